@@ -1,0 +1,1 @@
+"""Tables of codes, kinds, reading and writing, expressions: the ground floor."""

@@ -1,0 +1,201 @@
+"""Tables of codes: what everything between reading and writing works on.
+
+Coded variables (categorical, ordered, boolean) are int32 codes into ``variable.labels``; numeric
+variables and dates are float64 with a parallel int8 array of states for their missing codes.
+No strings live here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.schema import Kind, Schema, Variable
+
+__all__ = ["BoolArray", "Column", "FloatArray", "IntArray", "Rows", "Table"]
+
+IntArray = npt.NDArray[np.integer]
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.integer] | npt.NDArray[np.bool_] | slice
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The values of one variable, shape (n,).
+
+    Parameters
+    ----------
+    variable : Variable
+        What the values are.
+    data : ndarray
+        int32 codes in [0, variable.n_codes) for coded variables; float64 otherwise (dates in
+        days since 1970-01-01), NaN where a value is missing.
+    states : ndarray of int8 or None
+        For numeric variables with missing codes: 0 where a value is observed, k where it is
+        missing code ``variable.missing[k - 1]``. None for coded variables and where the variable
+        has no missing codes.
+
+    Examples
+    --------
+    >>> income = Variable(name="income", kind=Kind.NUMERIC, missing=("-8",), decimals=0)
+    >>> column = Column(income, np.array([900.0, np.nan]), np.array([0, 1], dtype=np.int8))
+    >>> column.is_observed.tolist()
+    [True, False]
+    """
+
+    variable: Variable
+    data: npt.NDArray[np.int32] | npt.NDArray[np.float64]
+    states: npt.NDArray[np.int8] | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the variable."""
+        return self.variable.name
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether ``data`` holds codes."""
+        return self.variable.is_coded
+
+    @property
+    def is_observed(self) -> BoolArray:
+        """Where the value is not a missing code, shape (n,)."""
+        if self.is_coded:
+            return np.asarray(self.data < len(self.variable.levels))
+        if self.states is None:
+            return np.ones(len(self.data), dtype=bool)
+        return np.asarray(self.states == 0)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def take(self, rows: Rows) -> Column:
+        """Return the rows at integer positions, where a mask is true, or in a slice."""
+        states = None if self.states is None else self.states[rows]
+        return Column(self.variable, self.data[rows], states)
+
+    def replaced(self, rows: Rows, other: Column) -> Column:
+        """Return a copy in which ``rows`` hold the values of ``other`` (same variable)."""
+        data = self.data.copy()
+        data[rows] = other.data
+        states = self.states
+        if states is not None:
+            states = states.copy()
+            states[rows] = 0 if other.states is None else other.states
+        return Column(self.variable, data, states)
+
+    def missing_state(self) -> npt.NDArray[np.int8]:
+        """Return 0 where observed and k for missing code k - 1, for every kind, shape (n,)."""
+        if not self.is_coded:
+            zeros = np.zeros(len(self), dtype=np.int8)
+            return zeros if self.states is None else self.states
+        state = self.data - len(self.variable.levels) + 1
+        return np.maximum(state, 0).astype(np.int8)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a saved model."""
+        return {"variable": self.variable.to_dict(), "data": self.data, "states": self.states}
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Column:
+        """Rebuild a column from ``to_dict``; raises ValueError if codes are out of range."""
+        variable = Variable.from_dict(state["variable"])
+        states = state["states"]
+        if variable.is_coded:
+            data = np.asarray(state["data"], dtype=np.int32)
+            if len(data) and not 0 <= data.min() <= data.max() < variable.n_codes:
+                raise ValueError(f"codes of variable {variable.name!r} are out of range")
+            return cls(variable, data)
+        if states is not None:
+            states = np.asarray(states, dtype=np.int8)
+            if len(states) and not 0 <= states.min() <= states.max() <= len(variable.missing):
+                raise ValueError(f"states of variable {variable.name!r} are out of range")
+        return cls(variable, np.asarray(state["data"], dtype=np.float64), states)
+
+    @staticmethod
+    def concatenate(columns: Sequence[Column]) -> Column:
+        """Stack columns of the same variable."""
+        first = columns[0]
+        states = None
+        if first.states is not None:
+            states = np.concatenate([c.missing_state() for c in columns])
+        return Column(first.variable, np.concatenate([c.data for c in columns]), states)
+
+
+class Table(Mapping[str, Column]):
+    """Columns of equal length; immutable, operations return new tables that share arrays.
+
+    Parameters
+    ----------
+    columns : iterable of Column
+        In column order, distinct names.
+    n_rows : int, optional
+        Needed only when there is no column.
+
+    Examples
+    --------
+    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
+    >>> table = Table([Column(sex, np.array([0, 1, 1], dtype=np.int32))])
+    >>> table.n_rows, table.names
+    (3, ('sex',))
+    """
+
+    def __init__(self, columns: Iterable[Column], n_rows: int | None = None) -> None:
+        self._columns = {column.name: column for column in columns}
+        lengths = {len(column) for column in self._columns.values()}
+        if n_rows is not None:
+            lengths.add(n_rows)
+        if len(lengths) != 1:
+            raise ValueError(f"columns must have one length, got {sorted(lengths)}")
+        self.n_rows = lengths.pop()
+
+    def __getitem__(self, name: str) -> Column:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in order."""
+        return tuple(self._columns)
+
+    @property
+    def schema(self) -> Schema:
+        """The variables in column order."""
+        return Schema(tuple(column.variable for column in self.columns))
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns in order."""
+        return tuple(self._columns.values())
+
+    def select(self, names: Iterable[str]) -> Table:
+        """Return the named columns in the given order."""
+        return Table((self._columns[name] for name in names), self.n_rows)
+
+    def take(self, rows: Rows) -> Table:
+        """Return the rows at integer positions, where a mask is true, or in a slice."""
+        probe = np.empty(self.n_rows, dtype=np.bool_)[rows]
+        return Table((column.take(rows) for column in self.columns), len(probe))
+
+    def with_column(self, column: Column) -> Table:
+        """Return the table with one column added or replaced."""
+        return Table((self._columns | {column.name: column}).values(), self.n_rows)
+
+    @staticmethod
+    def concatenate(tables: Sequence[Table]) -> Table:
+        """Stack tables with the same schema."""
+        names = tables[0].names
+        n_rows = sum(table.n_rows for table in tables)
+        return Table(
+            (Column.concatenate([table[name] for table in tables]) for name in names), n_rows
+        )

@@ -1,0 +1,1 @@
+"""One file per conditional model; each enters the registry through an entry point."""

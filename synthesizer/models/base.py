@@ -1,0 +1,114 @@
+"""The contract of a conditional model.
+
+A model is two classes: a frozen, keyword-only dataclass that holds options (`ConditionalModel`)
+and what its ``fit`` returns (`FittedModel`). The engine splits a numeric target with missing codes
+into two steps before it calls a model, so a model sees either codes or finite numbers, never both.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from synthesizer.data.schema import Kind
+from synthesizer.data.table import Column, Table
+
+__all__ = ["Abilities", "ConditionalModel", "FittedModel"]
+
+ALL_KINDS = frozenset(
+    {Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERIC, Kind.DATE}
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Abilities:
+    """What the engine may ask of a model; it asks these tags, never a name.
+
+    Parameters
+    ----------
+    kinds : frozenset of Kind
+        Kinds of target that the model accepts.
+    max_levels : int or None
+        Largest number of levels of a coded target (2 for a logistic regression).
+    stores_values : bool
+        Whether the fitted model holds confidential values (donors): release checks look here.
+    uses_predictors : bool
+        Whether the predictors matter at all.
+    copies_rows : bool
+        Whether the variable is kept as it is, row by row (partial synthesis).
+    deterministic : bool
+        Whether the value follows from other synthetic values without a fit.
+    new_values : bool
+        Whether a numeric draw may be a number that is not in the confidential data.
+    """
+
+    kinds: frozenset[Kind] = ALL_KINDS
+    max_levels: int | None = None
+    stores_values: bool = True
+    uses_predictors: bool = True
+    copies_rows: bool = False
+    deterministic: bool = False
+    new_values: bool = False
+
+
+class FittedModel(ABC):
+    """What a fit learnt: parameters only, and donors where the abilities say so."""
+
+    @abstractmethod
+    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
+        """Draw one value for each row of ``predictors`` (n rows, maybe no columns).
+
+        Returns
+        -------
+        Column
+            Of the target's variable, n values.
+        """
+
+    def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
+        """Draw from a wider neighbourhood, ``steps`` >= 1 away from the row's own.
+
+        Used when a structural zero forbids what ``sample`` draws. A tree walks ``steps``
+        ancestors up; a model without neighbourhoods draws as usual, which is the default.
+        """
+        return self.sample(predictors, rng=rng)
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values (str, int, float, bool, None, list, dict, numeric ndarray)."""
+
+    @classmethod
+    @abstractmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild from ``to_dict``; must check every array before it is used as an index."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionalModel(ABC):
+    """Options of a model; subclasses add fields with defaults and check them on construction.
+
+    A wrong option raises ValueError in the form "``name (value) must be ...``".
+    """
+
+    abilities: ClassVar[Abilities] = Abilities()
+    fitted_type: ClassVar[type[FittedModel]]
+    option_aliases: ClassVar[Mapping[str, str]] = {}
+
+    @abstractmethod
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedModel:
+        """Learn the distribution of ``target`` given ``predictors``.
+
+        Parameters
+        ----------
+        predictors : Table
+            n rows, the confidential values of the variables before the target; may have no
+            columns. Its columns may hold missing codes.
+        target : Column
+            n >= 1 values without missing states: codes of a coded variable (missing codes are
+            ordinary codes there) or finite float64 numbers.
+        rng : numpy.random.Generator
+            For whatever the fit draws.
+        """

@@ -1,0 +1,50 @@
+"""Bootstrap of the marginal distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from synthesizer.data.table import Column, Table
+from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
+
+__all__ = ["FittedSample", "Sample"]
+
+
+class FittedSample(FittedModel):
+    """Donors of one variable, drawn with replacement."""
+
+    def __init__(self, donors: Column) -> None:
+        self.donors = donors
+
+    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
+        """Copy one donor at random for each row."""
+        return self.donors.take(rng.integers(len(self.donors), size=predictors.n_rows))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the donors."""
+        return {"donors": self.donors.to_dict()}
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild from ``to_dict``."""
+        return cls(Column.from_dict(state["donors"]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample(ConditionalModel):
+    """Draw from the observed marginal distribution, whatever the predictors say.
+
+    The first variable of a chain is drawn by it unless it is told otherwise.
+    Source: Efron (1979), the bootstrap.
+    """
+
+    abilities: ClassVar[Abilities] = Abilities(uses_predictors=False)
+    fitted_type: ClassVar[type[FittedModel]] = FittedSample
+
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedSample:  # noqa: ARG002
+        """Keep the donors; see `ConditionalModel.fit`."""
+        return FittedSample(target)

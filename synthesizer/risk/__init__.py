@@ -1,0 +1,1 @@
+"""Disclosure-risk measures: functions from tables to small frozen records."""

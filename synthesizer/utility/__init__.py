@@ -1,0 +1,1 @@
+"""Utility measures: functions from tables to small frozen records."""
