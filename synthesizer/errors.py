@@ -8,9 +8,9 @@
     │   └── ExpressionError  a condition or a derived expression cannot be read or evaluated
     ├── ModelError           a conditional model cannot be fitted, drawn from or found
     │   └── RuleError        no allowed value is left under the rules (structural zeros)
-    ├── SavedModelError      a saved model is cut short, altered or from an unknown version (exit code 2)
+    ├── SavedModelError      a saved model is cut short, altered or unknown (exit code 2)
     ├── OutputError          the output cannot be written, or exists already (exit code 2)
-    └── LimitExceeded        a check exceeded a limit that the configuration sets (exit code 3)
+    └── LimitExceededError   a check exceeded a limit that the configuration sets (exit code 3)
 
 Messages name the file, variable or key and the remedy. They never hold a confidential value:
 for data they say counts and positions.
@@ -24,7 +24,7 @@ __all__ = [
     "ConfigError",
     "DataError",
     "ExpressionError",
-    "LimitExceeded",
+    "LimitExceededError",
     "ModelError",
     "OutputError",
     "RuleError",
@@ -98,7 +98,7 @@ class OutputError(SynthesizerError):
     exit_code = 2
 
 
-class LimitExceeded(SynthesizerError):
+class LimitExceededError(SynthesizerError):
     """A check exceeded a limit that the configuration sets."""
 
     exit_code = 3

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.schema import Kind, Schema, Variable
+from synthesizer.data.schema import Schema, Variable
 
 __all__ = ["BoolArray", "Column", "FloatArray", "IntArray", "Rows", "Table"]
 
@@ -42,6 +42,7 @@ class Column:
 
     Examples
     --------
+    >>> from synthesizer.data.schema import Kind
     >>> income = Variable(name="income", kind=Kind.NUMERIC, missing=("-8",), decimals=0)
     >>> column = Column(income, np.array([900.0, np.nan]), np.array([0, 1], dtype=np.int8))
     >>> column.is_observed.tolist()
@@ -139,6 +140,7 @@ class Table(Mapping[str, Column]):
 
     Examples
     --------
+    >>> from synthesizer.data.schema import Kind
     >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
     >>> table = Table([Column(sex, np.array([0, 1, 1], dtype=np.int32))])
     >>> table.n_rows, table.names
