@@ -1,0 +1,312 @@
+"""The chain of conditional models: fit in parallel, generate in order.
+
+Every model is fitted on confidential values alone, so all fits are independent of each other and
+run in parallel, once, whatever the number of datasets. Generation goes variable by variable
+through the order of the chain, in parallel over datasets, strata and blocks of rows. A generator
+belongs to each (dataset, stratum, variable, block), so the result depends on the seed only.
+
+Source: Reiter (2005); Raab, Nowok and Dibben (2016).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+from synthesizer.data.schema import Kind, Schema
+from synthesizer.data.table import Column, IntArray, Table
+from synthesizer.drawing import BLOCK_ROWS, draw_block
+from synthesizer.errors import ModelError
+from synthesizer.randomness import Seed
+from synthesizer.rules import Forbid, Rule
+from synthesizer.steps import FittedStep, Step, error_context
+
+__all__ = ["ChainSpec", "FittedChain", "FittedStratum", "allocate", "split_strata"]
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChainSpec:
+    """What is fitted: the steps in order, the rules, the strata.
+
+    Examples
+    --------
+    >>> from synthesizer.models.sample import Sample
+    >>> ChainSpec(steps=(Step(variable="age", method="sample", model=Sample()),)).order
+    ('age',)
+    """
+
+    steps: tuple[Step, ...]
+    rules: tuple[Rule, ...] = ()
+    forbids: tuple[Forbid, ...] = ()
+    strata: tuple[str, ...] = ()
+    proper: bool = False
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Variables in the order in which they are drawn."""
+        return tuple(step.variable for step in self.steps)
+
+    def fit(
+        self,
+        table: Table,
+        seed: Seed,
+        *,
+        replicates: int = 1,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> FittedChain:
+        """Fit every model on the confidential ``table``.
+
+        Parameters
+        ----------
+        table : Table
+            Confidential data, n >= 1 rows.
+        seed : Seed
+            Decides everything that fits draw.
+        replicates : int
+            With ``proper``, the number of bootstrap samples of rows, one for each dataset that
+            will be asked for. Ignored otherwise.
+        n_jobs : int, optional
+            Workers of joblib; threads unless a joblib context says otherwise.
+        progress : callable, optional
+            Called with 1 after each fit.
+
+        Raises
+        ------
+        ModelError
+            If a model cannot be fitted; notes say which variable, model and stratum.
+        """
+        strata = split_strata(table, self.strata)
+        parts = [table] if len(strata) == 1 else [table.take(rows) for rows in strata]
+        n_fits = replicates if self.proper else 1
+        fits = _parallel(
+            n_jobs,
+            (
+                delayed(_fit_step)(self, step, part, seed, (s, r))
+                for s, part in enumerate(parts)
+                for r in range(n_fits)
+                for step in self.steps
+            ),
+            progress,
+        )
+        k = len(self.steps)
+        chains = [tuple(fits[i : i + k]) for i in range(0, len(fits), k)]
+        return FittedChain(
+            schema=table.schema,
+            strata=tuple(
+                FittedStratum(rows=rows, replicates=tuple(chains[s * n_fits : (s + 1) * n_fits]))
+                for s, rows in enumerate(strata)
+            ),
+            rules=self.rules,
+            forbids=self.forbids,
+            proper=self.proper,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedStratum:
+    """The fitted steps of one stratum, for each replicate, and its confidential rows' positions."""
+
+    rows: IntArray
+    replicates: tuple[tuple[FittedStep, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedChain:
+    """A chain after the fit. It may hold donors, that is confidential values.
+
+    Parameters
+    ----------
+    schema : Schema
+        The confidential table's variables in column order.
+    strata : tuple of FittedStratum
+        One without strata.
+    rules, forbids : tuples
+        Applied while drawing.
+    proper : bool
+        Whether every dataset has fits of its own.
+    """
+
+    schema: Schema
+    strata: tuple[FittedStratum, ...]
+    rules: tuple[Rule, ...] = ()
+    forbids: tuple[Forbid, ...] = ()
+    proper: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the confidential table."""
+        return sum(len(stratum.rows) for stratum in self.strata)
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether any variable is kept as it is (partial synthesis)."""
+        return any(step.kept is not None for step in self.strata[0].replicates[0])
+
+    def count_blocks(self, m: int, rows: int | None) -> int:
+        """Return how many blocks `generate` draws, for progress bars."""
+        return m * len(self._blocks(self.n_rows if rows is None else rows))
+
+    def generate(
+        self,
+        seed: Seed,
+        *,
+        m: int = 1,
+        rows: int | None = None,
+        n_jobs: int | None = None,
+        first: int = 0,
+        progress: Progress | None = None,
+    ) -> Iterator[Table]:
+        """Yield ``m`` synthetic tables with the columns of the confidential one.
+
+        Dataset number d is the same whatever ``m`` is, so datasets are nested. Only the datasets
+        that are being drawn are held in memory.
+
+        Parameters
+        ----------
+        seed : Seed
+            Decides every draw.
+        m : int
+            Number of datasets, at least 1.
+        rows : int, optional
+            Rows of each dataset, at least 1; as many as the confidential table by default.
+        n_jobs : int, optional
+            Workers of joblib.
+        first : int
+            Number of the first dataset, from 0.
+        progress : callable, optional
+            Called with 1 after each block.
+
+        Raises
+        ------
+        ModelError
+            If the chain was fitted for fewer datasets (``proper``) or rows cannot be changed.
+        RuleError
+            If rules leave no allowed value.
+        """
+        rows = self._checked(m, rows, first)
+        blocks = self._blocks(rows)
+        # small datasets are drawn side by side, large ones one after the other: memory stays flat
+        wave = max(1, effective_n_jobs(n_jobs) // len(blocks))
+        for start in range(first, first + m, wave):
+            datasets = range(start, min(start + wave, first + m))
+            parts = _parallel(n_jobs, self._draws(seed, datasets, blocks), progress)
+            for i, d in enumerate(datasets):
+                own = parts[i * len(blocks) : (i + 1) * len(blocks)]
+                yield self._assemble(own, rows, seed.generator("shuffle", d))
+
+    def _draws(
+        self, seed: Seed, datasets: Iterable[int], blocks: Sequence[tuple[int, int, int]]
+    ) -> Iterator[Any]:
+        for d in datasets:
+            for block in blocks:
+                steps = self.strata[block[0]].replicates[d if self.proper else 0]
+                yield delayed(draw_block)(steps, self.rules, self.forbids, seed, (d, *block))
+
+    def _checked(self, m: int, rows: int | None, first: int) -> int:
+        """Return the number of rows, or say everything that is wrong with the request."""
+        problems = []
+        fitted = len(self.strata[0].replicates)
+        if m < 1:
+            problems.append(f"m ({m}) must be at least 1")
+        if self.proper and first + m > fitted:
+            problems.append(
+                f"m ({first + m}) must be at most {fitted}: with proper synthesis the models are "
+                "fitted once for every dataset; fit again with a larger m"
+            )
+        if rows is not None and rows < 1:
+            problems.append(f"rows ({rows}) must be at least 1")
+        if self.keeps_rows and rows not in (None, self.n_rows):
+            problems.append(
+                f"rows ({rows}) must be {self.n_rows}: variables are kept row by row "
+                "(partial synthesis), so the number of rows cannot change"
+            )
+        if problems:
+            raise ModelError(problems)
+        return self.n_rows if rows is None else rows
+
+    def _blocks(self, rows: int) -> list[tuple[int, int, int]]:
+        """Return (stratum, first row, end row) with rows counted within the stratum."""
+        sizes = allocate(rows, [len(stratum.rows) for stratum in self.strata])
+        return [
+            (s, start, min(start + BLOCK_ROWS, size))
+            for s, size in enumerate(sizes)
+            for start in range(0, size, BLOCK_ROWS)
+        ]
+
+    def _assemble(self, parts: Sequence[Table], rows: int, rng: np.random.Generator) -> Table:
+        """Stack blocks; number the ids anew; bring kept rows back to their places."""
+        table = parts[0] if len(parts) == 1 else Table.concatenate(parts)
+        if len(self.strata) > 1 and self.keeps_rows:
+            source = np.concatenate([stratum.rows for stratum in self.strata])
+            table = table.take(np.argsort(source))
+        elif len(self.strata) > 1:
+            table = table.take(rng.permutation(rows))
+        numbers = np.arange(1, rows + 1, dtype=np.float64)
+        return Table(
+            (
+                Column(variable, numbers) if variable.kind is Kind.ID else table[variable.name]
+                for variable in self.schema
+            ),
+            rows,
+        )
+
+
+def split_strata(table: Table, names: Sequence[str]) -> list[IntArray]:
+    """Return the row positions of every stratum: every combination of the named variables."""
+    if not names:
+        return [np.arange(table.n_rows)]
+    codes = np.zeros(table.n_rows, dtype=np.int64)
+    for name in names:
+        column = table[name]
+        value = np.nan_to_num(np.asarray(column.data, dtype=np.float64), nan=-np.inf)
+        state = column.missing_state().astype(np.int64)
+        key = np.unique(value, return_inverse=True)[1] * (state.max(initial=0) + 1) + state
+        codes = np.unique(codes * (key.max(initial=0) + 1) + key, return_inverse=True)[1]
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+
+
+def allocate(rows: int, sizes: Sequence[int]) -> list[int]:
+    """Share ``rows`` out in proportion to ``sizes`` by largest remainders.
+
+    Examples
+    --------
+    >>> allocate(10, [50, 25, 25])
+    [5, 3, 2]
+    """
+    exact = np.asarray(sizes) * (rows / sum(sizes))
+    floors = np.floor(exact).astype(int)
+    order = np.argsort(-(exact - floors), kind="stable")
+    floors[order[: rows - floors.sum()]] += 1
+    return [int(size) for size in floors]
+
+
+def _parallel(n_jobs: int | None, tasks: Iterator[Any], progress: Progress | None) -> list[Any]:
+    """Run tasks in order of their results; threads unless a joblib context says otherwise."""
+    results = []
+    for result in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks):
+        results.append(result)
+        if progress is not None:
+            progress(1)
+    return results
+
+
+def _fit_step(
+    spec: ChainSpec, step: Step, table: Table, seed: Seed, part: tuple[int, int]
+) -> FittedStep:
+    """Fit one step on one stratum, for one replicate."""
+    stratum, replicate = part
+    with error_context("fitting", step.variable, step.method, stratum):
+        rng = seed.generator("fit", stratum, replicate, step.variable)
+        if spec.proper and not step.model.abilities.copies_rows:
+            # one bootstrap sample for all variables of a dataset: a joint draw of persons
+            sample = seed.generator("bootstrap", stratum, replicate)
+            table = table.take(sample.integers(table.n_rows, size=table.n_rows))
+        return step.fit(table, spec.rules, rng)

@@ -1,0 +1,227 @@
+"""The configuration of a run as frozen, typed objects.
+
+`synthesizer.config_reading` turns text into `Config` and collects all problems of form. Whether
+the configuration fits the data is the plan's question (`synthesizer.plan`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from synthesizer.data.inference import Declaration
+from synthesizer.data.schema import Kind
+from synthesizer.randomness import MAX_SEED
+
+__all__ = [
+    "CheckConfig",
+    "Config",
+    "DataConfig",
+    "LimitConfig",
+    "OutputConfig",
+    "RuleConfig",
+    "SqlConfig",
+    "VariableConfig",
+]
+
+Scalar = str | int | float | bool
+
+
+def _label(value: object) -> object:
+    """Write a YAML scalar as it stands in the data: -8 is the code "-8", true is "true"."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    return "" if value is None else value
+
+
+def _labels(value: object) -> object:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _methods(value: object) -> object:
+    """Accept one name, or a map from kind or variable."""
+    return "" if value is None else value
+
+
+Label = Annotated[str, BeforeValidator(_label)]
+Labels = Annotated[tuple[Label, ...], BeforeValidator(_labels)]
+Names = Annotated[tuple[Label, ...], BeforeValidator(_labels)]
+Method = Annotated[str, BeforeValidator(_methods)]
+Options = dict[str, Any]
+
+
+class _Part(BaseModel):
+    """Frozen, and an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class SqlConfig(_Part):
+    """A query as the source of the data."""
+
+    url: str = Field(description="SQLAlchemy URL of the database")
+    query: str = Field(description="SELECT statement whose result is the confidential data")
+
+
+class DataConfig(_Part):
+    """Where the confidential data are: exactly one of path, sql and sample."""
+
+    path: Path | None = Field(
+        None, description="CSV, CSV.gz or Parquet file, or a directory of Parquet files"
+    )
+    sql: SqlConfig | None = Field(None, description="database query (extra 'sql')")
+    sample: str | None = Field(None, description="built-in sample: fair or randhie")
+    delimiter: str | None = Field(None, description="CSV delimiter; found by itself when absent")
+    encoding: str | None = Field(None, description="CSV encoding; utf-8 when absent")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> DataConfig:
+        given = [name for name in ("path", "sql", "sample") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"needs exactly one of path, sql and sample, got {given or 'none'}")
+        return self
+
+
+class OutputConfig(_Part):
+    """Where the result goes."""
+
+    directory: Path = Field(Path("synthetic"), description="directory that the run creates")
+    format: Literal["csv", "csv.gz", "parquet"] | None = Field(
+        None, description="format of the datasets; that of the source when absent"
+    )
+    overwrite: bool = Field(False, description="replace an existing result directory")
+
+
+class VariableConfig(_Part):
+    """What the configuration says of one variable; what it leaves out is inferred."""
+
+    kind: Kind | None = Field(None, description="what the values are")
+    missing: Labels | None = Field(None, description="missing codes as written; '' is empty")
+    levels: Labels | None = Field(None, description="all labels, in order for an ordered variable")
+    decimals: int | None = Field(None, ge=0, le=15, description="decimals of a numeric variable")
+    date_format: str | None = Field(None, description="strptime format, such as %d.%m.%Y")
+    method: Method | None = Field(None, description="conditional model, or '~ expression'")
+    derived: str | None = Field(None, description="expression of other variables")
+    missing_method: str | None = Field(
+        None, description="model of the missing codes of a numeric variable"
+    )
+    predictors: Names | None = Field(None, description="all earlier variables when absent")
+    exclude: Names = Field((), description="predictors to leave out")
+    options: Options = Field(default_factory=dict, description="options of the model")
+
+    def declaration(self) -> Declaration:
+        """Return what concerns the reading of the data."""
+        return Declaration(
+            kind=self.kind,
+            missing=self.missing,
+            levels=self.levels,
+            decimals=self.decimals,
+            date_format=self.date_format,
+        )
+
+
+class RuleConfig(_Part):
+    """If a condition holds, variables are set to values."""
+
+    condition: str = Field(alias="if", description="condition in the expression language")
+    then: dict[str, Label] = Field(min_length=1, description="variable: value that is set")
+
+
+class DifferentialConfig(_Part):
+    """The half split of the differential confidentiality check."""
+
+    enabled: bool = True
+    repeats: int = Field(1, ge=1, le=100, description="number of random splits")
+    m: int | None = Field(None, ge=1, description="datasets from each half; m of the run")
+
+
+class CheckConfig(_Part):
+    """Which checks run after the synthesis."""
+
+    keys: Names | None = Field(None, description="what an intruder knows; suggested when absent")
+    target: str | None = Field(None, description="what an intruder seeks; suggested when absent")
+    cap: bool = Field(True, description="correct attribution probability")
+    differential_confidentiality: DifferentialConfig = Field(
+        default_factory=DifferentialConfig, description="half split, CAP in and out of the fit"
+    )
+    one_way: bool = Field(True, description="distribution of every variable")
+    two_way: bool = Field(True, description="S_pMSE of every pair of variables")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _switches(cls, value: Any) -> Any:
+        """Accept ``checks: false`` and ``differential_confidentiality: false``."""
+        off = {"cap": False, "one_way": False, "two_way": False}
+        if isinstance(value, bool):
+            value = {} if value else {**off, "differential_confidentiality": False}
+        if isinstance(value, Mapping):
+            switch = value.get("differential_confidentiality")
+            if isinstance(switch, bool):
+                value = {**value, "differential_confidentiality": {"enabled": switch}}
+        return value
+
+
+class LimitConfig(_Part):
+    """Upper limits; a check above one ends the run with exit code 3."""
+
+    cap: float | None = Field(None, ge=0, le=1, description="mean CAP, non-matches zero")
+    cap_undefined: float | None = Field(None, ge=0, le=1, description="mean CAP of matches")
+    differential_confidentiality: float | None = Field(
+        None, ge=-1, le=1, description="difference of mean CAP, fitted minus unseen"
+    )
+    mean_two_way: float | None = Field(None, ge=0, description="mean two-way S_pMSE")
+    worst_two_way: float | None = Field(None, ge=0, description="largest two-way S_pMSE")
+    worst_one_way: float | None = Field(None, ge=0, description="largest one-way S_pMSE")
+
+
+class Config(_Part):
+    """A whole run.
+
+    Examples
+    --------
+    >>> config = Config(data=DataConfig(sample="fair"), m=2)
+    >>> config.m, config.default_method
+    (2, 'cart')
+    """
+
+    version: Literal[1] = Field(1, description="version of this format")
+    data: DataConfig
+    output: OutputConfig = Field(default_factory=OutputConfig)
+    seed: int | None = Field(None, ge=0, le=MAX_SEED, description="drawn and stored when absent")
+    m: int = Field(1, ge=1, le=10_000, description="number of synthetic datasets")
+    rows: int | None = Field(None, ge=1, description="rows of each; as many as the data if absent")
+    workers: int | None = Field(None, description="parallel workers of joblib; all cores if absent")
+    proper: bool = Field(False, description="refit for every dataset on a bootstrap sample")
+    strata: Names = Field((), description="variables whose combinations get a chain each")
+    keep: Names = Field((), description="variables copied as they are (partial synthesis)")
+    drop: Names = Field((), description="variables left out of the synthesis and of the output")
+    default_method: str | dict[str, str] = Field(
+        "cart", description="a model, 'parametric', or a map from kind to model"
+    )
+    method: dict[str, Method] = Field(
+        default_factory=dict, description="map from variable to model; also under variables"
+    )
+    visit_sequence: Names | None = Field(None, description="order; file order when absent")
+    predictor_matrix: dict[str, Names] = Field(
+        default_factory=dict, description="map from variable to its predictors"
+    )
+    models: dict[str, Options] = Field(
+        default_factory=dict, description="options of models, such as cart: {min_leaf: 10}"
+    )
+    variables: dict[str, VariableConfig] = Field(default_factory=dict)
+    rules: tuple[RuleConfig, ...] = ()
+    forbid: Names = Field((), description="conditions that no synthetic row may satisfy")
+    on_violation: Literal["error", "warn", "ignore"] = Field(
+        "warn", description="confidential rows that break a rule or a forbidden condition"
+    )
+    checks: CheckConfig = Field(default_factory=CheckConfig)
+    limits: LimitConfig = Field(default_factory=LimitConfig)
+
+    def declarations(self) -> dict[str, Declaration]:
+        """Return what the configuration says of the reading of each variable."""
+        return {name: variable.declaration() for name, variable in self.variables.items()}

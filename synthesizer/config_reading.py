@@ -1,0 +1,194 @@
+"""Reading configurations: the house spelling, all problems at once, the nearest names.
+
+A configuration with faults is cut down to its sound parts, so that the data can be checked in the
+same go and a steward sees every problem of both at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from synthesizer.config import (
+    CheckConfig,
+    Config,
+    DataConfig,
+    DifferentialConfig,
+    LimitConfig,
+    OutputConfig,
+    RuleConfig,
+    SqlConfig,
+    VariableConfig,
+)
+from synthesizer.errors import ConfigError
+from synthesizer.yaml_text import parse_yaml
+
+__all__ = ["load_config", "read_config", "try_config", "try_file"]
+
+ALIASES: Mapping[str, str] = {
+    "k": "rows",
+    "n_jobs": "workers",
+    "num_rows": "rows",
+    "random_state": "seed",
+    "structural_zeros": "forbid",
+    "visit_order": "visit_sequence",
+}
+"""Names that users of other tools expect, for keys at the top."""
+
+
+def load_config(path: str | Path) -> Config:
+    """Read a configuration file.
+
+    Relative paths in it are understood from the file's own directory.
+
+    Raises
+    ------
+    ConfigError
+        With every problem of form: unknown keys with the nearest name, wrong values.
+    """
+    config, problems = try_config(*_read(Path(path)))
+    if problems or config is None:
+        raise ConfigError(problems)
+    return config
+
+
+def read_config(content: Mapping[str, Any], *, base: Path | None = None) -> Config:
+    """Turn a mapping into a configuration; see `load_config`."""
+    config, problems = try_config(dict(content), base or Path())
+    if problems or config is None:
+        raise ConfigError(problems)
+    return config
+
+
+def _read(path: Path) -> tuple[dict[str, Any], Path]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: is not UTF-8 text; save the configuration as UTF-8") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    return parse_yaml(text, origin=str(path)), path.parent
+
+
+def try_file(path: str | Path) -> tuple[Config | None, list[str]]:
+    """Return what can be used of a configuration file and every problem of form in it."""
+    return try_config(*_read(Path(path)))
+
+
+def try_config(content: dict[str, Any], base: Path) -> tuple[Config | None, list[str]]:
+    """Return a configuration without its faulty parts (None if data are lost), and the problems.
+
+    So that the data can be checked in the same go, whatever else is wrong.
+    """
+    content, problems = _canonical(content)
+    for _ in range(len(str(content))):  # each round removes at least one faulty part
+        try:
+            return _resolved(Config.model_validate(content), base), problems
+        except ValidationError as error:
+            found = error.errors(include_url=False)
+        problems += [_sentence(item["loc"], item) for item in found]
+        if not all(_remove(content, item["loc"]) for item in found) or "data" not in content:
+            break
+    return None, problems
+
+
+def _canonical(content: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Spell keys the house way: dots and dashes of other tools, options as model.option."""
+    result: dict[str, Any] = {}
+    problems: list[str] = []
+    known = set(Config.model_fields)
+    for key, value in content.items():
+        name = str(key).replace(".", "_").replace("-", "_")
+        name = ALIASES.get(name, name)
+        if name in known:
+            if name in result:
+                problems.append(f"{key}: says the same as another key ({name}); keep one")
+            elif value is not None:
+                result[name] = _copied(value)
+        elif "." in str(key):
+            model, option = str(key).split(".", 1)
+            result.setdefault("models", {}).setdefault(model, {})[option] = value
+        else:
+            problems.append(f"{key}: unknown key{_nearest(name, known)}")
+    return result, problems
+
+
+def _copied(value: Any) -> Any:
+    """Copy containers: faulty parts are removed in place later."""
+    if isinstance(value, Mapping):
+        return {key: _copied(part) for key, part in value.items()}
+    return [_copied(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _resolved(config: Config, base: Path) -> Config:
+    """Make relative paths relative to the configuration's directory."""
+    data = config.data
+    if data.path is not None:
+        data = data.model_copy(update={"path": base / data.path.expanduser()})
+    directory = base / config.output.directory.expanduser()
+    output = config.output.model_copy(update={"directory": directory})
+    return config.model_copy(update={"data": data, "output": output})
+
+
+def _remove(content: Any, location: tuple[int | str, ...]) -> bool:
+    """Remove the part at ``location``, or the nearest part around it; False if there is none."""
+    path: list[tuple[Any, Any]] = []
+    for part in location:
+        if isinstance(content, list):
+            inside = isinstance(part, int) and part < len(content)
+        else:
+            inside = isinstance(content, dict) and part in content
+        if not inside:
+            break
+        path.append((content, part))
+        content = content[part]
+    if path and isinstance(path[-1][0], list):  # positions of other problems must not shift
+        path.pop()
+    if not path:
+        return False
+    path[-1][0].pop(path[-1][1], None)
+    return True
+
+
+def _sentence(location: tuple[int | str, ...], item: Mapping[str, Any]) -> str:
+    place = ".".join(str(part) for part in location if not _is_branch(part)) or "configuration"
+    if item["type"] == "extra_forbidden":
+        return f"{place}: unknown key{_nearest(str(location[-1]), _siblings(location))}"
+    if item["type"] == "missing":
+        return f"{place}: is needed"
+    message = str(item["msg"]).removeprefix("Value error, ")
+    given = item.get("input")
+    shown = f" (got {given!r})" if isinstance(given, str | int | float) else ""
+    return f"{place}: {message[0].lower()}{message[1:]}{shown}"
+
+
+def _is_branch(part: int | str) -> bool:
+    """Whether a part of a location is pydantic's name for a branch of a union."""
+    return isinstance(part, str) and (part.startswith(("dict[", "tuple[", "function-")))
+
+
+def _siblings(location: tuple[int | str, ...]) -> set[str]:
+    """Return the keys that are known at a location."""
+    model: type[BaseModel] = Config
+    parts: dict[str, type[BaseModel]] = {
+        "data": DataConfig,
+        "sql": SqlConfig,
+        "output": OutputConfig,
+        "variables": VariableConfig,
+        "rules": RuleConfig,
+        "checks": CheckConfig,
+        "differential_confidentiality": DifferentialConfig,
+        "limits": LimitConfig,
+    }
+    for part in location[:-1]:
+        model = parts.get(str(part), model)
+    return {field.alias or name for name, field in model.model_fields.items()}
+
+
+def _nearest(name: str, known: set[str]) -> str:
+    close = difflib.get_close_matches(name, sorted(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(sorted(known))}"

@@ -1,0 +1,217 @@
+"""Whole-number codes for values and for combinations of values, fitted on one table.
+
+A coder is fitted on the original table and applied to others: a value or a combination that the
+original does not have becomes -1. Thus tables are compared by label, never by position of a level,
+and nothing ever needs the product of all levels (which may exceed 2**63).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.schema import Variable
+from synthesizer.data.table import Column, FloatArray, Table
+
+__all__ = ["Codes", "ColumnCoder", "Dictionary", "Groups", "JointCoder", "cut_points"]
+
+Codes = npt.NDArray[np.int64]
+Groups = int | Sequence[float]
+
+# A dense lookup of up to 64 MB beats a binary search; above that memory matters more.
+_DENSE = 2**24
+_LARGEST = 2**62
+
+
+def cut_points(column: Column, groups: Groups) -> FloatArray:
+    """Return the inner cut points of a numeric column, ascending, shape (c,).
+
+    Parameters
+    ----------
+    column : Column
+        Numeric or date column; missing codes are left out.
+    groups : int or sequence of float
+        A number of quantile groups (at least 1), or the cut points themselves.
+
+    Examples
+    --------
+    >>> from synthesizer.data.schema import Kind
+    >>> pay = Column(Variable(name="pay", kind=Kind.NUMERIC), np.array([1.0, 2.0, 3.0, 4.0]))
+    >>> cut_points(pay, 2).tolist(), cut_points(pay, [3, 2]).tolist()
+    ([2.5], [2.0, 3.0])
+    """
+    if not isinstance(groups, int):
+        return np.unique(np.asarray(groups, dtype=np.float64))
+    values = column.data[column.is_observed]
+    if not len(values):
+        return np.empty(0)
+    return np.unique(np.quantile(values, np.arange(1, groups) / groups))
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnCoder:
+    """Codes of one variable's values: labels by text, numbers exactly or by group.
+
+    Parameters
+    ----------
+    size : int
+        Number of codes.
+    labels : tuple of str
+        Texts that have a code: all labels of a coded variable, else the missing codes.
+    values : ndarray or None
+        Distinct numbers of the original, ascending, where numbers count exactly.
+    cuts : ndarray or None
+        Inner cut points where numbers are grouped; a group holds its lower cut point.
+
+    Examples
+    --------
+    >>> from synthesizer.data.schema import Kind
+    >>> pay = Variable(name="pay", kind=Kind.NUMERIC, missing=("",))
+    >>> states = np.array([0, 0, 1], dtype=np.int8)
+    >>> coder = ColumnCoder.fit(Column(pay, np.array([900.0, -5.0, np.nan]), states))
+    >>> coder.encode(Column(pay, np.array([-5.0, np.nan, 7.0]), states[[0, 2, 0]])).tolist()
+    [0, 2, -1]
+    """
+
+    size: int
+    labels: tuple[str, ...]
+    values: FloatArray | None = None
+    cuts: FloatArray | None = None
+
+    @classmethod
+    def fit(cls, column: Column, groups: Groups | None = None) -> ColumnCoder:
+        """Learn the codes from the original's column; ``groups`` is for numbers only."""
+        variable = column.variable
+        if column.is_coded:
+            labels = tuple(dict.fromkeys(variable.labels))
+            return cls(len(labels), labels)
+        if groups is not None:
+            cuts = cut_points(column, groups)
+            return cls(len(cuts) + 1 + len(variable.missing), variable.missing, cuts=cuts)
+        values = np.unique(column.data[column.is_observed])
+        return cls(len(values) + len(variable.missing), variable.missing, values=values)
+
+    def encode(self, column: Column) -> Codes:
+        """Return codes in [0, size), -1 for values the coder does not know, shape (n,)."""
+        if column.is_coded:
+            return self._of_labels(column.variable.labels)[column.data]
+        codes = self._of_numbers(np.asarray(column.data, dtype=np.float64))
+        if column.states is not None:
+            missing = column.states > 0
+            first = self.size - len(self.labels)
+            known = self._of_labels(column.variable.missing)
+            known[known >= 0] += first
+            codes[missing] = known[column.states[missing] - 1]
+        return codes
+
+    def _of_labels(self, labels: Sequence[str]) -> Codes:
+        position = {label: code for code, label in enumerate(self.labels)}
+        return np.array([position.get(label, -1) for label in labels], dtype=np.int64)
+
+    def _of_numbers(self, data: FloatArray) -> Codes:
+        if self.cuts is not None:
+            return np.searchsorted(self.cuts, data, side="right").astype(np.int64)
+        values = self.values
+        if values is None or not len(values):
+            return np.full(len(data), -1, dtype=np.int64)
+        codes = np.searchsorted(values, data).astype(np.int64)
+        codes[codes == len(values)] = 0
+        codes[values[codes] != data] = -1
+        return codes
+
+
+class Dictionary:
+    """Numbers the distinct codes of one array 0, 1, ... and finds those of others.
+
+    Examples
+    --------
+    >>> dictionary = Dictionary(np.array([7, 3, 7]), size=10)
+    >>> len(dictionary), dictionary.find(np.array([7, 5, -1, 3])).tolist()
+    (2, [1, -1, -1, 0])
+    """
+
+    def __init__(self, codes: Codes, size: int) -> None:
+        if size <= _DENSE:
+            self._known: Codes | None = None
+            seen = np.zeros(size, dtype=bool)
+            seen[codes] = True
+            self._count = int(seen.sum())
+            # One entry more than needed: position -1 stands for an unknown code.
+            self._dense = np.full(size + 1, -1, dtype=np.int32)
+            self._dense[:-1][seen] = np.arange(self._count, dtype=np.int32)
+        else:
+            self._known = np.unique(codes)
+            self._count = len(self._known)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def find(self, codes: Codes) -> Codes:
+        """Return the number of each code, -1 where it is unknown or itself -1."""
+        if self._known is None:
+            return self._dense[codes].astype(np.int64)
+        if not self._count:
+            return np.full(len(codes), -1, dtype=np.int64)
+        found = np.searchsorted(self._known, codes)
+        found[found == self._count] = 0
+        return np.where(self._known[found] == codes, found, -1).astype(np.int64)
+
+
+class JointCoder:
+    """Numbers the distinct combinations of several variables in the original table.
+
+    Codes are combined variable by variable and renumbered before they could leave 63 bits.
+
+    Parameters
+    ----------
+    original : Table
+        Table to learn from.
+    names : sequence of str
+        Variables, all in ``original``.
+    groups : mapping, optional
+        Quantile counts or cut points of numeric variables; others count by exact value.
+
+    Examples
+    --------
+    >>> from synthesizer.data.schema import Kind
+    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
+    >>> table = Table([Column(sex, np.array([1, 1], dtype=np.int32))])
+    >>> coder = JointCoder(table, ["sex"])
+    >>> coder.size, coder.encode(table).tolist()
+    (1, [0, 0])
+    """
+
+    def __init__(
+        self, original: Table, names: Sequence[str], groups: Mapping[str, Groups] | None = None
+    ) -> None:
+        groups = groups or {}
+        self._steps: list[tuple[str, ColumnCoder, Dictionary | None]] = []
+        joint, size = np.zeros(original.n_rows, dtype=np.int64), 1
+        for name in names:
+            coder = ColumnCoder.fit(original[name], groups.get(name))
+            renumber = None
+            if size * coder.size > _LARGEST:
+                renumber = Dictionary(joint, size)
+                joint, size = renumber.find(joint), len(renumber)
+            self._steps.append((name, coder, renumber))
+            joint, size = joint * coder.size + coder.encode(original[name]), size * coder.size
+        self._final = Dictionary(joint, size)
+        self.size = len(self._final)
+        self.codes = self._final.find(joint)
+
+    def encode(self, table: Table) -> Codes:
+        """Return the number of each row's combination in [0, size), -1 if the original lacks it."""
+        joint = np.zeros(table.n_rows, dtype=np.int64)
+        known = np.ones(table.n_rows, dtype=bool)
+        for name, coder, renumber in self._steps:
+            if renumber is not None:
+                joint = renumber.find(joint)
+                known &= joint >= 0
+            codes = coder.encode(table[name])
+            known &= codes >= 0
+            joint = np.where(known, joint * coder.size + codes, 0)
+        joint[~known] = -1
+        return self._final.find(joint)

@@ -1,0 +1,184 @@
+"""How a source was laid out: what writing needs so that a synthetic file looks like the source.
+
+A layout holds column names, types and separators, never a value of the data, and turns into plain
+dicts, so that a saved model writes the same format later without the data.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+import pyarrow as pa
+
+__all__ = ["CsvLayout", "Form", "FrameLayout", "Layout", "Quoting"]
+
+Form = Literal["csv", "parquet", "pandas", "sql"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quoting:
+    """When the cells of one CSV column are quoted.
+
+    Parameters
+    ----------
+    always : bool
+        Every cell is quoted (R quotes text like this); otherwise only where it is needed.
+    empty : bool
+        An empty cell is written ``""``.
+    bare : tuple of str
+        Texts that stay unquoted in a column that is otherwise quoted, such as R's ``NA``.
+    """
+
+    always: bool = False
+    empty: bool = False
+    bare: tuple[str, ...] = ()
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Quoting:
+        """Rebuild from plain values."""
+        return cls(
+            always=bool(state["always"]),
+            empty=bool(state["empty"]),
+            bare=tuple(str(text) for text in state["bare"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CsvLayout:
+    """Separators, encoding and quoting of a CSV file; the defaults are those of a new file."""
+
+    delimiter: str = ","
+    line_end: str = "\n"
+    encoding: str = "utf-8"
+    bom: bool = False
+    final_newline: bool = True
+    header: tuple[Quoting, ...] = ()
+    quoting: tuple[Quoting, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> CsvLayout:
+        """Rebuild from ``to_dict``."""
+        return cls(
+            delimiter=str(state["delimiter"]),
+            line_end=str(state["line_end"]),
+            encoding=str(state["encoding"]),
+            bom=bool(state["bom"]),
+            final_newline=bool(state["final_newline"]),
+            header=tuple(Quoting.from_dict(part) for part in state["header"]),
+            quoting=tuple(Quoting.from_dict(part) for part in state["quoting"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameLayout:
+    """The dtype of one column of a pandas frame, for example ``Int64`` or ``category``.
+
+    ``categories`` is the dtype of the categories of a categorical.
+    """
+
+    dtype: str
+    categories: str | None = None
+    ordered: bool = False
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> FrameLayout:
+        """Rebuild from plain values."""
+        categories = state["categories"]
+        return cls(
+            dtype=str(state["dtype"]),
+            categories=None if categories is None else str(categories),
+            ordered=bool(state["ordered"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How a source was laid out.
+
+    Parameters
+    ----------
+    form : {"csv", "parquet", "pandas", "sql"}
+        What the source was.
+    names : tuple of str
+        Column names in order.
+    compressed : bool
+        Whether a CSV file was compressed with gzip.
+    csv : CsvLayout or None
+        For CSV files.
+    types : pyarrow.Schema or None
+        For sources with types of their own.
+    frame : tuple of FrameLayout
+        For pandas frames, one per column.
+
+    Examples
+    --------
+    >>> layout = Layout(form="csv", names=("a", "b"), csv=CsvLayout(delimiter=";"))
+    >>> Layout.from_dict(layout.to_dict()) == layout
+    True
+    """
+
+    form: Form
+    names: tuple[str, ...]
+    compressed: bool = False
+    csv: CsvLayout | None = None
+    types: pa.Schema | None = field(default=None)
+    frame: tuple[FrameLayout, ...] = ()
+
+    def type_of(self, name: str) -> pa.DataType | None:
+        """Return the Arrow type of a column, None for CSV files."""
+        return None if self.types is None else self.types.field(self.names.index(name)).type
+
+    def select(self, names: tuple[str, ...]) -> Layout:
+        """Return the layout of the named columns in the given order."""
+        where = [self.names.index(name) for name in names]
+        csv = self.csv
+        if csv is not None and csv.quoting:
+            csv = replace(
+                csv,
+                header=tuple(csv.header[i] for i in where),
+                quoting=tuple(csv.quoting[i] for i in where),
+            )
+        types = self.types
+        if types is not None:
+            types = pa.schema([types.field(i) for i in where], metadata=types.metadata)
+        frame = tuple(self.frame[i] for i in where) if self.frame else ()
+        return replace(self, names=names, csv=csv, types=types, frame=frame)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a saved model."""
+        types = None
+        if self.types is not None:
+            types = base64.b64encode(self.types.serialize().to_pybytes()).decode("ascii")
+        return {
+            "form": self.form,
+            "names": list(self.names),
+            "compressed": self.compressed,
+            "csv": None if self.csv is None else self.csv.to_dict(),
+            "types": types,
+            "frame": [asdict(column) for column in self.frame],
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Layout:
+        """Rebuild from ``to_dict``; raises ValueError when it cannot be read."""
+        form = state["form"]
+        if form not in ("csv", "parquet", "pandas", "sql"):
+            raise ValueError(f"form ({form!r}) must be csv, parquet, pandas or sql")
+        types = state["types"]
+        if types is not None:
+            types = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(types, validate=True)))
+        return cls(
+            form=form,
+            names=tuple(str(name) for name in state["names"]),
+            compressed=bool(state["compressed"]),
+            csv=None if state["csv"] is None else CsvLayout.from_dict(state["csv"]),
+            types=types,
+            frame=tuple(FrameLayout.from_dict(part) for part in state["frame"]),
+        )

@@ -1,0 +1,172 @@
+"""Proportional odds regression for ordered variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.schema import Variable
+from synthesizer.data.table import Column, FloatArray, IntArray, Table
+from synthesizer.models._cumulative import cumulative_probabilities, fit_cumulative
+from synthesizer.models._design import Design
+from synthesizer.models._numerics import checked_codes, checked_floats, one_blas_thread
+from synthesizer.models._parametric import CODED_KINDS, IterativeModel, coded_column
+from synthesizer.models._softmax import Softmax, fit_softmax
+from synthesizer.models.base import Abilities, FittedModel
+
+__all__ = ["FittedOrdinal", "Ordinal"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Scale:
+    """Proportional odds of the k levels seen: thresholds (k - 1,) and coefficients (p,)."""
+
+    codes: IntArray
+    thresholds: FloatArray
+    coefficients: FloatArray
+
+    def draw(
+        self, design: Design, predictors: Table, *, rng: np.random.Generator
+    ) -> npt.NDArray[np.int32]:
+        """Draw a level for each row, shape (n,)."""
+        uniforms = rng.random(predictors.n_rows)
+        out = np.empty(predictors.n_rows, dtype=np.int32)
+        for rows, matrix in design.blocks(predictors):
+            below = cumulative_probabilities(matrix @ self.coefficients, self.thresholds)
+            out[rows] = self.codes[(uniforms[rows, None] >= below).sum(axis=1)]
+        return out
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "codes": self.codes,
+            "thresholds": self.thresholds,
+            "coefficients": self.coefficients,
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any], variable: Variable, design: Design) -> Self:
+        """Rebuild from ``to_dict``; raises ValueError on impossible parameters."""
+        codes = checked_codes(state, "codes", len(variable.levels))
+        if not len(codes):
+            raise ValueError("codes must name at least one level")
+        thresholds = checked_floats(state, "thresholds", (len(codes) - 1,))
+        if not (np.diff(thresholds) > 0).all():
+            raise ValueError("thresholds must increase")
+        return cls(codes, thresholds, checked_floats(state, "coefficients", (design.n_columns,)))
+
+
+class FittedOrdinal(FittedModel):
+    """Thresholds and slopes of the levels, and a model of the missing codes; no rows.
+
+    Parameters
+    ----------
+    variable : Variable
+        Of the target.
+    states : ndarray of int
+        Missing states seen in the fit: 0 for a level, k for ``variable.missing[k - 1]``.
+    missing : Softmax
+        Probabilities of ``states``.
+    scale : _Scale or None
+        Of the levels; None if the fit saw missing codes alone.
+    """
+
+    def __init__(
+        self, variable: Variable, states: IntArray, missing: Softmax, scale: _Scale | None
+    ) -> None:
+        self.variable = variable
+        self.states = states
+        self.missing = missing
+        self.scale = scale
+
+    @one_blas_thread()
+    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
+        """Draw whether and how a value is missing, then a level where it is not."""
+        states = self.states[self.missing.draw(predictors, rng=rng)]
+        codes = len(self.variable.levels) - 1 + states
+        if self.scale is not None:
+            levels = self.scale.draw(self.missing.design, predictors, rng=rng)
+            codes = np.where(states == 0, levels, codes)
+        return coded_column(self.variable, codes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parameters and what they belong to."""
+        return {
+            "variable": self.variable.to_dict(),
+            "states": self.states,
+            "missing": self.missing.to_dict(),
+            "scale": None if self.scale is None else self.scale.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild from ``to_dict``; raises ValueError on impossible parameters."""
+        variable = Variable.from_dict(state["variable"])
+        states = checked_codes(state, "states", len(variable.missing) + 1)
+        if not len(states) or ((states == 0).any() and state["scale"] is None):
+            raise ValueError("states need at least one entry, and a scale where one is 0")
+        missing = Softmax.from_dict(state["missing"], len(states))
+        scale = state["scale"]
+        if scale is not None:
+            scale = _Scale.from_dict(scale, variable, missing.design)
+        return cls(variable, states, missing, scale)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ordinal(IterativeModel):
+    """Draw a level from a proportional odds regression with a ridge.
+
+    Levels are taken in their order. Missing codes have no place in the order: a multinomial
+    regression draws first whether and how a value is missing.
+    Source: McCullagh (1980), Regression models for ordinal data, JRSS B 42.
+
+    Parameters
+    ----------
+    ridge, max_categories, min_frequency
+        See `ParametricModel`.
+    max_fit_rows
+        See `IterativeModel`.
+
+    Examples
+    --------
+    >>> from synthesizer.data.schema import Kind
+    >>> grade = Variable(name="grade", kind=Kind.ORDERED, levels=("low", "mid", "high"))
+    >>> target = Column(grade, np.array([0, 1, 1, 2], dtype=np.int32))
+    >>> fitted = Ordinal().fit(Table([], n_rows=4), target, rng=np.random.default_rng(1))
+    >>> fitted.scale.thresholds.round(3)  # the log of the odds 1 : 3 and 3 : 1
+    array([-1.099,  1.099])
+    """
+
+    abilities: ClassVar[Abilities] = Abilities(kinds=CODED_KINDS, stores_values=False)
+    fitted_type: ClassVar[type[FittedModel]] = FittedOrdinal
+
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedOrdinal:
+        """Learn both parts; see `ConditionalModel.fit`."""
+        design = self.design(predictors)
+        rows = self.fit_rows(len(target), design.n_columns, rng=rng)
+        target = target.take(rows)
+        matrix = design.matrix(predictors.take(rows))
+        penalty = design.penalty(self.ridge, len(target))
+        states, classes = np.unique(target.missing_state(), return_inverse=True)
+        missing = np.zeros((design.n_columns, len(states)))
+        if len(states) > 1:
+            missing = fit_softmax(matrix, classes, penalty)
+        seen = target.is_observed
+        scale = _fit_scale(matrix[seen], target.data[seen], penalty) if seen.any() else None
+        return FittedOrdinal(
+            target.variable, states.astype(np.int32), Softmax(design, missing), scale
+        )
+
+
+def _fit_scale(matrix: FloatArray, codes: npt.NDArray[Any], penalty: FloatArray) -> _Scale:
+    """Fit the levels that are seen; the intercept's coefficient is 0, thresholds stand for it."""
+    seen, classes = np.unique(codes, return_inverse=True)
+    coefficients = np.zeros(matrix.shape[1])
+    thresholds = np.zeros(len(seen) - 1)
+    if len(seen) > 1:
+        thresholds, coefficients[1:] = fit_cumulative(matrix[:, 1:], classes, penalty[1:])
+    return _Scale(seen.astype(np.int32), thresholds, coefficients)

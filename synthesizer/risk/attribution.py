@@ -1,0 +1,114 @@
+"""Counting right attributions: how many records share a record's key, and its target too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups
+from synthesizer.data.table import Column, FloatArray
+
+__all__ = ["ExactHits", "Hits", "Tolerance", "ToleranceHits", "hits_counter"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tolerance:
+    """How near a number must be to count as attributed (Elliot 2014).
+
+    Parameters
+    ----------
+    absolute : float
+        Largest distance, at least 0.
+    relative : float
+        Largest distance as a share of the true value, at least 0; the larger of both counts.
+
+    Examples
+    --------
+    >>> Tolerance(relative=0.1).around(np.array([-50.0, 100.0]))[0].tolist()
+    [-55.0, 90.0]
+    """
+
+    absolute: float = 0.0
+    relative: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("absolute", "relative"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise ValueError(f"{name} ({getattr(self, name)}) must be at least 0 and finite")
+
+    def around(self, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the lowest and the highest number that count as right, each shape (n,)."""
+        reach = np.maximum(self.absolute, self.relative * np.abs(truth))
+        return truth - reach, truth + reach
+
+
+class Hits(Protocol):
+    """Counts, for each original record, the given records with its key and its target."""
+
+    def count(self, keys: Codes, target: Column) -> Codes:
+        """Return counts per original record, shape (n,); keys of -1 never match."""
+        ...
+
+
+class ExactHits:
+    """Targets are right when they have the same value, group or missing code."""
+
+    def __init__(self, keys: Codes, target: Column, groups: Groups | None = None) -> None:
+        self._coder = ColumnCoder.fit(target, groups)
+        pairs = keys * self._coder.size + self._coder.encode(target)
+        size = (int(keys.max(initial=0)) + 1) * self._coder.size
+        self._known = Dictionary(pairs, size)
+        self._own = self._known.find(pairs)
+
+    def count(self, keys: Codes, target: Column) -> Codes:
+        """Return counts per original record, shape (n,)."""
+        codes = self._coder.encode(target)
+        known = (keys >= 0) & (codes >= 0)
+        pairs = self._known.find(keys[known] * self._coder.size + codes[known])
+        counts = np.bincount(pairs[pairs >= 0], minlength=len(self._known))
+        return counts[self._own]
+
+
+class ToleranceHits:
+    """Numbers are right within a tolerance; missing codes are right when equal.
+
+    The records are sorted by key and, within it, by value: each original record's interval is
+    then found by two binary searches.
+    """
+
+    def __init__(self, keys: Codes, target: Column, tolerance: Tolerance) -> None:
+        self._keys = keys
+        self._observed = target.is_observed
+        self._low, self._high = tolerance.around(target.data[self._observed].astype(np.float64))
+        self._missing = ExactHits(keys, _missing_part(target))
+
+    def count(self, keys: Codes, target: Column) -> Codes:
+        """Return counts per original record, shape (n,)."""
+        counts = self._missing.count(keys, _missing_part(target))
+        use = target.is_observed & (keys >= 0)
+        values = target.data[use]
+        ranked = np.sort(values)
+        width = len(ranked) + 1
+        places = np.sort(keys[use] * width + np.searchsorted(ranked, values))
+        own = self._keys[self._observed] * width
+        first = np.searchsorted(places, own + np.searchsorted(ranked, self._low, side="left"))
+        last = np.searchsorted(places, own + np.searchsorted(ranked, self._high, side="right"))
+        counts[self._observed] = last - first
+        return counts
+
+
+def hits_counter(
+    keys: Codes, target: Column, groups: Groups | None, tolerance: Tolerance | None
+) -> Hits:
+    """Return the counter for a target: within the tolerance where one is given, else exact."""
+    if tolerance is None or target.is_coded:
+        return ExactHits(keys, target, groups)
+    return ToleranceHits(keys, target, tolerance)
+
+
+def _missing_part(column: Column) -> Column:
+    """Return the column with every observed number set to zero: only missing codes differ."""
+    data = np.where(column.is_observed, 0.0, np.nan)
+    return Column(column.variable, data, column.states)

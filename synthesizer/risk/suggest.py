@@ -1,0 +1,172 @@
+"""Suggested keys and target for runs whose configuration names none.
+
+Keys are variables that somebody may know of a person: coded, or whole numbers with few values.
+They are added one by one until a fair share of the records is unique. The target is a coded
+variable with 3 to 20 levels that no single key gives away by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from synthesizer.data.codes import ColumnCoder
+from synthesizer.data.schema import Kind
+from synthesizer.data.table import Column, Table
+from synthesizer.risk.uniques import statistical_uniques
+
+__all__ = ["Suggestion", "suggest"]
+
+# Names raise the priority of a variable and are never needed.
+_DEMOGRAPHIC = (
+    "age", "sex", "gender", "region", "area", "state", "puma", "race", "rac", "ethnic", "marital",
+    "msp", "civil", "nation", "birth", "household", "tenure", "own", "occupation", "edu",
+)  # fmt: skip
+_SENSITIVE = (
+    "income", "earn", "wage", "pay", "salary", "health", "disab", "relig", "edu", "benefit",
+    "debt", "illness", "smok", "alcohol", "politic",
+)  # fmt: skip
+_ENOUGH_UNIQUES = 0.2
+_TOO_MANY_UNIQUES = 0.6
+_MOST_LEVELS = 150
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Keys and target to start from, with the reason in plain words (None: nothing suits)."""
+
+    keys: tuple[str, ...]
+    target: str | None
+    share_of_uniques: float
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        return asdict(self) | {"keys": list(self.keys)}
+
+
+def suggest(
+    table: Table,
+    *,
+    keys: Sequence[str] | None = None,
+    target: str | None = None,
+    max_keys: int = 6,
+) -> Suggestion:
+    """Suggest keys and target; whatever is given is kept. The same table gives the same answer.
+
+    Parameters
+    ----------
+    table : Table
+        Original records.
+    keys, target : optional
+        Fixed by the user.
+    max_keys : int
+        Largest number of keys, at least 1.
+
+    Examples
+    --------
+    >>> from synthesizer.data.schema import Variable
+    >>> rng = np.random.default_rng(3)
+    >>> def column(name, size):
+    ...     levels = tuple(str(code) for code in range(size))
+    ...     variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=levels)
+    ...     return Column(variable, rng.integers(0, size, 200).astype(np.int32))
+    >>> table = Table([column("x", 4), column("sex", 2), column("income", 5), column("region", 9)])
+    >>> found = suggest(table)
+    >>> found.keys, found.target
+    (('sex', 'region', 'x'), 'income')
+    """
+    distinct = {column.name: _distinct(column) for column in table.columns}
+    aim = target
+    if aim is None:
+        aim = _best_target(table, distinct, keys or ())
+    chosen = tuple(keys) if keys is not None else _pick_keys(table, distinct, aim, max_keys)
+    if target is None and aim is not None and _given_away(table, chosen, aim):
+        others = {name: size for name, size in distinct.items() if name != aim}
+        aim = _best_target(table, others, chosen) or aim
+    share = float(statistical_uniques(table, chosen).mean()) if chosen and table.n_rows else 0.0
+    return Suggestion(chosen, aim, share, _reason(chosen, aim, share, table))
+
+
+def _distinct(column: Column) -> int:
+    """Return the number of distinct values that occur; 0 for what cannot be a key."""
+    if column.variable.kind is Kind.ID or len(column) == 0:
+        return 0
+    if column.is_coded:
+        return int((np.bincount(column.data) > 0).sum())
+    if column.variable.decimals not in (0, None):
+        return 0
+    values = np.unique(column.data[column.is_observed])
+    return len(values) if (values == np.round(values)).all() else 0
+
+
+def _rank(name: str, words: Sequence[str]) -> int:
+    """Return 0 for names that hold a word at their beginning or after a separator, else 1."""
+    parts = name.lower().replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
+    return 0 if any(part.startswith(word) for part in parts for word in words) else 1
+
+
+def _pick_keys(
+    table: Table, distinct: dict[str, int], target: str | None, max_keys: int
+) -> tuple[str, ...]:
+    names = [n for n, size in distinct.items() if 2 <= size <= _MOST_LEVELS and n != target]
+    # Coded variables before numbers; sorting is stable, so that the column order decides ties.
+    names.sort(key=lambda name: (_rank(name, _DEMOGRAPHIC), not table[name].is_coded))
+    chosen: list[str] = []
+    for name in names:
+        share = statistical_uniques(table, [*chosen, name]).mean()
+        if chosen and share > _TOO_MANY_UNIQUES:
+            continue
+        chosen.append(name)
+        if len(chosen) == max_keys or share >= _ENOUGH_UNIQUES:
+            break
+    return tuple(chosen)
+
+
+def _best_target(table: Table, distinct: dict[str, int], keys: Sequence[str]) -> str | None:
+    names = [
+        name
+        for name, size in distinct.items()
+        if 3 <= size <= 20 and table[name].is_coded and name not in keys
+    ]
+    free = [name for name in names if not _given_away(table, keys, name)] or names
+    ranked = sorted(free, key=lambda name: (_rank(name, _SENSITIVE), _modal_share(table[name])))
+    return ranked[0] if ranked else None
+
+
+def _modal_share(column: Column) -> float:
+    return float(np.bincount(column.data).max() / len(column))
+
+
+def _given_away(table: Table, keys: Sequence[str], target: str) -> bool:
+    """Return whether one key tells the target of nine in ten records where guessing does not."""
+    truth = table[target]
+    limit = max(0.9, (1 + _modal_share(truth)) / 2)
+    return any(_told(table[key], truth) >= limit for key in keys)
+
+
+def _told(key: Column, target: Column) -> float:
+    """Return the share of records whose target is the most frequent one of their key."""
+    key_coder, target_coder = ColumnCoder.fit(key), ColumnCoder.fit(target)
+    pairs = key_coder.encode(key) * target_coder.size + target_coder.encode(target)
+    known, counts = np.unique(pairs, return_counts=True)
+    groups = known // target_coder.size
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    return float(np.maximum.reduceat(counts, starts).sum() / len(key))
+
+
+def _reason(keys: Sequence[str], target: str | None, share: float, table: Table) -> str:
+    if not keys or target is None:
+        return (
+            "No keys and target could be suggested: name variables that others may know as keys, "
+            "and one with 3 to 20 levels that should stay secret as target."
+        )
+    levels = _distinct(table[target]) if target in table else 0
+    return (
+        f"The keys ({', '.join(keys)}) are variables that others may know of a person; together "
+        f"they are unique for {share:.0%} of the records. The target ({target}) has {levels} "
+        "values and no single key gives it away. Name your own to replace them."
+    )
