@@ -1,1 +1,50 @@
-"""Synthetic microdata by a chain of conditional models, and the proof of what was made."""
+"""Synthetic microdata by a chain of conditional models, and the proof of what was made.
+
+The names below are loaded on first use, so that the command line starts quickly.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from synthesizer.config_reading import load_config, read_config
+    from synthesizer.errors import SynthesizerError
+    from synthesizer.library import Synthesizer
+    from synthesizer.registry import Registry
+    from synthesizer.job import RunResult, fit, generate, run
+
+__all__ = [
+    "Registry",
+    "RunResult",
+    "Synthesizer",
+    "SynthesizerError",
+    "fit",
+    "generate",
+    "load_config",
+    "read_config",
+    "run",
+]
+
+_HOMES = {
+    "Registry": "registry",
+    "RunResult": "job",
+    "Synthesizer": "library",
+    "SynthesizerError": "errors",
+    "fit": "job",
+    "generate": "job",
+    "load_config": "config_reading",
+    "read_config": "config_reading",
+    "run": "job",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -17,6 +17,7 @@ from synthesizer.data.schema import Kind
 from synthesizer.randomness import MAX_SEED
 
 __all__ = [
+    "ChainConfig",
     "CheckConfig",
     "Config",
     "DataConfig",
@@ -179,19 +180,16 @@ class LimitConfig(_Part):
     worst_one_way: float | None = Field(None, ge=0, description="largest one-way S_pMSE")
 
 
-class Config(_Part):
-    """A whole run.
+class ChainConfig(_Part):
+    """What is made of the data, wherever they come from: the options of `Synthesizer`.
 
     Examples
     --------
-    >>> config = Config(data=DataConfig(sample="fair"), m=2)
-    >>> config.m, config.default_method
-    (2, 'cart')
+    >>> ChainConfig(m=2).default_method
+    'cart'
     """
 
     version: Literal[1] = Field(1, description="version of this format")
-    data: DataConfig
-    output: OutputConfig = Field(default_factory=OutputConfig)
     seed: int | None = Field(None, ge=0, le=MAX_SEED, description="drawn and stored when absent")
     m: int = Field(1, ge=1, le=10_000, description="number of synthetic datasets")
     rows: int | None = Field(None, ge=1, description="rows of each; as many as the data if absent")
@@ -225,3 +223,17 @@ class Config(_Part):
     def declarations(self) -> dict[str, Declaration]:
         """Return what the configuration says of the reading of each variable."""
         return {name: variable.declaration() for name, variable in self.variables.items()}
+
+
+class Config(ChainConfig):
+    """A whole run: the chain, its data and its output.
+
+    Examples
+    --------
+    >>> config = Config(data=DataConfig(sample="fair"), m=2)
+    >>> config.m, config.output.directory.name
+    (2, 'synthetic')
+    """
+
+    data: DataConfig
+    output: OutputConfig = Field(default_factory=OutputConfig)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from synthesizer.config import (
+    ChainConfig,
     CheckConfig,
     Config,
     DataConfig,
@@ -27,7 +28,9 @@ from synthesizer.config import (
 from synthesizer.errors import ConfigError
 from synthesizer.yaml_text import parse_yaml
 
-__all__ = ["load_config", "read_config", "try_config", "try_file"]
+__all__ = ["load_config", "read_chain_config", "read_config", "try_config", "try_file"]
+
+AnyConfig = TypeVar("AnyConfig", bound=ChainConfig)
 
 ALIASES: Mapping[str, str] = {
     "k": "rows",
@@ -50,57 +53,74 @@ def load_config(path: str | Path) -> Config:
     ConfigError
         With every problem of form: unknown keys with the nearest name, wrong values.
     """
-    config, problems = try_config(*_read(Path(path)))
-    if problems or config is None:
-        raise ConfigError(problems)
-    return config
+    return _sound(try_file(path))
 
 
 def read_config(content: Mapping[str, Any], *, base: Path | None = None) -> Config:
-    """Turn a mapping into a configuration; see `load_config`."""
-    config, problems = try_config(dict(content), base or Path())
+    """Turn a mapping with the keys of the YAML into a configuration; see `load_config`.
+
+    Examples
+    --------
+    >>> config = read_config({"data": {"sample": "fair"}, "m": 2, "cart.minbucket": 10})
+    >>> config.m, config.models
+    (2, {'cart': {'minbucket': 10}})
+    """
+    return _sound(try_config(content, base or Path()))
+
+
+def read_chain_config(content: Mapping[str, Any]) -> ChainConfig:
+    """Turn the options of `Synthesizer` into a configuration without data and output."""
+    return _sound(_validated(ChainConfig, content))
+
+
+def _sound(result: tuple[AnyConfig | None, list[str]]) -> AnyConfig:
+    config, problems = result
     if problems or config is None:
         raise ConfigError(problems)
     return config
 
 
-def _read(path: Path) -> tuple[dict[str, Any], Path]:
+def try_file(path: str | Path) -> tuple[Config | None, list[str]]:
+    """Return what can be used of a configuration file and every problem of form in it."""
+    path = Path(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: is not UTF-8 text; save the configuration as UTF-8") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    return parse_yaml(text, origin=str(path)), path.parent
+    return try_config(parse_yaml(text, origin=str(path)), path.parent)
 
 
-def try_file(path: str | Path) -> tuple[Config | None, list[str]]:
-    """Return what can be used of a configuration file and every problem of form in it."""
-    return try_config(*_read(Path(path)))
-
-
-def try_config(content: dict[str, Any], base: Path) -> tuple[Config | None, list[str]]:
+def try_config(content: Mapping[str, Any], base: Path) -> tuple[Config | None, list[str]]:
     """Return a configuration without its faulty parts (None if data are lost), and the problems.
 
     So that the data can be checked in the same go, whatever else is wrong.
     """
-    content, problems = _canonical(content)
-    for _ in range(len(str(content))):  # each round removes at least one faulty part
+    config, problems = _validated(Config, content)
+    return (None if config is None else _resolved(config, base)), problems
+
+
+def _validated(
+    kind: type[AnyConfig], content: Mapping[str, Any]
+) -> tuple[AnyConfig | None, list[str]]:
+    content, problems = _canonical(content, set(kind.model_fields))
+    for _ in range(len(str(content)) + 1):  # each round removes at least one faulty part
         try:
-            return _resolved(Config.model_validate(content), base), problems
+            return kind.model_validate(content), problems
         except ValidationError as error:
             found = error.errors(include_url=False)
         problems += [_sentence(item["loc"], item) for item in found]
-        if not all(_remove(content, item["loc"]) for item in found) or "data" not in content:
+        removed = [_remove(content, item["loc"]) for item in found]
+        if not any(removed):
             break
-    return None, problems
+    return None, list(dict.fromkeys(problems))
 
 
-def _canonical(content: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _canonical(content: Mapping[str, Any], known: set[str]) -> tuple[dict[str, Any], list[str]]:
     """Spell keys the house way: dots and dashes of other tools, options as model.option."""
     result: dict[str, Any] = {}
     problems: list[str] = []
-    known = set(Config.model_fields)
     for key, value in content.items():
         name = str(key).replace(".", "_").replace("-", "_")
         name = ALIASES.get(name, name)

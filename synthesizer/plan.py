@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthesizer.chain import ChainSpec, split_strata
-from synthesizer.config import Config, VariableConfig
+from synthesizer.config import ChainConfig, VariableConfig
 from synthesizer.data.expressions import Expression
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.table import Table
@@ -49,7 +49,7 @@ class Plan:
     notes: tuple[str, ...]
 
 
-def make_plan(config: Config, table: Table, registry: Registry) -> Plan:
+def make_plan(config: ChainConfig, table: Table, registry: Registry) -> Plan:
     """Plan a chain for the confidential ``table``.
 
     Raises
@@ -63,7 +63,7 @@ def make_plan(config: Config, table: Table, registry: Registry) -> Plan:
     return plan
 
 
-def try_plan(config: Config, table: Table, registry: Registry) -> tuple[Plan | None, list[str]]:
+def try_plan(config: ChainConfig, table: Table, registry: Registry) -> tuple[Plan | None, list[str]]:
     """Return a plan, or None and every problem."""
     planner = _Planner(config, table, registry)
     methods = planner.methods()
@@ -103,7 +103,7 @@ class _Method:
 class _Planner:
     """Collects problems while it decides order, models and predictors."""
 
-    def __init__(self, config: Config, table: Table, registry: Registry) -> None:
+    def __init__(self, config: ChainConfig, table: Table, registry: Registry) -> None:
         self.config = config
         self.table = table
         self.registry = registry
@@ -412,7 +412,7 @@ def _kind_problems(variable: Variable, name: str, model: ConditionalModel) -> li
     return []
 
 
-def _row_problems(config: Config, table: Table, steps: list[Step]) -> list[str]:
+def _row_problems(config: ChainConfig, table: Table, steps: list[Step]) -> list[str]:
     """Check what concerns numbers of rows: kept variables, strata, workers."""
     problems = []
     keeps = any(step.model.abilities.copies_rows for step in steps)

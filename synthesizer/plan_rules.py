@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from synthesizer.config import Config
+from synthesizer.config import ChainConfig
 from synthesizer.data.expressions import Expression
 from synthesizer.data.literals import single_value
 from synthesizer.data.table import BoolArray, Table
@@ -19,12 +19,12 @@ __all__ = ["plan_rules"]
 Planned = tuple[tuple[Rule, ...], tuple[Forbid, ...], tuple[str, ...], list[str]]
 
 
-def plan_rules(config: Config, table: Table, order: Sequence[str], fixed: set[str]) -> Planned:
+def plan_rules(config: ChainConfig, table: Table, order: Sequence[str], fixed: set[str]) -> Planned:
     """Return the rules, the structural zeros, notes and problems.
 
     Parameters
     ----------
-    config : Config
+    config : ChainConfig
         Holds ``rules``, ``forbid`` and ``on_violation``.
     table : Table
         Confidential data.
@@ -54,7 +54,7 @@ def _condition(place: str, text: str, table: Table) -> tuple[Expression | None, 
 
 
 def _rules(
-    config: Config, table: Table, order: Sequence[str], fixed: set[str]
+    config: ChainConfig, table: Table, order: Sequence[str], fixed: set[str]
 ) -> tuple[list[Rule], list[str]]:
     rules: list[Rule] = []
     problems: list[str] = []
@@ -98,7 +98,7 @@ def _target_problems(
 
 
 def _forbids(
-    config: Config, table: Table, order: Sequence[str], fixed: set[str]
+    config: ChainConfig, table: Table, order: Sequence[str], fixed: set[str]
 ) -> tuple[list[Forbid], list[str]]:
     forbids: list[Forbid] = []
     problems: list[str] = []

@@ -38,7 +38,7 @@ class Regression:
     --------
     >>> nothing = Table([], n_rows=3)
     >>> model = Regression.fit(Design.fit(nothing), nothing, np.array([1.0, 2.0, 3.0]), ridge=0.1)
-    >>> model.coefficients, model.sigma
+    >>> model.coefficients, round(model.sigma, 6)
     (array([2.]), 1.0)
     """
 

@@ -68,7 +68,7 @@ class Softmax:
 
 @one_blas_thread()
 def fit_softmax(
-    matrix: FloatArray, classes: IntArray, penalty: FloatArray, *, tolerance: float = 1e-2
+    matrix: FloatArray, classes: IntArray, penalty: FloatArray, *, tolerance: float = 0.03
 ) -> FloatArray:
     """Maximise the penalised multinomial log-likelihood.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -63,6 +64,9 @@ class Multinomial(IterativeModel):
         See `ParametricModel`.
     max_fit_rows
         See `IterativeModel`.
+    tolerance : float
+        Stop when every coefficient is about this many standard errors from its maximum; a tenth
+        of the default triples the time and moves probabilities by about 0.0003.
 
     Examples
     --------
@@ -75,8 +79,15 @@ class Multinomial(IterativeModel):
     [0, 2]
     """
 
+    tolerance: float = 0.03
+
     abilities: ClassVar[Abilities] = Abilities(kinds=CODED_KINDS, stores_values=False)
     fitted_type: ClassVar[type[FittedModel]] = FittedMultinomial
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.tolerance < math.inf:
+            raise ValueError(f"tolerance ({self.tolerance}) must be a finite number above 0")
 
     def fit(
         self, predictors: Table, target: Column, *, rng: np.random.Generator
@@ -88,7 +99,8 @@ class Multinomial(IterativeModel):
         coefficients = np.zeros((design.n_columns, len(codes)))
         if len(codes) > 1:
             penalty = design.penalty(self.ridge, len(classes))
-            coefficients = fit_softmax(design.matrix(predictors.take(rows)), classes, penalty)
+            matrix = design.matrix(predictors.take(rows))
+            coefficients = fit_softmax(matrix, classes, penalty, tolerance=self.tolerance)
         return FittedMultinomial(
             target.variable, codes.astype(np.int32), Softmax(design, coefficients)
         )

@@ -91,5 +91,6 @@ class Normal(ParametricModel):
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormal:  # noqa: ARG002
         """Learn the regression; see `ConditionalModel.fit`."""
         design = self.design(predictors)
-        regression = Regression.fit(design, predictors, target.data, ridge=self.ridge)
+        values = np.asarray(target.data, dtype=np.float64)
+        regression = Regression.fit(design, predictors, values, ridge=self.ridge)
         return FittedNormal(target.variable, regression, Limits.fit(target, clip=self.clip))

@@ -124,10 +124,11 @@ class Normrank(ParametricModel):
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormrank:
         """Learn scores and donors; see `ConditionalModel.fit`."""
         design = self.design(predictors)
-        scores = _normal_scores(target.data, rng=rng)
+        data = np.asarray(target.data, dtype=np.float64)
+        scores = _normal_scores(data, rng=rng)
         regression = Regression.fit(design, predictors, scores, ridge=self.ridge)
         spread = _spread(regression.mean(predictors), regression.sigma)
-        values, counts = np.unique(target.data, return_counts=True)
+        values, counts = np.unique(data, return_counts=True)
         return FittedNormrank(target.variable, regression, spread, values, counts)
 
 

@@ -156,7 +156,7 @@ def _coarsen(predicted: FloatArray) -> FloatArray:
     if largest == 0.0:
         return predicted
     step = 2.0 ** np.ceil(np.log2(largest) - 33)
-    return np.round(predicted / step) * step
+    return np.asarray(np.round(predicted / step) * step)
 
 
 def _nearest_window(ordered: FloatArray, points: FloatArray, width: int) -> IntArray:

@@ -1,0 +1,209 @@
+"""The commands; they parse, call and print."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from synthesizer.errors import LimitExceededError, SynthesizerError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="synthesizer",
+    help="Turn confidential microdata into synthetic microdata, and prove what was made.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+ConfigPath = Annotated[Path, typer.Argument(help="YAML file of the run.", show_default=False)]
+DataPath = Annotated[
+    Path, typer.Argument(help="CSV, CSV.gz or Parquet file, or a directory of Parquet files.")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing result.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Workers = Annotated[Optional[int], typer.Option(help="Parallel workers; all cores by default.")]
+Seed = Annotated[Optional[int], typer.Option(help="Replaces the seed of the configuration.")]
+
+
+@contextmanager
+def _errors_told() -> Iterator[None]:
+    """Print every problem and leave with the exit code of the error."""
+    from synthesizer import screen
+
+    try:
+        yield
+    except SynthesizerError as error:
+        screen.show_error(error)
+        raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        screen.show_error(SynthesizerError("interrupted; nothing was written"))
+        raise typer.Exit(130) from None
+
+
+@app.command()
+def run(
+    config: ConfigPath,
+    overwrite: Overwrite = False,
+    seed: Seed = None,
+    m: Annotated[Optional[int], typer.Option("-m", help="Replaces the number of datasets.")] = None,
+    rows: Annotated[Optional[int], typer.Option(help="Replaces the rows of each.")] = None,
+    out: Annotated[
+        Optional[Path], typer.Option("--out", "-o", help="Replaces the output directory.")
+    ] = None,
+    workers: Workers = None,
+    no_checks: Annotated[bool, typer.Option("--no-checks", help="Leave out all checks.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Read, fit, generate, check and write. Exit code 3 means: a check exceeded a limit."""
+    with _errors_told():
+        from synthesizer import job, screen
+        from synthesizer.config_reading import changed
+
+        settings, problems = changed(
+            config, overwrite=overwrite, seed=seed, m=m, rows=rows, out=out, workers=workers,
+            no_checks=no_checks,
+        )  # fmt: skip
+        with screen.progress(quiet=quiet) as listener:
+            result = job.run(settings, problems=problems, listener=listener)
+        if not quiet:
+            screen.show_result(result)
+        if result.exceeded:
+            raise LimitExceededError(result.exceeded)
+
+
+@app.command()
+def validate(config: ConfigPath) -> None:
+    """Check configuration, data and output, and tell every problem at once."""
+    with _errors_told():
+        from synthesizer import screen
+        from synthesizer.preparation import prepare
+        from synthesizer.registry import Registry
+
+        screen.show_valid(prepare(config, Registry.load()))
+
+
+@app.command()
+def plan(config: ConfigPath) -> None:
+    """Show order, models, predictors, levels, rare levels and cost before any fit."""
+    with _errors_told():
+        from synthesizer import screen
+        from synthesizer.plan_table import plan_table
+        from synthesizer.preparation import prepare
+        from synthesizer.registry import Registry
+
+        ready = prepare(config, Registry.load(), check_directory=False)
+        screen.show_plan(ready, plan_table(ready))
+
+
+@app.command()
+def init(
+    data: DataPath,
+    output: Annotated[
+        Optional[Path], typer.Option("--out", "-o", help="YAML file to write; DATA.yaml if absent.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a commented starter YAML with inferred kinds, missing codes and derived variables."""
+    with _errors_told():
+        from synthesizer import screen
+        from synthesizer.starter import write_starter
+
+        path = write_starter(data, output, overwrite=overwrite)
+        screen.say(f"wrote {path}; look it over, then: synthesizer run {path}")
+
+
+@app.command()
+def codebook(
+    data: DataPath,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the variables of a file: kind, levels, missing codes, range. Confidential."""
+    with _errors_told():
+        from synthesizer import screen
+        from synthesizer.codebook import make_codebook
+
+        screen.show_codebook(make_codebook(data), as_json=json)
+
+
+@app.command()
+def fit(
+    config: ConfigPath,
+    model: Annotated[Path, typer.Option("--out", "-o", help="File for the model (mode 0600).")],
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fit the chain and save the model, which holds confidential values."""
+    with _errors_told():
+        from synthesizer import job, screen
+        from synthesizer.saved import check_model_path, save_model
+
+        check_model_path(model, overwrite=overwrite)
+        with screen.progress(quiet=quiet) as listener:
+            fitted = job.fit(config, listener=listener)
+        save_model(model, fitted)
+        if not quiet:
+            screen.say(f"wrote {model} (confidential: it holds values of the data; mode 0600)")
+
+
+@app.command()
+def generate(
+    model: Annotated[Path, typer.Argument(help="File that 'fit' wrote.")],
+    m: Annotated[int, typer.Option("-m", help="Number of datasets.")] = 1,
+    rows: Annotated[Optional[int], typer.Option(help="Rows of each; those of the data.")] = None,
+    seed: Annotated[Optional[int], typer.Option(help="Seed; that of the fit by default.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output directory.")] = Path("synthetic"),
+    workers: Workers = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Draw synthetic datasets from a saved model, without the confidential data."""
+    with _errors_told():
+        from synthesizer import job, screen
+        from synthesizer.registry import Registry
+        from synthesizer.saved import load_model
+
+        loaded = load_model(model, Registry.load())
+        with screen.progress(quiet=quiet) as listener:
+            paths = job.generate(
+                loaded, out, m=m, rows=rows, seed=seed, overwrite=overwrite, workers=workers,
+                listener=listener,
+            )  # fmt: skip
+        if not quiet:
+            screen.say("\n".join(["wrote", *(f"  {path}" for path in paths)]))
+
+
+@app.command()
+def models() -> None:
+    """List the conditional models that are known, and the package that offers each."""
+    with _errors_told():
+        from synthesizer import screen
+        from synthesizer.registry import Registry
+
+        screen.show_models(Registry.load())
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of the YAML, for editors."""
+    with _errors_told():
+        from synthesizer import screen
+        from synthesizer.config_schema import config_schema
+        from synthesizer.registry import Registry
+
+        screen.say_json(config_schema(Registry.load()))
+
+
+def main() -> None:
+    """Entry point of the ``synthesizer`` command."""
+    try:
+        app()
+    except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
+        sys.stderr.close()
+        sys.exit(141)

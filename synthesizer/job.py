@@ -1,0 +1,303 @@
+"""The main job: read, fit, generate, check, write."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from synthesizer.chain import FittedChain
+from synthesizer.checks import CheckResults, Checker, exceeded_limits
+from synthesizer.config import ChainConfig, Config
+from synthesizer.data.layout import Layout
+from synthesizer.data.table import Table
+from synthesizer.data.writing import suffix, write
+from synthesizer.inputs import without_password
+from synthesizer.output import new_directory, sha256
+from synthesizer.preparation import Prepared, prepare
+from synthesizer.progress import Listener, Phases, silent
+from synthesizer.randomness import Seed, fresh_seed
+from synthesizer.registry import Registry
+from synthesizer.saved import SavedModel
+
+__all__ = ["RunResult", "fit", "generate", "run"]
+
+PACKAGES = ("synthesizer", "joblib", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """What a run left behind.
+
+    Parameters
+    ----------
+    directory : Path
+        The output directory.
+    datasets : tuple of Path
+        One file for each synthetic dataset.
+    checks : CheckResults
+        Every number of the checks; also in ``checks.json``.
+    exceeded : tuple of str
+        Checks above a limit of the configuration, in words; empty when all is well.
+    manifest : mapping
+        Content of ``manifest.json``.
+    """
+
+    directory: Path
+    datasets: tuple[Path, ...]
+    checks: CheckResults
+    exceeded: tuple[str, ...]
+    manifest: Mapping[str, Any]
+
+
+def run(
+    config: Config | str | Path,
+    *,
+    registry: Registry | None = None,
+    listener: Listener = silent,
+) -> RunResult:
+    """Synthesise as a configuration says and leave datasets, checks and manifest.
+
+    Parameters
+    ----------
+    config : Config or path
+        A configuration, or the YAML file that holds one.
+    registry : Registry, optional
+        Models to choose from; all that installed packages offer by default.
+    listener : Listener, optional
+        Is told about the progress.
+
+    Raises
+    ------
+    ConfigError
+        With every problem of configuration, data and output, before anything is written.
+
+    Notes
+    -----
+    A check above a limit is no error here: see ``RunResult.exceeded``.
+    """
+    registry = registry or Registry.load()
+    phases = Phases(listener)
+    with phases.phase("read"):
+        ready = prepare(config, registry)
+    settings = ready.config
+    with new_directory(settings.output.directory, overwrite=settings.output.overwrite) as work:
+        seed = Seed(fresh_seed() if settings.seed is None else settings.seed)
+        chain = _fit_chain(ready, seed, phases)
+        checker = Checker(settings, ready.table, ready.plan)
+        names = _write_datasets(ready, chain, seed, work, phases, checker)
+        results = _check(ready, checker, seed, phases)
+        exceeded = exceeded_limits(results, settings.limits)
+        _write_json(work / "checks.json", results.to_dict() | {"exceeded": list(exceeded)})
+        manifest = _manifest(ready, chain, seed, phases)
+        manifest["exceeded_limits"] = list(exceeded)
+        manifest["files"] = [_file_entry(work / name) for name in [*names, "checks.json"]]
+        _write_json(work / "manifest.json", manifest)
+    directory = settings.output.directory
+    return RunResult(
+        directory=directory,
+        datasets=tuple(directory / name for name in names),
+        checks=results,
+        exceeded=exceeded,
+        manifest=manifest,
+    )
+
+
+def fit(
+    config: Config | str | Path,
+    *,
+    registry: Registry | None = None,
+    listener: Listener = silent,
+) -> SavedModel:
+    """Fit the chain of a configuration, to be saved or to generate from.
+
+    Raises
+    ------
+    ConfigError
+        With every problem of configuration and data.
+    """
+    registry = registry or Registry.load()
+    phases = Phases(listener)
+    with phases.phase("read"):
+        ready = prepare(config, registry, check_directory=False)
+    seed = Seed(fresh_seed() if ready.config.seed is None else ready.config.seed)
+    chain = _fit_chain(ready, seed, phases)
+    origin = _manifest(ready, chain, seed, phases)
+    return SavedModel(chain=chain, layout=ready.source.layout, seed=seed.entropy, origin=origin)
+
+
+def generate(
+    model: SavedModel,
+    directory: Path,
+    *,
+    m: int = 1,
+    rows: int | None = None,
+    seed: int | None = None,
+    overwrite: bool = False,
+    workers: int | None = None,
+    listener: Listener = silent,
+) -> tuple[Path, ...]:
+    """Write datasets drawn from a saved model, without the confidential data.
+
+    Parameters
+    ----------
+    model : SavedModel
+        As loaded or fitted.
+    directory : Path
+        Created by the call.
+    m, rows, seed : int, optional
+        Number of datasets, rows of each, and the seed; rows and seed of the fit by default.
+    overwrite : bool
+        Replace an existing result.
+    workers : int, optional
+        Workers of joblib; all cores by default.
+    listener : Listener, optional
+        Is told about the progress.
+    """
+    draws = Seed(model.seed if seed is None else seed)
+    phases = Phases(listener)
+    names = []
+    with new_directory(directory, overwrite=overwrite) as work:
+        blocks = model.chain.count_blocks(m, rows)
+        with phases.phase("generate and write", blocks) as advance:
+            tables = model.chain.generate(
+                draws, m=m, rows=rows, n_jobs=workers_or_all(workers), progress=advance
+            )
+            for number, table in enumerate(tables, 1):
+                names.append(_write_dataset(table, work, number, m, model.layout, None))
+        manifest = dict(model.origin) | {
+            "created": _now(),
+            "seed": draws.entropy,
+            "seed_of_fit": model.seed,
+            "m": m,
+            "rows": model.chain.n_rows if rows is None else rows,
+            "seconds": phases.seconds,
+            "files": [_file_entry(work / name) for name in names],
+        }
+        _write_json(work / "manifest.json", manifest)
+    return tuple(directory / name for name in names)
+
+
+def workers_or_all(workers: int | None) -> int:
+    """Return the number of joblib workers: all cores unless told."""
+    return -1 if workers is None else workers
+
+
+def _fit_chain(ready: Prepared, seed: Seed, phases: Phases) -> FittedChain:
+    config, spec = ready.config, ready.plan.spec
+    replicates = config.m if config.proper else 1
+    with phases.phase("fit", len(spec.steps) * replicates) as advance:
+        return spec.fit(
+            ready.table,
+            seed,
+            replicates=replicates,
+            n_jobs=workers_or_all(config.workers),
+            progress=advance,
+        )
+
+
+def _write_datasets(
+    ready: Prepared, chain: FittedChain, seed: Seed, work: Path, phases: Phases, checker: Checker
+) -> list[str]:
+    """Generate and write one dataset after the other, so memory does not grow with m."""
+    config = ready.config
+    names = []
+    with phases.phase("generate and write", chain.count_blocks(config.m, config.rows)) as advance:
+        tables = chain.generate(
+            seed,
+            m=config.m,
+            rows=config.rows,
+            n_jobs=workers_or_all(config.workers),
+            progress=advance,
+        )
+        for number, table in enumerate(tables, 1):
+            layout, form = ready.source.layout, config.output.format
+            names.append(_write_dataset(table, work, number, config.m, layout, form))
+            with phases.phase("check"):
+                checker.add(table)
+    return names
+
+
+def _write_dataset(
+    table: Table, work: Path, number: int, m: int, layout: Layout, form: Any
+) -> str:
+    width = len(str(m))
+    name = f"synthetic_{number:0{width}d}{suffix(layout, form)}"
+    write(table, work / name, layout, format=form)
+    return name
+
+
+def _check(ready: Prepared, checker: Checker, seed: Seed, phases: Phases) -> CheckResults:
+    def synthesise(half: Table, m: int, repeat: int) -> list[Table]:
+        """Refit the chain on a half, with generators of its own."""
+        inner = Seed(int(seed.generator("half split", repeat).integers(2**62)))
+        spec, n_jobs = ready.plan.spec, workers_or_all(ready.config.workers)
+        replicates = m if spec.proper else 1
+        chain = spec.fit(half, inner, replicates=replicates, n_jobs=n_jobs)
+        return list(chain.generate(inner, m=m, n_jobs=n_jobs))
+
+    with phases.phase("check"):
+        return checker.finish(synthesise, seed.generator("checks"))
+
+
+def _manifest(
+    ready: Prepared, chain: FittedChain, seed: Seed, phases: Phases
+) -> dict[str, Any]:
+    config, plan = ready.config, ready.plan
+    dump = plain_config(config)
+    return {
+        "format": 1,
+        "created": _now(),
+        "config": dump,
+        "config_sha256": hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest(),
+        "data": {
+            "origin": ready.source.origin,
+            "sha256": ready.source.fingerprint,
+            "rows": ready.table.n_rows,
+            "columns": len(ready.table),
+        },
+        "seed": seed.entropy,
+        "m": config.m,
+        "rows": chain.n_rows if config.rows is None else config.rows,
+        "chain": [
+            {
+                "variable": step.variable,
+                "kind": ready.table[step.variable].variable.kind.value,
+                "model": step.method,
+                "model_of_missing_codes": step.missing_method,
+                "predictors": list(step.predictors),
+            }
+            for step in plan.spec.steps
+        ],
+        "notes": list(plan.notes),
+        "seconds": phases.seconds,
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in PACKAGES},
+    }
+
+
+def plain_config(config: ChainConfig) -> dict[str, Any]:
+    """Return a configuration as plain values, without the password of a database."""
+    dump: dict[str, Any] = json.loads(config.model_dump_json(by_alias=True, exclude_unset=True))
+    sql = dump.get("data", {}).get("sql")
+    if sql:
+        sql["url"] = without_password(sql["url"])
+    return dump
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _file_entry(path: Path) -> dict[str, Any]:
+    return {"name": path.name, "bytes": path.stat().st_size, "sha256": sha256(path)}
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n")

@@ -1,0 +1,139 @@
+"""The Python interface: fit a chain on a pandas frame, draw frames from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import pandas as pd
+
+from synthesizer.config_reading import read_chain_config
+from synthesizer.data.encoding import encode
+from synthesizer.data.sources import from_pandas
+from synthesizer.data.writing import to_pandas
+from synthesizer.errors import ModelError
+from synthesizer.plan import make_plan
+from synthesizer.preparation import used_table
+from synthesizer.randomness import Seed
+from synthesizer.registry import Registry
+from synthesizer.job import plain_config, workers_or_all
+from synthesizer.saved import SavedModel, load_model, save_model
+
+__all__ = ["Synthesizer"]
+
+DEFAULT_SEED = 0
+
+
+class Synthesizer:
+    """Synthesise pandas frames; the options are the keys of the YAML but ``data`` and ``output``.
+
+    Parameters
+    ----------
+    registry : Registry, optional
+        Models to choose from; all that installed packages offer by default.
+    **options
+        Such as ``default_method``, ``variables``, ``visit_sequence``, ``keep``, ``rules``,
+        ``models`` and ``seed``. The seed of the fit is ``seed``, 0 when absent; draws use it too
+        unless `generate` is told another one.
+
+    Raises
+    ------
+    ConfigError
+        For unknown or wrong options, all at once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 200), "age": rng.integers(0, 90, 200)})
+    >>> synthesizer = Synthesizer(models={"cart": {"min_leaf": 10}}).fit(frame)
+    >>> first, second = synthesizer.generate(m=2, seed=1)
+    >>> first.shape, list(first.columns)
+    ((200, 2), ['sex', 'age'])
+    >>> len(synthesizer.generate(rows=50, seed=1)[0])
+    50
+    """
+
+    def __init__(self, *, registry: Registry | None = None, **options: Any) -> None:
+        self.registry = registry or Registry.load()
+        self.config = read_chain_config(options)
+        self._model: SavedModel | None = None
+
+    def fit(self, frame: pd.DataFrame) -> Self:
+        """Learn from a confidential frame, shape (n, p) with n >= 2; its index is ignored.
+
+        Raises
+        ------
+        DataError, ConfigError
+            With every problem of the data, or of the options in view of them.
+        """
+        raw = from_pandas(frame)
+        table = encode(raw, self.config.declarations())
+        plan = make_plan(self.config, table, self.registry)
+        seed = Seed(DEFAULT_SEED if self.config.seed is None else self.config.seed)
+        chain = plan.spec.fit(
+            used_table(table, self.config.drop),
+            seed,
+            replicates=self.config.m,
+            n_jobs=workers_or_all(self.config.workers),
+        )
+        origin = {"format": 1, "config": plain_config(self.config)}
+        self._model = SavedModel(chain=chain, layout=raw.layout, seed=seed.entropy, origin=origin)
+        return self
+
+    def generate(
+        self, m: int | None = None, *, rows: int | None = None, seed: int | None = None
+    ) -> list[pd.DataFrame]:
+        """Draw synthetic frames.
+
+        Parameters
+        ----------
+        m : int, optional
+            Number of frames; that of the options by default. Frame d is the same for every m.
+        rows : int, optional
+            Rows of each; as many as the confidential frame by default.
+        seed : int, optional
+            Decides every draw; the seed of the options by default.
+
+        Returns
+        -------
+        list of DataFrame
+            Columns, order and types of the confidential frame.
+
+        Raises
+        ------
+        ModelError
+            If nothing is fitted yet, or the rows cannot be changed (partial synthesis).
+        """
+        model = self.model
+        tables = model.chain.generate(
+            Seed(model.seed if seed is None else seed),
+            m=self.config.m if m is None else m,
+            rows=self.config.rows if rows is None else rows,
+            n_jobs=workers_or_all(self.config.workers),
+        )
+        return [to_pandas(table, model.layout) for table in tables]
+
+    @property
+    def model(self) -> SavedModel:
+        """The fitted model."""
+        if self._model is None:
+            raise ModelError("nothing is fitted yet; call fit(frame) first")
+        return self._model
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model with mode 0600; it holds confidential values."""
+        save_model(Path(path), self.model)
+
+    @classmethod
+    def load(cls, path: str | Path, *, registry: Registry | None = None) -> Self:
+        """Read a model that `save` or ``synthesizer fit`` wrote; runs no code of the file.
+
+        Raises
+        ------
+        SavedModelError
+            If the file is cut short, altered or needs models that are not installed.
+        """
+        result = cls(registry=registry)
+        result._model = load_model(Path(path), result.registry)
+        return result
