@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
@@ -64,14 +64,16 @@ def run(
     """Read, fit, generate, check and write. Exit code 3 means: a check exceeded a limit."""
     with _errors_told():
         from synthesizer import job, screen
-        from synthesizer.config_reading import changed
 
-        settings, problems = changed(
-            config, overwrite=overwrite, seed=seed, m=m, rows=rows, out=out, workers=workers,
-            no_checks=no_checks,
-        )  # fmt: skip
+        output: dict[str, Any] = {"overwrite": True} if overwrite else {}
+        if out is not None:
+            output["directory"] = str(out.absolute())
+        given = {"seed": seed, "m": m, "rows": rows, "workers": workers, "output": output or None}
+        overrides = {key: value for key, value in given.items() if value is not None}
+        if no_checks:
+            overrides |= {"checks": False, "limits": {}}
         with screen.progress(quiet=quiet) as listener:
-            result = job.run(settings, problems=problems, listener=listener)
+            result = job.run(config, overrides=overrides, listener=listener)
         if not quiet:
             screen.show_result(result)
         if result.exceeded:

@@ -80,8 +80,13 @@ def _sound(result: tuple[AnyConfig | None, list[str]]) -> AnyConfig:
     return config
 
 
-def try_file(path: str | Path) -> tuple[Config | None, list[str]]:
-    """Return what can be used of a configuration file and every problem of form in it."""
+def try_file(
+    path: str | Path, overrides: Mapping[str, Any] | None = None
+) -> tuple[Config | None, list[str]]:
+    """Return what can be used of a configuration file and every problem of form in it.
+
+    ``overrides`` replace keys of the file; a mapping replaces keys of the mapping there.
+    """
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -89,7 +94,12 @@ def try_file(path: str | Path) -> tuple[Config | None, list[str]]:
         raise ConfigError(f"{path}: is not UTF-8 text; save the configuration as UTF-8") from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    return try_config(parse_yaml(text, origin=str(path)), path.parent)
+    content = parse_yaml(text, origin=str(path))
+    for key, value in (overrides or {}).items():
+        old = content.get(key)
+        merge = isinstance(old, dict) and isinstance(value, Mapping)
+        content[key] = {**old, **value} if merge else value
+    return try_config(content, path.parent)
 
 
 def try_config(content: Mapping[str, Any], base: Path) -> tuple[Config | None, list[str]]:

@@ -59,6 +59,7 @@ class RunResult:
 def run(
     config: Config | str | Path,
     *,
+    overrides: Mapping[str, Any] | None = None,
     registry: Registry | None = None,
     listener: Listener = silent,
 ) -> RunResult:
@@ -68,6 +69,8 @@ def run(
     ----------
     config : Config or path
         A configuration, or the YAML file that holds one.
+    overrides : mapping, optional
+        Replace keys of the file, such as ``{"m": 5}``.
     registry : Registry, optional
         Models to choose from; all that installed packages offer by default.
     listener : Listener, optional
@@ -85,7 +88,7 @@ def run(
     registry = registry or Registry.load()
     phases = Phases(listener)
     with phases.phase("read"):
-        ready = prepare(config, registry)
+        ready = prepare(config, registry, overrides=overrides)
     settings = ready.config
     with new_directory(settings.output.directory, overwrite=settings.output.overwrite) as work:
         seed = Seed(fresh_seed() if settings.seed is None else settings.seed)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from synthesizer.config import Config
 from synthesizer.config_reading import try_file
@@ -40,7 +42,11 @@ class Prepared:
 
 
 def prepare(
-    config: Config | str | Path, registry: Registry, *, check_directory: bool = True
+    config: Config | str | Path,
+    registry: Registry,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    check_directory: bool = True,
 ) -> Prepared:
     """Check a whole run and read its data.
 
@@ -50,6 +56,8 @@ def prepare(
         A configuration or the file that holds one.
     registry : Registry
         The models that are known.
+    overrides : mapping, optional
+        Replace keys of the file.
     check_directory : bool
         Whether the output directory is checked as well.
 
@@ -62,7 +70,7 @@ def prepare(
     if isinstance(config, Config):
         sound: Config | None = config
     else:
-        sound, problems = try_file(config)
+        sound, problems = try_file(config, overrides)
     if sound is None:
         raise ConfigError(problems)
     if check_directory:

@@ -5,6 +5,7 @@ The file holds donors, that is confidential values: it is written with mode 0600
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +19,13 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.layout import Layout
 from synthesizer.data.schema import Kind, Schema, Variable
 from synthesizer.data.table import Column
-from synthesizer.errors import SavedModelError, SynthesizerError
+from synthesizer.errors import OutputError, SavedModelError, SynthesizerError
 from synthesizer.models.base import FittedModel
 from synthesizer.registry import Registry
 from synthesizer.rules import Forbid, Rule
 from synthesizer.steps import FittedStep
 
-__all__ = ["SavedModel", "load_model", "save_model"]
+__all__ = ["SavedModel", "check_model_path", "load_model", "save_model"]
 
 KIND = "synthesizer model (CONFIDENTIAL: holds values of the data it was fitted on)"
 
@@ -49,6 +50,15 @@ class SavedModel:
     layout: Layout
     seed: int
     origin: Mapping[str, Any]
+
+
+def check_model_path(path: Path, *, overwrite: bool) -> None:
+    """Raise OutputError if a model cannot be written to ``path``, before any work is done."""
+    if path.exists() and (path.is_dir() or not overwrite):
+        raise OutputError(f"model {path} exists already; name another file or say --overwrite")
+    parent = path.absolute().parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(f"model {path}: {parent} is no directory that can be written to")
 
 
 def save_model(path: Path, model: SavedModel) -> None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.schema import Variable
 from synthesizer.data.table import Column, FloatArray, Table
 
 __all__ = ["Codes", "ColumnCoder", "Dictionary", "Groups", "JointCoder", "cut_points"]

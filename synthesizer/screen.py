@@ -1,0 +1,210 @@
+"""What the commands print: plain sentences and tables, never a confidential value."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table as Grid
+
+from synthesizer.progress import Advance, Listener, silent
+
+if TYPE_CHECKING:
+    from synthesizer.codebook import Codebook
+    from synthesizer.errors import SynthesizerError
+    from synthesizer.job import RunResult
+    from synthesizer.plan_table import PlanRow
+    from synthesizer.preparation import Prepared
+    from synthesizer.registry import Registry
+
+__all__ = [
+    "progress",
+    "say",
+    "say_json",
+    "show_codebook",
+    "show_error",
+    "show_models",
+    "show_plan",
+    "show_result",
+    "show_valid",
+]
+
+PIPE_WIDTH = 140
+"""Columns of a table that goes into a pipe or a file, where there is no terminal to ask."""
+
+
+def _console(*, stderr: bool = False) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else PIPE_WIDTH
+    return Console(file=stream, width=width, soft_wrap=False, highlight=False)
+
+
+def say(text: str) -> None:
+    """Print a text as it is."""
+    print(text)
+
+
+def say_json(content: Any) -> None:
+    """Print JSON."""
+    print(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def show_error(error: SynthesizerError) -> None:
+    """Print every problem to the standard error."""
+    problems = error.problems
+    if len(problems) == 1:
+        print(f"error: {problems[0]}", file=sys.stderr)
+        return
+    print(f"{len(problems)} errors:", file=sys.stderr)
+    for problem in problems:
+        print(f"- {problem}", file=sys.stderr)
+
+
+class _Bars:
+    """Shows the phases of a run as progress bars."""
+
+    def __init__(self, bars: Progress) -> None:
+        self.bars = bars
+        self.tasks: dict[str, Any] = {}
+
+    def start(self, phase: str, total: int | None) -> Advance:
+        """Show a phase."""
+        if phase not in self.tasks:
+            self.tasks[phase] = self.bars.add_task(phase, total=total)
+        task = self.tasks[phase]
+        return lambda done: self.bars.advance(task, done)
+
+    def stop(self, phase: str) -> None:
+        """Fill the bar of a phase."""
+        task = self.tasks[phase]
+        total = self.bars.tasks[task].total or 1
+        self.bars.update(task, total=total, completed=total)
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Listener]:
+    """Show progress bars on a terminal; nothing in a pipe or when asked to be quiet."""
+    if quiet or not sys.stderr.isatty():
+        yield silent
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=_console(stderr=True)) as bars:
+        yield _Bars(bars)
+
+
+def _grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a table; cells that are numbers go to the right."""
+    grid = Grid(title=escape(title), title_justify="left", title_style="bold", box=None)
+    for position, name in enumerate(columns):
+        numeric = all(isinstance(row[position], int | float) for row in rows)
+        grid.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(escape(_cell(value)) for value in row))
+    _console().print(grid)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return "" if value is None else str(value)
+
+
+def _notes(notes: Sequence[str]) -> None:
+    for note in notes:
+        say(f"note: {note}")
+
+
+def show_valid(ready: Prepared) -> None:
+    """Say that a run can start."""
+    config, table = ready.config, ready.table
+    _notes([*ready.source.notes, *ready.plan.notes])
+    say(
+        f"valid: {table.n_rows:,} rows, {len(ready.plan.spec.steps)} variables to draw, "
+        f"m = {config.m}; output goes to {config.output.directory}"
+    )
+
+
+def show_plan(ready: Prepared, rows: Sequence[PlanRow]) -> None:
+    """Print the chain in order."""
+    columns = (
+        "#", "variable", "kind", "model", "predictors", "levels", "missing rows", "rare levels",
+        "cost",
+    )  # fmt: skip
+    cells = [
+        (
+            row.position, row.variable, row.kind, row.model, row.predictors, row.levels,
+            row.missing, row.rare, f"{row.cost:.1%}",
+        )
+        for row in rows
+    ]  # fmt: skip
+    _grid(f"plan for {ready.table.n_rows:,} rows", columns, cells)
+    spec = ready.plan.spec
+    if spec.strata:
+        say(f"strata: a chain for every combination of {', '.join(spec.strata)}")
+    for rule in spec.rules:
+        count = rule.condition.count(ready.table)
+        say(f"rule: where {rule.condition.text}, {rule.variable} is set ({count:,} rows)")
+    for forbid in spec.forbids:
+        say(f"forbidden: {forbid.condition.text} (redraws {forbid.variable})")
+    scenario = ready.plan.scenario
+    if scenario is not None:
+        say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
+    _notes([*ready.source.notes, *ready.plan.notes])
+    say("rare levels: held by fewer than 5 rows; cost: share of the fit's work")
+
+
+def show_models(registry: Registry) -> None:
+    """Print the registry."""
+    rows = [
+        (
+            entry.name,
+            f"{entry.package} {entry.version}",
+            ", ".join(sorted(entry.abilities.kinds)),
+            "yes" if entry.abilities.stores_values else "no",
+            entry.summary,
+        )
+        for entry in registry.entries()
+    ]
+    _grid("models", ("name", "package", "kinds", "stores values", "what it does"), rows)
+
+
+def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
+    """Print what is known of every variable of a file."""
+    if as_json:
+        say_json(codebook.to_dict())
+        return
+    rows = [
+        (v.name, v.kind, v.levels, v.missing, v.missing_codes, v.shows, v.reason)
+        for v in codebook.variables
+    ]
+    title = f"{codebook.origin}: {codebook.n_rows:,} rows (CONFIDENTIAL: computed from the data)"
+    columns = ("variable", "kind", "values", "missing rows", "codes", "levels or range", "why")
+    _grid(title, columns, rows)
+    _notes(codebook.notes)
+
+
+def show_result(result: RunResult) -> None:
+    """Print where the outputs are and what the checks found."""
+    from synthesizer.screen_checks import check_lines
+
+    _notes([*result.manifest["notes"]])
+    for line in check_lines(result.checks):
+        say(line)
+    say("outputs:")
+    for path in (*result.datasets, result.directory / "checks.json"):
+        say(f"  {path}")
+    say(f"  {result.directory / 'manifest.json'}")
+    seconds = result.manifest["seconds"]
+    times = ", ".join(f"{phase} {taken:.1f} s" for phase, taken in seconds.items())
+    say(f"seed {result.manifest['seed']}; {times}")

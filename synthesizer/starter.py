@@ -1,0 +1,141 @@
+"""The starter configuration that `init` writes: runs as it is, comments say what was inferred."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from synthesizer.codebook import Codebook, CodebookVariable, describe
+from synthesizer.data.derivations import suggest_derivations
+from synthesizer.data.encoding import encode
+from synthesizer.data.schema import Kind, Variable
+from synthesizer.data.sources import read_path
+from synthesizer.data.table import Table
+from synthesizer.errors import OutputError
+
+__all__ = ["starter_text", "write_starter"]
+
+_HEAD = """\
+# Configuration of a synthesis. Written by `synthesizer init` from the data: look it over.
+#   synthesizer validate {name}   every problem of configuration and data
+#   synthesizer plan {name}       order, models and cost before any fit
+#   synthesizer run {name}        datasets, checks and manifest
+version: 1
+
+data:
+  path: {path}
+
+output:
+  directory: {output}
+
+seed: 1   # decides everything; the same seed gives the same files
+m: 5      # number of synthetic datasets
+
+default_method: cart    # or parametric, or a map from kind to model
+# models:
+#   cart: {{min_leaf: 20}}    # larger leaves: lower risk, lower utility
+
+# What each variable is. Change a kind where a code only looks like a number.
+variables:
+"""
+
+_TAIL = """
+# visit_sequence: [...]     # order of the chain; the order of the file when absent
+# keep: [...]               # copied as they are (partial synthesis)
+# drop: [...]               # left out of the synthesis and of the output
+# strata: [...]             # a chain for every combination of these
+
+# rules:                    # values that follow from others; such rows are left out of the fit
+#   - if: age < 15
+#     then: {marital: single}
+# forbid:                   # what no synthetic row may show
+#   - age < 18 and marital == 'widowed'
+
+checks:                     # keys and target are suggested when they are absent
+"""
+
+_LIMITS = """\
+# limits:                   # a check above its limit ends the run with exit code 3
+#   differential_confidentiality: 0.03
+#   mean_two_way: 2.0
+"""
+
+
+def write_starter(data: Path, output: Path | None, *, overwrite: bool) -> Path:
+    """Write a starter configuration for a data file and return its path.
+
+    Raises
+    ------
+    OutputError
+        If the file exists already or cannot be written.
+    DataError
+        If the data cannot be used, with every problem.
+    """
+    stem = data.name.split(".")[0] or "data"
+    path = output if output is not None else Path(f"{stem}.yaml")
+    if path.exists() and not overwrite:
+        raise OutputError(f"{path} exists already; name another file (-o) or say --overwrite")
+    text = starter_text(data, path)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+    return path
+
+
+def starter_text(data: Path, path: Path) -> str:
+    """Return the text of a starter configuration that lies at ``path``."""
+    raw = read_path(data)
+    codebook = describe(raw, {})
+    table = encode(raw, {})
+    derived = suggest_derivations(table)
+    relative = os.path.relpath(data.absolute(), path.absolute().parent)
+    stem = data.name.split(".")[0] or "data"
+    head = _HEAD.format(
+        name=path.name, path=_quoted(relative), output=_quoted(f"{stem}_synthetic")
+    )
+    lines = [
+        line
+        for row in codebook.variables
+        for line in _variable_lines(row, table[row.name].variable, derived.get(row.name))
+    ]
+    return head + "\n".join(lines) + "\n" + _TAIL + _scenario_lines(table, codebook) + _LIMITS
+
+
+def _variable_lines(row: CodebookVariable, variable: Variable, derived: str | None) -> list[str]:
+    """Return the entry of one variable; the comment says why, with counts only."""
+    parts = [f"kind: {row.kind}"]
+    if variable.missing:
+        parts.append(f"missing: [{', '.join(_quoted(code) for code in variable.missing)}]")
+    if variable.kind is Kind.ORDERED:
+        parts.append(f"levels: [{', '.join(_quoted(level) for level in variable.levels)}]")
+    if derived is not None:
+        parts.append(f"derived: {_quoted(derived)}")
+    count = f"{row.levels} values" + (f", {row.missing} missing" if row.missing else "")
+    return [f"  {_quoted(row.name)}: {{{', '.join(parts)}}}   # {count}; {row.reason}"]
+
+
+def _scenario_lines(table: Table, codebook: Codebook) -> str:
+    from synthesizer.risk.suggest import suggest
+
+    drawn = table.select(row.name for row in codebook.variables if row.kind != Kind.ID)
+    found = suggest(drawn)
+    if not found.keys or found.target is None:
+        return "  # keys: [...]   # what an intruder may know\n  # target: ...\n  two_way: true\n\n"
+    keys = ", ".join(_quoted(key) for key in found.keys)
+    return (
+        f"  keys: [{keys}]   # what an intruder may know: name your own\n"
+        f"  target: {_quoted(found.target)}   # what an intruder may want to learn\n\n"
+    )
+
+
+def _quoted(text: str) -> str:
+    """Write a text as YAML in double quotes, unless it is a plain word."""
+    plain = text.replace("_", "a").replace("/", "a").replace(".", "a")
+    if plain.isascii() and plain.isalnum() and plain[0].isalpha() and text not in _WORDS:
+        return text
+    return json.dumps(text, ensure_ascii=False)
+
+
+_WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", "Y", "N", "NO", "Yes", "No"}

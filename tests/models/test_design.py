@@ -1,0 +1,151 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthesizer.data.schema import Kind, Variable
+from synthesizer.data.table import Column, Table
+from synthesizer.models import _numerics
+from synthesizer.models._design import BLOCK_ROWS, Design
+
+
+def coded(name, codes, n_levels, missing=()):
+    levels = tuple(f"l{i}" for i in range(n_levels))
+    variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=levels, missing=missing)
+    return Column(variable, np.asarray(codes, dtype=np.int32))
+
+
+def numeric(name, values, states=None, missing=()):
+    states = None if states is None else np.asarray(states, dtype=np.int8)
+    variable = Variable(name=name, kind=Kind.NUMERIC, missing=missing)
+    return Column(variable, np.asarray(values, dtype=np.float64), states)
+
+
+def test_missing_codes_of_a_coded_predictor_are_levels():
+    table = Table([coded("a", [0, 0, 1, 2], 2, missing=("",))])
+    matrix = Design.fit(table, min_frequency=1).matrix(table)
+    assert matrix.tolist() == [[1, 0, 0], [1, 0, 0], [1, 1, 0], [1, 0, 1]]
+
+
+def test_missing_numbers_are_the_mean_and_an_indicator_of_each_code():
+    column = numeric("x", [1.0, np.nan, 3.0, np.nan], [0, 1, 0, 2], missing=("N", "-8"))
+    matrix = Design.fit(Table([column]), min_frequency=1).matrix(Table([column]))
+    assert matrix.tolist() == [[1, 0, 0, -1], [1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 1, 0]]
+
+
+def test_an_unseen_level_looks_like_the_reference():
+    design = Design.fit(Table([coded("a", [0, 0, 1], 3)]), min_frequency=1)
+    assert design.matrix(Table([coded("a", [0, 2], 3)])).tolist() == [[1, 0], [1, 0]]
+
+
+def test_a_code_beyond_those_of_the_fit_looks_like_the_reference():
+    design = Design.fit(Table([coded("a", [0, 0, 1], 2)]), min_frequency=1)
+    assert design.matrix(Table([coded("a", [1, 4], 5)])).tolist() == [[1, 1], [1, 0]]
+
+
+def test_rare_levels_share_a_column():
+    table = Table([coded("a", [0] * 9 + [1] * 4 + [2, 2, 3], 4)])
+    matrix = Design.fit(table, min_frequency=3).matrix(table)
+    assert matrix[-1].tolist() == matrix[-2].tolist() == [1, 0, 1]
+    assert matrix[9].tolist() == [1, 1, 0]
+
+
+def test_levels_that_are_rare_even_together_join_the_reference():
+    table = Table([coded("a", [0] * 9 + [1] * 4 + [2, 3], 4)])
+    assert Design.fit(table, min_frequency=3).n_columns == 2
+
+
+@pytest.mark.parametrize("max_categories", [1, 2, 7])
+def test_a_predictor_with_many_levels_keeps_the_most_frequent(max_categories):
+    codes = np.repeat(np.arange(50), np.arange(50, 0, -1))
+    table = Table([coded("a", codes, 50)])
+    design = Design.fit(table, max_categories=max_categories, min_frequency=1)
+    assert design.n_columns == 1 + max_categories
+    columns = design.matrix(table)[:, 1:].argmax(axis=1)
+    assert (columns[codes >= max_categories] == max_categories - 1).all()
+    assert (design.matrix(table)[codes == 0, 1:] == 0).all()
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e9, -7.3])
+def test_a_constant_number_is_a_column_of_zeros(value):
+    table = Table([numeric("x", [value] * 7)])
+    assert np.abs(Design.fit(table).matrix(table)[:, 1]).max() < 1e-6
+
+
+def test_a_number_that_is_always_missing_is_harmless():
+    table = Table([numeric("x", [np.nan] * 6, [1] * 6, missing=("",))])
+    assert Design.fit(table).matrix(table).tolist() == [[1, 0]] * 6
+
+
+def test_blocks_are_the_matrix(rows=BLOCK_ROWS + 5):
+    rng = np.random.default_rng(3)
+    table = Table([coded("a", rng.integers(4, size=rows), 4), numeric("x", rng.random(rows))])
+    design = Design.fit(table)
+    whole = design.matrix(table)
+    for part, block in design.blocks(table):
+        assert (block == whole[part]).all()
+    beta = rng.random(design.n_columns)
+    np.testing.assert_allclose(design.predict(table, beta), whole @ beta)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    codes=st.lists(st.integers(0, 9), min_size=1, max_size=40),
+    max_categories=st.integers(1, 12),
+    min_frequency=st.integers(1, 6),
+)
+def test_each_row_has_at_most_one_dummy_and_no_column_is_thin(codes, max_categories, min_frequency):
+    table = Table([coded("a", codes, 10)])
+    design = Design.fit(table, max_categories=max_categories, min_frequency=min_frequency)
+    dummies = design.matrix(table)[:, 1:]
+    assert dummies.shape[1] <= max_categories
+    assert (dummies.sum(axis=1) <= 1).all()
+    assert (dummies.sum(axis=0) >= min_frequency).all()
+
+
+def test_saved_design_is_the_design():
+    table = Table(
+        [coded("a", [0, 1, 1, 2], 3), numeric("x", [1.0, 2.0, np.nan, 4.0], [0, 0, 1, 0], ("",))]
+    )
+    design = Design.fit(table, min_frequency=1)
+    again = Design.from_dict(design.to_dict())
+    assert (again.matrix(table) == design.matrix(table)).all()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("dummy_of", np.array([7, 0])), ("dummy_of", np.array([0.5, 0])), ("scale", 0.0),
+     ("mean", np.nan), ("dummy_of", np.array([[0, 1]]))],
+)  # fmt: skip
+def test_a_saved_design_with_nonsense_is_refused(key, value):
+    column = numeric("x", [1.0, 2.0, np.nan], [0, 0, 1], missing=("",))
+    state = Design.fit(Table([column]), min_frequency=1).to_dict()
+    state["terms"][0][key] = value
+    with pytest.raises(ValueError, match=key):
+        Design.from_dict(state)
+
+
+def test_newton_stops_at_a_singular_flat_minimum():
+    flat = _numerics.newton(lambda x: (0.0, np.zeros(2), np.zeros((2, 2))), np.ones(2))
+    assert flat.tolist() == [1.0, 1.0]
+
+
+def test_newton_halves_steps_that_leave_the_domain():
+    def objective(x):  # minimum of x - log x at 1; the full step from 3 leaves x > 0
+        return None if x[0] <= 0 else (x[0] - np.log(x[0]), 1 - 1 / x, (1 / x**2)[:, None])
+
+    np.testing.assert_allclose(_numerics.newton(objective, np.array([3.0])), 1.0, atol=1e-4)
+
+
+def test_one_blas_thread_may_be_nested_and_left_in_any_order():
+    from threadpoolctl import threadpool_info
+
+    before = threadpool_info()
+    first, second = _numerics.one_blas_thread(), _numerics.one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    inside = [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+    second.__exit__(None, None, None)
+    assert set(inside) == {1}
+    assert threadpool_info() == before
