@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from synthesizer.config_reading import load_config, read_config
     from synthesizer.errors import SynthesizerError
+    from synthesizer.job import RunResult, fit, generate, run
     from synthesizer.library import Synthesizer
     from synthesizer.registry import Registry
-    from synthesizer.job import RunResult, fit, generate, run
 
 __all__ = [
     "Registry",

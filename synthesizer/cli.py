@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -28,8 +28,8 @@ DataPath = Annotated[
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing result.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
-Workers = Annotated[Optional[int], typer.Option(help="Parallel workers; all cores by default.")]
-Seed = Annotated[Optional[int], typer.Option(help="Replaces the seed of the configuration.")]
+Workers = Annotated[int | None, typer.Option(help="Parallel workers; all cores by default.")]
+Seed = Annotated[int | None, typer.Option(help="Replaces the seed of the configuration.")]
 
 
 @contextmanager
@@ -52,10 +52,10 @@ def run(
     config: ConfigPath,
     overwrite: Overwrite = False,
     seed: Seed = None,
-    m: Annotated[Optional[int], typer.Option("-m", help="Replaces the number of datasets.")] = None,
-    rows: Annotated[Optional[int], typer.Option(help="Replaces the rows of each.")] = None,
+    m: Annotated[int | None, typer.Option("-m", help="Replaces the number of datasets.")] = None,
+    rows: Annotated[int | None, typer.Option(help="Replaces the rows of each.")] = None,
     out: Annotated[
-        Optional[Path], typer.Option("--out", "-o", help="Replaces the output directory.")
+        Path | None, typer.Option("--out", "-o", help="Replaces the output directory.")
     ] = None,
     workers: Workers = None,
     no_checks: Annotated[bool, typer.Option("--no-checks", help="Leave out all checks.")] = False,
@@ -108,7 +108,7 @@ def plan(config: ConfigPath) -> None:
 def init(
     data: DataPath,
     output: Annotated[
-        Optional[Path], typer.Option("--out", "-o", help="YAML file to write; DATA.yaml if absent.")
+        Path | None, typer.Option("--out", "-o", help="YAML file to write; DATA.yaml if absent.")
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
@@ -158,8 +158,8 @@ def fit(
 def generate(
     model: Annotated[Path, typer.Argument(help="File that 'fit' wrote.")],
     m: Annotated[int, typer.Option("-m", help="Number of datasets.")] = 1,
-    rows: Annotated[Optional[int], typer.Option(help="Rows of each; those of the data.")] = None,
-    seed: Annotated[Optional[int], typer.Option(help="Seed; that of the fit by default.")] = None,
+    rows: Annotated[int | None, typer.Option(help="Rows of each; those of the data.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed; that of the fit by default.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Output directory.")] = Path("synthetic"),
     workers: Workers = None,
     overwrite: Overwrite = False,

@@ -130,5 +130,3 @@ def _percentiles(column: Column) -> str:
     if column.variable.kind is Kind.DATE:
         return " / ".join(str(np.datetime64(int(day), "D")) for day in np.floor(points))
     return " / ".join(f"{point:g}" for point in points)
-
-

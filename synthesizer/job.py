@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from synthesizer.chain import FittedChain
-from synthesizer.checks import CheckResults, Checker, exceeded_limits
+from synthesizer.checks import Checker, CheckResults, exceeded_limits
 from synthesizer.config import ChainConfig, Config
 from synthesizer.data.layout import Layout
 from synthesizer.data.table import Table
@@ -227,9 +227,7 @@ def _write_datasets(
     return names
 
 
-def _write_dataset(
-    table: Table, work: Path, number: int, m: int, layout: Layout, form: Any
-) -> str:
+def _write_dataset(table: Table, work: Path, number: int, m: int, layout: Layout, form: Any) -> str:
     width = len(str(m))
     name = f"synthetic_{number:0{width}d}{suffix(layout, form)}"
     write(table, work / name, layout, format=form)
@@ -249,9 +247,7 @@ def _check(ready: Prepared, checker: Checker, seed: Seed, phases: Phases) -> Che
         return checker.finish(synthesise, seed.generator("checks"))
 
 
-def _manifest(
-    ready: Prepared, chain: FittedChain, seed: Seed, phases: Phases
-) -> dict[str, Any]:
+def _manifest(ready: Prepared, chain: FittedChain, seed: Seed, phases: Phases) -> dict[str, Any]:
     config, plan = ready.config, ready.plan
     dump = plain_config(config)
     return {

@@ -12,11 +12,11 @@ from synthesizer.data.encoding import encode
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.writing import to_pandas
 from synthesizer.errors import ModelError
+from synthesizer.job import plain_config, workers_or_all
 from synthesizer.plan import make_plan
 from synthesizer.preparation import used_table
 from synthesizer.randomness import Seed
 from synthesizer.registry import Registry
-from synthesizer.job import plain_config, workers_or_all
 from synthesizer.saved import SavedModel, load_model, save_model
 
 __all__ = ["Synthesizer"]

@@ -63,7 +63,9 @@ def make_plan(config: ChainConfig, table: Table, registry: Registry) -> Plan:
     return plan
 
 
-def try_plan(config: ChainConfig, table: Table, registry: Registry) -> tuple[Plan | None, list[str]]:
+def try_plan(
+    config: ChainConfig, table: Table, registry: Registry
+) -> tuple[Plan | None, list[str]]:
     """Return a plan, or None and every problem."""
     planner = _Planner(config, table, registry)
     methods = planner.methods()

@@ -90,9 +90,7 @@ def _problems(config: ChainConfig, table: Table) -> list[str]:
     return problems
 
 
-def _suggested(
-    config: ChainConfig, table: Table
-) -> tuple[Scenario | None, list[str], list[str]]:
+def _suggested(config: ChainConfig, table: Table) -> tuple[Scenario | None, list[str], list[str]]:
     checks = config.checks
     drawn = table.select(n for n in table.names if table[n].variable.kind is not Kind.ID)
     found = suggest(drawn, keys=checks.keys, target=checks.target)

@@ -259,9 +259,11 @@ class Registry:
 
     def entries(self) -> tuple[Entry, ...]:
         """Describe every model, for listings; imports all of them."""
-        return tuple(self._entry(name) for name in self.names)
+        return tuple(self.entry(name) for name in self.names)
 
-    def _entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> Entry:
+        """Describe one model; imports it."""
+        name = self.canonical(name)
         model_class = self.get(name)
         package = self._declared[name].package
         return Entry(

@@ -92,9 +92,7 @@ def starter_text(data: Path, path: Path) -> str:
     derived = suggest_derivations(table)
     relative = os.path.relpath(data.absolute(), path.absolute().parent)
     stem = data.name.split(".")[0] or "data"
-    head = _HEAD.format(
-        name=path.name, path=_quoted(relative), output=_quoted(f"{stem}_synthetic")
-    )
+    head = _HEAD.format(name=path.name, path=_quoted(relative), output=_quoted(f"{stem}_synthetic"))
     lines = [
         line
         for row in codebook.variables

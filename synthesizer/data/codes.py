@@ -37,7 +37,7 @@ def cut_points(column: Column, groups: Groups) -> FloatArray:
 
     Examples
     --------
-    >>> from synthesizer.data.schema import Kind
+    >>> from synthesizer.data.schema import Kind, Variable
     >>> pay = Column(Variable(name="pay", kind=Kind.NUMERIC), np.array([1.0, 2.0, 3.0, 4.0]))
     >>> cut_points(pay, 2).tolist(), cut_points(pay, [3, 2]).tolist()
     ([2.5], [2.0, 3.0])
@@ -67,7 +67,7 @@ class ColumnCoder:
 
     Examples
     --------
-    >>> from synthesizer.data.schema import Kind
+    >>> from synthesizer.data.schema import Kind, Variable
     >>> pay = Variable(name="pay", kind=Kind.NUMERIC, missing=("",))
     >>> states = np.array([0, 0, 1], dtype=np.int8)
     >>> coder = ColumnCoder.fit(Column(pay, np.array([900.0, -5.0, np.nan]), states))
@@ -90,7 +90,7 @@ class ColumnCoder:
         if groups is not None:
             cuts = cut_points(column, groups)
             return cls(len(cuts) + 1 + len(variable.missing), variable.missing, cuts=cuts)
-        values = np.unique(column.data[column.is_observed])
+        values = np.unique(column.data[column.is_observed].astype(np.float64))
         return cls(len(values) + len(variable.missing), variable.missing, values=values)
 
     def encode(self, column: Column) -> Codes:
@@ -175,7 +175,7 @@ class JointCoder:
 
     Examples
     --------
-    >>> from synthesizer.data.schema import Kind
+    >>> from synthesizer.data.schema import Kind, Variable
     >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
     >>> table = Table([Column(sex, np.array([1, 1], dtype=np.int32))])
     >>> coder = JointCoder(table, ["sex"])

@@ -33,13 +33,9 @@ def check_keys(
     synthesizer.errors.DataError: key 'age' is not in the data: name one of its columns
     """
     problems = [*_key_problems(table, keys, target), *_group_problems(table, groups or {})]
-    if (
-        target is not None
-        and target in table
-        and not constant_target
-        and _is_constant(table[target])
-    ):
-        problems.append(f"target {target!r} has only one value: choose a target with at least two")
+    known = None if target is None else table.get(target)
+    if known is not None and not constant_target and _is_constant(known):
+        problems.append(f"target {target!r} has only one value: choose one with at least two")
     if problems:
         raise DataError(problems)
 

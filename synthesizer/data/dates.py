@@ -145,8 +145,8 @@ def _write(stamps: pa.Array, form: str) -> pa.Array:
     unit = {".%3f": "ms", ".%6f": "us"}.get(plain[-4:], "s")
     # %S of Arrow writes the fraction that the unit of the timestamp has.
     texts = pc.strftime(
-        pc.cast(stamps, pa.timestamp(unit), safe=False), format=plain.removesuffix(plain[-4:])
-        if unit != "s" else plain
+        pc.cast(stamps, pa.timestamp(unit), safe=False),
+        format=plain.removesuffix(plain[-4:]) if unit != "s" else plain,
     )
     if form.startswith(UNPADDED):
         return pc.replace_substring_regex(texts, _LEADING_ZEROS, r"\1\2\3\4")

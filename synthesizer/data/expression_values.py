@@ -181,6 +181,8 @@ def as_numbers(value: Value) -> FloatArray:
 def _number_remedy(value: Value) -> str:
     if value.type is Type.DATE:
         return "use year(), month() or day(), or subtract another date"
+    if value.type is Type.TEXT:
+        return "write numbers without quotation marks, and only declared missing codes with them"
     return "compare labels with == or != and a text in quotation marks"
 
 
@@ -214,8 +216,10 @@ def _bool_mask(value: Value, wanted: bool) -> BoolArray:
     words = _TRUE if wanted else _FALSE
     known = [str(label).casefold() in _TRUE | _FALSE for label in value.labels[: value.n_levels]]
     if not all(known):
-        raise ExpressionError(f"the levels of {value.what} do not say true or false; compare with =="
-                              " and a level in quotation marks")  # fmt: skip
+        raise ExpressionError(
+            f"the levels of {value.what} do not say true or false; compare with == and a level "
+            "in quotation marks"
+        )
     mask = np.array([str(label).casefold() in words for label in value.labels], dtype=bool)
     mask[value.n_levels :] = False
     return mask
@@ -270,7 +274,9 @@ def _compare_literal(symbol: str, left: Value, right: Value) -> BoolArray:
     literal, equality = right.literal, symbol in ("==", "!=")
     if literal is None or not equality:
         by_label = left.type is Type.LABEL
-        return _order_label(symbol, left, right) if by_label else _compare_values(symbol, left, right)
+        return (
+            _order_label(symbol, left, right) if by_label else _compare_values(symbol, left, right)
+        )
     if left.type is Type.LABEL:
         return _compare_label(symbol, left, literal)
     state = 0 if left.column is None else same_missing_code(left.column, literal)

@@ -267,7 +267,7 @@ class _Evaluation:
         ]
         return call(name, arguments)
 
-    def sequence(self, node: ast.AST) -> Value:
+    def sequence(self, node: ast.AST) -> Value:  # noqa: ARG002
         raise ExpressionError("a list stands only after 'in' or inside cut(); remove the brackets")
 
 

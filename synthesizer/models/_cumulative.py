@@ -86,7 +86,7 @@ class _Problem:
         """Return the gradient, shape (k - 1 + p,)."""
         above, below = expit(-upper), expit(lower)
         by_threshold = self._by_class(below)[1:] - self._by_class(above)[:-1]
-        pull = self.counts[1:-1] / np.expm1(gaps)
+        pull = -self.counts[1:-1] * np.exp(-gaps) / np.expm1(-gaps)
         by_threshold[1:] -= pull
         by_threshold[:-1] += pull
         by_slope = self.matrix.T @ (above - below) + self.penalty * slopes
@@ -99,7 +99,7 @@ class _Problem:
         below = expit(lower) * expit(-lower)
         out = np.zeros((n + self.matrix.shape[1],) * 2)
         diagonal = self._by_class(above)[:-1] + self._by_class(below)[1:]
-        bend = self.counts[1:-1] * np.exp(gaps) / np.expm1(gaps) ** 2
+        bend = self.counts[1:-1] * np.exp(-gaps) / np.expm1(-gaps) ** 2
         diagonal[1:] += bend
         diagonal[:-1] += bend
         out[range(n), range(n)] = diagonal

@@ -25,6 +25,7 @@ __all__ = [
     "coded_column",
     "draw_positions",
     "numeric_column",
+    "require_positive",
 ]
 
 CODED_KINDS = frozenset({Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN})
@@ -55,8 +56,8 @@ class ParametricModel(ConditionalModel):
     def __post_init__(self) -> None:
         if not (math.isfinite(self.ridge) and self.ridge >= 0):
             raise ValueError(f"ridge ({self.ridge}) must be a finite number of at least 0")
-        _require_positive("max_categories", self.max_categories)
-        _require_positive("min_frequency", self.min_frequency)
+        require_positive("max_categories", self.max_categories)
+        require_positive("min_frequency", self.min_frequency)
 
     def design(self, predictors: Table) -> Design:
         """Learn the design matrix's columns from the confidential predictors."""
@@ -80,7 +81,7 @@ class IterativeModel(ParametricModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _require_positive("max_fit_rows", self.max_fit_rows)
+        require_positive("max_fit_rows", self.max_fit_rows)
 
     def fit_rows(self, n_rows: int, n_columns: int, *, rng: np.random.Generator) -> Rows:
         """Choose the rows that the coefficients are learnt from."""
@@ -90,7 +91,7 @@ class IterativeModel(ParametricModel):
         return np.sort(rng.choice(n_rows, size=limit, replace=False))
 
 
-def _require_positive(name: str, value: int) -> None:
+def require_positive(name: str, value: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"{name} ({value}) must be a whole number of at least 1")
 

@@ -12,7 +12,12 @@ from synthesizer.data.schema import Variable
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.models._linear import Regression
 from synthesizer.models._numerics import checked_floats, checked_number
-from synthesizer.models._parametric import NUMERIC_KINDS, ParametricModel, numeric_column
+from synthesizer.models._parametric import (
+    NUMERIC_KINDS,
+    ParametricModel,
+    numeric_column,
+    require_positive,
+)
 from synthesizer.models.base import Abilities, FittedModel
 
 __all__ = ["FittedPmm", "Pmm"]
@@ -130,8 +135,7 @@ class Pmm(ParametricModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.neighbours, bool) or self.neighbours < 1:
-            raise ValueError(f"neighbours ({self.neighbours}) must be a whole number of at least 1")
+        require_positive("neighbours", self.neighbours)
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedPmm:
         """Learn the regression and sort the donors; see `ConditionalModel.fit`."""

@@ -122,7 +122,8 @@ def cap_scores(
 ) -> CapScores:
     """Return the CAP of every original record; see `cap` for the parameters.
 
-    ``constant_target`` allows a target with one value, for parts of a table that has more. Time is that of sorting; memory does not grow with the number of synthetic datasets (except
+    ``constant_target`` allows a target with one value, for parts of a table that has more.
+    Time is that of sorting; memory does not grow with the number of synthetic datasets (except
     for the scores themselves).
     """
     check_keys(original, keys=keys, target=target, groups=groups, constant_target=constant_target)

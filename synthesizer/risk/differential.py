@@ -187,7 +187,7 @@ def differential_confidentiality(
     """
     _check(table, keys, target, groups, m, repeats, units)
     units = np.arange(table.n_rows) if units is None else np.asarray(units)
-    settings = {"keys": keys, "target": target, "tolerance": tolerance}
+    settings: dict[str, Any] = {"keys": keys, "target": target, "tolerance": tolerance}
     settings["groups"] = fixed_groups(table, groups)
     comparisons: list[HalfComparison] = []
     uniques: list[HalfUniques] = []
@@ -214,7 +214,7 @@ def welch(a: FloatArray, b: FloatArray, level: float = 0.95) -> dict[str, float 
     Examples
     --------
     >>> result = welch(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0]))
-    >>> round(result["t"], 4), result["df"]
+    >>> round(result["t"], 4), round(result["df"], 4)
     (1.2247, 4.0)
     """
     nothing: dict[str, float | None] = dict.fromkeys(("t", "df", "p", "low", "high"))

@@ -99,7 +99,7 @@ def _distinct(column: Column) -> int:
         return int((np.bincount(column.data) > 0).sum())
     if column.variable.decimals not in (0, None):
         return 0
-    values = np.unique(column.data[column.is_observed])
+    values = np.unique(column.data[column.is_observed].astype(np.float64))
     return len(values) if (values == np.round(values)).all() else 0
 
 

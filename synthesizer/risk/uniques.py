@@ -59,7 +59,7 @@ def statistical_uniques(
     >>> statistical_uniques(Table([age]), ["age"]).tolist()
     [False, True, False]
     """
-    return key_counts(table, keys, groups) == 1
+    return np.asarray(key_counts(table, keys, groups) == 1)
 
 
 def reproduced_uniques(

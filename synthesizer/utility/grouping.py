@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -135,9 +136,7 @@ def _by_label(column: Column, texts: tuple[str, ...]) -> npt.NDArray[np.intp]:
     return np.asarray(_positions(column.variable.labels, texts)[column.data])
 
 
-def _by_break(
-    column: Column, breaks: FloatArray, texts: tuple[str, ...]
-) -> npt.NDArray[np.intp]:
+def _by_break(column: Column, breaks: FloatArray, texts: tuple[str, ...]) -> npt.NDArray[np.intp]:
     codes = np.searchsorted(breaks, column.data, side="right")
     if column.states is not None and column.variable.missing:
         missing = column.states > 0
@@ -150,5 +149,5 @@ def _interval_labels(breaks: FloatArray) -> tuple[str, ...]:
     texts = [f"{value:.10g}" for value in breaks]
     if not texts:
         return ("all values",)
-    inner = [f"[{low}, {high})" for low, high in zip(texts, texts[1:], strict=False)]
+    inner = [f"[{low}, {high})" for low, high in pairwise(texts)]
     return (f"below {texts[0]}", *inner, f"{texts[-1]} and above")

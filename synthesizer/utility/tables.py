@@ -11,12 +11,13 @@ e = c (o + s) and k the number of cells that occur on either side::
 
     VW       sum (s - r o)^2 / e                    df = k - 1
     FT       4 sum (sqrt(s) - sqrt(r o))^2          df
-    G        2 sum s log(s / (r o)), cells that occur on both sides, dfG = their number - 1
+    G        2 sum s log(s / (r o)) over the cells that occur on both sides, r and dfG = their
+             number - 1 from these cells alone
     pMSE     VW c (1 - c)^2 / (n_o + n_s): the propensity score of the saturated model
     JSD      Jensen-Shannon divergence of the shares, base 2
     MabsDD   sum |s / n_s - o / n_o|
     SPECKS   Kolmogorov-Smirnov distance of the two files' propensity scores, MabsDD / 2
-    PO50     percentage above 50 that the propensity score classifies rightly, files weighted equally
+    PO50     percentage above 50 that the propensity score classifies rightly, files equal
     WMabsDD  sqrt(pi / 2) sum |s - r o| / sqrt(e)
     U        Mann-Whitney statistic of the propensity scores
     dBhatt   Bhattacharyya (Hellinger) distance of the shares
@@ -39,7 +40,7 @@ from synthesizer.data.table import FloatArray, Table
 from synthesizer.errors import DataError
 from synthesizer.utility.grouping import GroupedPair, QuantilesOf, group_tables
 
-__all__ = ["MEASURES", "TableUtility", "cell_measures", "table_utility"]
+__all__ = ["MEASURES", "TableUtility", "cell_measures", "combine", "table_utility"]
 
 MEASURES = (
     "VW", "FT", "JSD", "SPECKS", "WMabsDD", "U", "G", "pMSE", "PO50", "MabsDD", "dBhatt",
@@ -128,6 +129,31 @@ def table_utility(
     ]
     by_dataset = pd.DataFrame(rows, columns=["variables", "ways", "dataset", *MEASURES])
     by_dataset["p"] = stats.chi2.sf(by_dataset["VW"], by_dataset["df"].where(by_dataset["df"] > 0))
+    return _averaged(by_dataset)
+
+
+def combine(results: Sequence[TableUtility]) -> TableUtility:
+    """Return results that were computed for one dataset after the other as one, in that order.
+
+    Examples
+    --------
+    >>> from synthesizer.data.schema import Variable
+    >>> from synthesizer.data.table import Column
+    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
+    >>> table = Table([Column(sex, np.array([0, 1], dtype=np.int32))])
+    >>> result = table_utility(table, [table])
+    >>> combine([result, result]).by_dataset["dataset"].tolist()
+    [1, 2]
+    """
+    frames, before = [], 0
+    for result in results:
+        shifted = result.by_dataset["dataset"] + before
+        frames.append(result.by_dataset.assign(dataset=shifted))
+        before = int(shifted.max())
+    return _averaged(pd.concat(frames, ignore_index=True))
+
+
+def _averaged(by_dataset: pd.DataFrame) -> TableUtility:
     mean = by_dataset.drop(columns=["dataset", "p"])
     mean = mean.groupby(["variables", "ways"], sort=False, as_index=False).mean()
     mean = mean.sort_values("S_pMSE", ascending=False, kind="stable", ignore_index=True)
@@ -170,7 +196,7 @@ def cell_measures(o: FloatArray, s: FloatArray) -> tuple[float, ...]:
     jsd = _divergence(shares_o, shares_s)
     distance = float(np.abs(shares_s - shares_o).sum())
     weighted = float(np.sqrt(np.pi / 2) * np.sqrt(square).sum())
-    g = float(2 * (s[both] @ np.log(s[both] / scaled[both])))
+    g = _likelihood_ratio(o[both], s[both])
     pmse = vw * c * (1 - c) ** 2 / (n_o + n_s)
     bhattacharyya = float(np.sqrt(ft / (8 * n_s)))
     s_vw, s_ft, s_w = (_ratio(value, df) for value in (vw, ft, weighted))
@@ -183,6 +209,11 @@ def cell_measures(o: FloatArray, s: FloatArray) -> tuple[float, ...]:
 
 def _ratio(value: float, df: int) -> float:
     return float(value / df) if df > 0 else float("nan")
+
+
+def _likelihood_ratio(o: FloatArray, s: FloatArray) -> float:
+    """Return G for cells that occur on both sides."""
+    return float(2 * (s @ np.log((s / s.sum()) / (o / o.sum())))) if len(o) else 0.0
 
 
 def _divergence(p: FloatArray, q: FloatArray) -> float:

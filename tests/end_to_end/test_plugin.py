@@ -17,7 +17,8 @@ from synthesizer.registry import Registry
 from synthesizer.testing import check_model
 
 registry = Registry.load()
-entry = next(entry for entry in registry.entries() if entry.name == "hotdeck")
+assert "hotdeck" in registry.names
+entry = registry.entry("hotdeck")
 check_model(registry.build("hotdeck", {"by": "p_coded"}))
 check_model(registry.build("hotdeck"))
 print(json.dumps({

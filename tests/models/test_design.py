@@ -77,7 +77,8 @@ def test_a_number_that_is_always_missing_is_harmless():
     assert Design.fit(table).matrix(table).tolist() == [[1, 0]] * 6
 
 
-def test_blocks_are_the_matrix(rows=BLOCK_ROWS + 5):
+def test_blocks_are_the_matrix():
+    rows = BLOCK_ROWS + 5
     rng = np.random.default_rng(3)
     table = Table([coded("a", rng.integers(4, size=rows), 4), numeric("x", rng.random(rows))])
     design = Design.fit(table)

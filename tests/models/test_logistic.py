@@ -73,7 +73,8 @@ def test_draws_agree_with_the_shares_of_each_predictor_level():
 
 def test_one_level_is_drawn_for_ever():
     fitted = fit(Logistic(), numbers(x=[1.0, 2.0]), target([1, 1]))
-    assert fitted.sample(numbers(x=[5.0, 6.0, 7.0]), rng=np.random.default_rng(0)).data.tolist() == [1, 1, 1]  # fmt: skip
+    drawn = fitted.sample(numbers(x=[5.0, 6.0, 7.0]), rng=np.random.default_rng(0))
+    assert drawn.data.tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize("n", [0, 1])

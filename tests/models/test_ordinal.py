@@ -50,9 +50,16 @@ def test_gradient_and_hessian_are_the_derivatives():
     classes = np.repeat([0, 1, 2, 3], [5, 8, 2, 6])
     problem = _Problem(rng.normal(size=(21, 3)), classes, np.bincount(classes), np.full(3, 0.7))
     point = np.array([-1.0, 0.2, 0.9, 0.3, -0.4, 1.1])
-    assert check_grad(lambda p: problem.objective(p)[0], lambda p: problem.objective(p)[1], point) < 1e-5  # fmt: skip
+
+    def value(p):
+        return problem.objective(p)[0]
+
+    def gradient(p):
+        return problem.objective(p)[1]
+
+    assert check_grad(value, gradient, point) < 1e-5
     steps = 1e-6 * np.eye(6)
-    numeric = [(problem.objective(point + h)[1] - problem.objective(point - h)[1]) / 2e-6 for h in steps]  # fmt: skip
+    numeric = [(gradient(point + step) - gradient(point - step)) / 2e-6 for step in steps]
     np.testing.assert_allclose(problem.objective(point)[2], numeric, atol=1e-6)
 
 

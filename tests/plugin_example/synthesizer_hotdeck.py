@@ -18,8 +18,7 @@ class FittedHotDeck(FittedModel):
 
     def sample(self, predictors, *, rng):
         """Draw within the class of each row; from all donors where the class has none."""
-        low = np.zeros(predictors.n_rows, dtype=np.int64)
-        high = np.full(predictors.n_rows, len(self.donors))
+        low, high = np.zeros(predictors.n_rows, int), np.full(predictors.n_rows, len(self.donors))
         if self.by in predictors:
             codes = predictors[self.by].data
             filled = self.starts[codes] < self.starts[codes + 1]
@@ -56,6 +55,6 @@ class HotDeck(ConditionalModel):
         """Sort the donors by class; a column that is absent or no code gives one class."""
         if self.by not in predictors or not predictors[self.by].is_coded:
             return FittedHotDeck(target, np.array([0, len(target)]), "")
-        column = predictors[self.by]
-        starts = np.searchsorted(np.sort(column.data), np.arange(column.variable.n_codes + 1))
-        return FittedHotDeck(target.take(np.argsort(column.data, kind="stable")), starts, self.by)
+        codes, n = predictors[self.by].data, predictors[self.by].variable.n_codes
+        starts = np.searchsorted(np.sort(codes), np.arange(n + 1))
+        return FittedHotDeck(target.take(np.argsort(codes, kind="stable")), starts, self.by)

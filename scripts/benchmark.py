@@ -1,0 +1,295 @@
+"""Every figure of docs/benchmarks.md: speed, utility and risk of the main job.
+
+Usage::
+
+    python scripts/benchmark.py DATA.csv speed utility risk scale levels command
+
+DATA.csv is the ACS excerpt around Boston (7,634 x 21; see docs/benchmarks.md). Each part prints a
+Markdown table. Parts that measure memory run in a process of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from synthesizer.config_reading import read_config
+from synthesizer.data.schema import Kind, Variable
+from synthesizer.data.table import Column, Table
+from synthesizer.inputs import read_input
+from synthesizer.plan import Plan, make_plan
+from synthesizer.preparation import used_table
+from synthesizer.randomness import Seed
+from synthesizer.registry import Registry
+from synthesizer.risk.differential import differential_confidentiality
+from synthesizer.utility.propensity import logit_pmse
+from synthesizer.utility.tables import table_utility
+
+NUMERIC = ("AGEP", "NPF", "NOC", "DENSITY", "PINCP", "POVPIP")
+KEYS = ("PUMA", "AGEP", "SEX", "RAC1P", "MSP", "OWN_RENT")
+TARGET = "EDU"
+N_JOBS = 2
+# what R's synthpop 1.9-3 needs and reaches on the same file, on a machine of two cores
+SYNTHPOP = "| R synthpop 1.9-3, cart | 5 | 1.80 | 7.4 | 0.049 | | | 9.4 |"
+
+
+def config_of(data: Path, **options: Any) -> Any:
+    """Return the configuration: numbers are numbers, all other columns are categories."""
+    header = data.read_text(encoding="utf-8").partition("\n")[0]
+    names = [name.strip('"\r') for name in header.split(",")]
+    kinds = {name: {"kind": "numeric" if name in NUMERIC else "categorical"} for name in names}
+    return read_config({"data": {"path": str(data)}, "variables": kinds, **options})
+
+
+def planned(data: Path, **options: Any) -> tuple[Table, Plan]:
+    """Read the data and plan the chain."""
+    config = config_of(data, **options)
+    table = read_input(config.data, config.declarations()).table
+    plan = make_plan(config, table, Registry.load())
+    return used_table(table, config.drop), plan
+
+
+def seconds(work: Callable[[], object], repeats: int = 5) -> float:
+    """Return the median time of a call after one that is not counted."""
+    work()
+    taken = []
+    for _ in range(repeats):
+        start = perf_counter()
+        work()
+        taken.append(perf_counter() - start)
+    return statistics.median(taken)
+
+
+def synthesise(plan: Plan, table: Table, seed: int, m: int = 1) -> list[Table]:
+    """Fit and generate."""
+    chain = plan.spec.fit(table, Seed(seed), n_jobs=N_JOBS)
+    return list(chain.generate(Seed(seed), m=m, n_jobs=N_JOBS))
+
+
+def speed(data: Path) -> Iterator[str]:
+    """Fit and generate in process."""
+    yield "| setting | m | seconds, fit and generate |"
+    yield "| --- | --- | --- |"
+    for name, options in (("default", {}), ("min_leaf 5", {"models": {"cart": LIGHT}})):
+        table, plan = planned(data, **options)
+        for m in (1, 5):
+            taken = seconds(lambda m=m, t=table, p=plan: synthesise(p, t, 1, m))  # type: ignore[misc]
+            yield f"| {name} | {m} | {taken:.2f} |"
+    table, plan = planned(data, default_method="parametric")
+    taken = seconds(lambda: synthesise(plan, table, 1), repeats=1)
+    yield f"| parametric | 1 | {taken:.2f} |"
+
+
+def command(data: Path) -> Iterator[str]:
+    """Time the whole command without checks, in a new process."""
+    with tempfile.TemporaryDirectory() as directory:
+        config = Path(directory) / "run.yaml"
+        kinds = "\n".join(
+            f"  {name}: {{kind: {entry.kind}}}" for name, entry in config_of(data).variables.items()
+        )
+        config.write_text(
+            f"data: {{path: {data.absolute()}}}\nseed: 1\nm: 5\nvariables:\n{kinds}\n"
+        )
+        work = ["synthesizer", "run", str(config), "--overwrite", "--quiet"]
+        quick = seconds(lambda: subprocess.run([*work, "--no-checks"], check=True), repeats=3)
+        checked = seconds(lambda: subprocess.run(work, check=True), repeats=3)
+    yield "| command, m = 5 | seconds |"
+    yield "| --- | --- |"
+    yield f"| run --no-checks | {quick:.1f} |"
+    yield f"| run | {checked:.1f} |"
+
+
+LIGHT: dict[str, Any] = {"min_leaf": 5}
+
+
+def utility(data: Path) -> Iterator[str]:
+    """Two-way S_pMSE and logit S_pMSE over seeds 1 to 10."""
+    yield (
+        "| setting | mean two-way S_pMSE | lowest to highest seed | worst pair of each seed | "
+        "logit S_pMSE |"
+    )
+    yield "| --- | --- | --- | --- | --- |"
+    worst: dict[str, float] = {}
+    for name, options in (("default", {}), ("min_leaf 5", {"models": {"cart": LIGHT}})):
+        table, plan = planned(data, **options)
+        means, tops, logits = [], [], []
+        for seed in range(1, 11):
+            made = synthesise(plan, table, seed)
+            pairs = table_utility(table, made, ways=[2]).mean
+            means.append(float(pairs["S_pMSE"].mean()))
+            tops.append(float(pairs["S_pMSE"].max()))
+            logits.append(logit_pmse(table, made[0]).s_pmse)
+            if name == "min_leaf 5":
+                for pair, value in zip(pairs["variables"], pairs["S_pMSE"], strict=True):
+                    worst[pair] = max(worst.get(pair, 0.0), float(value))
+        yield (
+            f"| {name} | {np.mean(means):.2f} | {min(means):.2f} to {max(means):.2f} | "
+            f"{min(tops):.1f} to {max(tops):.1f} | {np.mean(logits):.2f} |"
+        )
+    rng = np.random.default_rng(1)
+    boots = [_bootstrap(table, rng) for _ in range(5)]
+    spread = f"{min(boots):.2f} to {max(boots):.2f}"
+    yield f"| bootstrap of the data | {np.mean(boots):.2f} | {spread} | | |"
+    yield ""
+    yield "Worst case of every pair over the ten seeds, min_leaf 5 (largest first):"
+    yield ""
+    order = sorted(worst.items(), key=lambda item: -item[1])
+    yield ", ".join(f"{pair} {value:.2f}" for pair, value in order)
+
+
+def _bootstrap(table: Table, rng: np.random.Generator) -> float:
+    again = table.take(rng.integers(table.n_rows, size=table.n_rows))
+    return float(table_utility(table, [again], ways=[2]).mean["S_pMSE"].mean())
+
+
+def risk(data: Path) -> Iterator[str]:
+    """Risk and utility over a grid of settings; the half split over ten splits."""
+    yield (
+        "| setting | min_leaf | two-way S_pMSE | worst pair | half-split difference of CAP | "
+        "fitted uniques reproduced | unseen | seconds |"
+    )
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    yield SYNTHPOP
+    for name, options in settings():
+        table, plan = planned(data, models={"cart": options})
+        yield _risk_row(name, options, table, plan)
+
+
+def settings() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the settings that the table compares."""
+    plain = {"shrinkage": 0.0, "complexity": 0.0}
+    for leaf in (3, 5, 10, 20, 50):
+        yield "default, other leaf", {"min_leaf": leaf}
+    for leaf in (3, 5, 10, 20, 50):
+        yield "plain trees", {"min_leaf": leaf, **plain}
+    yield "default", {}
+
+
+def _risk_row(name: str, options: Mapping[str, Any], table: Table, plan: Plan) -> str:
+    means, tops = [], []
+    start = perf_counter()
+    for seed in range(1, 11):
+        pairs = table_utility(table, synthesise(plan, table, seed), ways=[2]).mean
+        means.append(float(pairs["S_pMSE"].mean()))
+        tops.append(float(pairs["S_pMSE"].max()))
+    taken = (perf_counter() - start) / 10
+    found = differential_confidentiality(
+        table,
+        lambda half, m, repeat: synthesise(plan, half, 100 + repeat, m),
+        keys=KEYS,
+        target=TARGET,
+        repeats=10,
+        rng=np.random.default_rng(11),
+    )
+    spread = next(row for row in found.summary if row.rule == "zero")
+    fitted = statistics.mean(row.fitted.present for row in found.uniques)
+    unseen = statistics.mean(row.unseen.present for row in found.uniques)
+    return (
+        f"| {name} | {options.get('min_leaf', '')} | {np.mean(means):.2f} | {max(tops):.1f} | "
+        f"{spread.difference:.3f} | {fitted:.0f} | {unseen:.0f} | {taken:.2f} |"
+    )
+
+
+def scale(data: Path) -> Iterator[str]:
+    """Time and memory at 250,000, 500,000 and 1,000,000 rows."""
+    yield "| rows | fit, s | generate, s | peak memory, GB |"
+    yield "| --- | --- | --- | --- |"
+    for rows in (250_000, 500_000, 1_000_000):
+        found = _own_process("scale_one", data, rows)
+        yield f"| {rows:,} | {found['fit']:.1f} | {found['generate']:.1f} | {found['gb']:.1f} |"
+
+
+def scale_one(data: Path, rows: int) -> dict[str, float]:
+    """Draw a large file from the fitted chain, then synthesise it."""
+    table, plan = planned(data)
+    chain = plan.spec.fit(table, Seed(1), n_jobs=N_JOBS)
+    large = next(chain.generate(Seed(1), rows=rows, n_jobs=N_JOBS))
+    start = perf_counter()
+    fitted = plan.spec.fit(large, Seed(2), n_jobs=N_JOBS)
+    middle = perf_counter()
+    next(fitted.generate(Seed(2), n_jobs=N_JOBS))
+    return {"fit": middle - start, "generate": perf_counter() - middle, "gb": _peak_gb()}
+
+
+def levels(_: Path) -> Iterator[str]:
+    """Time of one variable with 800 levels and predictors with 600 levels."""
+    yield "| rows | levels of the target | seconds, fit and draw | peak memory, GB |"
+    yield "| --- | --- | --- | --- |"
+    found = _own_process("levels_one", Path(), 1_000_000)
+    yield f"| 1,000,000 | 800 | {found['seconds']:.1f} | {found['gb']:.1f} |"
+
+
+def levels_one(_: Path, rows: int) -> dict[str, float]:
+    """Simulate occupations that depend on two agencies-like predictors and a number."""
+    rng = np.random.default_rng(1)
+    first, second = rng.integers(600, size=rows), rng.integers(600, size=rows)
+    number = rng.normal(size=rows)
+    target = (first * 4 // 3 + rng.geometric(0.05, size=rows) + (number > 0) * 7) % 800
+    table = Table(
+        [
+            _coded("first", first, 600),
+            _coded("second", second, 600),
+            Column(Variable(name="number", kind=Kind.NUMERIC), number),
+        ]
+    )
+    model = Registry.load().build("cart")
+    start = perf_counter()
+    fitted = model.fit(table, _coded("target", target, 800), rng=rng)
+    fitted.sample(table, rng=rng)
+    return {"seconds": perf_counter() - start, "gb": _peak_gb()}
+
+
+def _coded(name: str, codes: np.ndarray[Any, Any], size: int) -> Column:
+    labels = tuple(f"{code:03d}" for code in range(size))
+    return Column(Variable(name=name, kind=Kind.CATEGORICAL, levels=labels), codes.astype(np.int32))
+
+
+def _peak_gb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def _own_process(part: str, data: Path, rows: int) -> dict[str, float]:
+    done = subprocess.run(
+        [sys.executable, __file__, str(data), f"{part}:{rows}"],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+PARTS = {
+    "speed": speed,
+    "command": command,
+    "utility": utility,
+    "risk": risk,
+    "scale": scale,
+    "levels": levels,
+}
+SINGLE = {"scale_one": scale_one, "levels_one": levels_one}
+
+
+def main() -> None:
+    """Run the parts that the command line names."""
+    data = Path(sys.argv[1])
+    for part in sys.argv[2:]:
+        name, _, rows = part.partition(":")
+        if name in SINGLE:
+            print(json.dumps(SINGLE[name](data, int(rows))))
+            continue
+        print(f"\n## {name}\n")
+        for line in PARTS[name](data):
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

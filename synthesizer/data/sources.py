@@ -1,0 +1,281 @@
+"""Sources of confidential data: files, databases, samples and pandas frames."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from synthesizer.data.csvtext import parse_csv
+from synthesizer.data.layout import FrameLayout, Layout
+from synthesizer.data.texts import Texts, distinct_texts, unsupported
+from synthesizer.errors import DataError
+
+__all__ = ["RawTable", "from_pandas", "read_path", "read_sample", "read_sql"]
+
+CSV_SUFFIXES = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
+
+
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """What was read, before anything is decided about kinds.
+
+    Parameters
+    ----------
+    arrow : pyarrow.Table
+        The columns: text for CSV files, the source's types otherwise.
+    layout : Layout
+        How the source was laid out.
+    origin : str
+        Where it came from, for messages.
+    """
+
+    arrow: pa.Table
+    layout: Layout
+    origin: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in order."""
+        return self.layout.names
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.arrow.num_rows)
+
+    @cached_property
+    def texts(self) -> tuple[Texts, ...]:
+        """Distinct texts of every column, computed once."""
+        return tuple(self._texts(i) for i in range(self.arrow.num_columns))
+
+    def _texts(self, i: int) -> Texts:
+        column, csv = self.arrow.column(i), self.layout.csv
+        name = self.names[i]
+        if csv is None:
+            return distinct_texts(name, column, source=_value_type(column.type))
+        mixed = not all(quoting.always for quoting in csv.quoting)
+        quoted = mixed and csv.quoting[i].always
+        return distinct_texts(name, column, quoted=quoted, mark=_mark(column, csv.delimiter))
+
+    def select(self, names: tuple[str, ...] | list[str]) -> RawTable:
+        """Return the named columns in the given order."""
+        arrow = self.arrow.select([self.names.index(name) for name in names])
+        return RawTable(arrow, self.layout.select(tuple(names)), self.origin)
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _mark(column: pa.ChunkedArray, delimiter: str) -> str:
+    """Return the decimal mark: files with semicolons often have decimal commas."""
+    if delimiter != ";":
+        return "."
+    texts = column.unify_dictionaries().combine_chunks()
+    texts = texts.chunk(0) if isinstance(texts, pa.ChunkedArray) else texts
+    found = pa.compute.match_substring_regex(texts.dictionary, r"^[+-]?\d*,\d+$")
+    return "," if pa.compute.any(found).as_py() else "."
+
+
+def read_path(
+    path: str | Path, *, delimiter: str | None = None, encoding: str | None = None
+) -> RawTable:
+    """Read a CSV file (also gzip), a Parquet file or a directory of Parquet files.
+
+    Parameters
+    ----------
+    path : path
+        Ends in .csv, .tsv, .txt (each also with .gz), .parquet, or is a directory.
+    delimiter, encoding : str, optional
+        Of a CSV file; found out when not given.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, unreadable, of unknown type, empty or damaged.
+    """
+    path = Path(path)
+    origin = path.name
+    if not path.exists():
+        raise DataError(f"{path}: no such file; check `path`")
+    try:
+        if path.is_dir() or path.suffix.lower() in (".parquet", ".pq"):
+            return _read_parquet(path, origin)
+        compressed = path.suffix.lower() == ".gz"
+        ending = (Path(path.stem) if compressed else path).suffix.lower()
+        if ending not in CSV_SUFFIXES:
+            known = ".csv, .tsv, .txt (also .gz), .parquet or a directory of Parquet files"
+            raise DataError(f"{path}: type {ending!r} is unknown; the file must be {known}")
+        data = _bytes(path, compressed=compressed)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or "the file is damaged or cut short"
+        raise DataError(f"{path}: cannot be read: {reason}") from None
+    arrow, csv = parse_csv(
+        data, origin, delimiter=delimiter or CSV_SUFFIXES[ending], encoding=encoding
+    )
+    layout = Layout(form="csv", names=tuple(arrow.column_names), compressed=compressed, csv=csv)
+    return _checked(RawTable(arrow, layout, origin))
+
+
+def _bytes(path: Path, *, compressed: bool) -> pa.Buffer:
+    if compressed:
+        with gzip.open(path) as file:
+            return pa.py_buffer(file.read())
+    if path.stat().st_size == 0:
+        raise DataError(f"{path.name}: the file is empty; it needs a header row and data rows")
+    return pa.memory_map(str(path)).read_buffer()
+
+
+def _read_parquet(path: Path, origin: str) -> RawTable:
+    files = sorted(path.glob("**/*.parquet")) if path.is_dir() else [path]
+    if not files:
+        raise DataError(f"{path}: no Parquet file in this directory; the files end in .parquet")
+    try:
+        arrow = pq.read_table(path)
+    except pa.ArrowInvalid:
+        raise DataError(f"{path}: not a Parquet file, damaged, or files that differ in columns"
+                        ) from None
+    return typed(arrow, "parquet", origin)
+
+
+def typed(arrow: pa.Table, form: Any, origin: str, frame: tuple[FrameLayout, ...] = ()) -> RawTable:
+    """Wrap a table whose columns have types of their own."""
+    layout = Layout(form=form, names=tuple(arrow.column_names), types=arrow.schema, frame=frame)
+    return _checked(RawTable(arrow, layout, origin))
+
+
+def _checked(raw: RawTable) -> RawTable:
+    """Refuse what no kind could cure."""
+    problems = []
+    names = raw.arrow.column_names
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        problems.append(f"{raw.origin}: column {name!r} is there twice; rename one")
+    if not names:
+        problems.append(f"{raw.origin}: no columns")
+    elif raw.n_rows < 2:
+        problems.append(f"{raw.origin}: {raw.n_rows} data rows; at least 2 are needed")
+    for name, column in zip(names, raw.arrow.columns, strict=True):
+        if unsupported(column.type):
+            problems.append(
+                f"{raw.origin}: column {name!r} has type {column.type}, which is not supported; "
+                "drop it or store it as text, numbers or dates"
+            )
+    if problems:
+        raise DataError(problems)
+    return raw
+
+
+def read_sql(url: str, query: str) -> RawTable:
+    """Read the result of a query.
+
+    Parameters
+    ----------
+    url : str
+        SQLAlchemy URL, such as ``sqlite:///people.db``.
+    query : str
+        A SELECT statement.
+
+    Raises
+    ------
+    DataError
+        If SQLAlchemy or the driver is missing, or the query fails.
+    """
+    if find_spec("sqlalchemy") is None:
+        raise DataError("SQL sources need SQLAlchemy: pip install 'synthesizer[sql]'")
+    import sqlalchemy
+    from sqlalchemy.exc import SQLAlchemyError
+
+    origin = "the SQL query"
+    try:
+        engine = sqlalchemy.create_engine(url)
+        origin = f"query on {engine.url.render_as_string(hide_password=True)}"
+        with engine.connect() as connection:
+            result = connection.execute(sqlalchemy.text(query))
+            names, rows = list(result.keys()), result.fetchall()
+    except SQLAlchemyError as error:
+        raise DataError(
+            f"{origin}: {type(error).__name__}; check the URL, the rights and the query"
+        ) from None
+    except ImportError as error:
+        raise DataError(f"{origin}: install the database driver ({error.name})") from None
+    finally:
+        if "engine" in locals():
+            engine.dispose()
+    return typed(_from_rows(names, rows, origin), "sql", origin)
+
+
+def _from_rows(names: list[str], rows: Any, origin: str) -> pa.Table:
+    columns, problems = [], []
+    for name, values in zip(names, zip(*rows, strict=True) if rows else [()] * len(names),
+                            strict=True):
+        try:
+            columns.append(pa.array(values))
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            problems.append(f"{origin}: column {name!r} mixes types; cast it in the query")
+    if problems:
+        raise DataError(problems)
+    return pa.Table.from_arrays(columns, names=names)
+
+
+def read_sample(name: str) -> RawTable:
+    """Read a built-in sample by name, such as ``fair``.
+
+    Raises
+    ------
+    DataError
+        If the name is unknown or statsmodels, which holds the file, is not installed.
+    """
+    from synthesizer.samples import sample_path
+
+    return read_path(sample_path(name))
+
+
+def from_pandas(frame: pd.DataFrame) -> RawTable:
+    """Take a pandas frame; its index is left out.
+
+    Raises
+    ------
+    DataError
+        If column names are not distinct strings, or a column mixes types.
+
+    Examples
+    --------
+    >>> raw = from_pandas(pd.DataFrame({"a": [1, 2], "b": ["x", None]}))
+    >>> raw.names, raw.n_rows
+    (('a', 'b'), 2)
+    """
+    origin = "the frame"
+    names = list(frame.columns)
+    if not all(isinstance(name, str) for name in names):
+        raise DataError(
+            f"{origin}: column names must be text; use frame.columns = frame.columns.astype(str)"
+        )
+    columns, problems = [], []
+    for i, name in enumerate(names):
+        try:
+            columns.append(pa.chunked_array(pa.array(frame.iloc[:, i], from_pandas=True)))
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+            problems.append(
+                f"{origin}: column {name!r} mixes types; convert it, for example with astype(str)"
+            )
+    if problems:
+        raise DataError(problems)
+    layouts = tuple(_frame_layout(frame.iloc[:, i].dtype) for i in range(len(names)))
+    return typed(pa.Table.from_arrays(columns, names=names), "pandas", origin, layouts)
+
+
+def _frame_layout(dtype: Any) -> FrameLayout:
+    if isinstance(dtype, pd.CategoricalDtype):
+        return FrameLayout(
+            dtype="category", categories=str(dtype.categories.dtype), ordered=bool(dtype.ordered)
+        )
+    return FrameLayout(dtype=str(dtype))

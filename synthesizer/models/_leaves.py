@@ -1,0 +1,159 @@
+"""Drawing donors from the leaves of a tree, or from wider nodes around them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.table import Column, FloatArray
+from synthesizer.models._ordering import Float32Array
+from synthesizer.models._tree import LEAF, Nodes, Tree
+
+__all__ = ["Drawing", "Leaves"]
+
+GOLDEN = (5**0.5 - 1) / 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """How values are drawn once the leaf of a row is known.
+
+    Parameters
+    ----------
+    shrinkage : float
+        A row stays in a node whose parent has N donors with probability N / (N + shrinkage),
+        and else moves on to an ancestor, >= 0: hierarchical shrinkage (Agarwal et al. 2022)
+        as a draw.
+    even : bool
+        Spread the draws evenly over the donors of each leaf instead of independently.
+    smoothing : str
+        "density" adds kernel noise within the range of the leaf, "none" copies donors.
+    """
+
+    shrinkage: float = 0.0
+    even: bool = False
+    smoothing: str = "none"
+
+
+class Leaves:
+    """A tree with its donors.
+
+    Parameters
+    ----------
+    tree : Tree
+        The structure.
+    donors : Column
+        Confidential values sorted by leaf and by value within leaves, shape (n,).
+    weights : ndarray or None
+        Weights of the donors (Bayesian bootstrap); None if all are alike.
+    """
+
+    def __init__(self, tree: Tree, donors: Column, weights: FloatArray | None = None) -> None:
+        self.tree = tree
+        self.donors = donors
+        self.weights = weights
+        self._cumulated = None if weights is None else np.concatenate([[0.0], weights.cumsum()])
+
+    def draw(
+        self,
+        matrix: Float32Array,
+        drawing: Drawing,
+        *,
+        rng: np.random.Generator,
+        steps: int = 0,
+    ) -> npt.NDArray[np.int32] | FloatArray:
+        """Draw a value for each row of ``matrix``, ``steps`` nodes above its own."""
+        nodes = self.tree.apply(matrix)
+        if drawing.shrinkage > 0:
+            nodes = self._shrink(nodes, drawing.shrinkage, rng)
+        if steps:
+            nodes = self.tree.climb(nodes, steps)
+        uniform = _even_uniform(nodes, rng) if drawing.even else rng.random(len(nodes))
+        chosen = self._positions(nodes, uniform)
+        values = self.donors.data[chosen]
+        if drawing.smoothing == "density" and not self.donors.is_coded:
+            return self._smooth(np.asarray(values, dtype=np.float64), chosen, rng)
+        return values
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; codes take as few bytes as they need."""
+        donors = self.donors.to_dict()
+        if self.donors.is_coded:
+            smallest = np.min_scalar_type(max(self.donors.variable.n_codes - 1, 0))
+            donors["data"] = self.donors.data.astype(smallest)
+        return {"tree": self.tree.to_dict(), "donors": donors, "weights": self.weights}
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any], *, n_features: int) -> Self:
+        """Rebuild from ``to_dict``; raises ValueError on nonsense."""
+        donors = Column.from_dict(state["donors"])
+        if donors.data.ndim != 1 or not np.isfinite(donors.data).all():
+            raise ValueError("donors must be a list of finite numbers or codes")
+        tree = Tree.from_dict(state["tree"], n_features=n_features, n_donors=len(donors))
+        weights = state["weights"]
+        if weights is not None:
+            weights = np.asarray(weights, dtype=np.float64)
+            total = weights.sum()
+            if weights.shape != (len(donors),) or not (weights > 0).all() or not total < np.inf:
+                raise ValueError("weights of donors must be positive, one for each donor")
+        return cls(tree, donors, weights)
+
+    def _shrink(self, nodes: Nodes, shrinkage: float, rng: np.random.Generator) -> Nodes:
+        """Climb while the parent is too small for the row's uniform number."""
+        tree, nodes = self.tree, nodes.copy()
+        parents = np.maximum(tree.parent, 0)
+        # The parents of the root's children decide last: nothing lies above the root.
+        stay = np.where(tree.parent < 0, 1.0, tree.count[parents])
+        stay = np.where(tree.parent < 0, 1.0, stay / (stay + shrinkage))
+        uniform = rng.random(len(nodes))
+        rows = np.flatnonzero(uniform >= stay[nodes])
+        while len(rows):
+            nodes[rows] = parents[nodes[rows]]
+            rows = rows[uniform[rows] >= stay[nodes[rows]]]
+        return nodes
+
+    def _positions(self, nodes: Nodes, uniform: FloatArray) -> npt.NDArray[np.intp]:
+        start, end = self.tree.start[nodes], self.tree.end[nodes]
+        if self._cumulated is None:
+            chosen = start + (uniform * (end - start)).astype(np.intp)
+        else:
+            low, high = self._cumulated[start], self._cumulated[end]
+            points = low + uniform * (high - low)
+            chosen = np.searchsorted(self._cumulated, points, side="right") - 1
+        return np.clip(chosen, start, end - 1)
+
+    def _smooth(
+        self, values: FloatArray, chosen: npt.NDArray[np.intp], rng: np.random.Generator
+    ) -> FloatArray:
+        """Add normal noise with Silverman's (1986) bandwidth; stay in the donor's leaf."""
+        leaves = np.flatnonzero(self.tree.feature == LEAF)
+        start, end = self.tree.start[leaves], self.tree.end[leaves]
+        data, size = np.asarray(self.donors.data, dtype=np.float64), end - start
+        mean = np.add.reduceat(data, start) / size
+        spread = np.sqrt(np.add.reduceat((data - np.repeat(mean, size)) ** 2, start) / size)
+        quartiles = data[start + (3 * size) // 4 - (size > 3)] - data[start + size // 4]
+        narrow = np.where(quartiles > 0, np.minimum(spread, quartiles / 1.34), spread)
+        width = 0.9 * narrow * size**-0.2
+        own = np.searchsorted(start, chosen, side="right") - 1
+        noisy = values + width[own] * rng.standard_normal(len(values))
+        decimals = self.donors.variable.decimals
+        if decimals is not None:
+            noisy = np.round(noisy, decimals)
+        return np.asarray(np.clip(noisy, data[start[own]], data[end[own] - 1]))
+
+
+def _even_uniform(nodes: Nodes, rng: np.random.Generator) -> FloatArray:
+    """Return numbers in [0, 1) that are spread evenly over the rows of every node.
+
+    Rows are taken node by node, in random order within a node, and get the multiples of the
+    golden ratio modulo 1 (a Kronecker sequence): any run of rows covers [0, 1) evenly.
+    """
+    order = rng.permutation(len(nodes))
+    order = order[np.argsort(nodes[order], kind="stable")]
+    uniform = np.empty(len(nodes))
+    uniform[order] = (rng.random() + GOLDEN * np.arange(len(nodes))) % 1.0
+    return uniform

@@ -1,0 +1,91 @@
+"""The same value in every row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from synthesizer.data.expression_results import constant_column
+from synthesizer.data.table import Column, Table
+from synthesizer.errors import ExpressionError, ModelError
+from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
+
+__all__ = ["Constant", "FittedConstant"]
+
+
+class FittedConstant(FittedModel):
+    """One value, a column of one row."""
+
+    def __init__(self, value: Column) -> None:
+        self.value = value
+
+    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:  # noqa: ARG002
+        """Repeat the value."""
+        return self.value.take(np.zeros(predictors.n_rows, dtype=np.intp))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the value."""
+        return {"value": self.value.to_dict()}
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild from ``to_dict``; raises ValueError unless it holds one value."""
+        value = Column.from_dict(state["value"])
+        if len(value) != 1:
+            raise ValueError(f"a constant holds one value, got {len(value)}")
+        return cls(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constant(ConditionalModel):
+    """Set every row to one value.
+
+    Parameters
+    ----------
+    value : str, int, float, bool or None
+        A level, a number, a date 'YYYY-MM-DD' or a missing code of the variable; None takes the
+        single value of the confidential data.
+
+    Examples
+    --------
+    >>> Constant(value="Poland").value
+    'Poland'
+    """
+
+    abilities: ClassVar[Abilities] = Abilities(uses_predictors=False)
+    fitted_type: ClassVar[type[FittedModel]] = FittedConstant
+
+    value: str | int | float | bool | None = None
+
+    def __post_init__(self) -> None:
+        good = self.value is None or isinstance(self.value, str | int | float)
+        if not good or (isinstance(self.value, float) and not math.isfinite(self.value)):
+            raise ValueError(f"value ({self.value!r}) must be a label, a finite number or null")
+
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedConstant:  # noqa: ARG002
+        """Check that the variable can hold the value; see `ConditionalModel.fit`."""
+        if self.value is None:
+            return FittedConstant(_single_value(target))
+        try:
+            return FittedConstant(constant_column(self.value, target.variable))
+        except ExpressionError as error:
+            raise ModelError(
+                f"model 'constant' of variable {target.name!r} cannot take the value "
+                f"{self.value!r}: {error}"
+            ) from error
+
+
+def _single_value(target: Column) -> Column:
+    states = target.missing_state()
+    values = np.where(target.is_observed, target.data, 0)
+    count = len(np.unique(np.stack([values, states]), axis=1).T)
+    if count != 1:
+        raise ModelError(
+            f"variable {target.name!r} has {count} distinct values, so model 'constant' needs the "
+            "option 'value'"
+        )
+    return target.take(slice(0, 1))

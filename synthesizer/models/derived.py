@@ -1,0 +1,107 @@
+"""A variable that follows from earlier ones by an expression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from synthesizer.data.expressions import Expression
+from synthesizer.data.schema import Variable
+from synthesizer.data.table import Column, Table
+from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
+
+__all__ = ["Derived", "FittedDerived"]
+
+_TOLERANCE = 1e-9
+
+
+class FittedDerived(FittedModel):
+    """An expression and the variable it yields.
+
+    Parameters
+    ----------
+    expression : Expression
+        Of variables among the predictors.
+    variable : Variable
+        What the results are.
+    mismatches : int
+        Confidential rows in which the expression does not give the confidential value.
+    """
+
+    def __init__(self, expression: Expression, variable: Variable, mismatches: int) -> None:
+        self.expression = expression
+        self.variable = variable
+        self.mismatches = mismatches
+
+    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:  # noqa: ARG002
+        """Evaluate the expression; draws nothing."""
+        return self.expression.derive(predictors, self.variable)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the expression, the variable and the count."""
+        return {
+            "expression": self.expression.text,
+            "variable": self.variable.to_dict(),
+            "mismatches": self.mismatches,
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild from ``to_dict``."""
+        expression = Expression.parse(str(state["expression"]))
+        return cls(expression, Variable.from_dict(state["variable"]), int(state["mismatches"]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derived(ConditionalModel):
+    """Compute the variable from earlier ones, see `synthesizer.data.expressions`.
+
+    Parameters
+    ----------
+    expression : str
+        For example ``"weight / (height / 100) ** 2"``.
+
+    Examples
+    --------
+    >>> Derived(expression="weight / (height / 100) ** 2").parsed.names == {"weight", "height"}
+    True
+    """
+
+    abilities: ClassVar[Abilities] = Abilities(stores_values=False, deterministic=True)
+    fitted_type: ClassVar[type[FittedModel]] = FittedDerived
+
+    expression: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.expression, str) or not self.expression.strip():
+            raise ValueError(
+                f"expression ({self.expression!r}) must be a text such as 'weight / height ** 2'"
+            )
+        self.parsed  # noqa: B018  (a wrong text has to fail here, not in the fit)
+
+    @property
+    def parsed(self) -> Expression:
+        """The expression; raises ExpressionError when the text is wrong."""
+        return Expression.parse(self.expression)
+
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedDerived:  # noqa: ARG002
+        """Count the rows that disagree; ``target`` may hold missing states here."""
+        expression = self.parsed
+        mismatches = int((~_agreement(expression, predictors, target)).sum())
+        return FittedDerived(expression, target.variable, mismatches)
+
+
+def _agreement(expression: Expression, predictors: Table, target: Column) -> np.ndarray[Any, Any]:
+    """Where the expression gives the value of the target, up to a relative error of 1e-9."""
+    variable = target.variable
+    if not variable.missing:  # an undefined result has to count, not to stop the fit
+        variable = replace(variable, missing=("",))
+    derived = expression.derive(predictors, variable)
+    if target.is_coded:
+        return np.asarray(derived.data == target.data)
+    close = np.isclose(derived.data, target.data, rtol=_TOLERANCE, atol=_TOLERANCE)
+    same_code = derived.missing_state() == target.missing_state()
+    return np.asarray(same_code & (close | ~target.is_observed))

@@ -1,0 +1,56 @@
+"""Partial synthesis: the confidential column itself, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from synthesizer.data.table import Column, Table
+from synthesizer.errors import ModelError
+from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
+
+__all__ = ["FittedKeep", "Keep"]
+
+
+class FittedKeep(FittedModel):
+    """The confidential column; the engine slices ``column`` itself when it works in blocks."""
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+
+    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:  # noqa: ARG002
+        """Return the column; raises ModelError if another number of rows is asked for."""
+        if predictors.n_rows != len(self.column):
+            raise ModelError(
+                f"variable {self.column.name!r} is kept row by row: it has {len(self.column)} "
+                f"rows and {predictors.n_rows} are asked for; leave 'rows' unset, or choose a "
+                "model that draws"
+            )
+        return self.column
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column."""
+        return {"column": self.column.to_dict()}
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild from ``to_dict``."""
+        return cls(Column.from_dict(state["column"]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keep(ConditionalModel):
+    """Copy the confidential values: the variable is not protected at all.
+
+    Source: Reiter (2003), partially synthetic data.
+    """
+
+    abilities: ClassVar[Abilities] = Abilities(uses_predictors=False, copies_rows=True)
+    fitted_type: ClassVar[type[FittedModel]] = FittedKeep
+
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedKeep:  # noqa: ARG002
+        """Keep the column; see `ConditionalModel.fit`. ``target`` may hold missing states."""
+        return FittedKeep(target)

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synthesizer.config import Config
+from synthesizer.config_reading import load_config, read_chain_config, read_config, try_config
+from synthesizer.errors import ConfigError
+
+SAMPLE = {"data": {"sample": "fair"}}
+
+
+def problems_of(**content: Any) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        read_config({**SAMPLE, **content})
+    return list(caught.value.problems)
+
+
+def test_defaults() -> None:
+    config = read_config(SAMPLE)
+    assert (config.m, config.seed, config.rows, config.default_method) == (1, None, None, "cart")
+    assert config.checks.cap
+    assert config.checks.differential_confidentiality.enabled
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"mm": 3}, "mm: unknown key; did you mean 'm'?"),
+        ({"visit_sequens": []}, "did you mean 'visit_sequence'?"),
+        ({"m": 0}, "m: input should be greater than or equal to 1 (got 0)"),
+        ({"rows": -5}, "rows: input should be greater than or equal to 1 (got -5)"),
+        ({"seed": "x"}, "seed: input should be a valid integer"),
+        ({"variables": {"age": {"kynd": "numeric"}}}, "did you mean 'kind'?"),
+        ({"variables": {"age": {"kind": "numerical"}}}, "variables.age.kind: input should be"),
+        ({"checks": {"kees": ["a"]}}, "checks.kees: unknown key; did you mean 'keys'?"),
+        ({"limits": {"cap": 2}}, "limits.cap: input should be less than or equal to 1"),
+        ({"rules": [{"if": "a > 1"}]}, "rules.0.then: is needed"),
+        ({"rules": [{"iff": "a > 1", "then": {"b": 1}}]}, "did you mean 'if'?"),
+        ({"data": {}}, "data: needs exactly one of path, sql and sample"),
+        ({"data": {"path": "x", "sample": "fair"}}, "needs exactly one"),
+        ({"version": 2}, "version: input should be 1"),
+    ],
+)
+def test_problems_name_the_key(content: dict[str, Any], words: str) -> None:
+    assert any(words in problem for problem in problems_of(**content)), problems_of(**content)
+
+
+def test_all_problems_at_once() -> None:
+    found = problems_of(
+        mm=1, m=0, rows=0, variables={"a": {"kind": "x", "kynd": 1}}, rules=[{"if": "a"}, {}]
+    )
+    assert len(found) >= 6
+
+
+def test_sound_parts_survive() -> None:
+    content = {**SAMPLE, "m": 0, "rows": 7, "rules": [{"if": "a > 1"}]}
+    config, problems = try_config(content, Path())
+    assert config is not None
+    assert config.rows == 7
+    assert len(problems) == 2
+
+
+def test_names_of_other_tools() -> None:
+    config = read_config(
+        {
+            **SAMPLE, "visit.sequence": ["b", "a"], "k": 10, "cart.minbucket": 7, "cart.cp": 0.1,
+            "predictor.matrix": {"a": ["b"]}, "default.method": "parametric",
+        }
+    )  # fmt: skip
+    assert config.visit_sequence == ("b", "a")
+    assert config.rows == 10
+    assert config.models == {"cart": {"minbucket": 7, "cp": 0.1}}
+    assert config.predictor_matrix == {"a": ("b",)}
+    assert config.default_method == "parametric"
+
+
+def test_a_key_and_its_alias() -> None:
+    assert "same as another key" in problems_of(rows=1, k=2)[0]
+
+
+def test_scalars_become_labels() -> None:
+    config = read_config({**SAMPLE, "variables": {"a": {"missing": [-8, "", True, 1.5]}}})
+    assert config.variables["a"].missing == ("-8", "", "true", "1.5")
+
+
+@pytest.mark.parametrize("value", [False, True])
+def test_switching_all_checks(value: bool) -> None:
+    checks = read_config({**SAMPLE, "checks": value}).checks
+    assert checks.cap is value
+    assert checks.two_way is value
+    assert checks.differential_confidentiality.enabled is value
+
+
+def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text("data: {path: in/data.csv}\noutput: {directory: out}\n")
+    config = load_config(path)
+    assert config.data.path == tmp_path / "in/data.csv"
+    assert config.output.directory == tmp_path / "out"
+
+
+@pytest.mark.parametrize(("content", "words"), [(None, "cannot be read"), (b"\xff\xfe", "UTF-8")])
+def test_unreadable_files(tmp_path: Path, content: bytes | None, words: str) -> None:
+    path = tmp_path / "run.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ConfigError, match=words):
+        load_config(path)
+
+
+def test_library_options_take_no_data() -> None:
+    assert read_chain_config({"m": 3}).m == 3
+    with pytest.raises(ConfigError, match="data: unknown key"):
+        read_chain_config(SAMPLE)
+
+
+KEYS = [*Config.model_fields, "visit.sequence", "cart.minbucket", "nonsense", "k"]
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.sampled_from([*KEYS, "kind", "if", "then", "keys"]), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=6))
+def test_any_mapping_gives_a_configuration_or_sentences(content: dict[str, Any]) -> None:
+    config, problems = try_config(content, Path())
+    assert config is not None or problems
+    assert all(isinstance(problem, str) and problem for problem in problems)
