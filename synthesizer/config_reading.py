@@ -97,8 +97,10 @@ def try_file(
     content = parse_yaml(text, origin=str(path))
     for key, value in (overrides or {}).items():
         old = content.get(key)
-        merge = isinstance(old, dict) and isinstance(value, Mapping)
-        content[key] = {**old, **value} if merge else value
+        if isinstance(old, dict) and isinstance(value, Mapping):
+            content[key] = {**old, **value}
+        else:
+            content[key] = value
     return try_config(content, path.parent)
 
 

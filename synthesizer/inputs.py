@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from synthesizer.config import DataConfig
-from synthesizer.data.encoding import encode
+from synthesizer.data.encoding import data_notes, encode
 from synthesizer.data.inference import Declaration
 from synthesizer.data.layout import Layout
 from synthesizer.data.table import Table
@@ -34,12 +34,15 @@ class Input:
         Where it came from, without passwords.
     fingerprint : str or None
         SHA-256 of the file or files; None for a query.
+    notes : tuple of str
+        What is odd in the data and no error.
     """
 
     table: Table
     layout: Layout
     origin: str
     fingerprint: str | None
+    notes: tuple[str, ...]
 
 
 def read_raw(data: DataConfig) -> RawTable:
@@ -64,11 +67,13 @@ def read_input(data: DataConfig, declared: Mapping[str, Declaration]) -> Input:
     raw = read_raw(data)
     if data.sample is not None:
         declared = {**_sample_declarations(data.sample), **declared}
+    table = encode(raw, declared)
     return Input(
-        table=encode(raw, declared),
+        table=table,
         layout=raw.layout,
         origin=without_password(raw.origin),
         fingerprint=None if data.path is None else sha256(data.path),
+        notes=tuple(data_notes(raw, table)),
     )
 
 

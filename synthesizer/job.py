@@ -274,7 +274,7 @@ def _manifest(ready: Prepared, chain: FittedChain, seed: Seed, phases: Phases) -
             }
             for step in plan.spec.steps
         ],
-        "notes": list(plan.notes),
+        "notes": [*ready.source.notes, *plan.notes],
         "seconds": phases.seconds,
         "python": platform.python_version(),
         "packages": {name: version(name) for name in PACKAGES},

@@ -1,4 +1,4 @@
-"""The reference data (outside the repository) as tables; None of it is needed by other tests."""
+"""The reference data outside the repository as tables; tests are skipped without them."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 """CSV text to columns of text, and how the text was laid out.
 
-Cells are read as text by Arrow, dictionary-encoded at once. Arrow drops the quotes, so which columns
-were quoted is learnt from the first megabytes of the text.
+Cells are read as text by Arrow, dictionary-encoded at once. Arrow drops the quotes, so which
+columns were quoted is learnt from the first megabytes of the text.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _as_utf8(data: pa.Buffer, origin: str, encoding: str | None) -> tuple[pa.Buf
                 "set `encoding` to the file's own"
             ) from None
         return data, name, bom
-    if not data.size or not bytes(data).strip():
+    if not data.size or (data.size < SAMPLE_BYTES and not bytes(data).strip()):
         raise DataError(f"{origin}: the file is empty; it needs a header row and data rows")
     return data, "utf-8", bom
 
@@ -195,8 +195,9 @@ class Fields:
     def names(self, delimiter: str) -> list[str]:
         """Return the column names."""
         raw = self.text[self.starts[0, 0] : self.ends[0, -1]].tobytes()
-        return next(csv.reader(io.StringIO(raw.decode(errors="replace"), newline=""),
-                               delimiter=delimiter))
+        return next(
+            csv.reader(io.StringIO(raw.decode(errors="replace"), newline=""), delimiter=delimiter)
+        )
 
     def header_quoting(self) -> tuple[Quoting, ...]:
         """Return the quoting of the column names."""
@@ -283,7 +284,7 @@ def _arrow(
             delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip
         ),
         convert_options=pcsv.ConvertOptions(
-            column_types={name: text for name in names}, strings_can_be_null=False
+            column_types=dict.fromkeys(names, text), strings_can_be_null=False
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Results of expressions and constants of the configuration -> columns of a variable."""
+"""Results of expressions -> columns of a variable."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from synthesizer.data.expression_values import (
     as_dates,
     as_numbers,
     label_number,
-    literal_value,
-    same_missing_code,
     truth,
 )
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.table import Column, FloatArray
 from synthesizer.errors import ExpressionError
 
-__all__ = ["constant_column", "to_column"]
+__all__ = ["to_column"]
 
 Codes = npt.NDArray[np.int32]
 
@@ -30,27 +28,6 @@ def to_column(value: Value, variable: Variable, n_rows: int) -> Column:
         return _coded(np.broadcast_to(_codes(value, variable), n_rows), variable)
     convert = as_dates if variable.kind is Kind.DATE else as_numbers
     return _numeric(np.broadcast_to(convert(value), n_rows), variable)
-
-
-def constant_column(literal: str | float | bool, variable: Variable) -> Column:
-    """Return one row that holds a value as it is written in the source.
-
-    ``literal`` may be a level, a number, a date 'YYYY-MM-DD' or a missing code; raises
-    ExpressionError if the variable cannot hold it.
-    """
-    if not isinstance(literal, str | bool):
-        literal = float(literal)
-    value = literal_value(literal)
-    if variable.is_coded:
-        return to_column(value, variable, 1)
-    probe = Column(variable, np.zeros(0))
-    state = same_missing_code(probe, literal)
-    if state:
-        return Column(variable, np.array([np.nan]), np.array([state], dtype=np.int8))
-    number = label_number(literal) if isinstance(literal, str) else np.nan
-    if variable.kind is not Kind.DATE and not np.isnan(number):
-        value = literal_value(number)
-    return to_column(value, variable, 1)
 
 
 def _numeric(data: FloatArray, variable: Variable) -> Column:

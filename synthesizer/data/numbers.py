@@ -5,11 +5,13 @@ A style is one of
 - ``fixed``: every number with the same decimals (``2.50``);
 - ``plain``: no needless zeros (``2.5``, ``3``);
 - ``point``: as ``plain``, but whole numbers end in ``.0`` (Python and pandas);
+- ``bare``: as ``plain``, without a zero before the point (``.5``, as Stata and SAS write);
 - ``short``: the shorter of ``plain`` and scientific notation (R writes ``1e+05``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -29,7 +31,7 @@ MAX_DECIMALS: Final = 6
 
 NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$"
 LEADING_ZERO = r"^[+-]?0\d"
-STYLES: Final = ("plain", "point", "short")
+STYLES: Final = ("plain", "point", "bare", "short")
 
 
 def _with_point(values: pa.Array, mark: str) -> pa.Array:
@@ -102,7 +104,7 @@ def style_of(values: pa.Array, mark: str = ".") -> tuple[int | None, str]:
     if not _mask(values, "[eE]").any():
         written = _decimals_written(values)
         most = int(written.max())
-        if most == written.min():
+        if most == written.min() and not _mask(values, r"^-?\.").any():
             return most, "fixed"
     else:
         most = max(len(np.format_float_positional(x, trim="-").partition(".")[2]) for x in numbers)
@@ -138,6 +140,8 @@ def format_numbers(
         texts = _by_distinct(numbers, _shorter)
     else:
         texts = _plain(numbers, point=style == "point")
+    if style == "bare":
+        texts = pc.replace_substring_regex(texts, r"^(-?)0\.", r"\1.")
     return texts if mark == "." else pc.replace_substring(texts, ".", mark)
 
 
@@ -173,7 +177,7 @@ def _shorter(number: float) -> str:
     return scientific if len(scientific) < len(plain) else plain
 
 
-def _by_distinct(numbers: FloatArray, write: object) -> pa.Array:
+def _by_distinct(numbers: FloatArray, write: Callable[[float], str]) -> pa.Array:
     distinct, where = np.unique(numbers, return_inverse=True)
-    texts = [write(x) for x in distinct.tolist()]  # type: ignore[operator]
+    texts = [write(x) for x in distinct.tolist()]
     return pa.array(texts, pa.string()).take(pa.array(where.ravel()))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from synthesizer.data.csvtext import parse_csv
@@ -82,8 +83,8 @@ def _mark(column: pa.ChunkedArray, delimiter: str) -> str:
         return "."
     texts = column.unify_dictionaries().combine_chunks()
     texts = texts.chunk(0) if isinstance(texts, pa.ChunkedArray) else texts
-    found = pa.compute.match_substring_regex(texts.dictionary, r"^[+-]?\d*,\d+$")
-    return "," if pa.compute.any(found).as_py() else "."
+    found = pc.match_substring_regex(texts.dictionary, r"^[+-]?\d*,\d+$")
+    return "," if pc.any(found).as_py() else "."
 
 
 def read_path(
@@ -142,8 +143,9 @@ def _read_parquet(path: Path, origin: str) -> RawTable:
     try:
         arrow = pq.read_table(path)
     except pa.ArrowInvalid:
-        raise DataError(f"{path}: not a Parquet file, damaged, or files that differ in columns"
-                        ) from None
+        raise DataError(
+            f"{path}: not a Parquet file, damaged, or files that differ in columns"
+        ) from None
     return typed(arrow, "parquet", origin)
 
 
@@ -215,8 +217,9 @@ def read_sql(url: str, query: str) -> RawTable:
 
 def _from_rows(names: list[str], rows: Any, origin: str) -> pa.Table:
     columns, problems = [], []
-    for name, values in zip(names, zip(*rows, strict=True) if rows else [()] * len(names),
-                            strict=True):
+    for name, values in zip(
+        names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True
+    ):
         try:
             columns.append(pa.array(values))
         except (pa.ArrowInvalid, pa.ArrowTypeError):
@@ -262,7 +265,10 @@ def from_pandas(frame: pd.DataFrame) -> RawTable:
     columns, problems = [], []
     for i, name in enumerate(names):
         try:
-            columns.append(pa.chunked_array(pa.array(frame.iloc[:, i], from_pandas=True)))
+            array = pa.array(frame.iloc[:, i], from_pandas=True)
+            columns.append(
+                array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+            )
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
             problems.append(
                 f"{origin}: column {name!r} mixes types; convert it, for example with astype(str)"

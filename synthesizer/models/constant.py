@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from synthesizer.data.expression_results import constant_column
+from synthesizer.data.literals import single_value
 from synthesizer.data.table import Column, Table
-from synthesizer.errors import ExpressionError, ModelError
+from synthesizer.errors import DataError, ModelError
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 
 __all__ = ["Constant", "FittedConstant"]
@@ -69,17 +69,22 @@ class Constant(ConditionalModel):
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedConstant:  # noqa: ARG002
         """Check that the variable can hold the value; see `ConditionalModel.fit`."""
         if self.value is None:
-            return FittedConstant(_single_value(target))
+            return FittedConstant(_only_value(target))
         try:
-            return FittedConstant(constant_column(self.value, target.variable))
-        except ExpressionError as error:
+            return FittedConstant(single_value(target.variable, _text(self.value)))
+        except DataError as error:
             raise ModelError(
-                f"model 'constant' of variable {target.name!r} cannot take the value "
-                f"{self.value!r}: {error}"
+                f"model 'constant' of variable {target.name!r} cannot use option 'value': {error}"
             ) from error
 
 
-def _single_value(target: Column) -> Column:
+def _text(value: str | float | bool) -> str:
+    """Write a number of the configuration as a source would: 1.0 is the level '1'."""
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value)
+
+
+def _only_value(target: Column) -> Column:
     states = target.missing_state()
     values = np.where(target.is_observed, target.data, 0)
     count = len(np.unique(np.stack([values, states]), axis=1).T)

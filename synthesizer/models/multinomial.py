@@ -65,8 +65,9 @@ class Multinomial(IterativeModel):
     max_fit_rows
         See `IterativeModel`.
     tolerance : float
-        Stop when every coefficient is about this many standard errors from its maximum; a tenth
-        of the default triples the time and moves probabilities by about 0.0003.
+        Stop when every coefficient is about this many standard errors (of a fit to at most 10,000
+        rows) from its maximum. A tenth of the default triples the time and moves probabilities by
+        about 0.0003 on average.
 
     Examples
     --------

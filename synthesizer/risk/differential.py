@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from synthesizer.data.codes import Groups
 from synthesizer.data.comparable import check_keys
@@ -24,6 +23,7 @@ from synthesizer.errors import DataError
 from synthesizer.risk.attribution import Tolerance
 from synthesizer.risk.cap import cap_scores, fixed_groups
 from synthesizer.risk.uniques import ReproducedUniques, reproduced_uniques
+from synthesizer.risk.welch import welch
 
 __all__ = [
     "DifferentialResult",
@@ -33,7 +33,6 @@ __all__ = [
     "Synthesise",
     "differential_confidentiality",
     "half_split",
-    "welch",
 ]
 
 Synthesise = Callable[[Table, int, int], list[Table]]
@@ -204,32 +203,6 @@ def differential_confidentiality(
     return DifferentialResult(
         tuple(keys), target, tuple(comparisons), tuple(uniques), _summary(comparisons)
     )
-
-
-def welch(a: FloatArray, b: FloatArray, level: float = 0.95) -> dict[str, float | None]:
-    """Return Welch's t test of mean(a) - mean(b): t, df, p (two-sided), low and high.
-
-    All are None with fewer than two scores on a side, or when no score differs from its mean.
-
-    Examples
-    --------
-    >>> result = welch(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0]))
-    >>> round(result["t"], 4), round(result["df"], 4)
-    (1.2247, 4.0)
-    """
-    nothing: dict[str, float | None] = dict.fromkeys(("t", "df", "p", "low", "high"))
-    if min(len(a), len(b)) < 2:
-        return nothing
-    square_a, square_b = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
-    error = float(np.sqrt(square_a + square_b))
-    if error == 0:
-        return nothing
-    df = float(error**4 / (square_a**2 / (len(a) - 1) + square_b**2 / (len(b) - 1)))
-    difference = float(a.mean() - b.mean())
-    reach = float(stats.t.ppf((1 + level) / 2, df)) * error
-    t = difference / error
-    p = float(2 * stats.t.sf(abs(t), df))
-    return {"t": t, "df": df, "p": p, "low": difference - reach, "high": difference + reach}
 
 
 def _check(

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import blas, lapack
+from scipy.linalg import lapack
 from scipy.special import expit, log_expit, logit
 
 from synthesizer.data.comparable import check_comparable
@@ -161,7 +161,7 @@ def _equations(
     truth: FloatArray,
     coefficients: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the weighted normal equations (upper triangle) of the working response.
+    """Return the weighted normal equations of the working response.
 
     With coefficients, ``linear`` is first overwritten with their linear predictor.
     """
@@ -174,18 +174,17 @@ def _equations(
         weight = score * (1 - score)
         moments += block.T @ (weight * linear[rows] + truth[rows] - score)
         block *= np.sqrt(weight)[:, None]
-        information += blas.dsyrk(1.0, block.T)
+        information += block.T @ block
     return information, moments
 
 
 def _solved(information: FloatArray, moments: FloatArray) -> FloatArray:
-    """Solve the equations given by their upper triangle."""
-    full = np.triu(information) + np.triu(information, 1).T
+    """Return the solution of the normal equations."""
     try:
-        found = np.linalg.solve(full, moments)
+        found = np.linalg.solve(information, moments)
     except np.linalg.LinAlgError:
         # Weights have vanished where a level is on one side only.
-        found = np.linalg.lstsq(full, moments, rcond=None)[0]
+        found = np.linalg.lstsq(information, moments, rcond=None)[0]
     return np.asarray(found, dtype=np.float64)
 
 

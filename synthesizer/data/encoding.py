@@ -1,0 +1,216 @@
+"""From texts to tables of codes, and notes on what is odd but allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from synthesizer.data.dates import days_of, parse_dates
+from synthesizer.data.decoding import decode
+from synthesizer.data.inference import Declaration, infer
+from synthesizer.data.numbers import is_number, parse
+from synthesizer.data.schema import Kind, Schema, Variable
+from synthesizer.data.sources import RawTable
+from synthesizer.data.table import BoolArray, Column, FloatArray, Table
+from synthesizer.data.texts import Texts
+from synthesizer.errors import DataError
+
+__all__ = ["align", "data_notes", "decode", "encode", "encode_like"]
+
+RARE: Final = 3
+"""A level with fewer rows is rare."""
+
+
+def encode(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> Table:
+    """Turn a source into a table of codes.
+
+    Parameters
+    ----------
+    raw : RawTable
+        What a source returned.
+    declared : mapping of str to Declaration
+        What the configuration says of the variables.
+
+    Raises
+    ------
+    DataError
+        With every problem of every column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from synthesizer.data.sources import from_pandas
+    >>> table = encode(from_pandas(pd.DataFrame({"sex": ["m", "f", None, "f"]})))
+    >>> table["sex"].variable.labels, table["sex"].data.tolist()
+    (('f', 'm', ''), [1, 0, 2, 0])
+    """
+    found = infer(raw, declared)
+    return Table(
+        _column(texts, item.variable) for texts, item in zip(raw.texts, found, strict=True)
+    )
+
+
+def encode_like(raw: RawTable, schema: Schema) -> Table:
+    """Encode a second file with the variables of a first one.
+
+    Levels and missing codes that the schema does not know are appended to it, hence labels agree
+    but codes of missing values may not: `align` brings two tables to one schema.
+
+    Raises
+    ------
+    DataError
+        If columns are missing, or numbers or dates cannot be read as such.
+    """
+    problems = [
+        f"{raw.origin}: column {name!r} is missing"
+        for name in schema.names
+        if name not in raw.names
+    ]
+    columns = []
+    for texts in raw.texts:
+        if texts.name not in schema:
+            problems.append(f"{raw.origin}: column {texts.name!r} is not in the original data")
+            continue
+        try:
+            columns.append(_column(texts, _extended(texts, schema[texts.name])))
+        except ValueError as error:
+            problems.append(f"{raw.origin}: column {texts.name!r} {error}")
+    if problems:
+        raise DataError(problems)
+    return Table(columns, raw.n_rows).select(schema.names)
+
+
+def _extended(texts: Texts, variable: Variable) -> Variable:
+    """Append what occurs in the texts and the variable does not know."""
+    storage = dict(variable.storage)
+    if texts.null is not None:
+        storage["null"] = texts.null
+    elif texts.source is None and texts.among([""])[texts.occurs].any():
+        storage["null"] = ""
+    new = texts.occurs & ~texts.among(variable.labels)
+    missing = variable.missing
+    empty = [text for text in ("", texts.null) if text is not None]
+    blank = new & texts.among(empty)
+    missing += tuple(texts.picked(blank))
+    new &= ~blank
+    if variable.is_coded:
+        levels = variable.levels + tuple(sorted(texts.picked(new)))
+        return replace(variable, levels=levels, missing=missing, storage=storage)
+    if variable.kind is Kind.NUMERIC:
+        odd = new.copy()
+        odd[new] = ~is_number(texts.values.filter(pa.array(new)), texts.mark)
+        if odd.any():
+            raise ValueError(f"is numeric in the original, but not in {texts.where(odd)}")
+    return replace(variable, missing=missing, storage=storage)
+
+
+def align(first: Table, second: Table) -> tuple[Table, Table]:
+    """Bring two tables with the same columns to one schema, recoding where it is needed.
+
+    Examples
+    --------
+    >>> from synthesizer.data.schema import Kind
+    >>> a = Variable(name="x", kind=Kind.CATEGORICAL, levels=("p",), missing=("",))
+    >>> b = Variable(name="x", kind=Kind.CATEGORICAL, levels=("p", "q"))
+    >>> codes = np.array([0, 1], dtype=np.int32)
+    >>> left, right = align(Table([Column(a, codes)]), Table([Column(b, codes)]))
+    >>> left["x"].variable.labels, left["x"].data.tolist()
+    (('p', 'q', ''), [0, 2])
+    """
+    left, right = [], []
+    for name in first.names:
+        one, other = first[name].variable, second[name].variable
+        joint = replace(
+            one,
+            levels=tuple(dict.fromkeys(one.levels + other.levels)),
+            missing=tuple(dict.fromkeys(one.missing + other.missing)),
+        )
+        left.append(_recoded(first[name], joint))
+        right.append(_recoded(second[name], joint))
+    return Table(left, first.n_rows), Table(right, second.n_rows)
+
+
+def _recoded(column: Column, joint: Variable) -> Column:
+    old = column.variable
+    if old.is_coded:
+        where = {label: code for code, label in enumerate(joint.labels)}
+        lookup = np.array([where[label] for label in old.labels], dtype=np.int32)
+        return Column(joint, lookup[column.data])
+    if not joint.missing:
+        return Column(joint, column.data)
+    states = np.array([0, *(joint.missing.index(code) + 1 for code in old.missing)], dtype=np.int8)
+    return Column(joint, column.data, states[column.missing_state()])
+
+
+def _column(texts: Texts, variable: Variable) -> Column:
+    if variable.is_coded:
+        where = {label: code for code, label in enumerate(variable.labels)}
+        lookup = np.array([where.get(text, -1) for text in texts.values.to_pylist()], np.int32)
+        return Column(variable, lookup[texts.codes])
+    state_of = {code: state for state, code in enumerate(variable.missing, start=1)}
+    missing = texts.among(variable.missing)
+    state = np.zeros(len(texts.values), dtype=np.int8)
+    state[missing] = [state_of[text] for text in texts.picked(missing)]
+    rest = texts.occurs & ~missing
+    data = np.full(len(texts.values), np.nan)
+    data[rest] = _numbers(texts, variable, rest)
+    states = state[texts.codes] if variable.missing else None
+    return Column(variable, data[texts.codes], states)
+
+
+def _numbers(texts: Texts, variable: Variable, rest: BoolArray) -> FloatArray:
+    if variable.kind is Kind.ID:
+        return _numbered(texts, rest)
+    values = texts.values.filter(pa.array(rest))
+    if variable.kind is Kind.NUMERIC:
+        return parse(values, texts.mark)
+    native = texts.native
+    if native is not None and (pa.types.is_date(native.type) or pa.types.is_timestamp(native.type)):
+        return days_of(native.filter(pa.array(rest)))
+    _, days, wrong = parse_dates(values, str(variable.storage.get("date_format", "%Y-%m-%d")))
+    if wrong.any():
+        odd = rest.copy()
+        odd[rest] = wrong
+        raise ValueError(f"is a date in the original, but not in {texts.where(odd)}")
+    return days
+
+
+def _numbered(texts: Texts, rest: BoolArray) -> FloatArray:
+    """Number the identifiers 1, 2, ... in the order in which they first appear."""
+    first = np.zeros(len(texts.values), dtype=np.int64)
+    # The last write wins, so writing backwards leaves the first row of every text.
+    first[texts.codes[::-1]] = np.arange(texts.n_rows)[::-1]
+    rank = np.empty(int(rest.sum()))
+    rank[np.argsort(first[rest], kind="stable")] = np.arange(1, len(rank) + 1)
+    return rank
+
+
+def data_notes(raw: RawTable, table: Table) -> list[str]:
+    """Say what is odd but no error: constant columns, rare levels, missing codes never used.
+
+    Parameters
+    ----------
+    raw : RawTable
+        The source.
+    table : Table
+        What `encode` made of it.
+    """
+    notes = []
+    for texts in raw.texts:
+        variable = table[texts.name].variable
+        named = f"column {texts.name!r}"
+        rest = texts.occurs & ~texts.among(variable.missing)
+        if int(rest.sum()) == 1:
+            notes.append(f"{named} is constant; it says nothing and may be dropped")
+        unused = [c for c in variable.missing if not texts.counts[texts.among([c])].sum()]
+        if unused:
+            notes.append(f"{named}: {len(unused)} declared missing codes never occur")
+        if variable.kind in (Kind.CATEGORICAL, Kind.ORDERED):
+            rare = int((texts.counts[rest] < RARE).sum())
+            if rare and texts.n_rows >= 10 * RARE:
+                notes.append(f"{named}: {rare} levels have fewer than {RARE} rows")
+    return notes

@@ -1,0 +1,227 @@
+"""Writing tables of codes as files and pandas frames, in the layout of their source."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any, Final, Literal, cast
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from synthesizer.data.decoding import decode, default_type, number_texts
+from synthesizer.data.layout import CsvLayout, FrameLayout, Layout, Quoting
+from synthesizer.data.table import Column, Table
+from synthesizer.errors import OutputError
+
+__all__ = ["Format", "suffix", "to_pandas", "write"]
+
+Format = Literal["csv", "csv.gz", "parquet"]
+ROWS_A_CHUNK: Final = 65_536
+GZIP_LEVEL: Final = 6
+
+
+def suffix(layout: Layout, format: Format | None = None) -> str:  # noqa: A002
+    """Return the ending of a file name, such as ``.csv.gz``; sources without a file give .csv.
+
+    Examples
+    --------
+    >>> suffix(Layout(form="csv", names=("a",), compressed=True))
+    '.csv.gz'
+    """
+    return f".{format or _own_format(layout)}"
+
+
+def _own_format(layout: Layout) -> Format:
+    if layout.form == "parquet":
+        return "parquet"
+    return "csv.gz" if layout.compressed else "csv"
+
+
+def write(
+    table: Table,
+    path: Path,
+    layout: Layout,
+    *,
+    format: Format | None = None,  # noqa: A002
+) -> None:
+    """Write a table as its source was written; the same table gives the same bytes.
+
+    Parameters
+    ----------
+    table : Table
+        What to write; its columns may be a part of the layout's.
+    path : Path
+        The file.
+    layout : Layout
+        Of the source.
+    format : {"csv", "csv.gz", "parquet"}, optional
+        The source's own when not given.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    """
+    format = format or _own_format(layout)  # noqa: A001
+    path = Path(path)
+    layout = layout.select(tuple(name for name in table.names if name in layout.names))
+    try:
+        if format == "parquet":
+            pq.write_table(decode(table, _typed(table, layout)), path)
+            return
+        with path.open("wb") as file:
+            if format == "csv":
+                _write_csv(table, file, layout)
+                return
+            # Neither the time nor the name goes into the file: the same table, the same bytes.
+            with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed:
+                _write_csv(table, cast("IO[bytes]", packed), layout)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _typed(table: Table, layout: Layout) -> Layout:
+    if layout.types is not None:
+        return layout
+    types = pa.schema([(c.name, default_type(c.variable)) for c in table.columns])
+    return Layout(form="parquet", names=table.names, types=types)
+
+
+def _write_csv(table: Table, file: IO[bytes], layout: Layout) -> None:
+    csv = layout.csv or CsvLayout()
+    if not csv.quoting or len(csv.quoting) != len(table.names):
+        plain = tuple(Quoting() for _ in table.names)
+        csv = replace(csv, header=plain, quoting=plain)
+    text = csv.encoding
+    if csv.bom:
+        file.write(b"\xef\xbb\xbf")
+    recode = text.lower().replace("_", "-") not in ("utf-8", "ascii")
+    # A byte order mark of utf-16 belongs before the first chunk only.
+    follow = {"utf-16": "utf-16-le", "utf-32": "utf-32-le"}.get(text.lower(), text)
+    for i, piece in enumerate(_pieces(table, csv)):
+        file.write(bytes(piece).decode().encode(text if i == 0 else follow) if recode else piece)
+
+
+def _pieces(table: Table, csv: CsvLayout) -> Iterator[Any]:
+    """Yield the header and then the rows, as UTF-8 bytes."""
+    alone = len(table.names) == 1
+    names = [
+        _quoted(pa.array([name]), quoting, csv, alone=alone)[0].as_py()
+        for name, quoting in zip(table.names, csv.header, strict=True)
+    ]
+    yield (csv.delimiter.join(names) + csv.line_end).encode()
+    writers = [
+        _CellWriter(column, quoting, csv, alone=alone)
+        for column, quoting in zip(table.columns, csv.quoting, strict=True)
+    ]
+    for start in range(0, table.n_rows, ROWS_A_CHUNK):
+        stop = min(start + ROWS_A_CHUNK, table.n_rows)
+        cells = [writer.cells(start, stop) for writer in writers]
+        rows = pc.binary_join_element_wise(*cells, csv.delimiter)
+        end = pa.scalar(csv.line_end, rows.type)
+        rows = pc.binary_join_element_wise(rows, end, pa.scalar("", rows.type))
+        # The rows stand one after the other in the array's buffer: that is the text of the file.
+        size = pc.sum(pc.binary_length(rows)).as_py()
+        text = rows.buffers()[2].slice(0, size)
+        if stop == table.n_rows and not csv.final_newline:
+            text = text.slice(0, size - len(csv.line_end))
+        yield text
+
+
+class _CellWriter:
+    """Writes the cells of one column; labels are quoted once, not row by row."""
+
+    def __init__(self, column: Column, quoting: Quoting, csv: CsvLayout, *, alone: bool) -> None:
+        variable = column.variable
+        labels = variable.labels if column.is_coded else variable.missing
+        null = variable.storage.get("null")
+        texts = pa.array(["" if label == null else label for label in labels], pa.string())
+        self.labels = _quoted(texts, quoting, csv, alone=alone)
+        self.column, self.quoting, self.csv = column, quoting, csv
+
+    def cells(self, start: int, stop: int) -> pa.Array:
+        """Return the quoted texts of some rows."""
+        column = self.column.take(slice(start, stop))
+        if column.is_coded:
+            return self.labels.take(pa.array(np.asarray(column.data, dtype=np.int32)))
+        texts = number_texts(column.variable, np.asarray(column.data, dtype=np.float64))
+        if (
+            column.variable.storage.get("mark")
+            or column.variable.decimals != 0
+            or self.quoting.always
+        ):
+            texts = _quoted(texts, self.quoting, self.csv, alone=False)
+        if column.states is None:
+            return texts
+        state = column.states.astype(np.int32)
+        codes = self.labels.take(pa.array(state - 1, mask=state == 0))
+        return pc.coalesce(codes, texts)
+
+
+def _quoted(texts: pa.Array, quoting: Quoting, csv: CsvLayout, *, alone: bool) -> pa.Array:
+    """Quote what is always quoted, and what could not be read back otherwise."""
+    special = '["\\r\\n' + ("\\" + csv.delimiter if csv.delimiter != "\t" else "\\t") + "]"
+    needs = pc.match_substring_regex(texts, special)
+    is_empty = pc.equal(texts, "")
+    if quoting.always:
+        bare = pc.is_in(texts, pa.array(quoting.bare, pa.string()))
+        needs = pc.or_(needs, pc.and_(pc.invert(bare), pc.invert(is_empty)))
+    if quoting.empty or alone:
+        needs = pc.or_(needs, is_empty)
+    if not pc.any(needs).as_py():
+        return texts
+    doubled = pc.replace_substring(texts, '"', '""')
+    return pc.if_else(needs, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
+
+
+def to_pandas(table: Table, layout: Layout) -> pd.DataFrame:
+    """Return a frame with the dtypes of the frame that the table came from.
+
+    Parameters
+    ----------
+    table : Table
+        What to return.
+    layout : Layout
+        Of the source; sources other than frames give the dtypes that suit the kinds.
+
+    Examples
+    --------
+    >>> from synthesizer.data.encoding import encode
+    >>> from synthesizer.data.sources import from_pandas
+    >>> raw = from_pandas(pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64")}))
+    >>> to_pandas(encode(raw), raw.layout)["a"].dtype
+    Int64Dtype()
+    """
+    layout = layout.select(tuple(name for name in table.names if name in layout.names))
+    arrow = decode(table, _typed(table, layout))
+    if not layout.frame:
+        frame: pd.DataFrame = arrow.replace_schema_metadata(None).to_pandas()
+        return frame
+    columns = {
+        name: _series(arrow.column(name), column)
+        for name, column in zip(arrow.column_names, layout.frame, strict=True)
+    }
+    return pd.DataFrame(columns, index=pd.RangeIndex(table.n_rows))
+
+
+def _series(column: pa.ChunkedArray, frame: FrameLayout) -> Any:
+    if frame.dtype == "category":
+        whole = column.unify_dictionaries().combine_chunks()
+        whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+        categories = pd.Index(whole.dictionary.to_pylist(), dtype=frame.categories)
+        codes = pc.fill_null(whole.indices, -1).to_numpy(zero_copy_only=False)
+        dtype = pd.CategoricalDtype(categories, ordered=frame.ordered)
+        return pd.Categorical.from_codes(codes, dtype=dtype)
+    if frame.dtype == "object":
+        return pd.Series(column.to_pylist(), dtype=object)
+    if frame.dtype.startswith(("datetime", "float")):
+        return column.to_pandas().astype(frame.dtype)
+    if frame.dtype[0].isupper() or frame.dtype == "boolean":  # nullable: integers stay exact
+        return pd.array(column.to_pylist(), dtype=frame.dtype)
+    return pd.Series(column.to_pandas(), dtype=frame.dtype)
