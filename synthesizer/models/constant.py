@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from synthesizer.data.literals import single_value
+from synthesizer.data.schema import Variable
 from synthesizer.data.table import Column, Table
 from synthesizer.errors import DataError, ModelError
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
@@ -71,15 +72,18 @@ class Constant(ConditionalModel):
         if self.value is None:
             return FittedConstant(_only_value(target))
         try:
-            return FittedConstant(single_value(target.variable, _text(self.value)))
+            return FittedConstant(single_value(target.variable, _text(self.value, target.variable)))
         except DataError as error:
             raise ModelError(
                 f"model 'constant' of variable {target.name!r} cannot use option 'value': {error}"
             ) from error
 
 
-def _text(value: str | float | bool) -> str:
-    """Write a number of the configuration as a source would: 1.0 is the level '1'."""
+def _text(value: str | float | bool, variable: Variable) -> str:
+    """Write a value of the configuration as the source does: 1.0 is level '1', true is 'TRUE'."""
+    if isinstance(value, bool):
+        same = (label for label in variable.labels if label.casefold() == str(value).casefold())
+        return next(same, str(value))
     whole = isinstance(value, float) and value.is_integer()
     return str(int(value)) if whole else str(value)
 

@@ -61,9 +61,14 @@ class HalfComparison:
     high: float | None
 
     @property
-    def covers_zero(self) -> bool:
-        """Whether the 95 % interval holds 0: called differentially confidential for the keys."""
-        return self.low is None or self.high is None or self.low <= 0 <= self.high
+    def covers_zero(self) -> bool | None:
+        """Whether the 95 % interval holds 0: called differentially confidential for the keys.
+
+        None where there is no interval: nothing computed is no good news.
+        """
+        if self.low is None or self.high is None:
+            return None
+        return self.low <= 0 <= self.high
 
 
 @dataclass(frozen=True)
@@ -284,7 +289,7 @@ def _spread(m: int, rule: str, same: Sequence[HalfComparison]) -> Spread:
         mean_b=_mean([c.mean_b for c in same]),
         difference=_mean(differences),
         difference_sd=float(np.std(differences, ddof=1)) if len(differences) > 1 else None,
-        covering_zero=sum(c.covers_zero for c in same),
+        covering_zero=sum(bool(c.covers_zero) for c in same),
     )
 
 

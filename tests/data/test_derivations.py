@@ -1,0 +1,179 @@
+"""Planted functions must be found, and nothing else."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from synthesizer.data.derivations import suggest_derivations
+from synthesizer.data.expressions import Expression
+from synthesizer.data.schema import Kind, Variable
+from synthesizer.data.table import Column, FloatArray, Table
+
+SD2011 = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "sd2011.csv"
+N = 500
+
+
+def column(name: str, values: FloatArray, decimals: int | None = 0) -> Column:
+    """A numeric column; NaN becomes the missing code ''."""
+    lost = np.isnan(values)
+    missing = ("",) if lost.any() else ()
+    variable = Variable(name=name, kind=Kind.NUMERIC, decimals=decimals, missing=missing)
+    if decimals is not None:
+        values = np.round(values, decimals)
+    return Column(variable, values, lost.astype(np.int8) if missing else None)
+
+
+@pytest.fixture
+def a() -> FloatArray:
+    return np.random.default_rng(1).integers(1, 1000, N).astype(float)
+
+
+@pytest.fixture
+def b() -> FloatArray:
+    return np.random.default_rng(2).integers(120, 210, N).astype(float)
+
+
+FORMS: list[tuple[str, Callable[[FloatArray, FloatArray], FloatArray], int | None]] = [
+    ("a + b", np.add, 0),
+    ("a - b", np.subtract, 0),
+    ("b - a", lambda a, b: b - a, 0),
+    ("a * b", np.multiply, 0),
+    ("a / b", np.divide, None),
+    ("a / b", np.divide, 3),
+    ("a / (b / 100) ** 2", lambda a, b: a / (b / 100) ** 2, 1),
+    ("a / b ** 2", lambda a, b: a / b**2, None),
+    ("1.8 * a + 32", lambda a, b: 1.8 * a + 32, 1),
+    ("0.45359237 * a", lambda a, b: 0.45359237 * a, None),
+    ("2011 - a", lambda a, b: 2011 - a, 0),
+    ("a", lambda a, b: a, 0),
+    ("-a", lambda a, b: -a, 0),
+]
+
+
+@pytest.mark.parametrize(("text", "function", "decimals"), FORMS)
+def test_planted_forms(
+    a: FloatArray,
+    b: FloatArray,
+    text: str,
+    function: Callable[[FloatArray, FloatArray], FloatArray],
+    decimals: int | None,
+) -> None:
+    target = column("t", function(a, b), decimals)
+    table = Table([column("a", a), column("b", b), target])
+    assert suggest_derivations(table) == {"t": text}
+    derived = Expression.parse(text).derive(table, target.variable)
+    np.testing.assert_allclose(derived.data, target.data, rtol=1e-9)
+
+
+def test_rounded_factor_still_reproduces_every_value(a: FloatArray) -> None:
+    target = column("t", a * 0.8123456)
+    table = Table([column("a", a), target])
+    text = suggest_derivations(table)["t"]
+    derived = Expression.parse(text).derive(table, target.variable)
+    assert np.mean(derived.data == target.data) >= 0.995
+
+
+def test_names_that_need_backticks(a: FloatArray, b: FloatArray) -> None:
+    table = Table([column("a.1", a), column("class", b), column("t", a + b)])
+    assert suggest_derivations(table) == {"t": "`a.1` + `class`"}
+
+
+def test_independent_variables_give_nothing(a: FloatArray, b: FloatArray) -> None:
+    assert suggest_derivations(Table([column("a", a), column("b", b)])) == {}
+    assert suggest_derivations(Table([column("a", a).take(slice(0, 0))])) == {}
+    assert suggest_derivations(Table([], 0)) == {}
+
+
+def test_few_distinct_values_are_coincidences(a: FloatArray) -> None:
+    c, d = a % 4, a % 5
+    assert suggest_derivations(Table([column("c", c), column("d", d), column("t", c + d)])) == {}
+
+
+def test_a_mostly_constant_target_is_no_coincidence_to_trust(a: FloatArray) -> None:
+    """All but 1 % of the target and of its would-be input are zero; the rest differ."""
+    x, y = np.zeros(6000), np.zeros(6000)
+    x[:60], y[:60] = a[:60], a[60:120]
+    assert suggest_derivations(Table([column("x", x), column("y", y)])) == {}
+
+
+@pytest.mark.parametrize(("wrong", "found"), [(2, True), (4, False)])
+def test_exceptions_up_to_half_a_percent(
+    a: FloatArray, b: FloatArray, wrong: int, found: bool
+) -> None:
+    total = a + b
+    total[:wrong] += 7
+    table = Table([column("a", a), column("b", b), column("t", total)])
+    assert ("t" in suggest_derivations(table)) is found
+
+
+def test_missing_values_must_follow_the_inputs(a: FloatArray, b: FloatArray) -> None:
+    holes = np.where(np.arange(N) % 10 == 0, np.nan, a)
+    table = Table([column("a", holes), column("b", b), column("t", holes + b)])
+    assert suggest_derivations(table) == {"t": "a + b"}
+    # the target is known where an input is not, or the other way round: information is lost
+    assert (
+        suggest_derivations(Table([column("a", holes), column("b", b), column("t", a + b)])) == {}
+    )
+    table = Table([column("a", a), column("b", b), column("t", holes + b)])
+    assert "t" not in suggest_derivations(table)
+
+
+def test_a_second_missing_code_is_information(a: FloatArray, b: FloatArray) -> None:
+    states = np.where(np.arange(N) % 10 == 0, 1 + np.arange(N) % 20 // 10, 0).astype(np.int8)
+    variable = Variable(name="t", kind=Kind.NUMERIC, decimals=0, missing=("", "-8"))
+    target = Column(variable, np.where(states > 0, np.nan, a + b), states)
+    holes = column("a", np.where(states > 0, np.nan, a))
+    assert suggest_derivations(Table([holes, column("b", b), target])) == {}
+
+
+def test_inputs_before_the_target_win_and_cycles_are_broken(a: FloatArray, b: FloatArray) -> None:
+    parts = [column("a", a), column("b", b)]
+    total = column("t", a + b)
+    assert suggest_derivations(Table([*parts, total])) == {"t": "a + b"}
+    assert suggest_derivations(Table([total, *parts])) == {"b": "t - a"}
+    copies = Table([column("a", a), column("copy", a), column("again", a)])
+    assert set(suggest_derivations(copies)) == {"copy", "again"}
+
+
+def test_a_target_may_stand_before_its_inputs(a: FloatArray, b: FloatArray) -> None:
+    table = Table([column("bmi", a / (b / 100) ** 2, 1), column("a", a), column("b", b)])
+    assert suggest_derivations(table) == {"bmi": "a / (b / 100) ** 2"}
+
+
+def test_dates(a: FloatArray, b: FloatArray) -> None:
+    rng = np.random.default_rng(3)
+    born, died = rng.integers(-20000, 0, N).astype(float), rng.integers(0, 18000, N).astype(float)
+    years = [day.astype("datetime64[D]").astype("datetime64[Y]") for day in (born, died)]
+    age = (years[1] - years[0]).astype(float)
+    table = Table(
+        [
+            Column(Variable(name="born", kind=Kind.DATE), born),
+            Column(Variable(name="died", kind=Kind.DATE), died),
+            column("age", age),
+            column("days", died - born),
+        ]
+    )
+    found = suggest_derivations(table)
+    assert found == {"age": "year(died) - year(born)", "days": "died - born"}
+
+
+def test_sample_of_rows_finds_the_same(a: FloatArray, b: FloatArray) -> None:
+    table = Table([column("a", a), column("b", b), column("t", a + b)])
+    assert suggest_derivations(table, max_rows=100) == {"t": "a + b"}
+
+
+@pytest.mark.skipif(not SD2011.exists(), reason="needs the shared data")
+def test_body_mass_index_of_social_diagnosis() -> None:
+    with SD2011.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+
+    def read(name: str, decimals: int | None) -> Column:
+        return column(name, np.array([float(row[name] or "nan") for row in rows]), decimals)
+
+    table = Table([read("age", 0), read("height", 0), read("weight", 0), read("bmi", None)])
+    assert suggest_derivations(table) == {"bmi": "weight / (height / 100) ** 2"}

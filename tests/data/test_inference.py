@@ -1,0 +1,198 @@
+"""Kinds and missing codes, guessed and declared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from synthesizer.data.encoding import data_notes, encode
+from synthesizer.data.inference import Declaration, infer
+from synthesizer.data.schema import Kind, Variable
+from synthesizer.data.sources import RawTable, from_pandas, read_path
+from synthesizer.errors import DataError
+
+N = 60
+
+
+def _raw(folder: Path, **columns: Sequence[object]) -> RawTable:
+    """Write a CSV file whose columns repeat the given cells up to N rows."""
+    cells = [[str(values[i % len(values)]) for i in range(N)] for values in columns.values()]
+    lines = [",".join(columns), *(",".join(row) for row in zip(*cells, strict=True))]
+    path = folder / "people.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return read_path(path)
+
+
+def _one(folder: Path, values: Sequence[object], name: str = "x", **said: object) -> Variable:
+    raw = _raw(folder, **{name: values, "other": range(25)})
+    declared = {name: Declaration(**said)} if said else {}  # type: ignore[arg-type]
+    return infer(raw, declared)[0].variable
+
+
+GUESSES = [
+    (range(25), Kind.NUMERIC, (), 0),
+    ([1, 2, 3], Kind.CATEGORICAL, (), None),
+    ([1, 2, "N"], Kind.CATEGORICAL, ("N",), None),
+    ([*range(20), "N", ""], Kind.NUMERIC, ("", "N"), 0),
+    ([*range(20), "NA", ".", "null"], Kind.NUMERIC, (".", "NA", "null"), 0),
+    ([*range(20), -8], Kind.NUMERIC, ("-8",), 0),
+    ([*range(20), -8, -9], Kind.NUMERIC, ("-8", "-9"), 0),
+    ([*range(20), -1, -2], Kind.NUMERIC, (), 0),
+    ([*range(20), -5], Kind.NUMERIC, (), 0),
+    (range(-9, 20), Kind.NUMERIC, (), 0),
+    (["1.50", "2.25"], Kind.NUMERIC, (), 2),
+    (["1.5", "2", "2.25"], Kind.NUMERIC, (), 2),
+    (["0.12345678", "2"], Kind.NUMERIC, (), None),
+    (["007", "012", "110"], Kind.CATEGORICAL, (), None),
+    (["yes", "no", ""], Kind.CATEGORICAL, ("",), None),
+    (["YES", "NO", "-8"], Kind.CATEGORICAL, ("-8",), None),
+    (["TRUE", "FALSE", "NA"], Kind.BOOLEAN, ("NA",), None),
+    (["N", "Y"], Kind.CATEGORICAL, (), None),
+    (["2019-01-05", "2020-12-31", ""], Kind.DATE, ("",), 0),
+    (["2019-01-05 10:00:00", "2020-12-31 23:59:59"], Kind.DATE, (), None),
+    (["13/01/2019", "05/02/2020"], Kind.DATE, (), 0),
+    (["1.1.2019", "31.12.2020"], Kind.DATE, (), 0),
+    (["2019-02-30", "2019-02-31"], Kind.CATEGORICAL, (), None),
+    ([f"P{i:04d}" for i in range(N)], Kind.ID, (), 0),
+    (range(101, 101 + N), Kind.ID, (), 0),
+    ([i * 7 % 61 for i in range(N)], Kind.NUMERIC, (), 0),
+    ([2**60 + i for i in range(N)], Kind.ID, (), 0),
+]
+
+
+@pytest.mark.parametrize(("values", "kind", "missing", "decimals"), GUESSES)
+def test_guesses(
+    tmp_path: Path,
+    values: Sequence[object],
+    kind: Kind,
+    missing: tuple[str, ...],
+    decimals: int | None,
+) -> None:
+    variable = _one(tmp_path, values)
+    assert (variable.kind, variable.missing, variable.decimals) == (kind, missing, decimals)
+
+
+def test_names_of_identifiers(tmp_path: Path) -> None:
+    values = [i * 7 % 61 for i in range(N)]
+    for name in ["person_id", "ID", "personID", "id"]:
+        assert _one(tmp_path, values, name).kind is Kind.ID
+    for name in ["idp", "paid", "religion", "income"]:
+        assert _one(tmp_path, values, name).kind is Kind.NUMERIC
+
+
+def test_quoted_numbers_are_codes_unless_all_columns_are_quoted(tmp_path: Path) -> None:
+    rows = [f'"{i % 20}",{i}' for i in range(N)]
+    path = tmp_path / "r.csv"
+    path.write_text("\n".join(['"code","n"', *rows]))
+    assert [item.variable.kind for item in infer(read_path(path))][0] is Kind.CATEGORICAL
+    path.write_text("\n".join(['"code","n"', *(f'"{i % 20}","{i}"' for i in range(N))]))
+    assert [item.variable.kind for item in infer(read_path(path))][0] is Kind.NUMERIC
+
+
+def test_levels_are_sorted_as_numbers_or_words(tmp_path: Path) -> None:
+    assert _one(tmp_path, ["10", "9", "1"]).levels == ("1", "9", "10")
+    assert _one(tmp_path, ["b", "a"]).levels == ("a", "b")
+
+
+def test_decimal_commas(tmp_path: Path) -> None:
+    path = tmp_path / "comma.csv"
+    path.write_text("a;b\n1,5;x\n12,25;y\n")
+    table = encode(read_path(path))
+    assert table["a"].data.tolist() == [1.5, 12.25]
+
+
+def test_typed_sources_decide_first() -> None:
+    frame = pd.DataFrame(
+        {
+            "grade": pd.Categorical(["b", "a"] * 10, categories=["b", "a", "z"], ordered=True),
+            "flag": [True, False] * 10,
+            "code": ["1", "2"] * 10,
+            "day": pd.to_datetime(["2020-01-01", "2020-02-02"] * 10),
+        }
+    )
+    found = {item.variable.name: item.variable for item in infer(from_pandas(frame))}
+    assert found["grade"].kind is Kind.ORDERED
+    assert found["grade"].levels == ("b", "a", "z")
+    assert found["flag"].levels == ("false", "true")
+    assert found["code"].kind is Kind.CATEGORICAL
+    assert (found["day"].kind, found["day"].decimals) == (Kind.DATE, 0)
+
+
+DECLARED = [
+    ([1, 2, 3], {"kind": Kind.NUMERIC}, Kind.NUMERIC),
+    (range(25), {"kind": Kind.CATEGORICAL}, Kind.CATEGORICAL),
+    ([3, 1, 2], {"kind": Kind.ORDERED}, Kind.ORDERED),
+    (["lo", "hi"], {"kind": Kind.ORDERED, "levels": ("lo", "hi", "top")}, Kind.ORDERED),
+    (["lo", "hi"], {"levels": ("lo", "hi")}, Kind.CATEGORICAL),
+    (["no", "yes"], {"kind": Kind.BOOLEAN}, Kind.BOOLEAN),
+    (["01/02/2019", "03/04/2019"], {"date_format": "%d/%m/%Y"}, Kind.DATE),
+    (["20190102", "20200102"], {"kind": Kind.DATE, "date_format": "%Y%m%d"}, Kind.DATE),
+]
+
+
+@pytest.mark.parametrize(("values", "said", "kind"), DECLARED)
+def test_declarations(
+    tmp_path: Path, values: Sequence[object], said: Mapping[str, object], kind: Kind
+) -> None:
+    variable = _one(tmp_path, values, **said)
+    assert variable.kind is kind
+    assert variable.levels == said.get("levels", variable.levels)
+
+
+WRONG = [
+    (["", ""], {}, "has no value in any row"),
+    ([*range(30), "refused"], {}, "mixes numbers with text"),
+    ([*range(30), "inf"], {}, "has infinite numbers"),
+    ([*range(30), "1e999"], {}, "has infinite numbers"),
+    ([2**53 + 2 * i for i in range(1, 30)], {}, r"beyond 2\*\*53"),
+    (["01/02/2019", "03/04/2019"], {}, "day and month cannot be told apart"),
+    ([f"text {i % 58}" for i in range(N)], {"kind": Kind.NUMERIC}, "are not numbers"),
+    ([1, 2, 3], {"kind": Kind.BOOLEAN}, "declared boolean but has 3"),
+    (["a", "b"], {"kind": Kind.ORDERED}, "declare `levels` in order"),
+    (["a", "b", "c"], {"levels": ("a", "b")}, "1 texts that are not in its declared `levels`"),
+    (["a", "b"], {"levels": ("a", "a", "b")}, "named twice"),
+    (["a", "b"], {"missing": ("a", "b")}, "besides missing codes|no value in any row"),
+    (["a", "b"], {"kind": Kind.DATE}, "no known format"),
+    (["2019-01-01", "x"], {"date_format": "%Y-%m-%d"}, "has no dates like"),
+    (["1.25", "2.5"], {"kind": Kind.NUMERIC, "decimals": 1}, "more than the declared 1 decimals"),
+    (["1.25", "2.5"], {"kind": Kind.NUMERIC, "decimals": -1}, "negative `decimals`"),
+    ([f"v{i}" for i in range(N)], {"kind": Kind.CATEGORICAL}, "all its values are distinct"),
+    (["a", *range(200)], {"kind": Kind.NUMERIC, "missing": ("b",)}, "are not numbers"),
+]
+
+
+@pytest.mark.parametrize(("values", "said", "message"), WRONG)
+def test_problems(
+    tmp_path: Path, values: Sequence[object], said: Mapping[str, object], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        _one(tmp_path, values, **said)
+
+
+def test_free_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "text.csv"
+    path.write_text("a,b\n" + "".join(f"text {max(i, 1)},1\n" for i in range(150)))
+    with pytest.raises(DataError, match="149 distinct texts in 150 rows"):
+        infer(read_path(path))
+
+
+def test_all_problems_at_once_without_values(tmp_path: Path) -> None:
+    raw = _raw(tmp_path, a=["", ""], b=[*range(30), "SECRET"], c=["x", "y"])
+    with pytest.raises(DataError) as caught:
+        infer(raw, {"c": Declaration(kind=Kind.NUMERIC), "zz": Declaration()})
+    assert len(caught.value.problems) == 4
+    assert "SECRET" not in str(caught.value)
+    assert "data rows 31)" in str(caught.value) or "data row 31)" in str(caught.value)
+
+
+def test_notes(tmp_path: Path) -> None:
+    raw = _raw(tmp_path, a=["x"], b=[*["p"] * 59, "q"], c=["u", "v"])
+    table = encode(raw, {"c": Declaration(missing=("-9",))})
+    assert table["c"].variable.missing == ("-9",)
+    notes = "\n".join(data_notes(raw, table))
+    assert "'a' is constant" in notes
+    assert "'b': 1 levels have fewer than 3 rows" in notes
+    assert "'c': 1 declared missing codes never occur" in notes

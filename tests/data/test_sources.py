@@ -1,0 +1,206 @@
+"""Reading: what is accepted, and every refusal with its remedy and without a value."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from synthesizer.data.layout import Layout
+from synthesizer.data.sources import from_pandas, read_path, read_sample, read_sql
+from synthesizer.errors import DataError
+from synthesizer.samples import SAMPLES
+
+
+def _file(folder: Path, content: bytes, name: str = "people.csv") -> Path:
+    path = folder / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return path
+
+
+def _rows(path: Path, **options: str) -> list[list[str]]:
+    raw = read_path(path, **options)
+    return [list(row.values()) for row in raw.arrow.to_pylist()]
+
+
+REFUSED = [
+    (b"", "is empty"),
+    (b"\n\n", "is empty"),
+    (b"a,b\n", "0 data rows; at least 2"),
+    (b"a,b\n1,2\n", "1 data rows; at least 2"),
+    (b"a,a\n1,2\n3,4\n", "'a' is in the file twice"),
+    (b"a,\n1,2\n3,4\n", "column 2 has no name"),
+    (b"a,b\n1,2\n1,2,SECRET\nSECRET\n5,6\n", "2 rows do not have 2 cells"),
+    (b"a,b\n1,SECRET\xff\n3,4\n", r"byte 12 \(line 2\) is not UTF-8.*latin-1"),
+    (b'a,b\n1,"SECRET\n3,4\n', "not closed"),
+    (b"a,b\n1,\x00\n3,4\n", "1 NUL bytes, the first on line 2"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), REFUSED)
+def test_refused_with_a_remedy_and_without_a_value(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        read_path(_file(tmp_path, content))
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.exit_code == 2
+
+
+def test_ragged_rows_are_named_by_number(tmp_path: Path) -> None:
+    path = _file(tmp_path, b"a,b\n1,2\n1,2,3\n5,6\n7\n")
+    with pytest.raises(DataError, match=r"data rows 2, 4\)"):
+        read_path(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("none.csv", "no such file"), ("people.xlsx", "type '.xlsx' is unknown")],
+)
+def test_unknown_files(tmp_path: Path, name: str, message: str) -> None:
+    _file(tmp_path, b"a\n1\n2\n", "people.xlsx")
+    with pytest.raises(DataError, match=message):
+        read_path(tmp_path / name)
+
+
+def test_damaged_files(tmp_path: Path) -> None:
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n3,4\n")[:-9])
+    (tmp_path / "b.csv.gz").write_bytes(b"not gzip")
+    (tmp_path / "c.parquet").write_bytes(b"not parquet")
+    (tmp_path / "d").mkdir()
+    for name, message in [
+        ("a.csv.gz", "damaged or cut short"),
+        ("b.csv.gz", "cannot be read"),
+        ("c.parquet", "not a Parquet file"),
+        ("d", "no Parquet file"),
+    ]:
+        with pytest.raises(DataError, match=message):
+            read_path(tmp_path / name)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_found(tmp_path: Path, delimiter: str) -> None:
+    text = "a;b\n1;x, y\n2;z\n".replace(";", delimiter)
+    if delimiter == ",":
+        text = text.replace("x, y", '"x, y"')
+    path = _file(tmp_path, text.encode())
+    assert _rows(path) == [["1", "x, y"], ["2", "z"]]
+    assert read_path(path).layout.csv.delimiter == delimiter  # type: ignore[union-attr]
+
+
+def test_byte_order_mark_line_ends_and_quoted_newlines(tmp_path: Path) -> None:
+    path = _file(tmp_path, b'\xef\xbb\xbffirst name,b.2\r\n"x\r\ny",""\r\n"q ""u""",2\r\n\r\n\r\n')
+    raw = read_path(path)
+    assert raw.names == ("first name", "b.2")
+    assert _rows(path) == [["x\r\ny", ""], ['q "u"', "2"]]
+    assert raw.layout.csv is not None
+    assert (raw.layout.csv.bom, raw.layout.csv.line_end) == (True, "\r\n")
+
+
+def test_other_encodings(tmp_path: Path) -> None:
+    latin = _file(tmp_path, "name\nMüller\nMeyer\n".encode("latin-1"), "latin.csv")
+    wide = _file(tmp_path, "name\nMüller\nMeyer\n".encode("utf-16"), "wide.csv")
+    assert _rows(latin, encoding="latin-1") == [["Müller"], ["Meyer"]]
+    assert _rows(wide) == [["Müller"], ["Meyer"]]
+    with pytest.raises(DataError, match="unknown"):
+        read_path(latin, encoding="latin-77")
+    with pytest.raises(DataError, match="cannot be read as ascii"):
+        read_path(latin, encoding="us-ascii")
+
+
+def test_a_literal_quote_is_no_open_quote(tmp_path: Path) -> None:
+    assert _rows(_file(tmp_path, b'a,b\n1,5" pipe\n2,x\n')) == [["1", '5" pipe'], ["2", "x"]]
+
+
+def test_tsv_gzip_and_parquet_directories(tmp_path: Path) -> None:
+    assert _rows(_file(tmp_path, b"a\tb\n1\t2\n3\t4\n", "x.tsv.gz")) == [["1", "2"], ["3", "4"]]
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for k in range(2):
+        pq.write_table(pa.table({"a": [k, k + 10]}), folder / f"part-{k}.parquet")
+    raw = read_path(folder)
+    assert raw.arrow["a"].to_pylist() == [0, 10, 1, 11]
+    assert raw.layout.form == "parquet"
+
+
+def test_quoting_of_columns_is_learnt(tmp_path: Path) -> None:
+    path = _file(tmp_path, b'"a","b","c",d\n1,"x",NA,""\n2,"NA","y",5\n')
+    csv = read_path(path).layout.csv
+    assert csv is not None
+    assert [quoting.always for quoting in csv.quoting] == [False, True, True, False]
+    assert csv.quoting[2].bare == ("NA",)
+    assert [quoting.empty for quoting in csv.quoting] == [False, False, False, True]
+    assert [quoting.always for quoting in csv.header] == [True, True, True, False]
+
+
+def test_sql(tmp_path: Path) -> None:
+    sqlalchemy = pytest.importorskip("sqlalchemy")
+    url = f"sqlite:///{tmp_path / 'people.db'}"
+    engine = sqlalchemy.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text("create table people (name text, age integer)"))
+        connection.execute(sqlalchemy.text("insert into people values ('a', 3), (null, 4)"))
+    engine.dispose()
+    raw = read_sql(url, "select * from people order by age")
+    assert raw.arrow.to_pydict() == {"name": ["a", None], "age": [3, 4]}
+    with pytest.raises(DataError, match="check the URL"):
+        read_sql(url, "select * from nothing")
+    with pytest.raises(DataError, match="at least 2"):
+        read_sql(url, "select * from people where age > 9")
+    with pytest.raises(DataError, match="check the URL"):
+        read_sql("not a url", "select 1")
+
+
+def test_sql_without_sqlalchemy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synthesizer.data.sources.find_spec", lambda name: None)
+    with pytest.raises(DataError, match=r"synthesizer\[sql\]"):
+        read_sql("sqlite://", "select 1")
+
+
+def test_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("statsmodels")
+    for name, sample in SAMPLES.items():
+        raw = read_sample(name)
+        assert set(sample.declarations) <= set(raw.names)
+        assert raw.n_rows > 6000
+    with pytest.raises(DataError, match="there are fair, randhie"):
+        read_sample("nothing")
+    monkeypatch.setattr("synthesizer.samples.catalogue.find_spec", lambda name: None)
+    with pytest.raises(DataError, match=r"synthesizer\[samples\]"):
+        read_sample("fair")
+
+
+def test_samples_do_not_import_statsmodels() -> None:
+    import subprocess
+
+    code = (
+        "import sys; from synthesizer.data.sources import read_sample; read_sample('fair'); "
+        "sys.exit('statsmodels' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_frames() -> None:
+    with pytest.raises(DataError, match="must be text"):
+        from_pandas(pd.DataFrame({0: [1, 2]}))
+    with pytest.raises(DataError, match="'a' mixes types"):
+        from_pandas(pd.DataFrame({"a": [1, "x"]}, dtype=object))
+    with pytest.raises(DataError, match="'a' is there twice"):
+        from_pandas(pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]))
+    with pytest.raises(DataError, match="'a' has type list"):
+        from_pandas(pd.DataFrame({"a": [[1], [2]]}))
+
+
+def test_layouts_survive_as_plain_values(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": pd.Categorical(["x", "y"], ordered=True), "b": [1.5, 2.0]})
+    for raw in [from_pandas(frame), read_path(_file(tmp_path, b'a;"b"\n"1";2\n"3";4'))]:
+        assert Layout.from_dict(raw.layout.to_dict()) == raw.layout
+        part = raw.select(["b"])
+        assert (part.names, part.n_rows) == (("b",), 2)
+    with pytest.raises(ValueError, match="form"):
+        Layout.from_dict({"form": "stata"})
