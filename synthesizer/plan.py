@@ -6,8 +6,7 @@ rules (`synthesizer.plan_rules`).
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +18,7 @@ from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.table import Table
 from synthesizer.errors import ConfigError, ModelError, SynthesizerError
 from synthesizer.models.base import ConditionalModel
+from synthesizer.plan_names import Columns, unknown_models, unknown_variables
 from synthesizer.plan_rules import plan_rules
 from synthesizer.plan_scenario import Scenario, plan_scenario
 from synthesizer.registry import DEFAULT_SETS, ROLES, Registry, default_method
@@ -64,10 +64,15 @@ def make_plan(config: ChainConfig, table: Table, registry: Registry) -> Plan:
 
 
 def try_plan(
-    config: ChainConfig, table: Table, registry: Registry
+    config: ChainConfig, table: Table, registry: Registry, columns: Columns | None = None
 ) -> tuple[Plan | None, list[str]]:
-    """Return a plan, or None and every problem."""
-    planner = _Planner(config, table, registry)
+    """Return a plan, or None and every problem.
+
+    ``columns`` says which columns the source has, where ``table`` holds only those that could be
+    read; the plan is then good for its problems only.
+    """
+    columns = columns or Columns.of(table.names)
+    planner = _Planner(config, table, registry, columns)
     methods = planner.methods()
     order = planner.order(methods)
     steps = planner.steps(order, methods)
@@ -75,9 +80,9 @@ def try_plan(
     problems += _row_problems(config, table, steps)
     used = table.select(name for name in table.names if name not in config.drop)
     fixed = {s.variable for s in steps if s.is_whole}
-    rules, forbids, notes, found = plan_rules(config, used, order, fixed)
+    rules, forbids, notes, found = plan_rules(config, used, order, fixed, columns)
     problems += found
-    scenario, scenario_notes, found = plan_scenario(config, used)
+    scenario, scenario_notes, found = plan_scenario(config, used, columns)
     problems += found
     if problems:
         return None, problems
@@ -105,10 +110,13 @@ class _Method:
 class _Planner:
     """Collects problems while it decides order, models and predictors."""
 
-    def __init__(self, config: ChainConfig, table: Table, registry: Registry) -> None:
+    def __init__(
+        self, config: ChainConfig, table: Table, registry: Registry, columns: Columns
+    ) -> None:
         self.config = config
         self.table = table
         self.registry = registry
+        self.columns = columns
         self.problems: list[str] = []
         self.notes: list[str] = []
         self.names = [
@@ -120,34 +128,18 @@ class _Planner:
         self.options = self._model_options()
 
     def _check_names(self) -> None:
-        """Report every variable that the configuration names and the data do not have."""
+        """Report names of variables and models that are unknown, and variables out of place."""
         config = self.config
-        places: list[tuple[str, Iterable[str]]] = [
-            ("variables", config.variables),
-            ("method", config.method),
-            ("predictor_matrix", config.predictor_matrix),
-            ("keep", config.keep),
-            ("drop", config.drop),
-            ("strata", config.strata),
-            *((f"predictor_matrix.{k}", v) for k, v in config.predictor_matrix.items()),
-            *(
-                (f"variables.{k}.predictors", v.predictors or ())
-                for k, v in config.variables.items()
-            ),
-            *((f"variables.{k}.exclude", v.exclude) for k, v in config.variables.items()),
-        ]
-        for place, names in places:
-            for name in names:
-                if name not in self.table:
-                    self.problems.append(unknown_variable(place, name, self.table.names))
-        for place, names in places[3:6:2]:
+        self.problems += unknown_variables(config, self.columns)
+        self.problems += unknown_models(config, self.registry, self.names)
+        for place, names in (("keep", config.keep), ("strata", config.strata)):
             for name in names:
                 if name in self.table and name not in self.names:
                     self.problems.append(
                         f"{place}: variable {name!r} is an id or dropped and takes no part in "
                         "the synthesis; take it out of the list"
                     )
-        if not self.names:
+        if not self.names and self.columns == Columns.of(self.table.names):
             self.problems.append("no variable is left to synthesise; drop fewer or declare kinds")
 
     def _model_options(self) -> dict[str, dict[str, object]]:
@@ -228,7 +220,7 @@ class _Planner:
             return None
         found = [f"{place}: {p}" for p in self._expression_problems(name, expression)]
         self.problems += found
-        if found:
+        if found or self.columns.any_faulty(expression.names):
             return None
         options = {"expression": text}
         return _Method(ROLES["derived"], options, told=True, inputs=expression.names)
@@ -236,9 +228,15 @@ class _Planner:
     def _expression_problems(self, name: str, expression: Expression) -> list[str]:
         outside = [other for other in sorted(expression.names) if other not in self.names]
         if outside:
-            return [unknown_variable("expression", other, self.names) for other in outside]
+            return [p for other in outside for p in self._outside(other)]
         variable = self.table[name].variable
         return expression.problems(self.table.schema, condition=False, target=variable)
+
+    def _outside(self, name: str) -> list[str]:
+        """Say why an expression cannot use a variable that takes no part in the synthesis."""
+        if name in self.table:
+            return [f"{name!r} is an id or dropped and cannot be used; declare another kind"]
+        return self.columns.unknown("expression", name)
 
     # -- order
 
@@ -261,9 +259,7 @@ class _Planner:
     def _listed(self) -> list[str]:
         listed: list[str] = []
         for entry in self.config.visit_sequence or ():
-            name = entry
-            if entry not in self.table and entry.isdigit() and 1 <= int(entry) <= len(self.table):
-                name = self.table.names[int(entry) - 1]
+            name = self._entry(entry)
             if name in listed:
                 self.problems.append(f"visit_sequence: variable {name!r} is there twice")
             elif name in self.names:
@@ -271,8 +267,15 @@ class _Planner:
             elif name in self.table:
                 self.notes.append(f"visit_sequence: {name!r} is an id or dropped, and left out")
             else:
-                self.problems.append(unknown_variable("visit_sequence", entry, self.table.names))
+                self.problems += self.columns.unknown("visit_sequence", entry)
         return listed
+
+    def _entry(self, entry: str) -> str:
+        """Return the variable at a place of visit_sequence: a name, or a position from 1."""
+        names = self.columns.names or ()
+        if entry not in names and entry.isdecimal() and 1 <= int(entry) <= len(names):
+            return names[int(entry) - 1]
+        return entry
 
     def _after_inputs(
         self, order: list[str], inputs: Mapping[str, set[str]], listed: set[str]
@@ -434,10 +437,3 @@ def _row_problems(config: ChainConfig, table: Table, steps: list[Step]) -> list[
                 "use fewer or coarser variables"
             )
     return problems
-
-
-def unknown_variable(place: str, name: str, known: Iterable[str]) -> str:
-    """Say that a variable is not there, with the nearest name."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else "; it is no column of the data"
-    return f"{place}: unknown variable {name!r}{hint}"

@@ -12,6 +12,7 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.literals import single_value
 from synthesizer.data.table import BoolArray, Table
 from synthesizer.errors import DataError, ExpressionError
+from synthesizer.plan_names import Columns
 from synthesizer.rules import Forbid, Rule
 
 __all__ = ["plan_rules"]
@@ -19,7 +20,9 @@ __all__ = ["plan_rules"]
 Planned = tuple[tuple[Rule, ...], tuple[Forbid, ...], tuple[str, ...], list[str]]
 
 
-def plan_rules(config: ChainConfig, table: Table, order: Sequence[str], fixed: set[str]) -> Planned:
+def plan_rules(
+    config: ChainConfig, table: Table, order: Sequence[str], fixed: set[str], columns: Columns
+) -> Planned:
     """Return the rules, the structural zeros, notes and problems.
 
     Parameters
@@ -32,9 +35,11 @@ def plan_rules(config: ChainConfig, table: Table, order: Sequence[str], fixed: s
         Variables in the order of the chain.
     fixed : set of str
         Variables that are kept or derived, which nothing may set or redraw.
+    columns : Columns
+        Tells columns that are unknown from those that could not be read.
     """
-    rules, problems = _rules(config, table, order, fixed)
-    forbids, found = _forbids(config, table, order, fixed)
+    rules, problems = _rules(config, table, order, fixed, columns)
+    forbids, found = _forbids(config, table, order, fixed, columns)
     problems += found
     problems += _contradictions(rules, forbids, table)
     notes: list[str] = []
@@ -44,23 +49,28 @@ def plan_rules(config: ChainConfig, table: Table, order: Sequence[str], fixed: s
     return tuple(rules), tuple(forbids), tuple(notes), problems
 
 
-def _condition(place: str, text: str, table: Table) -> tuple[Expression | None, list[str]]:
+def _condition(
+    place: str, text: str, table: Table, columns: Columns
+) -> tuple[Expression | None, list[str]]:
     try:
         expression = Expression.parse(text)
     except ExpressionError as error:
         return None, [f"{place}: {problem}" for problem in error.problems]
-    problems = expression.problems(table.schema, condition=True)
-    return (None if problems else expression), [f"{place}: {problem}" for problem in problems]
+    problems = [p for name in sorted(expression.names) for p in columns.unknown("condition", name)]
+    if not problems and not columns.any_faulty(expression.names):
+        problems = expression.problems(table.schema, condition=True)
+    usable = not problems and expression.names <= set(table)
+    return (expression if usable else None), [f"{place}: {problem}" for problem in problems]
 
 
 def _rules(
-    config: ChainConfig, table: Table, order: Sequence[str], fixed: set[str]
+    config: ChainConfig, table: Table, order: Sequence[str], fixed: set[str], columns: Columns
 ) -> tuple[list[Rule], list[str]]:
     rules: list[Rule] = []
     problems: list[str] = []
     for number, given in enumerate(config.rules, 1):
         place = f"rule {number}"
-        condition, found = _condition(f"{place}, if", given.condition, table)
+        condition, found = _condition(f"{place}, if", given.condition, table, columns)
         problems += found
         if condition is not None and not condition.count(table):
             problems.append(
@@ -68,7 +78,9 @@ def _rules(
                 "mend its condition"
             )
         for name, value in given.then.items():
-            found = _target_problems(place, name, condition, order, fixed)
+            if columns.is_faulty(name):
+                continue
+            found = columns.unknown(place, name) or _target_problems(place, name, condition, order, fixed)
             problems += found
             if found or condition is None:
                 continue
@@ -98,13 +110,13 @@ def _target_problems(
 
 
 def _forbids(
-    config: ChainConfig, table: Table, order: Sequence[str], fixed: set[str]
+    config: ChainConfig, table: Table, order: Sequence[str], fixed: set[str], columns: Columns
 ) -> tuple[list[Forbid], list[str]]:
     forbids: list[Forbid] = []
     problems: list[str] = []
     for number, text in enumerate(config.forbid, 1):
         place = f"forbid {number}"
-        condition, found = _condition(place, text, table)
+        condition, found = _condition(place, text, table, columns)
         problems += found
         if condition is None:
             continue

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 
 from synthesizer.config import ChainConfig
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import Table
+from synthesizer.plan_names import Columns
 from synthesizer.risk.suggest import suggest
 
 __all__ = ["Scenario", "plan_scenario"]
@@ -33,12 +33,12 @@ class Scenario:
 
 
 def plan_scenario(
-    config: ChainConfig, table: Table
+    config: ChainConfig, table: Table, columns: Columns
 ) -> tuple[Scenario | None, list[str], list[str]]:
     """Return the scenario (None when there is none to be had), notes and problems."""
     checks, limits = config.checks, config.limits
     cap_needed = checks.cap or checks.differential_confidentiality.enabled
-    problems = _problems(config, table)
+    problems = _problems(config, table, columns)
     if limits.differential_confidentiality is not None and not (
         checks.differential_confidentiality.enabled
     ):
@@ -48,6 +48,7 @@ def plan_scenario(
         for limit, check in _LIMITED.items()
         if getattr(limits, limit) is not None and not getattr(checks, check)
     ]
+    faulty = set(table) != set(columns.sound) or columns.any_faulty(columns.names or ())
     if problems or not cap_needed:
         return None, [], problems
     if checks.keys and checks.target:
@@ -65,17 +66,19 @@ _LIMITED = {
 }
 
 
-def _problems(config: ChainConfig, table: Table) -> list[str]:
+def _problems(config: ChainConfig, table: Table, columns: Columns) -> list[str]:
     keys, target = config.checks.keys, config.checks.target
     problems = []
     for place, name in [
         *(("checks.keys", name) for name in keys or ()),
         *([("checks.target", target)] if target is not None else []),
     ]:
+        if columns.is_faulty(name):
+            continue
         if name not in table:
-            close = difflib.get_close_matches(name, list(table), n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else "; it is no column of the data"
-            problems.append(f"{place}: unknown variable {name!r}{hint}")
+            problems += columns.unknown(place, name) or [
+                f"{place}: {name!r} is dropped from the synthesis; take it out"
+            ]
         elif table[name].variable.kind is Kind.ID:
             problems.append(f"{place}: {name!r} is an id and is never synthesised; take it out")
     if keys is not None and len(set(keys)) != len(keys):

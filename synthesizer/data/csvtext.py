@@ -52,7 +52,10 @@ def parse_csv(
         duplicate column names.
     """
     data, encoding, bom = _as_utf8(data, origin, encoding)
+    if not data.size or (data.size < SAMPLE_BYTES and not bytes(data).strip()):
+        raise DataError(f"{origin}: the file is empty; it needs a header row and data rows")
     _refuse_nul(data, origin)
+    data = _without_blank_lines(data)
     text = np.frombuffer(data, dtype=np.uint8)
     head = text[:SAMPLE_BYTES]
     delimiter = delimiter or _sniff(head)
@@ -93,9 +96,13 @@ def _as_utf8(data: pa.Buffer, origin: str, encoding: str | None) -> tuple[pa.Buf
                 "set `encoding` to the file's own"
             ) from None
         return data, name, bom
-    if not data.size or (data.size < SAMPLE_BYTES and not bytes(data).strip()):
-        raise DataError(f"{origin}: the file is empty; it needs a header row and data rows")
     return data, "utf-8", bom
+
+
+def _without_blank_lines(data: pa.Buffer) -> pa.Buffer:
+    """Leave out empty lines before the header, which Arrow would take for the header."""
+    start = data.slice(0, min(2**16, data.size)).to_pybytes()
+    return data.slice(len(start) - len(start.lstrip(b"\r\n")))
 
 
 def _refuse_nul(data: pa.Buffer, origin: str) -> None:

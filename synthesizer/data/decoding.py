@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from synthesizer.data.dates import format_dates, instants
 from synthesizer.data.layout import Layout
-from synthesizer.data.numbers import format_numbers
+from synthesizer.data.numbers import format_numbers, rounded
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.table import Column, FloatArray, Table
 
@@ -139,7 +139,7 @@ def _instants(variable: Variable, data: FloatArray, kind: pa.DataType) -> pa.Arr
 def _number(variable: Variable, data: FloatArray, kind: pa.DataType) -> pa.Array:
     missing = np.isnan(data)
     if variable.decimals is not None:
-        data = np.round(data, variable.decimals)
+        data = rounded(data, variable.decimals)
     if pa.types.is_integer(kind):
         return pa.array(np.where(missing, 0, np.rint(data)).astype(np.int64), mask=missing)
     array = pa.array(data, mask=missing)

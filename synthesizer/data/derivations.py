@@ -59,7 +59,7 @@ class _Candidate:
 def suggest_derivations(table: Table, *, max_rows: int = 2000) -> dict[str, str]:
     """Find numeric variables that are functions of one or two others.
 
-    Forms: k * a + c; a + b, a - b, a * b, a / b, a / b**2, a / (b / 100)**2; a and b are numeric
+    Forms: k * a + c (where the target is rounded, k and c are found if they have few digits); a + b, a - b, a * b, a / b, a / b**2, a / (b / 100)**2; a and b are numeric
     variables or years of dates, and a - b may be the days between two dates. A candidate passes
     if, over all rows,
 
@@ -181,15 +181,17 @@ def _linear(
 def _linear_text(
     name: str, x: FloatArray, target: FloatArray, slack: FloatArray, slope: float
 ) -> str | None:
-    """Write the line with the fewest digits that still fit."""
+    """Write the line that fits best; among equals the one with the fewest digits."""
+    best, text = _PROBE_AGREEMENT, None
     for digits in range(1, 13):
         k = float(f"{slope:.{digits}g}")
         shift = float(np.nanmedian(target - k * x))
         for decimals in range(10):
             c = round(shift, decimals) + 0.0
-            if k != 0 and np.mean(np.abs(target - k * x - c) <= slack) >= _PROBE_AGREEMENT:
-                return _line(name, k, c)
-    return None
+            share = float(np.mean(np.abs(target - k * x - c) <= slack))
+            if k != 0 and (share > best or (text is None and share == best)):
+                best, text = share, _line(name, k, c)
+    return text
 
 
 def _line(name: str, k: float, c: float) -> str:

@@ -32,7 +32,9 @@ SENTINELS: Final = frozenset(
     {-1, -2, -3, -7, -8, -9, -77, -88, -97, -98, -99, -777, -888, -999, -7777, -8888, -9999}
 )
 BOOLEANS: Final = (("false", "true"), ("FALSE", "TRUE"), ("False", "True"))
-ID_NAME: Final = re.compile(r"(^|[_.\- ])(id|ids|uid|uuid|guid)([_.\- ]|$)|[a-z]ID$|^ID[A-Z]", re.I)
+ID_NAME: Final = re.compile(
+    r"(?i:(^|[_.\- ])(id|ids|uid|uuid|guid)([_.\- ]|$))|[a-z](ID|Id)$|^(ID|Id)[A-Z]"
+)
 
 FEW_INTEGERS: Final = 10
 """Whole numbers with at most so many distinct values are taken for codes."""

@@ -21,7 +21,15 @@ import pyarrow.compute as pc
 
 from synthesizer.data.table import BoolArray, FloatArray
 
-__all__ = ["MAX_EXACT", "format_numbers", "has_leading_zero", "is_number", "parse", "style_of"]
+__all__ = [
+    "MAX_EXACT",
+    "format_numbers",
+    "has_leading_zero",
+    "is_number",
+    "parse",
+    "rounded",
+    "style_of",
+]
 
 MAX_EXACT: Final = 2.0**53
 """Whole numbers up to here are exact in float64."""
@@ -73,6 +81,10 @@ def _decimals_written(values: pa.Array) -> npt.NDArray[np.int64]:
     return np.where(point < 0, 0, length - point - 1).astype(np.int64)
 
 
+def _decimals(number: float) -> int:
+    return len(_positional(number).partition(".")[2])
+
+
 def style_of(values: pa.Array, mark: str = ".") -> tuple[int | None, str]:
     """Find how distinct numbers were written.
 
@@ -101,16 +113,20 @@ def style_of(values: pa.Array, mark: str = ".") -> tuple[int | None, str]:
     """
     values = _with_point(values, mark)
     numbers = parse(values)
-    if not _mask(values, "[eE]").any():
-        written = _decimals_written(values)
-        most = int(written.max())
+    scientific = _mask(values, "[eE]")
+    written = _decimals_written(values.filter(pa.array(~scientific)))
+    most = int(written.max(initial=0))
+    if not scientific.any():
         if most == written.min() and not _mask(values, r"^-?\.").any():
             return most, "fixed"
-    else:
-        most = max(len(np.format_float_positional(x, trim="-").partition(".")[2]) for x in numbers)
+    elif most <= MAX_DECIMALS:
+        most = max(most, *(_decimals(x) for x in numbers[scientific].tolist()))
     decimals = most if most <= MAX_DECIMALS else None
+    few = slice(0, 1000)  # settles which styles are worth a look at all values
     for style in STYLES:
-        if _reproduces(values, numbers, decimals, style):
+        if _reproduces(values[few], numbers[few], decimals, style) and _reproduces(
+            values, numbers, decimals, style
+        ):
             return decimals, style
     return decimals, "point" if _mask(values, r"\.0$").any() else "plain"
 
@@ -132,7 +148,7 @@ def format_numbers(
     ['2,5', '3']
     """
     if decimals is not None:
-        numbers = np.round(numbers, decimals)
+        numbers = rounded(numbers, decimals)
     numbers = numbers + 0.0  # a negative zero becomes a zero
     if style == "fixed" and decimals is not None:
         texts = _fixed(numbers, decimals)
@@ -143,6 +159,19 @@ def format_numbers(
     if style == "bare":
         texts = pc.replace_substring_regex(texts, r"^(-?)0\.", r"\1.")
     return texts if mark == "." else pc.replace_substring(texts, ".", mark)
+
+
+def rounded(numbers: FloatArray, decimals: int) -> FloatArray:
+    """Round to decimals; a number too large to have that many in float64 stays as it is.
+
+    Examples
+    --------
+    >>> rounded(np.array([2.345, 360287970189.875]), 6).tolist()
+    [2.345, 360287970189.875]
+    """
+    with np.errstate(over="ignore"):
+        scaled = numbers * 10.0**decimals
+    return np.where(np.abs(scaled) < MAX_EXACT, np.rint(scaled) / 10.0**decimals, numbers)
 
 
 def _fixed(numbers: FloatArray, decimals: int) -> pa.Array:
@@ -158,13 +187,15 @@ def _fixed(numbers: FloatArray, decimals: int) -> pa.Array:
 def _plain(numbers: FloatArray, *, point: bool) -> pa.Array:
     """Write the shortest text that reads as the same number, without an exponent."""
     size = np.abs(numbers)
-    if ((size >= 1e10) | ((size < 1e-4) & (size > 0))).any():  # Arrow would write exponents
-        return _by_distinct(numbers, repr if point else _positional)
     texts = pc.cast(pa.array(numbers), pa.string())
-    if not point:
-        return texts
-    whole = pa.array(numbers == np.rint(numbers))
-    return pc.if_else(whole, pc.binary_join_element_wise(texts, ".0", ""), texts)
+    if point:
+        whole = pa.array(numbers == np.rint(numbers))
+        texts = pc.if_else(whole, pc.binary_join_element_wise(texts, ".0", ""), texts)
+    odd = (size >= 1e10) | ((size < 1e-4) & (size > 0))  # Arrow writes exponents there
+    if odd.any():
+        written = _by_distinct(numbers[odd], repr if point else _positional)
+        texts = pc.replace_with_mask(texts, pa.array(odd), written)
+    return texts
 
 
 def _positional(number: float) -> str:

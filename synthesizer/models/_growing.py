@@ -129,7 +129,7 @@ def grow(
 
 
 def _is_projected(target: Column) -> bool:
-    return np.count_nonzero(np.bincount(target.data)) >= MANY_LEVELS
+    return int(np.count_nonzero(np.bincount(target.data))) >= MANY_LEVELS
 
 
 def _with_donors(grown: Any, leaves: Nodes) -> Tree:

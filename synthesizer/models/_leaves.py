@@ -124,7 +124,7 @@ class Leaves:
             low, high = self._cumulated[start], self._cumulated[end]
             points = low + uniform * (high - low)
             chosen = np.searchsorted(self._cumulated, points, side="right") - 1
-        return np.clip(chosen, start, end - 1)
+        return np.asarray(np.clip(chosen, start, end - 1), dtype=np.intp)
 
     def _smooth(
         self, values: FloatArray, chosen: npt.NDArray[np.intp], rng: np.random.Generator

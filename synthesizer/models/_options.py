@@ -22,6 +22,11 @@ def check_tree_options(model: Any) -> None:
     _check_count("max_depth", model.max_depth, optional=True)
     _check_count("max_fit_rows", model.max_fit_rows, optional=True)
     _check_share("complexity", model.complexity)
+    if hasattr(model, "n_trees"):
+        _check_count("n_trees", model.n_trees)
+    if hasattr(model, "max_features") and not model.max_features:
+        raise ValueError("max_features (0) must be a share of the predictors above 0, at most 1")
+    _check_share("max_features", getattr(model, "max_features", 1.0))
     for name in ("penalty", "shrinkage", "prior"):
         value = getattr(model, name)
         if not (_is_number(value) and 0 <= value < math.inf):

@@ -93,7 +93,7 @@ class Cart(ConditionalModel):
     >>> from synthesizer.data.schema import Kind, Variable
     >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
     >>> name = Variable(name="name", kind=Kind.CATEGORICAL, levels=("Ann", "Bob"))
-    >>> codes = np.repeat(np.array([0, 1], dtype=np.int32), 20)
+    >>> codes = np.repeat(np.array([0, 1], dtype=np.int32), 40)
     >>> table = Table([Column(sex, codes)])
     >>> model = Cart(shrinkage=0.0)
     >>> fitted = model.fit(table, Column(name, codes), rng=np.random.default_rng(1))
@@ -110,13 +110,13 @@ class Cart(ConditionalModel):
         "cp": "complexity",
     }
 
-    min_leaf: int = 5
+    min_leaf: int = 30
     max_depth: int | None = None
     complexity: float = 0.0
     penalty: float = 0.0
     shrinkage: float = 0.0
     prior: float = 0.0
-    even: bool = False
+    even: bool = True
     smoothing: str = "none"
     proper: bool = False
     max_fit_rows: int | None = 100_000

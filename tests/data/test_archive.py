@@ -223,15 +223,15 @@ def npy(array, **options):
     return buffer.getvalue()
 
 
-def forged(members, *, compression=zipfile.ZIP_STORED, extra=None, **manifest):
+def forged(parts, *, compression=zipfile.ZIP_STORED, extra=None, **manifest):
     notes = {
         name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-        for name, data in members.items()
+        for name, data in parts.items()
     }
     whole = {"format": archive.FORMAT, "version": 1, "kind": "chain", "members": notes}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", compression) as file:
-        for name, data in (members | (extra or {})).items():
+        for name, data in (parts | (extra or {})).items():
             file.writestr(name, data)
         file.writestr("manifest.json", json.dumps(whole | manifest))
     return buffer.getvalue()

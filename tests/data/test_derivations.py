@@ -49,6 +49,7 @@ FORMS: list[tuple[str, Callable[[FloatArray, FloatArray], FloatArray], int | Non
     ("a / b ** 2", lambda a, b: a / b**2, None),
     ("1.8 * a + 32", lambda a, b: 1.8 * a + 32, 1),
     ("0.45359237 * a", lambda a, b: 0.45359237 * a, None),
+    ("2.54 * a", lambda a, b: 2.54 * a, 0),
     ("2011 - a", lambda a, b: 2011 - a, 0),
     ("a", lambda a, b: a, 0),
     ("-a", lambda a, b: -a, 0),
@@ -68,14 +69,6 @@ def test_planted_forms(
     assert suggest_derivations(table) == {"t": text}
     derived = Expression.parse(text).derive(table, target.variable)
     np.testing.assert_allclose(derived.data, target.data, rtol=1e-9)
-
-
-def test_rounded_factor_still_reproduces_every_value(a: FloatArray) -> None:
-    target = column("t", a * 0.8123456)
-    table = Table([column("a", a), target])
-    text = suggest_derivations(table)["t"]
-    derived = Expression.parse(text).derive(table, target.variable)
-    assert np.mean(derived.data == target.data) >= 0.995
 
 
 def test_names_that_need_backticks(a: FloatArray, b: FloatArray) -> None:
@@ -128,7 +121,8 @@ def test_a_second_missing_code_is_information(a: FloatArray, b: FloatArray) -> N
     variable = Variable(name="t", kind=Kind.NUMERIC, decimals=0, missing=("", "-8"))
     target = Column(variable, np.where(states > 0, np.nan, a + b), states)
     holes = column("a", np.where(states > 0, np.nan, a))
-    assert suggest_derivations(Table([holes, column("b", b), target])) == {}
+    found = suggest_derivations(Table([holes, column("b", b), target]))
+    assert found == {"a": "t - b"}  # t cannot be derived, a can: its single code says no more
 
 
 def test_inputs_before_the_target_win_and_cycles_are_broken(a: FloatArray, b: FloatArray) -> None:

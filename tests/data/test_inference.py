@@ -87,9 +87,9 @@ def test_quoted_numbers_are_codes_unless_all_columns_are_quoted(tmp_path: Path) 
     rows = [f'"{i % 20}",{i}' for i in range(N)]
     path = tmp_path / "r.csv"
     path.write_text("\n".join(['"code","n"', *rows]))
-    assert [item.variable.kind for item in infer(read_path(path))][0] is Kind.CATEGORICAL
+    assert next(item.variable.kind for item in infer(read_path(path))) is Kind.CATEGORICAL
     path.write_text("\n".join(['"code","n"', *(f'"{i % 20}","{i}"' for i in range(N))]))
-    assert [item.variable.kind for item in infer(read_path(path))][0] is Kind.NUMERIC
+    assert next(item.variable.kind for item in infer(read_path(path))) is Kind.NUMERIC
 
 
 def test_levels_are_sorted_as_numbers_or_words(tmp_path: Path) -> None:

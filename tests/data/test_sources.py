@@ -109,7 +109,7 @@ def test_other_encodings(tmp_path: Path) -> None:
     assert _rows(wide) == [["Müller"], ["Meyer"]]
     with pytest.raises(DataError, match="unknown"):
         read_path(latin, encoding="latin-77")
-    with pytest.raises(DataError, match="cannot be read as ascii"):
+    with pytest.raises(DataError, match="cannot be read as us-ascii"):
         read_path(latin, encoding="us-ascii")
 
 

@@ -1,0 +1,96 @@
+"""Tables of codes: values, states, identifiers, second files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.data.encoding import align, decode, encode, encode_like
+from synthesizer.data.inference import Declaration
+from synthesizer.data.schema import Kind
+from synthesizer.data.sources import RawTable, from_pandas, read_path
+from synthesizer.data.table import Table
+from synthesizer.errors import DataError
+
+
+def _raw(folder: Path, text: str, name: str = "people.csv") -> RawTable:
+    path = folder / name
+    path.write_text(text)
+    return read_path(path)
+
+
+def test_codes_and_states(tmp_path: Path) -> None:
+    raw = _raw(tmp_path, "sex,pay,day\nm,9,2020-01-02\n,N,\nf,,1970-01-02\nf,7,\n")
+    table = encode(raw, {"pay": Declaration(kind=Kind.NUMERIC)})
+    assert table["sex"].variable.labels == ("f", "m", "")
+    assert table["sex"].data.tolist() == [1, 2, 0, 0]
+    assert table["sex"].data.dtype == np.int32
+    assert table["pay"].variable.missing == ("", "N")
+    np.testing.assert_array_equal(table["pay"].data, [9, np.nan, np.nan, 7])
+    assert table["pay"].states is not None
+    assert table["pay"].states.tolist() == [0, 2, 1, 0]
+    np.testing.assert_array_equal(table["day"].data, [18263, np.nan, 1, np.nan])
+
+
+def test_no_states_without_missing_codes(tmp_path: Path) -> None:
+    table = encode(_raw(tmp_path, "pay\n9.5\n7.5\n"))
+    assert table["pay"].states is None
+
+
+def test_identifiers_are_numbered_and_never_kept(tmp_path: Path) -> None:
+    names = [f"P{i:04d}" for i in range(30, 0, -1)]
+    raw = _raw(tmp_path, "who,x\n" + "".join(f"{name},{i % 2}\n" for i, name in enumerate(names)))
+    table = encode(raw)
+    column = table["who"]
+    assert column.data.tolist() == list(range(1, 31))
+    assert "P0030" not in str(column.variable.to_dict())
+    assert decode(table, raw.layout)["who"].to_pylist()[:2] == ["P0001", "P0002"]
+
+
+def test_repeated_identifiers_keep_their_rows_together(tmp_path: Path) -> None:
+    raw = _raw(tmp_path, "who\nzoe\nadam\nzoe\n")
+    column = encode(raw, {"who": Declaration(kind=Kind.ID)})["who"]
+    assert column.data.tolist() == [1, 2, 1]
+
+
+def test_a_second_file_is_encoded_alike(tmp_path: Path) -> None:
+    first = encode(_raw(tmp_path, "sex,pay\n" + "m,9.5\nf,7.5\n" * 3))
+    raw = _raw(tmp_path, "pay,sex\n1,f\n,x\n2,\n", "second.csv")
+    second = encode_like(raw, first.schema)
+    assert second.names == ("sex", "pay")
+    assert second["sex"].variable.labels == ("f", "m", "x", "")
+    assert second["sex"].data.tolist() == [0, 2, 3]
+    assert second["pay"].missing_state().tolist() == [0, 1, 0]
+    left, right = align(first, second)
+    assert left.schema == right.schema
+    assert _labels(left, "sex") == ["m", "f"] * 3
+    assert _labels(right, "sex") == ["f", "x", ""]
+    assert left["pay"].states is not None
+
+
+def _labels(table: Table, name: str) -> list[str]:
+    column = table[name]
+    return [column.variable.labels[code] for code in column.data]
+
+
+def test_a_second_file_that_does_not_fit(tmp_path: Path) -> None:
+    first = encode(_raw(tmp_path, "a,b,d\n1.5,x,2020-01-01\n2.5,y,2020-01-02\n"))
+    raw = _raw(tmp_path, "a,c,d\nSECRET,1,2020-01-01\n2.5,2,01.02.2020\n", "second.csv")
+    with pytest.raises(DataError) as caught:
+        encode_like(raw, first.schema)
+    text = str(caught.value)
+    assert len(caught.value.problems) == 4
+    assert "column 'b' is missing" in text
+    assert "column 'c' is not in the original" in text
+    assert "SECRET" not in text
+
+
+def test_null_and_empty_text_are_two_things() -> None:
+    frame = pd.DataFrame({"a": ["", None, "x", "x"]})
+    raw = from_pandas(frame)
+    table = encode(raw)
+    assert set(table["a"].variable.missing) == {"", "NA"}
+    assert decode(table, raw.layout)["a"].to_pylist() == ["", None, "x", "x"]

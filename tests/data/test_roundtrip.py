@@ -1,0 +1,175 @@
+"""What is read is what is written: bytes of CSV files, types and values of frames."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthesizer.data.encoding import encode
+from synthesizer.data.inference import Declaration
+from synthesizer.data.layout import Layout
+from synthesizer.data.schema import Kind
+from synthesizer.data.sources import from_pandas, read_path
+from synthesizer.data.writing import to_pandas, write
+
+SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
+FILES = ["data/ma2019.csv", "data/mvad.csv", "data/sd2011.csv", "reference/ma2019/original.csv"]
+
+
+def _back(path: Path, target: Path, **options: str) -> bytes:
+    raw = read_path(path, **options)
+    layout = Layout.from_dict(raw.layout.to_dict())
+    write(encode(raw), target, layout)
+    return target.read_bytes()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_public_files_byte_for_byte(tmp_path: Path, name: str) -> None:
+    if not (SHARED / name).exists():
+        pytest.skip("the shared data are not here")
+    assert _back(SHARED / name, tmp_path / "out.csv") == (SHARED / name).read_bytes()
+
+
+R_STYLE = '"a.b","sex","pay","x"\n' + '1,"f",100.5,NA\n2,"m, old",NA,"5"\n3,NA,3,"7"\n' * 9
+CASES = [
+    R_STYLE,
+    R_STYLE.replace("\n", "\r\n"),
+    R_STYLE.rstrip("\n"),
+    "\ufeffname;pay\nMüller;1,5\nMeyer;12,25\nMeyer;3\n",
+    '"a","b"\n"1",""\n"2","x"\n',
+    "a\tb\n1.50\t2020-01-31\n2.25\t1999-12-31\n",
+    "a|b\n1/5/2019|T\n12/31/2020|F\n",
+    "a,b\nTRUE,2020-01-01 10:00:00.250\nFALSE,2021-01-01 11:30:00.500\n",
+    'a,b\n"x\ny",1\n"z ""q""",2\n',
+    'a\n1\n""\n3\n',
+    "w,v\n1e+05,.5\n123456,.25\n",
+]
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_small_files_byte_for_byte(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(text.encode())
+    assert _back(path, tmp_path / "out.csv") == text.encode()
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_encodings_byte_for_byte(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes("name,n\nMüller,1\nJosé,2\n".encode(encoding))
+    assert _back(path, tmp_path / "out.csv", encoding=encoding) == path.read_bytes()
+
+
+_cell = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\ufeff"), max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(_cell, st.integers(-999, 999)), min_size=2, max_size=12))
+def test_any_text_survives(rows: list[tuple[str, int]]) -> None:
+    """Cells declared categorical come back as they were, whatever they hold."""
+    if not any(text for text, _ in rows) or all(text in MISSING for text, _ in rows):
+        return
+    frame = pd.DataFrame({"a": [text for text, _ in rows], "b": [n for _, n in rows]})
+    declared = {name: Declaration(kind=Kind.CATEGORICAL, missing=()) for name in frame}
+    with tempfile.TemporaryDirectory() as folder:
+        source, first = from_pandas(frame), Path(folder) / "a.csv"
+        if len(set(frame["a"])) > 10:
+            return
+        write(encode(source, declared), first, source.layout)
+        raw = read_path(first, delimiter=",")
+        assert raw.arrow["a"].to_pylist() == frame["a"].tolist()
+        write(encode(raw, declared), Path(folder) / "b.csv", raw.layout)
+        assert (Path(folder) / "b.csv").read_bytes() == first.read_bytes()
+
+
+MISSING = ("", "NA")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.none() | st.floats(-1e12, 1e12), min_size=2, max_size=30))
+def test_any_float_survives(numbers: list[float | None]) -> None:
+    values = np.array([np.nan if x is None else x for x in numbers])
+    if np.isnan(values).all():
+        return
+    raw = from_pandas(pd.DataFrame({"x": values}))
+    table = encode(raw, {"x": Declaration(kind=Kind.NUMERIC)})
+    back = to_pandas(table, raw.layout)["x"].to_numpy()
+    np.testing.assert_array_equal(back, values)
+    with tempfile.TemporaryDirectory() as folder:
+        write(table, Path(folder) / "a.csv", raw.layout)
+        again = encode(read_path(Path(folder) / "a.csv"), {"x": Declaration(kind=Kind.NUMERIC)})
+    np.testing.assert_array_equal(again["x"].data, table["x"].data)
+
+
+def _frame(n: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(4)
+    gap = rng.random(n) < 0.2
+    hours = pd.to_timedelta(rng.integers(0, 500, n), "h")
+    days = pd.to_timedelta(rng.integers(0, 500, n), "D")
+    return pd.DataFrame(
+        {
+            "int": rng.integers(0, 1000, n),
+            "few": rng.integers(0, 3, n),
+            "float": np.where(gap, np.nan, rng.normal(size=n)),
+            "float32": rng.normal(size=n).astype("f4"),
+            "int8": rng.integers(-5, 60, n).astype("i1"),
+            "Int64": pd.array(np.where(gap, None, rng.integers(0, 99, n)), dtype="Int64"),
+            "Float64": pd.array(np.where(gap, None, rng.normal(size=n)), dtype="Float64"),
+            "boolean": pd.array(rng.choice([True, False, None], n), dtype="boolean"),
+            "bool": rng.random(n) < 0.5,
+            "str": rng.choice(["a", "b"], n),
+            "object": pd.Series(rng.choice(["a", "b", None], n), dtype=object),
+            "string": pd.array(rng.choice(["x", "y", None], n), dtype="string"),
+            "ordered": pd.Categorical(
+                rng.choice(["lo", "hi", None], n), categories=["lo", "mid", "hi"], ordered=True
+            ),
+            "codes": pd.Categorical(rng.choice([3, 1, 2], n), categories=[3, 1, 2, 9]),
+            "day": pd.to_datetime("2020-01-01") + days,
+            "time": (pd.to_datetime("2020-01-01 10:11:12") + hours).where(~gap),
+            "zone": (pd.to_datetime("2020-01-01", utc=True) + hours).tz_convert("Europe/Berlin"),
+        }
+    )
+
+
+def test_frames_come_back_with_their_types() -> None:
+    frame = _frame()
+    raw = from_pandas(frame.set_index(frame["int"] + 7))
+    layout = Layout.from_dict(raw.layout.to_dict())
+    pd.testing.assert_frame_equal(to_pandas(encode(raw), layout), frame)
+
+
+def test_parquet_comes_back_with_its_schema(tmp_path: Path) -> None:
+    n = 60
+    table = pa.table(
+        {
+            "day": pa.array([dt.date(2020, 1, 1 + k % 28) for k in range(n)]),
+            "dec": pa.array([decimal.Decimal(k) / 4 for k in range(n)], pa.decimal128(10, 2)),
+            "dic": pa.array(["p", None, "q"] * 20).dictionary_encode(),
+            "large": pa.array(["p", "q", ""] * 20, pa.large_string()),
+            "tiny": pa.array([k * 7 % 61 for k in range(n)], pa.uint8()),
+            "null": pa.array([None, 1] * 30, pa.int32()),
+            "code": pa.array([-8, *range(n - 1)], pa.int16()),
+            "stamp": pa.array(
+                [dt.datetime(2020, 1, 1, 0, 0, k) for k in range(n)], pa.timestamp("ms")
+            ),
+            "nan": pa.array([None, float("nan"), 2.5] * 20),
+            "empty": pa.array([None, "", "q"] * 20),
+        }
+    )
+    pq.write_table(table, tmp_path / "in.parquet")
+    raw = read_path(tmp_path / "in.parquet")
+    write(encode(raw), tmp_path / "out.parquet", raw.layout)
+    back = pq.read_table(tmp_path / "out.parquet")
+    assert back.schema.equals(table.schema)
+    for name in table.column_names:
+        assert str(back[name].to_pylist()) == str(table[name].to_pylist()), name
