@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import re
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,12 +15,14 @@ from synthesizer.data.encoding import data_notes, encode
 from synthesizer.data.inference import Declaration
 from synthesizer.data.layout import Layout
 from synthesizer.data.table import Table
+from synthesizer.errors import SynthesizerError
 from synthesizer.output import sha256
+from synthesizer.plan_names import Columns
 
 if TYPE_CHECKING:
     from synthesizer.data.sources import RawTable
 
-__all__ = ["Input", "read_input", "without_password"]
+__all__ = ["Input", "read_input", "read_raw", "sound_part", "try_input", "without_password"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,16 +70,87 @@ def read_input(data: DataConfig, declared: Mapping[str, Declaration]) -> Input:
         With every problem of the data.
     """
     raw = read_raw(data)
-    if data.sample is not None:
-        declared = {**_sample_declarations(data.sample), **declared}
+    return _encoded(raw, data, _declared(data, raw, declared))
+
+
+def try_input(
+    data: DataConfig, declared: Mapping[str, Declaration]
+) -> tuple[Input | None, Table, Columns, list[str]]:
+    """Return the source (None if it has faults), its sound columns, its names and the problems.
+
+    So that a configuration can be checked against data with faults.
+    """
+    try:
+        raw = read_raw(data)
+    except SynthesizerError as error:
+        names = _header(data)
+        return None, Table((), 0), Columns(names=names, sound=frozenset()), list(error.problems)
+    declared = _declared(data, raw, declared)
+    try:
+        source = _encoded(raw, data, declared)
+    except SynthesizerError as error:
+        table, columns = sound_part(raw, declared)
+        return None, table, columns, list(error.problems)
+    return source, source.table, Columns.of(raw.names), []
+
+
+def sound_part(raw: RawTable, declared: Mapping[str, Declaration]) -> tuple[Table, Columns]:
+    """Encode the columns of a source that can be encoded, where not all can."""
+    sound = []
+    for name in raw.names:
+        said = {name: declared[name]} if name in declared else {}
+        try:
+            sound += encode(raw.select([name]), said).columns
+        except SynthesizerError:  # told by whoever encoded the whole source
+            continue
+    found = frozenset(column.name for column in sound)
+    return Table(sound, raw.n_rows), Columns(names=raw.names, sound=found)
+
+
+def _encoded(raw: RawTable, data: DataConfig, declared: Mapping[str, Declaration]) -> Input:
     table = encode(raw, declared)
     return Input(
         table=table,
         layout=raw.layout,
         origin=without_password(raw.origin),
-        fingerprint=None if data.path is None else sha256(data.path),
+        fingerprint=_fingerprint(data),
         notes=tuple(data_notes(raw, table)),
     )
+
+
+def _fingerprint(data: DataConfig) -> str | None:
+    if data.sample is not None:
+        from synthesizer.samples import sample_path
+
+        return sha256(sample_path(data.sample))
+    return None if data.path is None else sha256(data.path)
+
+
+def _header(data: DataConfig) -> tuple[str, ...] | None:
+    """Return the column names of a text file whose rows cannot be read, None if they neither."""
+    path = data.path
+    if path is None or not path.is_file() or not {".csv", ".tsv", ".txt"} & set(path.suffixes):
+        return None
+    try:
+        opener = gzip.open if path.suffix == ".gz" else open
+        with opener(path, "rt", encoding=data.encoding or "utf-8-sig") as file:
+            line = file.readline(_LONGEST_HEADER)
+    except (OSError, EOFError, LookupError, ValueError, zlib.error):
+        return None
+    delimiter = data.delimiter or max(",;\t|", key=line.count)
+    names = next(csv.reader([line], delimiter=delimiter), [])
+    return tuple(names) if any(names) else None
+
+
+_LONGEST_HEADER = 1 << 20
+
+
+def _declared(
+    data: DataConfig, raw: RawTable, declared: Mapping[str, Declaration]
+) -> dict[str, Declaration]:
+    """Add what is known of a built-in sample; the plan reports names that are unknown."""
+    known = {} if data.sample is None else dict(_sample_declarations(data.sample))
+    return known | {name: said for name, said in declared.items() if name in raw.names}
 
 
 def _sample_declarations(name: str) -> Mapping[str, Declaration]:

@@ -8,13 +8,11 @@ from typing import Any, Self
 import pandas as pd
 
 from synthesizer.config_reading import read_chain_config
-from synthesizer.data.encoding import encode
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.writing import to_pandas
 from synthesizer.errors import ModelError
 from synthesizer.job import plain_config, workers_or_all
-from synthesizer.plan import make_plan
-from synthesizer.preparation import used_table
+from synthesizer.preparation import plan_source, used_table
 from synthesizer.randomness import Seed
 from synthesizer.registry import Registry
 from synthesizer.saved import SavedModel, load_model, save_model
@@ -68,8 +66,7 @@ class Synthesizer:
             With every problem of the data, or of the options in view of them.
         """
         raw = from_pandas(frame)
-        table = encode(raw, self.config.declarations())
-        plan = make_plan(self.config, table, self.registry)
+        table, plan = plan_source(raw, self.config, self.registry)
         seed = Seed(DEFAULT_SEED if self.config.seed is None else self.config.seed)
         chain = plan.spec.fit(
             used_table(table, self.config.drop),

@@ -139,7 +139,7 @@ class _Planner:
                         f"{place}: variable {name!r} is an id or dropped and takes no part in "
                         "the synthesis; take it out of the list"
                     )
-        if not self.names and self.columns == Columns.of(self.table.names):
+        if not self.names and self.columns.is_complete:
             self.problems.append("no variable is left to synthesise; drop fewer or declare kinds")
 
     def _model_options(self) -> dict[str, dict[str, object]]:

@@ -49,6 +49,11 @@ class Columns:
         names = tuple(names)
         return cls(names=names, sound=frozenset(names))
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every column could be read."""
+        return self.names is not None and self.sound.issuperset(self.names)
+
     def is_known(self, name: str) -> bool:
         """Whether the source has, or may have, a column of this name."""
         return self.names is None or name in self.names
@@ -93,9 +98,7 @@ def unknown_variables(config: ChainConfig, columns: Columns) -> list[str]:
     return [p for place, names in places for name in names for p in columns.unknown(place, name)]
 
 
-def unknown_models(
-    config: ChainConfig, registry: Registry, planned: Collection[str]
-) -> list[str]:
+def unknown_models(config: ChainConfig, registry: Registry, planned: Collection[str]) -> list[str]:
     """Report unknown models of variables that are not planned; the planner reports the others."""
     told: dict[str, str | None] = {f"method.{name}": m for name, m in _rest(config.method, planned)}
     for name, own in _rest(config.variables, planned):

@@ -80,7 +80,9 @@ def _rules(
         for name, value in given.then.items():
             if columns.is_faulty(name):
                 continue
-            found = columns.unknown(place, name) or _target_problems(place, name, condition, order, fixed)
+            found = columns.unknown(place, name) or _target_problems(
+                place, name, condition, order, fixed
+            )
             problems += found
             if found or condition is None:
                 continue

@@ -48,8 +48,7 @@ def plan_scenario(
         for limit, check in _LIMITED.items()
         if getattr(limits, limit) is not None and not getattr(checks, check)
     ]
-    faulty = set(table) != set(columns.sound) or columns.any_faulty(columns.names or ())
-    if problems or not cap_needed:
+    if problems or not cap_needed or not columns.is_complete:
         return None, [], problems
     if checks.keys and checks.target:
         scenario = Scenario(keys=checks.keys, target=checks.target, reason="as configured")

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from synthesizer.config import Config
+from synthesizer.config import ChainConfig, Config
 from synthesizer.config_reading import try_file
+from synthesizer.data.encoding import encode
+from synthesizer.data.sources import RawTable
 from synthesizer.data.table import Table
-from synthesizer.errors import ConfigError, SynthesizerError
-from synthesizer.inputs import Input, read_input
+from synthesizer.errors import ConfigError, DataError
+from synthesizer.inputs import Input, sound_part, try_input
 from synthesizer.output import check_output
-from synthesizer.plan import Plan, try_plan
+from synthesizer.plan import Plan, make_plan, try_plan
 from synthesizer.registry import Registry
 
-__all__ = ["Prepared", "prepare", "used_table"]
+__all__ = ["Prepared", "plan_source", "prepare", "used_table"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,17 +78,33 @@ def prepare(
     if check_directory:
         output = sound.output
         problems += check_output(output.directory, overwrite=output.overwrite)
-    try:
-        source = read_input(sound.data, sound.declarations())
-    except SynthesizerError as error:
-        raise ConfigError([*problems, *error.problems]) from error
-    plan, found = try_plan(sound, source.table, registry)
+    source, table, columns, found = try_input(sound.data, sound.declarations())
     problems += found
-    if problems or plan is None:
-        raise ConfigError(problems)
+    plan, found = try_plan(sound, table, registry, columns)
+    problems += found
+    if problems or plan is None or source is None:
+        raise ConfigError(dict.fromkeys(problems))
     return Prepared(
         config=sound, source=source, table=used_table(source.table, sound.drop), plan=plan
     )
+
+
+def plan_source(raw: RawTable, config: ChainConfig, registry: Registry) -> tuple[Table, Plan]:
+    """Encode a source that was read already and plan its synthesis.
+
+    Raises
+    ------
+    DataError, ConfigError
+        With every problem of the data, and of the configuration in view of them.
+    """
+    declared = {k: said for k, said in config.declarations().items() if k in raw.names}
+    try:
+        table = encode(raw, declared)
+    except DataError as error:
+        sound, columns = sound_part(raw, declared)
+        _, found = try_plan(config, sound, registry, columns)
+        raise DataError([*error.problems, *found]) from error
+    return table, make_plan(config, table, registry)
 
 
 def used_table(table: Table, drop: tuple[str, ...]) -> Table:

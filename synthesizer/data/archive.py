@@ -20,6 +20,7 @@ import io
 import json
 import math
 import os
+import re
 import secrets
 import zipfile
 from collections.abc import Iterator
@@ -42,6 +43,12 @@ MAX_MEMBERS = 1_000_000
 MAX_DEPTH = 100
 DTYPES = frozenset({"|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f4", "<f8"})
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # zip members carry a date; a fixed one keeps files identical
+
+_NPY_HEADER = re.compile(
+    rb"\x93NUMPY\x01\x00(?P<size>..)\{'descr': '(?P<dtype>[<|][a-z][0-9])', "
+    rb"'fortran_order': False, 'shape': \((?P<shape>[0-9, ]*)\), \} *\n",
+    re.DOTALL,
+)
 
 Array = npt.NDArray[Any]
 
@@ -289,7 +296,9 @@ def _audited(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
 
 
 def _check_manifest(manifest: Any, kind: str) -> None:
-    if set(manifest) != {"format", "version", "kind", "members"} or manifest["format"] != FORMAT:
+    keys = {"format", "version", "kind", "members"}
+    known = isinstance(manifest, dict) and manifest.keys() == keys and manifest["format"] == FORMAT
+    if not known or not isinstance(manifest["members"], dict):
         raise SavedModelError("is no saved model of this package; check the path")
     if manifest["version"] != VERSION or isinstance(manifest["version"], bool):
         raise SavedModelError(
@@ -324,18 +333,19 @@ def _verified(
 
 
 def _array(buffer: bytearray) -> Array:
-    """Audit the header of an npy file by hand, then look at its numbers in place."""
-    file = io.BytesIO(buffer[:4096])
-    if np.lib.format.read_magic(file) != (1, 0):
+    """Check the header of an npy file against what `write_archive` writes, look at its numbers."""
+    header = _NPY_HEADER.match(buffer)
+    if header is None or header.end() != 10 + int.from_bytes(header["size"], "little"):
         raise SavedModelError("has arrays of an unknown format; fit again")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-    if fortran or dtype.str not in DTYPES or any(length < 0 for length in shape):
+    if header["dtype"].decode("ascii") not in DTYPES:
         raise SavedModelError("has arrays of an unknown type; fit again")
-    if file.tell() + math.prod(shape) * dtype.itemsize != len(buffer):
+    dtype = np.dtype(header["dtype"].decode("ascii"))
+    shape = tuple(int(length) for length in header["shape"].split(b",") if length.strip())
+    if header.end() + math.prod(shape) * dtype.itemsize != len(buffer):
         raise SavedModelError("has arrays of a wrong size; fit again")
     if 0 in shape:
         return np.empty(shape, dtype)
-    return np.frombuffer(buffer, dtype, offset=file.tell()).reshape(shape)
+    return np.frombuffer(buffer, dtype, offset=header.end()).reshape(shape)
 
 
 def _decoded(value: Any, arrays: list[Array], used: set[int]) -> Any:

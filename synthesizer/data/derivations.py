@@ -59,9 +59,9 @@ class _Candidate:
 def suggest_derivations(table: Table, *, max_rows: int = 2000) -> dict[str, str]:
     """Find numeric variables that are functions of one or two others.
 
-    Forms: k * a + c (where the target is rounded, k and c are found if they have few digits); a + b, a - b, a * b, a / b, a / b**2, a / (b / 100)**2; a and b are numeric
-    variables or years of dates, and a - b may be the days between two dates. A candidate passes
-    if, over all rows,
+    Forms: k * a + c (where the target is rounded, k and c are found if they have few digits);
+    a + b, a - b, a * b, a / b, a / b**2, a / (b / 100)**2; a and b are numeric variables or years
+    of dates, and a - b may be the days between two dates. A candidate passes if, over all rows,
 
     - in at least 99.5 % of the rows where the target or the expression has a value, both have
       one and they are equal after rounding to the target's decimals (relative error 1e-9); so
@@ -69,9 +69,10 @@ def suggest_derivations(table: Table, *, max_rows: int = 2000) -> dict[str, str]
     - in at least 99.5 % of all rows the missing code is the one the expression would give;
     - the rows that agree hold at least 30 distinct values, so that coincidences do not count.
 
-    Of several directions (total = a + b, b = total - a) the one whose inputs come before the
-    target in the table wins, then the simpler; there are no cycles. A target may still stand
-    before its inputs in the table: the caller has to move it after them.
+    Of several directions (total = a + b, b = total - a) the one whose target has more decimals
+    wins (a rounded target loses what the inputs know), then the one whose inputs come before the
+    target in the table; there are no cycles. A target may stand before its inputs in the table:
+    the caller has to move it.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ def suggest_derivations(table: Table, *, max_rows: int = 2000) -> dict[str, str]
         if column.variable.kind is Kind.NUMERIC
         for candidate in _verified(column, inputs, table)
     ]
-    chosen = _without_cycles(found, table.names)
+    chosen = _without_cycles(found, table)
     return {name: chosen[name] for name in table.names if name in chosen}
 
 
@@ -257,14 +258,15 @@ def _holds(candidate: _Candidate, table: Table) -> bool:
     )
 
 
-def _without_cycles(found: list[_Candidate], names: tuple[str, ...]) -> dict[str, str]:
+def _without_cycles(found: list[_Candidate], table: Table) -> dict[str, str]:
     """Choose one expression for each target so that no variable needs itself."""
-    place = {name: position for position, name in enumerate(names)}
+    place = {name: position for position, name in enumerate(table.names)}
 
-    def rank(candidate: _Candidate) -> tuple[bool, int, int, int]:
-        at = place[candidate.target]
+    def rank(candidate: _Candidate) -> tuple[int, int, bool, int, int]:
+        at, decimals = place[candidate.target], table[candidate.target].variable.decimals
+        finest = 99 if decimals is None else decimals
         backward = any(place[name] > at for name in candidate.inputs)
-        return backward, len(candidate.inputs), at, len(candidate.text)
+        return len(candidate.inputs), -finest, backward, at, len(candidate.text)
 
     chosen: dict[str, str] = {}
     needs: dict[str, tuple[str, ...]] = {}

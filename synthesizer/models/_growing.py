@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import rankdata
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from synthesizer.data.table import Column, FloatArray
@@ -48,12 +49,14 @@ def centred_response(target: Column, rng: np.random.Generator) -> FloatArray:
     """Return what the splits are to explain, shape (n, d), columns with mean zero.
 
     Numbers and two-level targets give one column, others one column per level that occurs.
+    Numbers enter by their ranks: a few very large incomes would otherwise draw all splits to
+    themselves, which costs utility elsewhere and tells most about those who stand out.
     Targets with many levels give a random projection of those columns to a few dimensions: the
     Gini index is the summed variance of the one-hot columns, and a random projection keeps
     distances, hence variances, nearly as they are (Johnson and Lindenstrauss 1984).
     """
     if not target.is_coded:
-        response = np.asarray(target.data, dtype=np.float64)[:, None]
+        response = rankdata(target.data)[:, None]
     else:
         levels, codes = np.unique(target.data, return_inverse=True)
         if len(levels) == 2:

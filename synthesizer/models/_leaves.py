@@ -16,6 +16,7 @@ from synthesizer.models._tree import LEAF, Nodes, Tree
 __all__ = ["Drawing", "Leaves"]
 
 GOLDEN = (5**0.5 - 1) / 2
+NEIGHBOURS = 3  # donors in a group of even numeric draws
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +30,8 @@ class Drawing:
         and else moves on to an ancestor, >= 0: hierarchical shrinkage (Agarwal et al. 2022)
         as a draw.
     even : bool
-        Spread the draws evenly over the donors of each leaf instead of independently.
+        Spread the draws evenly over the donors of each leaf instead of independently; for
+        numeric targets over groups of three donors with neighbouring values.
     smoothing : str
         "density" adds kernel noise within the range of the leaf, "none" copies donors.
     """
@@ -72,7 +74,7 @@ class Leaves:
             nodes = self._shrink(nodes, drawing.shrinkage, rng)
         if steps:
             nodes = self.tree.climb(nodes, steps)
-        uniform = _even_uniform(nodes, rng) if drawing.even else rng.random(len(nodes))
+        uniform = self._uniform(nodes, drawing.even, rng)
         chosen = self._positions(nodes, uniform)
         values = self.donors.data[chosen]
         if drawing.smoothing == "density" and not self.donors.is_coded:
@@ -115,6 +117,18 @@ class Leaves:
             nodes[rows] = parents[nodes[rows]]
             rows = rows[uniform[rows] >= stay[nodes[rows]]]
         return nodes
+
+    def _uniform(self, nodes: Nodes, even: bool, rng: np.random.Generator) -> FloatArray:
+        """Return a number in [0, 1) for each row: its place in the range of its node."""
+        if not even:
+            return rng.random(len(nodes))
+        uniform = _even_uniform(nodes, rng)
+        if self.donors.is_coded:
+            return uniform
+        # A number may belong to one person. Copied evenly, nearly all of them would return: be
+        # even over groups of neighbouring values only, and choose at random within a group.
+        groups = np.maximum(self.tree.count[nodes] // NEIGHBOURS, 1)
+        return np.asarray((np.floor(uniform * groups) + rng.random(len(nodes))) / groups)
 
     def _positions(self, nodes: Nodes, uniform: FloatArray) -> npt.NDArray[np.intp]:
         start, end = self.tree.start[nodes], self.tree.end[nodes]

@@ -80,7 +80,9 @@ class Cart(ConditionalModel):
         Rows with the overall mean that every level of a categorical predictor is given in
         addition when levels are ordered, >= 0.
     even : bool
-        Spread draws evenly over the donors of a leaf instead of drawing them independently.
+        Spread draws evenly over the donors of a leaf (numbers: over groups of three neighbouring
+        donors) instead of drawing them independently. It removes most of the noise of drawing,
+        also from the margins: turn it off where that noise counts as protection.
     smoothing : {"none", "density"}
         Whether numbers are copied or get kernel noise within the range of their leaf.
     proper : bool

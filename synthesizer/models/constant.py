@@ -57,7 +57,7 @@ class Constant(ConditionalModel):
     'Poland'
     """
 
-    abilities: ClassVar[Abilities] = Abilities(uses_predictors=False)
+    abilities: ClassVar[Abilities] = Abilities(uses_predictors=False, deterministic=True)
     fitted_type: ClassVar[type[FittedModel]] = FittedConstant
 
     value: str | int | float | bool | None = None

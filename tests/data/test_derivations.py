@@ -134,6 +134,11 @@ def test_inputs_before_the_target_win_and_cycles_are_broken(a: FloatArray, b: Fl
     assert set(suggest_derivations(copies)) == {"copy", "again"}
 
 
+def test_the_target_with_more_decimals_wins_over_the_order(a: FloatArray) -> None:
+    table = Table([column("fahrenheit", 1.8 * a + 32, 1), column("celsius", a)])
+    assert suggest_derivations(table) == {"fahrenheit": "1.8 * celsius + 32"}
+
+
 def test_a_target_may_stand_before_its_inputs(a: FloatArray, b: FloatArray) -> None:
     table = Table([column("bmi", a / (b / 100) ** 2, 1), column("a", a), column("b", b)])
     assert suggest_derivations(table) == {"bmi": "a / (b / 100) ** 2"}

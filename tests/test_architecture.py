@@ -1,0 +1,183 @@
+"""Imports go down only, and nothing in the package runs code from data or shares randomness."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1] / "synthesizer"
+FILES = sorted(ROOT.rglob("*.py"))
+
+# What each room may import besides itself and `errors`; the order is the stair, ground floor first.
+# A single file is a room under its own name.
+ROOMS = {
+    "errors": set(),
+    "randomness": set(),
+    "yaml_text": set(),
+    "progress": set(),
+    "output": set(),
+    "samples": {"data"},
+    "data": {"samples"},
+    "models": {"data"},
+    "risk": {"data"},
+    "utility": {"data"},
+    "model_options": {"models.base"},
+    "testing_data": {"data", "models.base"},
+    "testing": {"data", "models.base", "testing_data"},
+    "registry": {"data", "models.base", "model_options"},
+    "rules": {"data"},
+    "steps": {"data", "models.base", "rules"},
+    "drawing": {"data", "randomness", "rules", "steps"},
+    "chain": {"data", "randomness", "models.base", "registry", "rules", "steps", "drawing"},
+    "report": {"risk", "utility"},
+}
+ENGINE = ("rules", "steps", "drawing", "chain", "saved", "job", "checks")
+LOW = ("data", "models", "risk", "utility", "samples", "randomness", "errors")
+
+
+def name_of(path):
+    """``synthesizer/data/table.py`` is ``data.table``; a package is named by its folder."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(path): path for path in FILES}
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+
+
+def imports(name):
+    """Yield the modules of the package that a module imports, also inside functions."""
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name} has a relative import"
+            found = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for full in found:
+            head, _, rest = full.partition(".")
+            if head == "synthesizer":
+                yield owner(rest)
+
+
+def owner(path):
+    """Return the longest module name that ``path`` starts with: the rest is an attribute."""
+    while path and path not in MODULES:
+        path = path.rpartition(".")[0]
+    return path
+
+
+def room(name):
+    return name.partition(".")[0]
+
+
+def allowed(target, may):
+    return any(target == entry or target.startswith(f"{entry}.") for entry in may)
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if room(name) in ROOMS])
+def test_imports_go_down_only(name):
+    may = ROOMS[room(name)] | {room(name), "errors"}
+    wrong = {target for target in imports(name) if not allowed(target, may)}
+    assert not wrong, f"{name} may not import {sorted(wrong)}"
+
+
+def test_no_module_imports_itself_in_a_circle():
+    done = set()
+
+    def visit(name, path):
+        assert name not in path, " -> ".join([*path[path.index(name) :], name])
+        if name not in done:
+            for target in sorted(set(imports(name)) - {name}):
+                visit(target, [*path, name])
+            done.add(name)
+
+    for name in MODULES:
+        if name:  # the package itself only gathers names
+            visit(name, [])
+
+
+@pytest.mark.parametrize("name", [n for n in MODULES if n.startswith("models.")])
+def test_no_model_knows_another(name):
+    """Models share the contract and private helpers, never a public model file."""
+    own = {"models", "models.base", name}
+    others = {t for t in imports(name) if t.startswith("models")} - own
+    public = {target for target in others if not target.removeprefix("models.").startswith("_")}
+    assert not public
+
+
+@pytest.mark.parametrize("name", [n for n in MODULES if room(n) in ENGINE])
+def test_engine_knows_no_model_by_name(name):
+    """The engine asks abilities; names of models belong to the registry and the configuration."""
+    models = {n.removeprefix("models.") for n in MODULES if n.startswith("models.")} - {"base"}
+    models = {model for model in models if not model.startswith("_")}
+    found = {
+        node.value
+        for node in ast.walk(TREES[name])
+        if isinstance(node, ast.Constant) and node.value in models
+    }
+    assert not found & (models - {"sample"}), f"{name} names {sorted(found)}"
+    assert not {t for t in imports(name) if t.startswith("models.")} - {"models.base"}
+
+
+def test_nothing_but_the_command_line_imports_it():
+    for name in MODULES:
+        assert "cli" not in set(imports(name)) - ({"cli"} if name == "cli" else set()), name
+
+
+@pytest.mark.parametrize("name", [n for n in MODULES if room(n) in LOW])
+def test_low_rooms_know_neither_configuration_nor_run(name):
+    high = {"config", "cli", "job", "run", "checks", "plan", "chain", "registry", "report"}
+    assert not {room(target) for target in imports(name)} & high
+
+
+BANNED_MODULES = {"pickle", "cPickle", "dill", "marshal", "shelve", "cloudpickle"}
+BANNED_CALLS = {"eval", "exec", "compile", "__import__"}
+GENERATORS = {"Generator", "SeedSequence", "PCG64DXSM", "BitGenerator"}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_nothing_runs_code_from_data(name):
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in BANNED_CALLS, f"{name}:{node.lineno} calls {node.func.id}"
+        if isinstance(node, ast.Import):
+            assert not {alias.name.partition(".")[0] for alias in node.names} & BANNED_MODULES
+        if isinstance(node, ast.ImportFrom):
+            assert (node.module or "").partition(".")[0] not in BANNED_MODULES
+        if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+            assert isinstance(node.value, ast.Constant)
+            assert node.value.value is False
+
+
+def is_numpy_random(node):
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "random"
+        and isinstance(node.value, ast.Name)
+        and node.value.id in ("np", "numpy")
+    )
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_randomness_comes_from_generators_that_are_handed_in(name):
+    """No global random state; only `randomness` makes generators (and the contract test)."""
+    makers = GENERATORS | ({"default_rng"} if room(name) in ("testing", "testing_data") else set())
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.Attribute) and is_numpy_random(node.value):
+            assert node.attr in makers, f"{name}:{node.lineno} uses np.random.{node.attr}"
+        if isinstance(node, ast.ImportFrom):
+            assert node.module not in ("numpy.random", "random"), name
+        if isinstance(node, ast.Import):
+            assert "random" not in {alias.name for alias in node.names}, name
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_importing_does_nothing(name):
+    """A module holds definitions, constants and imports, no statement that acts."""
+    harmless = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign)
+    harmless += (ast.AnnAssign, ast.If, ast.Try)
+    for node in TREES[name].body:
+        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        assert text or isinstance(node, harmless), f"{name}:{node.lineno}"
