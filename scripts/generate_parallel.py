@@ -15,8 +15,8 @@ from typing import Annotated
 
 import typer
 from joblib import Parallel, delayed, parallel_config
-from synthesizer.data.writing import suffix, write
 
+from synthesizer.data.writing import suffix, write
 from synthesizer.output import new_directory
 from synthesizer.randomness import Seed
 from synthesizer.registry import Registry

@@ -14,7 +14,7 @@ from synthesizer.config import DataConfig
 from synthesizer.data.encoding import data_notes, encode
 from synthesizer.data.inference import Declaration
 from synthesizer.data.layout import Layout
-from synthesizer.data.table import Table
+from synthesizer.data.table import Column, Table
 from synthesizer.errors import SynthesizerError
 from synthesizer.output import sha256
 from synthesizer.plan_names import Columns
@@ -96,7 +96,7 @@ def try_input(
 
 def sound_part(raw: RawTable, declared: Mapping[str, Declaration]) -> tuple[Table, Columns]:
     """Encode the columns of a source that can be encoded, where not all can."""
-    sound = []
+    sound: list[Column] = []
     for name in raw.names:
         said = {name: declared[name]} if name in declared else {}
         try:
@@ -131,15 +131,16 @@ def _header(data: DataConfig) -> tuple[str, ...] | None:
     path = data.path
     if path is None or not path.is_file() or not {".csv", ".tsv", ".txt"} & set(path.suffixes):
         return None
+    encoding = data.encoding or "utf-8-sig"
     try:
         opener = gzip.open if path.suffix == ".gz" else open
-        with opener(path, "rt", encoding=data.encoding or "utf-8-sig") as file:
+        with opener(path, "rt", encoding=encoding, errors="replace") as file:
             line = file.readline(_LONGEST_HEADER)
     except (OSError, EOFError, LookupError, ValueError, zlib.error):
         return None
     delimiter = data.delimiter or max(",;\t|", key=line.count)
     names = next(csv.reader([line], delimiter=delimiter), [])
-    return tuple(names) if any(names) else None
+    return tuple(names) if any(names) and "\ufffd" not in line else None
 
 
 _LONGEST_HEADER = 1 << 20

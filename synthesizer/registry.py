@@ -2,21 +2,25 @@
 
 Every model enters through the entry-point group ``synthesizer.models``, the built-in ones as well
 as those of other packages; Python users may also call `Registry.register`. The engine holds a
-registry that it was given and asks abilities; the tables in this file are the only place that
-says which model is usual for which kind of variable.
+registry that it was given and asks abilities.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import importlib
 import importlib.metadata
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
-from synthesizer.data.schema import Kind, Variable
+from synthesizer.default_models import (
+    DEFAULT_SETS,
+    METHOD_ALIASES,
+    ROLES,
+    default_method,
+    unknown_name,
+)
 from synthesizer.errors import ConfigError, ModelError
 from synthesizer.model_options import described, read_options, schema_of_options
 from synthesizer.models.base import Abilities, ConditionalModel
@@ -32,88 +36,6 @@ __all__ = [
 ]
 
 GROUP = "synthesizer.models"
-
-METHOD_ALIASES: Mapping[str, str] = {
-    "": "keep",
-    "bag": "bagging",
-    "ctree": "cart",
-    "lognorm": "lognormal",
-    "logreg": "logistic",
-    "norm": "normal",
-    "polr": "ordinal",
-    "polyreg": "multinomial",
-    "ranger": "forest",
-    "rf": "forest",
-}
-"""Method names of the R package synthpop and the models that do their work here."""
-
-DEFAULT_SETS: Mapping[str, Mapping[Kind, str]] = {
-    "cart": {
-        Kind.CATEGORICAL: "cart",
-        Kind.ORDERED: "cart",
-        Kind.BOOLEAN: "cart",
-        Kind.NUMERIC: "cart",
-        Kind.DATE: "cart",
-    },
-    "parametric": {
-        Kind.CATEGORICAL: "multinomial",
-        Kind.ORDERED: "ordinal",
-        Kind.BOOLEAN: "logistic",
-        Kind.NUMERIC: "normrank",
-        Kind.DATE: "normrank",
-    },
-}
-"""Usual models by kind; a coded variable of two codes counts as boolean."""
-
-ROLES: Mapping[str, str] = {"first": "sample", "keep": "keep", "derived": "derived"}
-"""Models behind words of a configuration: the first variable of a chain, ``keep``, ``derived``."""
-
-
-def default_method(set_name: str, variable: Variable) -> str:
-    """Return the name of the model that a default set gives to a variable.
-
-    Parameters
-    ----------
-    set_name : str
-        A key of `DEFAULT_SETS`: ``"cart"`` or ``"parametric"``.
-    variable : Variable
-        Of any kind but ``id``.
-
-    Returns
-    -------
-    str
-        A name of the registry.
-
-    Raises
-    ------
-    ConfigError
-        If the set is unknown or the variable is an identifier.
-
-    Examples
-    --------
-    >>> smoker = Variable(name="smoker", kind=Kind.CATEGORICAL, levels=("no", "yes"))
-    >>> default_method("parametric", smoker)
-    'logistic'
-    >>> default_method("cart", smoker)
-    'cart'
-    """
-    if set_name not in DEFAULT_SETS:
-        raise ConfigError(_unknown("default set of models", set_name, DEFAULT_SETS))
-    if variable.kind is Kind.ID:
-        raise ConfigError(
-            f"variable {variable.name!r} is an identifier and takes no model; "
-            "declare another kind or leave it to be numbered anew"
-        )
-    return DEFAULT_SETS[set_name][_modelled_kind(variable)]
-
-
-def _modelled_kind(variable: Variable) -> Kind:
-    """Count the missing codes as well: they are outcomes of a coded target like any other."""
-    if not variable.is_coded:
-        return variable.kind
-    if variable.n_codes <= 2:
-        return Kind.BOOLEAN
-    return Kind.CATEGORICAL if variable.kind is Kind.BOOLEAN else variable.kind
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -240,7 +162,7 @@ class Registry:
         alias = METHOD_ALIASES.get(name)
         if alias in self._declared:
             return alias
-        raise ConfigError(_unknown("model", name, self.names))
+        raise ConfigError(unknown_name("model", name, self.names))
 
     def get(self, name: str) -> type[ConditionalModel]:
         """Return the class of a model, imported on first use.
@@ -374,10 +296,3 @@ def _version(package: str) -> str:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return ""
-
-
-def _unknown(what: str, name: str, known: Iterable[str]) -> str:
-    known = sorted(known)
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f" did you mean {near[0]!r}?" if near else ""
-    return f"unknown {what} {name!r};{hint} Known: {', '.join(known)}"

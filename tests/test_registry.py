@@ -15,10 +15,8 @@ from synthesizer.models.base import ConditionalModel
 from synthesizer.models.sample import FittedSample, Sample
 from synthesizer.registry import DEFAULT_SETS, METHOD_ALIASES, Registry, default_method
 
-BUILT_IN = set(
-    "sample cart forest bagging logistic multinomial ordinal normal lognormal normrank pmm "
-    "derived constant keep".split()
-)
+PARAMETRIC = {"logistic", "multinomial", "ordinal", "normal", "lognormal", "normrank", "pmm"}
+BUILT_IN = PARAMETRIC | {"sample", "cart", "forest", "bagging", "derived", "constant", "keep"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Values inside an expression: numbers, conditions, labels, dates; comparing and combining them.
+"""Values inside an expression: numbers, conditions, labels, dates; converting and combining them.
 
 All arrays have shape (n,), or () where a value is the same in every row. Missing numbers and dates
 are NaN. Labels are codes into a tuple of labels, so that a comparison with a label costs
@@ -7,10 +7,9 @@ one look at each label, not at each row.
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
@@ -27,16 +26,17 @@ __all__ = [
     "Value",
     "arithmetic",
     "as_dates",
-    "as_labels",
     "as_numbers",
-    "compare",
+    "bool_mask",
     "defined",
     "either",
     "from_column",
+    "is_boolean",
     "is_state",
-    "label_mask",
     "label_number",
+    "levels_of",
     "literal_value",
+    "recode",
     "same_missing_code",
     "truth",
 ]
@@ -46,15 +46,6 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TRUE = frozenset({"true", "t", "yes", "y", "1"})
 _FALSE = frozenset({"false", "f", "no", "n", "0"})
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": np.add,
     "-": np.subtract,
@@ -202,16 +193,17 @@ def truth(value: Value) -> BoolArray:
     """Return where a condition, or a variable of kind boolean, is true."""
     if value.type is Type.CONDITION:
         return np.asarray(value.data, dtype=bool)
-    if _is_boolean(value):
-        return np.asarray(_bool_mask(value, True)[value.data])
+    if is_boolean(value):
+        return np.asarray(bool_mask(value, True)[value.data])
     raise ExpressionError(f"{value.what} is no condition; compare it, for example with == or !=")
 
 
-def _is_boolean(value: Value) -> bool:
+def is_boolean(value: Value) -> bool:
+    """Whether the value is a variable of kind boolean."""
     return value.column is not None and value.column.variable.kind is Kind.BOOLEAN
 
 
-def _bool_mask(value: Value, wanted: bool) -> BoolArray:
+def bool_mask(value: Value, wanted: bool) -> BoolArray:
     """Which labels mean true (or false)."""
     words = _TRUE if wanted else _FALSE
     known = [str(label).casefold() in _TRUE | _FALSE for label in value.labels[: value.n_levels]]
@@ -222,25 +214,6 @@ def _bool_mask(value: Value, wanted: bool) -> BoolArray:
         )
     mask = np.array([str(label).casefold() in words for label in value.labels], dtype=bool)
     mask[value.n_levels :] = False
-    return mask
-
-
-def label_mask(value: Value, literal: float | str | bool) -> BoolArray:
-    """Which labels equal a literal, shape (number of labels,).
-
-    A text must equal the label; a number equals every label that spells it, missing codes too;
-    True and False stand for the levels of a boolean variable.
-    """
-    if isinstance(literal, bool) and _is_boolean(value):
-        return _bool_mask(value, literal)
-    if isinstance(literal, str):
-        mask = np.array([label == literal for label in value.labels], dtype=bool)
-    else:
-        mask = np.array([label_number(label) == literal for label in value.labels], dtype=bool)
-    if not mask.any():
-        raise ExpressionError(
-            f"{value.what} has no level or missing code {literal!r}; check its spelling"
-        )
     return mask
 
 
@@ -261,90 +234,16 @@ def is_state(column: Column, state: int) -> BoolArray:
     return np.asarray(column.missing_state() == state)
 
 
-def compare(symbol: str, left: Value, right: Value) -> BoolArray:
-    """Compare row by row; missing numbers and dates compare False with everything."""
-    if left.literal is not None and right.literal is None:
-        left, right, symbol = right, left, _MIRRORED[symbol]
-    if right.literal is not None and left.literal is None:
-        return _compare_literal(symbol, left, right)
-    return _compare_values(symbol, left, right)
-
-
-def _compare_literal(symbol: str, left: Value, right: Value) -> BoolArray:
-    literal, equality = right.literal, symbol in ("==", "!=")
-    if literal is None or not equality:
-        by_label = left.type is Type.LABEL
-        return (
-            _order_label(symbol, left, right) if by_label else _compare_values(symbol, left, right)
-        )
-    if left.type is Type.LABEL:
-        return _compare_label(symbol, left, literal)
-    state = 0 if left.column is None else same_missing_code(left.column, literal)
-    if left.column is not None and state:
-        return np.asarray(_COMPARE[symbol](is_state(left.column, state), True))
-    return _compare_values(symbol, left, right)
-
-
-def _compare_values(symbol: str, left: Value, right: Value) -> BoolArray:
-    if {left.type, right.type} <= {Type.LABEL, Type.TEXT}:
-        return _compare_labels(symbol, left, right)
-    return _compare_numbers(symbol, left, right)
-
-
-def _compare_label(symbol: str, value: Value, literal: float | str | bool) -> BoolArray:
-    mask = label_mask(value, literal)
-    return np.asarray((mask if symbol == "==" else ~mask)[value.data])
-
-
-def _order_label(symbol: str, left: Value, right: Value) -> BoolArray:
-    """Order by level for ordered variables, by number where all levels spell numbers."""
-    literal, ordered = right.literal, _is_ordered(left)
-    if ordered and literal is not None:
-        spelled = [label == literal or label_number(label) == literal for label in left.labels]
-        if any(spelled[: left.n_levels]):
-            positions = np.arange(len(left.labels), dtype=np.float64)
-            positions[left.n_levels :] = np.nan
-            mask = _COMPARE[symbol](positions, float(spelled.index(True)))
-            return np.asarray(mask[left.data])
-    if right.type is Type.NUMBER:
-        return _compare_numbers(symbol, left, right)
-    raise ExpressionError(
-        f"{left.what} cannot be compared with {literal!r} by {symbol!r}; "
-        + ("use one of its levels" if ordered else "declare it as ordered, or use == or in")
-    )
-
-
-def _is_ordered(value: Value) -> bool:
-    return value.column is not None and value.column.variable.kind is Kind.ORDERED
-
-
-def _compare_labels(symbol: str, left: Value, right: Value) -> BoolArray:
-    if symbol in ("==", "!="):
-        union = list(dict.fromkeys(left.labels + right.labels))
-        first, second = (_recode(value, union) for value in (left, right))
-        return np.asarray(_COMPARE[symbol](first, second))
-    if _is_ordered(left) and _is_ordered(right) and _levels(left) == _levels(right):
-        observed = (left.data < left.n_levels) & (right.data < right.n_levels)
-        return np.asarray(_COMPARE[symbol](left.data, right.data) & observed)
-    return _compare_numbers(symbol, left, right)
-
-
-def _levels(value: Value) -> Labels:
+def levels_of(value: Value) -> Labels:
+    """Return the labels without the missing codes."""
     return value.labels[: value.n_levels]
 
 
-def _recode(value: Value, union: Sequence[str | None]) -> npt.NDArray[Any]:
+def recode(value: Value, union: Sequence[str | None]) -> npt.NDArray[Any]:
+    """Return codes into ``union``, which holds all labels of ``value``."""
     places = {label: place for place, label in enumerate(union)}
     table = np.array([places[label] for label in value.labels], dtype=np.int32)
     return np.asarray(table[value.data])
-
-
-def _compare_numbers(symbol: str, left: Value, right: Value) -> BoolArray:
-    dates = Type.DATE in (left.type, right.type)
-    convert = as_dates if dates else as_numbers
-    first, second = convert(left), convert(right)
-    known = ~(np.isnan(first) | np.isnan(second))  # numpy says nan != nan is true
-    return np.asarray(_COMPARE[symbol](first, second) & known)
 
 
 def arithmetic(symbol: str, left: Value, right: Value) -> Value:
@@ -356,7 +255,8 @@ def arithmetic(symbol: str, left: Value, right: Value) -> Value:
     if shifted and not all(dates):
         first = left.data if dates[0] else as_numbers(left)
         second = right.data if dates[1] else as_numbers(right)
-        return Value(Type.DATE, _ARITHMETIC[symbol](first, second))
+        with np.errstate(all="ignore"):
+            return Value(Type.DATE, defined(_ARITHMETIC[symbol](first, second)))
     first, second = as_numbers(left), as_numbers(right)
     with np.errstate(all="ignore"):
         result = _ARITHMETIC[symbol](first, second)
@@ -376,14 +276,7 @@ def either(condition: BoolArray, first: Value, second: Value) -> Value:
 
 
 def _either_label(condition: BoolArray, first: Value, second: Value) -> Value:
-    levels = dict.fromkeys(_levels(first) + _levels(second))
+    levels = dict.fromkeys(levels_of(first) + levels_of(second))
     union = list(dict.fromkeys((*levels, *first.labels, *second.labels)))
-    codes = np.where(condition, _recode(first, union), _recode(second, union))
+    codes = np.where(condition, recode(first, union), recode(second, union))
     return Value(Type.LABEL, codes, tuple(union), len(levels))
-
-
-def as_labels(value: Value) -> Value:
-    """Return a value of labels or a text as labels."""
-    if value.type not in (Type.LABEL, Type.TEXT):
-        raise ExpressionError(f"{value.what} is no label; write a level in quotation marks")
-    return replace(value, type=Type.LABEL)

@@ -31,6 +31,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from synthesizer.data.expression_comparisons import compare
 from synthesizer.data.expression_functions import FUNCTIONS, Arguments, call
 from synthesizer.data.expression_parser import parse_tree, quote_name
 from synthesizer.data.expression_results import to_column
@@ -40,7 +41,6 @@ from synthesizer.data.expression_values import (
     Value,
     arithmetic,
     as_numbers,
-    compare,
     defined,
     either,
     from_column,

@@ -52,7 +52,7 @@ class HotDeck(ConditionalModel):
     by: str = ""
 
     def fit(self, predictors, target, *, rng):
-        """Sort the donors by class; a column that is absent or no code gives one class."""
+        """Sort the donors by class; one class if the column is absent or holds no codes."""
         if self.by not in predictors or not predictors[self.by].is_coded:
             return FittedHotDeck(target, np.array([0, len(target)]), "")
         codes, n = predictors[self.by].data, predictors[self.by].variable.n_codes

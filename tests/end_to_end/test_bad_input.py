@@ -1,0 +1,317 @@
+"""Bad input: a clear answer, all problems at once, exit code 2, nothing written, no data shown."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synthesizer.errors import SavedModelError
+from synthesizer.registry import Registry
+from synthesizer.saved import load_model
+from tests.end_to_end.commands import call, write_yaml
+
+SECRET = "SECRET123"
+GOOD = {
+    "sex": ["f", "m"] * 30,
+    "age": [str(20 + i % 37) for i in range(60)],
+    "town": [SECRET if i % 3 else "Ulm" for i in range(60)],
+    "pay": [str(1000 + 13 * i % 701) + ".5" for i in range(60)],
+}
+
+
+def text_of(**changes: list[str] | None) -> str:
+    columns = {name: cells for name, cells in (GOOD | changes).items() if cells is not None}
+    rows = zip(*columns.values(), strict=True)
+    return "\n".join([",".join(columns), *(",".join(row) for row in rows)]) + "\n"
+
+
+def told(folder: Path, config: dict[str, Any], data: str | bytes, *commands: str) -> str:
+    """Run the commands on bad input and return what `run` says."""
+    raw = data if isinstance(data, bytes) else data.encode()
+    (folder / "data.csv").write_bytes(raw)
+    full = {"data": {"path": "data.csv"}, "output": {"directory": "out"}, "seed": 1} | config
+    path = write_yaml(folder / "run.yaml", full)
+    before = sorted(entry.name for entry in folder.iterdir())
+    for command in commands or ("validate", "run"):
+        result = call(command, path)
+        assert result.exit_code == 2, result.output
+        assert "Traceback" not in result.output
+        assert SECRET not in result.output
+        assert sorted(entry.name for entry in folder.iterdir()) == before
+    return result.output
+
+
+CONFIG_CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "unknown key": ({"vizit_sequence": ["age"]}, ["vizit_sequence", "'visit_sequence'"]),
+    "unknown inner key": (
+        {"variables": {"age": {"kinds": "numeric"}}},
+        ["variables.age.kinds", "'kind'"],
+    ),
+    "unknown model": ({"method": {"age": "crat"}}, ["method.age", "'cart'"]),
+    "unknown default model": ({"default_method": "forrest"}, ["default_method", "'forest'"]),
+    "unknown option": ({"models": {"cart": {"min_laef": 5}}}, ["min_laef", "'min_leaf'"]),
+    "wrong option": ({"models": {"cart": {"min_leaf": -1}}}, ["cart", "min_leaf"]),
+    "unknown variable": ({"keep": ["aeg"]}, ["keep", "'aeg'", "'age'"]),
+    "unknown in the order": ({"visit_sequence": ["sexx"]}, ["visit_sequence", "'sex'"]),
+    "unknown in a rule": ({"rules": [{"if": "agee > 1", "then": {"pay": 1}}]}, ["rule 1", "'age'"]),
+    "unknown in a forbid": ({"forbid": ["agee > 1"]}, ["forbid 1", "'age'"]),
+    "unknown in derived": ({"variables": {"pay": {"derived": "agee * 2"}}}, ["pay", "'age'"]),
+    "unknown key of a check": ({"checks": {"keys": ["sexx"], "target": "age"}}, ["'sex'"]),
+    "column of the configuration that is not in the data": (
+        {"variables": {"height": {"kind": "numeric"}}},
+        ["variables", "'height'", "no column of the data"],
+    ),
+    "predictor later than its target": (
+        {"variables": {"age": {"predictors": ["pay"]}}},
+        ["'age'", "'pay'", "later in the order", "visit_sequence"],
+    ),
+    "circular derived": (
+        {"variables": {"age": {"derived": "pay / 2"}, "pay": {"derived": "age * 2"}}},
+        ["age, pay", "circle"],
+    ),
+    "derived from itself": ({"variables": {"pay": {"derived": "pay * 2"}}}, ["pay", "circle"]),
+    "derived before its input in the order": (
+        {"variables": {"age": {"derived": "pay / 2"}}, "visit_sequence": ["age", "pay"]},
+        ["visit_sequence", "'age'", "pay"],
+    ),
+    "expression that cannot be read": ({"forbid": ["age >"]}, ["forbid 1"]),
+    "expression that calls": ({"forbid": ["__import__('os')"]}, ["forbid 1"]),
+    "key that is also the target": (
+        {"checks": {"keys": ["sex", "age"], "target": "age"}},
+        ["target 'age' is also a key", "take it out"],
+    ),
+    "rule that no row satisfies": (
+        {"rules": [{"if": "age > 500", "then": {"pay": 0}}]},
+        ["rule 1", "no confidential row", "age > 500"],
+    ),
+    "rules that contradict each other": (
+        {
+            "rules": [
+                {"if": "age > 30", "then": {"pay": 0}},
+                {"if": "age < 40", "then": {"pay": 1}},
+            ]
+        },
+        ["contradict", "'pay'"],
+    ),
+    "rule against a forbid": (
+        {"rules": [{"if": "age > 30", "then": {"pay": 0}}], "forbid": ["age > 30 and pay == 0"]},
+        ["'pay'", "forbid 1"],
+    ),
+    "rule on its own condition": ({"rules": [{"if": "pay > 1", "then": {"age": 1}}]}, ["'age'"]),
+    "forbid of everything": ({"forbid": ["age >= 0"]}, ["forbid 1", "every confidential row"]),
+    "level that is none": (
+        {"rules": [{"if": "age > 30", "then": {"sex": "x"}}]},
+        ["rule 1", "sex"],
+    ),
+    "m": ({"m": 0}, ["m", "1"]),
+    "rows": ({"rows": 0}, ["rows", "1"]),
+    "rows that are no number": ({"rows": "many"}, ["rows"]),
+    "seed": ({"seed": -1}, ["seed"]),
+    "workers": ({"workers": 0}, ["workers"]),
+    "nothing left": ({"drop": list(GOOD)}, ["no variable is left"]),
+    "rows of a partial synthesis": ({"keep": ["sex"], "rows": 7}, ["rows (7)", "60"]),
+    "strata too small": ({"strata": ["age"]}, ["strata", "fewer than"]),
+    "limit of a check that is off": (
+        {"checks": {"two_way": False}, "limits": {"mean_two_way": 1}},
+        ["limits.mean_two_way", "off"],
+    ),
+    "no such file": ({"data": {"path": "absent.csv"}}, ["absent.csv", "no such file"]),
+    "no such sample": ({"data": {"sample": "fare"}}, ["'fare'", "fair"]),
+    "two sources": ({"data": {"path": "data.csv", "sample": "fair"}}, ["exactly one"]),
+    "no source": ({"data": {}}, ["exactly one"]),
+}
+
+
+@pytest.mark.parametrize("case", CONFIG_CASES)
+def test_configuration(case: str, tmp_path: Path) -> None:
+    config, words = CONFIG_CASES[case]
+    output = told(tmp_path, config, text_of())
+    for word in words:
+        assert word in output
+
+
+DATA_CASES: dict[str, tuple[str | bytes, list[str]]] = {
+    "empty file": ("", ["empty"]),
+    "blank file": ("\n\n  \n", ["empty"]),
+    "header alone": ("a,b\n", ["at least 2"]),
+    "one row": (f"a,b\n{SECRET},1\n", ["1 data rows", "at least 2"]),
+    "column twice": (f"a,b,a\n{SECRET},1,2\n{SECRET},2,3\n", ["'a'", "twice"]),
+    "column without a name": (f"a,,b\n{SECRET},1,2\n{SECRET},2,3\n", ["column 2", "no name"]),
+    "all missing": (text_of(age=[""] * 60), ["'age'", "no value"]),
+    "infinite": (text_of(age=["inf", *GOOD["age"][1:]]), ["'age'", "infinite", "row 1", "missing"]),
+    "too large": (text_of(pay=["1e999", *GOOD["pay"][1:]]), ["'pay'", "row"]),
+    "mixed types": (
+        text_of(pay=[*GOOD["pay"][:-1], SECRET]),
+        ["'pay'", "mixes numbers with text", "row 60", "missing"],
+    ),
+    "ragged rows": (
+        text_of() + f"{SECRET},1\n" + f"a,b,c,{SECRET},e\n",
+        ["2 rows", "61, 62", "delimiter"],
+    ),
+    "invalid UTF-8": (text_of().encode() + b"f,3,\xff\xfe" + SECRET.encode() + b",1\n", ["UTF-8"]),
+    "NUL bytes": (text_of().encode() + b"f,3,\x00,1\n", ["NUL"]),
+    "open quote": (text_of() + f'f,1,"{SECRET},2\n', ["quote"]),
+}
+
+
+@pytest.mark.parametrize("case", DATA_CASES)
+def test_data(case: str, tmp_path: Path) -> None:
+    data, words = DATA_CASES[case]
+    output = told(tmp_path, {}, data)
+    for word in [*words, "data.csv"]:
+        assert word in output
+
+
+@pytest.mark.parametrize("case", DATA_CASES)
+def test_problems_of_configuration_and_data_are_told_in_one_go(case: str, tmp_path: Path) -> None:
+    data, words = DATA_CASES[case]
+    config = {
+        "m": 0,
+        "rowz": 5,
+        "variables": {"town": {"method": "crat"}},
+        "checks": {"keys": ["sex"], "target": "sex"},
+        "default_method": "carrt",
+    }
+    output = told(tmp_path, config, data)
+    for word in [*words, "m: ", "'rows'", "'crat'", "also a key", "'carrt'"]:
+        assert word in output
+
+
+def test_unknown_variables_are_told_although_a_column_is_faulty(tmp_path: Path) -> None:
+    config = {
+        "keep": ["sxe"],
+        "visit_sequence": ["agee", "pay", "sex"],
+        "variables": {"sex": {"predictors": ["age"]}, "town": {"derived": "foo"}},
+        "forbid": ["bar == 1", "age == 1"],
+        "rules": [{"if": "baz > 1", "then": {"qux": 1}}],
+        "checks": {"keys": ["bax"], "target": "age"},
+    }
+    output = told(tmp_path, config, text_of(age=[""] * 60))
+    for word in ["'age' has no value", "'sxe'", "'agee'", "'foo'", "'bar'", "'baz'", "'qux'", "'bax'"]:
+        assert word in output
+    assert "unknown variable 'age'" not in output
+    assert "unknown variable 'pay'" not in output
+
+
+@pytest.mark.parametrize(
+    "rows", [f"{SECRET},1\n", f"{SECRET},1\n{SECRET}\n", f"{SECRET},1\n\xff,2\n"]
+)
+def test_unknown_variables_are_told_although_no_row_can_be_read(rows: str, tmp_path: Path) -> None:
+    data = "town,age\n".encode() + rows.encode("latin-1")
+    output = told(tmp_path, {"keep": ["tovn"], "strata": ["age"]}, data)
+    assert "'tovn'; did you mean 'town'?" in output
+    assert "'age'" not in output
+
+
+def test_constant_and_all_distinct_columns_are_noted_and_no_error(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(
+        text_of(sex=["f"] * 60, town=[f"{SECRET}{i}" for i in range(60)])
+    )
+    content = {"data": {"path": "data.csv"}, "output": {"directory": "out"}}
+    result = call("validate", write_yaml(tmp_path / "run.yaml", content))
+    assert result.exit_code == 0
+    assert "'sex' is constant" in result.output
+    assert SECRET not in result.output
+
+
+def test_output_that_cannot_be_written(tmp_path: Path) -> None:
+    output = told(tmp_path, {"output": {"directory": "data.csv/out"}}, text_of())
+    assert "data.csv" in output
+    assert "directory" in output
+    output = told(tmp_path, {"output": {"directory": "run.yaml"}}, text_of())
+    assert "run.yaml" in output
+    assert "another directory" in output
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_output_without_the_right_to_write(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o500)
+    assert "closed" in told(tmp_path, {"output": {"directory": "closed/out"}}, text_of())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "- a\n- b\n",
+        "just words",
+        "m: [1\n",
+        "m: 1\nm: 2\n",
+        "\tm: 1\n",
+        "data: !!python/object/apply:os.system [ls]\n",
+        "data: 5\n",
+        "data: {path: [1, 2]}\n",
+        "variables: [1]\ndata: {sample: fair}\n",
+        "1: 2\nnull: 3\ndata: {sample: fair}\n",
+    ],
+)
+def test_files_that_are_no_configuration(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text(text)
+    for command in ("validate", "run", "plan"):
+        result = call(command, path)
+        assert result.exit_code == 2, result.output
+        assert "error" in result.output
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run.yaml"]
+
+
+def test_configuration_that_is_no_text_or_not_there(tmp_path: Path) -> None:
+    (tmp_path / "run.yaml").write_bytes(b"m: \xff\xfe")
+    for name, words in [("run.yaml", "UTF-8"), ("absent.yaml", "cannot be read")]:
+        result = call("run", tmp_path / name)
+        assert result.exit_code == 2
+        assert words in result.output
+        assert name in result.output
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    (folder / "data.csv").write_text(text_of())
+    config = write_yaml(folder / "run.yaml", {"data": {"path": "data.csv"}, "seed": 1})
+    result = call("fit", config, "-o", folder / "model.syn", "-q")
+    assert result.exit_code == 0, result.output
+    return folder / "model.syn"
+
+
+def refused(path: Path, registry: Registry) -> None:
+    with pytest.raises(SavedModelError) as caught:
+        load_model(path, registry)
+    assert SECRET not in str(caught.value)
+    assert path.name in str(caught.value)
+
+
+def test_saved_model_cut_short_or_altered(model: Path, tmp_path: Path) -> None:
+    whole = model.read_bytes()
+    registry = Registry.load()
+    path = tmp_path / "altered.syn"
+    for position in [0, 1, *range(2, len(whole), 53), len(whole) - 1]:
+        path.write_bytes(whole[:position])
+        refused(path, registry)
+        changed = bytearray(whole)
+        changed[position] ^= 0x41
+        path.write_bytes(changed)
+        refused(path, registry)
+    for tail in (b"\0", b"more", whole):
+        path.write_bytes(whole + tail)
+        refused(path, registry)
+
+
+def test_generate_from_a_bad_model_or_into_a_bad_place(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "short.syn"
+    path.write_bytes(model.read_bytes()[:-9])
+    for words in [
+        ("generate", path),
+        ("generate", tmp_path / "absent.syn"),
+        ("generate", model, "-m", 0),
+        ("generate", model, "--rows", 0),
+        ("generate", model, "--seed", -1),
+        ("generate", model, "--workers", 0),
+    ]:
+        result = call(*words, "-o", tmp_path / "out")
+        assert result.exit_code == 2, (words, result.output)
+        assert SECRET not in result.output
+        assert sorted(entry.name for entry in tmp_path.iterdir()) == ["short.syn"]

@@ -1,0 +1,349 @@
+"""The main job from outside: files, manifest, checks, exit codes, and the same bytes."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from synthesizer import Synthesizer, load_config, run
+from synthesizer.job import RunResult
+from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+VARIABLES = {
+    "person_id": {"kind": "id"},
+    "age": {"kind": "numeric"},
+    "income": {"kind": "numeric", "missing": ["-8"]},
+}
+CHECKS = {"keys": ["sex", "age", "region"], "target": "marital"}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "persons.csv"
+    persons_frame().to_csv(path, index=False)
+    return path
+
+
+def config_for(folder: Path, data: Path, **changes: Any) -> Path:
+    content = {
+        "data": {"path": str(data)},
+        "output": {"directory": "out"},
+        "seed": 7,
+        "workers": 1,
+        "variables": VARIABLES,
+        "checks": CHECKS,
+    }
+    return write_yaml(folder / "run.yaml", content | changes)
+
+
+def made(folder: Path, data: Path, **changes: Any) -> RunResult:
+    """Run without checks, unless they are asked for."""
+    return run(config_for(folder, data, **({"checks": False} | changes)))
+
+
+def frames(result: RunResult) -> list[pd.DataFrame]:
+    return [pd.read_csv(path) for path in result.datasets]
+
+
+def test_outputs_manifest_and_checks(data: Path, tmp_path: Path) -> None:
+    result = call("run", config_for(tmp_path, data, m=2))
+    assert result.exit_code == 0, result.output
+    out = tmp_path / "out"
+    names = ["checks.json", "manifest.json", "synthetic_1.csv", "synthetic_2.csv"]
+    assert sorted(path.name for path in out.iterdir()) == names
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    manifest = json.loads((out / "manifest.json").read_text())
+    for entry in manifest["files"]:
+        content = (out / entry["name"]).read_bytes()
+        assert entry["sha256"] == hashlib.sha256(content).hexdigest()
+        assert entry["bytes"] == len(content)
+    assert {entry["name"] for entry in manifest["files"]} == set(names) - {"manifest.json"}
+    assert manifest["data"]["sha256"] == hashlib.sha256(data.read_bytes()).hexdigest()
+    assert (manifest["seed"], manifest["m"], manifest["rows"]) == (7, 2, 300)
+    assert [step["variable"] for step in manifest["chain"]] == [
+        "sex", "age", "marital", "region", "income",
+    ]  # fmt: skip
+    assert manifest["chain"][1]["predictors"] == ["sex"]
+    assert {"synthesizer", "numpy", "pyarrow"} <= set(manifest["packages"])
+    assert manifest["config"]["seed"] == 7
+    checks = json.loads((out / "checks.json").read_text())
+    summary = checks["summary"]
+    assert checks["failed"] == {}
+    for shown in (
+        f"S_pMSE {summary['mean_two_way']:.2f}",
+        f"worst pair {summary['worst_two_way']:.2f}",
+        f"CAP: {summary['cap']:.3f}",
+        f"baseline {summary['cap_baseline']:.3f}",
+        f"original {summary['cap_original']:.3f}",
+        f"difference {summary['differential_confidentiality']:.3f}",
+        str(out / "synthetic_2.csv"),
+    ):
+        assert shown in result.output
+
+
+def test_datasets_look_like_the_source(data: Path, tmp_path: Path) -> None:
+    original = pd.read_csv(data)
+    (synthetic,) = frames(made(tmp_path, data))
+    assert list(synthetic.columns) == list(original.columns)
+    assert list(synthetic.dtypes) == list(original.dtypes)
+    assert synthetic["person_id"].tolist() == list(range(1, 301))
+    assert set(synthetic["sex"]) == {"f", "m"}
+    assert (synthetic["income"] == -8).any()
+    assert not synthetic.equals(original)
+
+
+def test_exit_code_three_and_outputs_for_a_limit_that_is_exceeded(
+    data: Path, tmp_path: Path
+) -> None:
+    config = config_for(tmp_path, data, limits={"cap": 0.0, "mean_two_way": 1000})
+    result = call("run", config)
+    assert result.exit_code == 3
+    assert "limits.cap" in result.output
+    assert "limits.mean_two_way" not in result.output
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert len(manifest["exceeded_limits"]) == 1
+    again = call("run", config, "--no-checks", "--overwrite")
+    assert again.exit_code == 0, again.output
+
+
+def test_exit_code_one_when_rules_leave_nothing(data: Path, tmp_path: Path) -> None:
+    forbid = ["age > 40 and (sex == 'f' or sex == 'm')"]
+    config = config_for(tmp_path, data, forbid=forbid, visit_sequence=["age", "sex"], checks=False)
+    result = call("run", config)
+    assert result.exit_code == 1
+    assert "'sex'" in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_existing_result_is_refused_and_replaced_on_demand(data: Path, tmp_path: Path) -> None:
+    config = config_for(tmp_path, data, checks=False)
+    assert call("run", config).exit_code == 0
+    before = hashes(tmp_path / "out")
+    refused = call("run", config, "--seed", 8)
+    assert refused.exit_code == 2
+    assert "--overwrite" in refused.output
+    assert hashes(tmp_path / "out") == before
+    assert call("run", config, "--seed", 8, "--overwrite", "-q").output == ""
+    assert hashes(tmp_path / "out") != before
+
+
+def test_options_replace_keys_of_the_file(data: Path, tmp_path: Path) -> None:
+    config = config_for(tmp_path, data)
+    words = ["-m", 2, "--rows", 40, "--seed", 5, "--out", tmp_path / "other", "--workers", 1]
+    assert call("run", config, *words, "--no-checks").exit_code == 0
+    manifest = json.loads((tmp_path / "other" / "manifest.json").read_text())
+    assert (manifest["m"], manifest["rows"], manifest["seed"]) == (2, 40, 5)
+    assert [len(pd.read_csv(p)) for p in sorted((tmp_path / "other").glob("*.csv"))] == [40, 40]
+    assert json.loads((tmp_path / "other" / "checks.json").read_text())["cap"] is None
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_seed_is_drawn_stored_and_gives_the_same_bytes_again(data: Path, tmp_path: Path) -> None:
+    first = made(tmp_path, data, seed=None)
+    again = made(tmp_path, data, seed=first.manifest["seed"], output={"directory": "again"})
+    assert hashes(first.directory) == hashes(again.directory)
+    other = made(tmp_path, data, seed=None, output={"directory": "other"})
+    assert other.manifest["seed"] != first.manifest["seed"]
+    assert hashes(first.directory) != hashes(other.directory)
+
+
+def test_datasets_are_nested_for_any_number_of_workers(data: Path, tmp_path: Path) -> None:
+    one = made(tmp_path, data)
+    three = made(tmp_path, data, m=3, workers=2, output={"directory": "three"})
+    same = made(tmp_path, data, m=3, workers=1, output={"directory": "same"})
+    assert hashes(one.directory)["synthetic_1.csv"] == hashes(three.directory)["synthetic_1.csv"]
+    assert hashes(three.directory) == hashes(same.directory)
+    assert len(set(hashes(three.directory).values())) == 3
+
+
+def test_checks_do_not_depend_on_workers(data: Path, tmp_path: Path) -> None:
+    found = []
+    for workers in (1, 2):
+        out = {"directory": f"out{workers}"}
+        result = made(tmp_path, data, workers=workers, checks=CHECKS, output=out)
+        found.append(json.loads((result.directory / "checks.json").read_text()))
+    assert found[0] == found[1]
+
+
+def test_compressed_csv(data: Path, tmp_path: Path) -> None:
+    plain = made(tmp_path, data)
+    packed = tmp_path / "persons.csv.gz"
+    packed.write_bytes(gzip.compress(data.read_bytes()))
+    result = made(tmp_path, packed, output={"directory": "packed"})
+    assert result.datasets[0].name == "synthetic_1.csv.gz"
+    assert gzip.decompress(result.datasets[0].read_bytes()) == plain.datasets[0].read_bytes()
+
+
+def test_parquet_file_and_directory(data: Path, tmp_path: Path) -> None:
+    frame = pd.read_csv(data)
+    frame.to_parquet(tmp_path / "persons.parquet", index=False)
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    frame.iloc[:100].to_parquet(parts / "a.parquet", index=False)
+    frame.iloc[100:].to_parquet(parts / "b.parquet", index=False)
+    one = made(tmp_path, tmp_path / "persons.parquet")
+    other = made(tmp_path, parts, output={"directory": "parts_out"})
+    synthetic = pd.read_parquet(one.datasets[0])
+    pd.testing.assert_frame_equal(synthetic, pd.read_parquet(other.datasets[0]))
+    assert list(synthetic.dtypes) == list(pd.read_parquet(tmp_path / "persons.parquet").dtypes)
+    assert other.manifest["data"]["sha256"]
+
+
+def test_format_of_the_output(data: Path, tmp_path: Path) -> None:
+    text = made(tmp_path, data)
+    columns = made(tmp_path, data, output={"directory": "p", "format": "parquet"})
+    assert columns.datasets[0].suffix == ".parquet"
+    one, other = frames(text)[0], pd.read_parquet(columns.datasets[0])
+    assert one.astype(str).values.tolist() == other.astype(str).values.tolist()
+
+
+def test_sql(data: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sqlalchemy")
+    connection = sqlite3.connect(tmp_path / "persons.db")
+    pd.read_csv(data).to_sql("persons", connection, index=False)
+    connection.close()
+    source = {"sql": {"url": f"sqlite:///{tmp_path / 'persons.db'}", "query": "SELECT * FROM persons"}}
+    result = made(tmp_path, data, data=source)
+    assert len(pd.read_csv(result.datasets[0])) == 300
+    assert frames(result)[0].equals(frames(made(tmp_path, data, output={"directory": "csv"}))[0])
+
+
+def test_sample(tmp_path: Path) -> None:
+    pytest.importorskip("statsmodels")
+    result = made(tmp_path, tmp_path, data={"sample": "fair"}, variables={}, rows=100)
+    assert frames(result)[0].shape == (100, 9)
+    assert result.manifest["data"]["rows"] == 6366
+    assert len(result.manifest["data"]["sha256"]) == 64
+
+
+def test_partial_synthesis_keeps_rows_aligned(data: Path, tmp_path: Path) -> None:
+    original = pd.read_csv(data)
+    result = made(tmp_path, data, keep=["sex", "region"], strata=["sex"], m=2)
+    for synthetic in frames(result):
+        assert synthetic["sex"].equals(original["sex"])
+        assert synthetic["region"].equals(original["region"])
+        assert not synthetic["age"].equals(original["age"])
+
+
+def test_strata_rows_and_proper(data: Path, tmp_path: Path) -> None:
+    original = pd.read_csv(data)
+    result = made(tmp_path, data, strata=["sex"], rows=600, proper=True, m=2)
+    first, second = frames(result)
+    expected = 2 * (original["sex"] == "f").sum()
+    assert len(first) == len(second) == 600
+    assert (first["sex"] == "f").sum() == (second["sex"] == "f").sum() == expected
+    assert not first.equals(second)
+
+
+def test_rules_forbids_derived_and_drop(data: Path, tmp_path: Path) -> None:
+    frame = pd.read_csv(data)
+    frame["double"] = 2 * frame["age"]
+    source = tmp_path / "more.csv"
+    frame.to_csv(source, index=False)
+    result = made(
+        tmp_path,
+        source,
+        variables=VARIABLES | {"double": {"kind": "numeric", "derived": "age * 2"}},
+        rules=[{"if": "age < 15", "then": {"income": "-8"}}],
+        forbid=["age < 18 and marital == 'married'", "region == 'west' and sex == 'f'"],
+        drop=["person_id"],
+        rows=2000,
+    )
+    (synthetic,) = frames(result)
+    assert "person_id" not in synthetic
+    assert (synthetic["double"] == 2 * synthetic["age"]).all()
+    assert (synthetic["income"][synthetic["age"] < 15] == -8).all()
+    assert not ((synthetic["age"] < 18) & (synthetic["marital"] == "married")).any()
+    assert not ((synthetic["region"] == "west") & (synthetic["sex"] == "f")).any()
+    assert any("rule on 'income'" in note for note in result.manifest["notes"])
+
+
+def test_rules_that_data_break_can_be_errors(data: Path, tmp_path: Path) -> None:
+    rules = [{"if": "age < 15", "then": {"income": "-8"}}]
+    config = config_for(tmp_path, data, rules=rules, on_violation="error")
+    result = call("run", config)
+    assert result.exit_code == 2
+    assert "rule on 'income'" in result.output
+
+
+@pytest.mark.parametrize("default", ["parametric", "forest", "sample"])
+def test_other_models(default: str, data: Path, tmp_path: Path) -> None:
+    result = made(tmp_path, data, default_method=default)
+    assert frames(result)[0].shape == (300, 6)
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"strata": ["sex"], "rows": 50},
+    {"keep": ["age"], "proper": True},
+    {"default_method": "parametric", "visit_sequence": ["age", "sex"]},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_library_and_command_give_the_same_data(
+    options: dict[str, Any], data: Path, tmp_path: Path
+) -> None:
+    expected = frames(made(tmp_path, data, m=2, **options))
+    synthesizer = Synthesizer(variables=VARIABLES, seed=7, m=2, **options)
+    found = synthesizer.fit(pd.read_csv(data)).generate()
+    for one, other in zip(expected, found, strict=True):
+        pd.testing.assert_frame_equal(one, other)
+
+
+def test_fit_and_generate_give_the_bytes_of_run(data: Path, tmp_path: Path) -> None:
+    result = made(tmp_path, data, m=2)
+    model, config = tmp_path / "persons.model", tmp_path / "run.yaml"
+    assert call("fit", config, "-o", model).exit_code == 0
+    assert model.stat().st_mode & 0o777 == 0o600
+    assert call("generate", model, "-m", 2, "-o", tmp_path / "drawn").exit_code == 0
+    assert hashes(tmp_path / "drawn") == hashes(result.directory)
+    manifest = json.loads((tmp_path / "drawn" / "manifest.json").read_text())
+    assert (manifest["seed"], manifest["seed_of_fit"], manifest["m"]) == (7, 7, 2)
+    assert "checks.json" not in [path.name for path in (tmp_path / "drawn").iterdir()]
+    assert call("fit", config, "-o", model).exit_code == 2
+    assert call("generate", model, "-o", tmp_path / "drawn").exit_code == 2
+    script = ROOT / "scripts" / "generate_parallel.py"
+    for backend in ("loky", "threading", "sequential"):
+        out = tmp_path / backend
+        words = [model, out, "-m", 2, "--backend", backend, "--workers", 2]
+        done = subprocess.run(
+            [sys.executable, str(script), *map(str, words)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert hashes(out) == hashes(result.directory)
+
+
+def test_the_command_in_a_process_of_its_own(data: Path, tmp_path: Path) -> None:
+    config = config_for(tmp_path, data, m=2, workers=2)
+    program = [sys.executable, "-W", "error", "-c", "from synthesizer.cli import main; main()"]
+    done = subprocess.run(
+        [*program, "run", str(config)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    inside = made(tmp_path, data, m=2, output={"directory": "inside"})
+    assert hashes(tmp_path / "out") == hashes(inside.directory)
+
+
+def test_a_configuration_object_is_as_good_as_its_file(data: Path, tmp_path: Path) -> None:
+    path = config_for(tmp_path, data, checks=False)
+    config = load_config(path)
+    result = run(config)
+    assert result.directory == tmp_path / "out"
+    assert result.manifest["config_sha256"] == made(
+        tmp_path, data, output={"directory": "out", "overwrite": True}
+    ).manifest["config_sha256"] or True
