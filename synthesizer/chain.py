@@ -190,7 +190,10 @@ class FittedChain:
         RuleError
             If rules leave no allowed value.
         """
-        rows = self._checked(m, rows, first)
+        problems = self.request_problems(m, rows, first)
+        if problems:
+            raise ModelError(problems)
+        rows = self.n_rows if rows is None else rows
         blocks = self._blocks(rows)
         # small datasets are drawn side by side, large ones one after the other: memory stays flat
         wave = max(1, effective_n_jobs(n_jobs) // len(blocks))
@@ -209,8 +212,8 @@ class FittedChain:
                 steps = self.strata[block[0]].replicates[d if self.proper else 0]
                 yield delayed(draw_block)(steps, self.rules, self.forbids, seed, (d, *block))
 
-    def _checked(self, m: int, rows: int | None, first: int) -> int:
-        """Return the number of rows, or say everything that is wrong with the request."""
+    def request_problems(self, m: int, rows: int | None, first: int = 0) -> list[str]:
+        """Say everything that is wrong with a request for datasets."""
         problems = []
         fitted = len(self.strata[0].replicates)
         if m < 1:
@@ -227,9 +230,7 @@ class FittedChain:
                 f"rows ({rows}) must be {self.n_rows}: variables are kept row by row "
                 "(partial synthesis), so the number of rows cannot change"
             )
-        if problems:
-            raise ModelError(problems)
-        return self.n_rows if rows is None else rows
+        return problems
 
     def _blocks(self, rows: int) -> list[tuple[int, int, int]]:
         """Return (stratum, first row, end row) with rows counted within the stratum."""

@@ -71,7 +71,7 @@ def run(
         given = {"seed": seed, "m": m, "rows": rows, "workers": workers, "output": output or None}
         overrides = {key: value for key, value in given.items() if value is not None}
         if no_checks:
-            overrides |= {"checks": False, "limits": {}}
+            overrides |= {"checks": False, "limits": None}
         with screen.progress(quiet=quiet) as listener:
             result = job.run(config, overrides=overrides, listener=listener)
         if not quiet:

@@ -7,6 +7,7 @@ same go and a steward sees every problem of both at once.
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -160,10 +161,15 @@ def _resolved(config: Config, base: Path) -> Config:
     """Make relative paths relative to the configuration's directory."""
     data = config.data
     if data.path is not None:
-        data = data.model_copy(update={"path": base / data.path.expanduser()})
-    directory = base / config.output.directory.expanduser()
+        data = data.model_copy(update={"path": _joined(base, data.path)})
+    directory = _joined(base, config.output.directory)
     output = config.output.model_copy(update={"directory": directory})
     return config.model_copy(update={"data": data, "output": output})
+
+
+def _joined(base: Path, path: Path) -> Path:
+    """Return the path seen from the working directory, without detours."""
+    return Path(os.path.normpath(base / os.path.expanduser(path)))
 
 
 def _remove(content: Any, location: tuple[int | str, ...]) -> bool:

@@ -18,11 +18,12 @@ from synthesizer.config import ChainConfig, Config
 from synthesizer.data.layout import Layout
 from synthesizer.data.table import Table
 from synthesizer.data.writing import suffix, write
+from synthesizer.errors import ConfigError
 from synthesizer.inputs import without_password
-from synthesizer.output import new_directory, sha256
+from synthesizer.output import check_output, new_directory, sha256
 from synthesizer.preparation import Prepared, prepare
 from synthesizer.progress import Listener, Phases, silent
-from synthesizer.randomness import Seed, fresh_seed
+from synthesizer.randomness import MAX_SEED, Seed, fresh_seed
 from synthesizer.registry import Registry
 from synthesizer.saved import SavedModel
 
@@ -162,7 +163,20 @@ def generate(
         Workers of joblib; all cores by default.
     listener : Listener, optional
         Is told about the progress.
+
+    Raises
+    ------
+    ConfigError
+        With everything that is wrong with the request.
     """
+    problems = model.chain.request_problems(m, rows)
+    if workers == 0:
+        problems.append("workers (0) must be at least 1, or -1 for all cores")
+    if seed is not None and not 0 <= seed <= MAX_SEED:
+        problems.append(f"seed ({seed}) must be between 0 and {MAX_SEED}")
+    problems += check_output(directory, overwrite=overwrite)
+    if problems:
+        raise ConfigError(problems)
     draws = Seed(model.seed if seed is None else seed)
     phases = Phases(listener)
     names = []

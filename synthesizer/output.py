@@ -55,17 +55,18 @@ def new_directory(final: Path, *, overwrite: bool) -> Iterator[Path]:
     OutputError
         If ``final`` exists and is not to be overwritten, or cannot be written.
     """
+    final = final.absolute()
+    _restore(final)
     problems = check_output(final, overwrite=overwrite)
     if problems:
         raise OutputError(problems)
-    final = final.absolute()
     work = final.with_name(f".{final.name}.partial-{os.getpid()}")
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
         _remove_leftovers(final)
         work.mkdir(mode=0o700)
     except OSError as error:
-        raise OutputError(f"output {final}: cannot be written ({error.strerror})") from error
+        raise OutputError(f"output {final}: cannot be written ({_reason(error)})") from error
     try:
         yield work
         _sync(work)
@@ -74,23 +75,40 @@ def new_directory(final: Path, *, overwrite: bool) -> Iterator[Path]:
         work.chmod(0o755)
         _replace(work, final)
     except OSError as error:
-        raise OutputError(f"output {final}: cannot be written ({error.strerror})") from error
+        raise OutputError(f"output {final}: cannot be written ({_reason(error)})") from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or type(error).__name__  # Arrow gives no reason of the system
+
+
+def _restore(final: Path) -> None:
+    """Give an older result its name back if a run was killed while it took the name over."""
+    for old in sorted(final.parent.glob(f".{final.name}.replaced-*")):
+        if _is_running(old):
+            continue
+        if final.exists():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            old.rename(final)
 
 
 def _remove_leftovers(final: Path) -> None:
     """Delete working directories of killed runs; those of running processes stay."""
     for left in final.parent.glob(f".{final.name}.partial-*"):
-        owner = left.name.rpartition("-")[2]
-        if owner.isdigit() and int(owner) != os.getpid() and _is_alive(int(owner)):
-            continue
-        shutil.rmtree(left, ignore_errors=True)
+        if not _is_running(left):
+            shutil.rmtree(left, ignore_errors=True)
 
 
-def _is_alive(process: int) -> bool:
+def _is_running(left: Path) -> bool:
+    """Whether another process that is still alive works in a directory."""
+    owner = left.name.rpartition("-")[2]
+    if not owner.isdecimal() or int(owner) == os.getpid():
+        return False
     try:
-        os.kill(process, 0)
+        os.kill(int(owner), 0)
     except ProcessLookupError:
         return False
     except OSError:

@@ -34,7 +34,7 @@ m: 5      # number of synthetic datasets
 
 default_method: cart    # or parametric, or a map from kind to model
 # models:
-#   cart: {{min_leaf: 20}}    # larger leaves: lower risk, lower utility
+#   cart: {{min_leaf: 20}}    # 50 by default; smaller leaves: higher utility, higher risk
 
 # What each variable is. Change a kind where a code only looks like a number.
 variables:

@@ -2,11 +2,12 @@
 
 An archive is an uncompressed zip file, so that an auditor can look at it with common tools::
 
-    manifest.json     format, version, kind, and the size and SHA-256 of every other member
+    manifest.json     format, version, kind and the number of arrays
     content.json      the values; {"$array": 3} stands for an array
     arrays/3.npy      numbers in NumPy's own format
+    (zip comment)     SHA-256 of all bytes before it: the last 64 bytes of the file
 
-The hashes find damage (a file cut short, a bad disk), not forgery: whoever can alter a member can
+The hash finds damage (a file cut short, a bad disk), not forgery: whoever can alter the file can
 alter its hash too. Against a forged file the reader is protected by what it accepts: strings,
 numbers, lists, dicts and arrays of numbers, of the sizes that the file really has. Members are
 stored as they are, so that a small file cannot claim a huge content; the lightest compression
@@ -15,87 +16,38 @@ would make the donors of typical models 2.5 times smaller but writing 3 times sl
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import math
 import os
 import re
-import secrets
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from synthesizer.data.archive_writing import (
+    CONTENT,
+    DTYPES,
+    FORMAT,
+    MANIFEST,
+    SEAL,
+    VERSION,
+    Array,
+    array_name,
+    digest_of,
+    write_archive,
+)
 from synthesizer.errors import SavedModelError
 
 __all__ = ["read_archive", "write_archive"]
 
-FORMAT = "synthesizer-archive"
-VERSION = 1
-MANIFEST = "manifest.json"
-CONTENT = "content.json"
 MAX_MEMBERS = 1_000_000
-MAX_DEPTH = 100
-DTYPES = frozenset({"|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f4", "<f8"})
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # zip members carry a date; a fixed one keeps files identical
-
 _NPY_HEADER = re.compile(
     rb"\x93NUMPY\x01\x00(?P<size>..)\{'descr': '(?P<dtype>[<|][a-z][0-9])', "
     rb"'fortran_order': False, 'shape': \((?P<shape>[0-9, ]*)\), \} *\n",
     re.DOTALL,
 )
-
-Array = npt.NDArray[Any]
-
-
-def write_archive(path: str | Path, content: Any, *, kind: str) -> None:
-    """Write nested plain values into one file that only its owner may read.
-
-    The file has mode 0600 from its first byte. It is written beside its place and moved there at
-    the end: a failure leaves no half file, an existing file is replaced. The same content gives
-    the same bytes.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; its directory must exist.
-    content : object
-        Made of str, int, float, bool, None, list, dict with str keys, and ndarray of bool,
-        int, uint, float32 or float64.
-    kind : str
-        What the content is, such as ``"chain"``; `read_archive` wants the same word.
-
-    Raises
-    ------
-    SavedModelError
-        If the content holds anything else (the message says where), or the file cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "model.synth"
-    >>> write_archive(file, {"donors": np.arange(3)}, kind="example")
-    >>> read_archive(file, kind="example")
-    {'donors': array([0, 1, 2])}
-    """
-    path = Path(path)
-    arrays: list[Array] = []
-    text = _dumped(_encoded(content, arrays, "content"))
-    try:
-        with _replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
-            members = {CONTENT: _add(archive, CONTENT, [text])}
-            for number, array in enumerate(arrays):
-                name = _array_name(number)
-                members[name] = _add(archive, name, [_npy_header(array), _raw(array)])
-            manifest = {"format": FORMAT, "version": VERSION, "kind": kind, "members": members}
-            _add(archive, MANIFEST, [_dumped(manifest)])
-    except OSError as error:
-        raise SavedModelError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def read_archive(path: str | Path, *, kind: str) -> Any:
@@ -120,9 +72,10 @@ def read_archive(path: str | Path, *, kind: str) -> Any:
     """
     path = Path(path)
     try:
-        size = path.stat().st_size
-        with zipfile.ZipFile(path) as archive:
-            return _read(archive, size, kind)
+        with open(path, "rb") as file:
+            size = _check_seal(file)
+            with zipfile.ZipFile(file) as archive:
+                return _read(archive, size, kind)
     except SavedModelError as error:
         raise SavedModelError(f"{path} {problem}" for problem in error.problems) from error
     except FileNotFoundError as error:
@@ -154,130 +107,26 @@ _DAMAGE = (
 )
 
 
-# Writing
-
-
-def _encoded(value: Any, arrays: list[Array], where: str, depth: int = 0) -> Any:
-    """Return JSON values in which references stand for arrays, which are appended to a list."""
-    if depth > MAX_DEPTH:
-        raise SavedModelError(f"{where} is nested deeper than {MAX_DEPTH} levels; flatten it")
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else {"$float": repr(float(value))}
-    if isinstance(value, np.ndarray):
-        arrays.append(_checked(value, where))
-        return {"$array": len(arrays) - 1}
-    if isinstance(value, list):
-        return [_encoded(v, arrays, f"{where}[{i}]", depth + 1) for i, v in enumerate(value)]
-    if isinstance(value, dict):
-        return {
-            _escaped(key, where): _encoded(v, arrays, f"{where}.{key}", depth + 1)
-            for key, v in value.items()
-        }
-    raise SavedModelError(
-        f"{where} is a {type(value).__name__}, which cannot be saved; "
-        "use str, int, float, bool, None, list, dict or a numeric array"
-    )
-
-
-def _escaped(key: object, where: str) -> str:
-    if not isinstance(key, str):
-        raise SavedModelError(f"{where} has a key that is a {type(key).__name__}; use str")
-    return f"${key}" if key.startswith("$") else key
-
-
-def _checked(array: Array, where: str) -> Array:
-    """Return the array in C order and little-endian bytes."""
-    plain = np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
-    if plain.dtype.str not in DTYPES:
+def _check_seal(file: IO[bytes]) -> int:
+    """Refuse a file of which any byte differs from what was written; return its size."""
+    size = file.seek(0, os.SEEK_END)
+    digest = digest_of(file, max(size - SEAL, 0))
+    if file.read(SEAL) != digest:
         raise SavedModelError(
-            f"{where} is an array of {array.dtype}, which cannot be saved; use bool, int or float"
+            "is cut short, altered or no saved model; restore a copy or fit again"
         )
-    return plain
-
-
-def _dumped(value: Any) -> bytes:
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
-
-
-def _npy_header(array: Array) -> bytes:
-    header = io.BytesIO()
-    description = np.lib.format.header_data_from_array_1_0(array)
-    np.lib.format.write_array_header_1_0(header, description)
-    return header.getvalue()
-
-
-def _raw(array: Array) -> memoryview:
-    return array.reshape(-1).view(np.uint8).data
-
-
-def _array_name(number: int) -> str:
-    return f"arrays/{number}.npy"
-
-
-def _add(archive: zipfile.ZipFile, name: str, parts: list[Any]) -> dict[str, Any]:
-    """Store one member; returns its size and hash."""
-    info = zipfile.ZipInfo(name, date_time=_EPOCH)
-    info.create_system = 3  # the same bytes on every system
-    info.external_attr = 0o600 << 16
-    info.file_size = sum(len(part) for part in parts)
-    digest = hashlib.sha256()
-    with archive.open(info, "w") as member:
-        for part in parts:
-            digest.update(part)
-            member.write(part)
-    return {"bytes": info.file_size, "sha256": digest.hexdigest()}
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a private temporary sibling, which becomes ``path`` if all goes well."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(draft, "xb", opener=_private) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
-    _sync_directory(path.parent)
-
-
-def _private(path: str, flags: int) -> int:
-    """Create with mode 0600; the umask could only take away more, which ``chmod`` gives back."""
-    descriptor = os.open(path, flags, 0o600)
-    os.chmod(path, 0o600)
-    return descriptor
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the new name survive a power cut, where the system lets a directory be opened."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-# Reading
+    return size
 
 
 def _read(archive: zipfile.ZipFile, size: int, kind: str) -> Any:
     infos = _audited(archive, size)
     manifest = json.loads(_bytes(archive, infos[MANIFEST]))
     _check_manifest(manifest, kind)
-    members = manifest["members"]
-    if members.keys() | {MANIFEST} != infos.keys():
+    names = [array_name(number) for number in range(min(manifest["arrays"], len(infos)))]
+    if {MANIFEST, CONTENT, *names} != infos.keys() or len(names) != manifest["arrays"]:
         raise SavedModelError("lacks or adds parts; restore a copy or fit again")
-    content = json.loads(_verified(archive, infos, members, CONTENT))
-    arrays = [
-        _array(_verified(archive, infos, members, _array_name(number)))
-        for number in range(len(members) - 1)
-    ]
+    content = json.loads(_bytes(archive, infos[CONTENT]))
+    arrays = [_array(_bytes(archive, infos[name])) for name in names]
     return _decoded(content, arrays, set())
 
 
@@ -296,9 +145,9 @@ def _audited(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
 
 
 def _check_manifest(manifest: Any, kind: str) -> None:
-    keys = {"format", "version", "kind", "members"}
+    keys = {"format", "version", "kind", "arrays"}
     known = isinstance(manifest, dict) and manifest.keys() == keys and manifest["format"] == FORMAT
-    if not known or not isinstance(manifest["members"], dict):
+    if not known or type(manifest["arrays"]) is not int:
         raise SavedModelError("is no saved model of this package; check the path")
     if manifest["version"] != VERSION or isinstance(manifest["version"], bool):
         raise SavedModelError(
@@ -319,16 +168,6 @@ def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
             filled += step
     if filled != len(buffer):
         raise SavedModelError("is cut short; restore a copy or fit again")
-    return buffer
-
-
-def _verified(
-    archive: zipfile.ZipFile, infos: dict[str, zipfile.ZipInfo], members: Any, name: str
-) -> bytearray:
-    buffer = _bytes(archive, infos[name])
-    noted = {"bytes": len(buffer), "sha256": hashlib.sha256(buffer).hexdigest()}
-    if members[name] != noted:
-        raise SavedModelError(f"is altered (part {name!r}); restore a copy or fit again")
     return buffer
 
 

@@ -60,7 +60,10 @@ class CsvLayout:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        return asdict(self)
+        state = asdict(self)
+        for part in ("header", "quoting"):
+            state[part] = [dict(q, bare=list(q["bare"])) for q in state[part]]
+        return state
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> CsvLayout:

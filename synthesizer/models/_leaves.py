@@ -16,7 +16,7 @@ from synthesizer.models._tree import LEAF, Nodes, Tree
 __all__ = ["Drawing", "Leaves"]
 
 GOLDEN = (5**0.5 - 1) / 2
-NEIGHBOURS = 3  # donors in a group of even numeric draws
+NEIGHBOURS = 3  # donors in a group of even draws
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +30,8 @@ class Drawing:
         and else moves on to an ancestor, >= 0: hierarchical shrinkage (Agarwal et al. 2022)
         as a draw.
     even : bool
-        Spread the draws evenly over the donors of each leaf instead of independently; for
-        numeric targets over groups of three donors with neighbouring values.
+        Spread the draws evenly over groups of three donors with neighbouring values instead of
+        drawing independently.
     smoothing : str
         "density" adds kernel noise within the range of the leaf, "none" copies donors.
     """
@@ -122,13 +122,11 @@ class Leaves:
         """Return a number in [0, 1) for each row: its place in the range of its node."""
         if not even:
             return rng.random(len(nodes))
-        uniform = _even_uniform(nodes, rng)
-        if self.donors.is_coded:
-            return uniform
-        # A number may belong to one person. Copied evenly, nearly all of them would return: be
-        # even over groups of neighbouring values only, and choose at random within a group.
+        # A number or a rare level may belong to one person. Copied evenly, nearly all of them
+        # would return: be even over groups of neighbouring donors only, random within a group.
         groups = np.maximum(self.tree.count[nodes] // NEIGHBOURS, 1)
-        return np.asarray((np.floor(uniform * groups) + rng.random(len(nodes))) / groups)
+        uniform = np.floor(_even_uniform(nodes, rng) * groups)
+        return np.asarray((uniform + rng.random(len(nodes))) / groups)
 
     def _positions(self, nodes: Nodes, uniform: FloatArray) -> npt.NDArray[np.intp]:
         start, end = self.tree.start[nodes], self.tree.end[nodes]

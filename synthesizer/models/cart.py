@@ -65,7 +65,8 @@ class Cart(ConditionalModel):
     Parameters
     ----------
     min_leaf : int
-        Smallest number of rows in a leaf, >= 1 (synthpop: ``minbucket``).
+        Smallest number of rows in a leaf, >= 1 (synthpop: ``minbucket``, there 5). The default
+        keeps draws from repeating single persons; smaller leaves follow the data more closely.
     max_depth : int or None
         Largest number of splits above a leaf, >= 1.
     complexity : float
@@ -80,8 +81,8 @@ class Cart(ConditionalModel):
         Rows with the overall mean that every level of a categorical predictor is given in
         addition when levels are ordered, >= 0.
     even : bool
-        Spread draws evenly over the donors of a leaf (numbers: over groups of three neighbouring
-        donors) instead of drawing them independently. It removes most of the noise of drawing,
+        Spread draws evenly over the donors of a leaf (over groups of three with neighbouring
+        values) instead of drawing them independently. It removes most of the noise of drawing,
         also from the margins: turn it off where that noise counts as protection.
     smoothing : {"none", "density"}
         Whether numbers are copied or get kernel noise within the range of their leaf.
@@ -95,7 +96,7 @@ class Cart(ConditionalModel):
     >>> from synthesizer.data.schema import Kind, Variable
     >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
     >>> name = Variable(name="name", kind=Kind.CATEGORICAL, levels=("Ann", "Bob"))
-    >>> codes = np.repeat(np.array([0, 1], dtype=np.int32), 40)
+    >>> codes = np.repeat(np.array([0, 1], dtype=np.int32), 50)
     >>> table = Table([Column(sex, codes)])
     >>> model = Cart(shrinkage=0.0)
     >>> fitted = model.fit(table, Column(name, codes), rng=np.random.default_rng(1))
@@ -112,7 +113,7 @@ class Cart(ConditionalModel):
         "cp": "complexity",
     }
 
-    min_leaf: int = 30
+    min_leaf: int = 50
     max_depth: int | None = None
     complexity: float = 0.0
     penalty: float = 0.0

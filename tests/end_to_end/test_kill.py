@@ -1,0 +1,152 @@
+"""A run that is killed, interrupted or out of space leaves the old result and no half a one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from synthesizer import job, output
+from synthesizer.output import new_directory
+from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
+
+DRIVER = """
+import sys, time
+from importlib import import_module
+from pathlib import Path
+
+module, name, marker, *words = sys.argv[1:]
+owner = import_module(module)
+original = getattr(owner, name)
+
+def wait(*given, **named):
+    if name == "write":
+        original(*given, **named)
+        path = given[1]
+        path.write_bytes(path.read_bytes()[:100])
+    Path(marker).touch()
+    time.sleep(60)
+
+setattr(owner, name, wait)
+sys.argv[1:] = words
+from synthesizer.cli import main
+main()
+"""
+PHASES = {
+    "read": ("synthesizer.inputs", "encode"),
+    "fit": ("synthesizer.chain", "_fit_step"),
+    "generate": ("synthesizer.chain", "draw_block"),
+    "write": ("synthesizer.job", "write"),
+    "check": ("synthesizer.checks", "cap"),
+    "refit": ("synthesizer.checks", "differential_confidentiality"),
+    "manifest": ("synthesizer.job", "_write_json"),
+    "rename": ("synthesizer.output", "_replace"),
+}
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    persons_frame(60).to_csv(tmp_path / "persons.csv", index=False)
+    content = {
+        "data": {"path": "persons.csv"},
+        "output": {"directory": "out"},
+        "seed": 1,
+        "workers": 1,
+        "checks": {"keys": ["sex", "region"], "target": "marital"},
+    }
+    return write_yaml(tmp_path / "run.yaml", content)
+
+
+def content_of(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def stopped(phase: str, config: Path, how: signal.Signals) -> subprocess.Popen[str]:
+    """Start a run over the old result, wait until it is in the phase, send the signal."""
+    marker = config.parent / "marker"
+    words = ["run", str(config), "--overwrite", "--seed", "2"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, *PHASES[phase], str(marker), *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while not marker.exists() and process.poll() is None:
+            time.sleep(0.02)
+        assert marker.exists(), process.communicate()
+        process.send_signal(how)
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        marker.unlink(missing_ok=True)
+    return process
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_killed(phase: str, config: Path) -> None:
+    folder = config.parent
+    assert call("run", config, "-q").exit_code == 0
+    old = content_of(folder / "out")
+    process = stopped(phase, config, signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert content_of(folder / "out") == old
+    left = [path.name for path in folder.iterdir() if path.name.startswith(".")]
+    assert left == ([] if phase == "read" else [f".out.partial-{process.pid}"])
+    assert call("run", config, "-q", "--overwrite").exit_code == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["out", "persons.csv", "run.yaml"]
+    assert hashes(folder / "out")["synthetic_1.csv"]
+
+
+def test_a_first_run_that_is_killed_leaves_no_result(config: Path) -> None:
+    stopped("write", config, signal.SIGKILL).communicate()
+    assert not (config.parent / "out").exists()
+
+
+def test_interrupted(config: Path) -> None:
+    process = stopped("fit", config, signal.SIGINT)
+    out, error = process.communicate()
+    assert process.returncode == 130
+    assert "interrupted" in error
+    assert "Traceback" not in out + error
+    assert sorted(path.name for path in config.parent.iterdir()) == ["persons.csv", "run.yaml"]
+
+
+def test_a_full_disk_is_told(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call("run", config, "-q").exit_code == 0
+    old = content_of(config.parent / "out")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(job, "write", full)
+    result = call("run", config, "--overwrite")
+    assert result.exit_code == 2
+    assert os.strerror(errno.ENOSPC) in result.output
+    assert str(config.parent / "out") in result.output
+    assert content_of(config.parent / "out") == old
+    assert [p.name for p in config.parent.iterdir() if p.name.startswith(".")] == []
+
+
+def test_an_old_result_gets_its_name_back_where_names_cannot_be_exchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill between two renames, on file systems without an exchange of names."""
+    old = tmp_path / ".out.replaced-999999999"
+    old.mkdir()
+    (old / "manifest.json").write_text("old")
+    with (
+        pytest.raises(output.OutputError, match="exists already"),
+        new_directory(tmp_path / "out", overwrite=False),
+    ):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert (tmp_path / "out" / "manifest.json").read_text() == "old"
