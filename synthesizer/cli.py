@@ -68,7 +68,13 @@ def run(
         output: dict[str, Any] = {"overwrite": True} if overwrite else {}
         if out is not None:
             output["directory"] = str(out.absolute())
-        given = {"seed": seed, "m": m, "rows": rows, "workers": workers, "output": output or None}
+        given: dict[str, Any] = {
+            "seed": seed,
+            "m": m,
+            "rows": rows,
+            "workers": workers,
+            "output": output or None,
+        }
         overrides = {key: value for key, value in given.items() if value is not None}
         if no_checks:
             overrides |= {"checks": False, "limits": None}

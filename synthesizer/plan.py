@@ -267,7 +267,7 @@ class _Planner:
             elif name in self.table:
                 self.notes.append(f"visit_sequence: {name!r} is an id or dropped, and left out")
             else:
-                self.problems += self.columns.unknown("visit_sequence", entry)
+                self.problems += self.columns.unknown("visit_sequence", name)
         return listed
 
     def _entry(self, entry: str) -> str:

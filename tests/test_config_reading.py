@@ -122,8 +122,10 @@ def test_library_options_take_no_data() -> None:
 KEYS = [*Config.model_fields, "visit.sequence", "cart.minbucket", "nonsense", "k"]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from([*KEYS, "kind", "if", "then", "keys"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*KEYS, "kind", "if", "then", "keys"]), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 

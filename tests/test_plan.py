@@ -11,7 +11,7 @@ from synthesizer.errors import ConfigError
 from synthesizer.plan import Plan, make_plan, try_plan
 from synthesizer.plan_names import Columns
 from synthesizer.registry import Registry
-from tests.tables import numeric, persons
+from tests.tables import coded, numeric, persons
 
 REGISTRY = Registry.load()
 TABLE = persons(200)
@@ -108,7 +108,10 @@ def test_ids_take_no_part() -> None:
 
 
 def test_suggested_and_configured_scenario() -> None:
-    made = plan()
+    region = coded("region", [i % 5 for i in range(200)], "abcde")
+    made = plan(
+        TABLE.with_column(region).with_column(coded("job", [i % 7 for i in range(200)], "abcdefg"))
+    )
     assert made.scenario is not None
     assert made.scenario.target not in made.scenario.keys
     made = plan(checks={"keys": ["sex", "age"], "target": "marital"})

@@ -19,9 +19,7 @@ from synthesizer.data.table import Column, Table
 
 __all__ = ["Abilities", "ConditionalModel", "FittedModel"]
 
-ALL_KINDS = frozenset(
-    {Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERIC, Kind.DATE}
-)
+ALL_KINDS = frozenset({Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERIC, Kind.DATE})
 
 
 @dataclass(frozen=True, kw_only=True)

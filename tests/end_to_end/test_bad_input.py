@@ -190,7 +190,16 @@ def test_unknown_variables_are_told_although_a_column_is_faulty(tmp_path: Path) 
         "checks": {"keys": ["bax"], "target": "age"},
     }
     output = told(tmp_path, config, text_of(age=[""] * 60))
-    for word in ["'age' has no value", "'sxe'", "'agee'", "'foo'", "'bar'", "'baz'", "'qux'", "'bax'"]:
+    for word in [
+        "'age' has no value",
+        "'sxe'",
+        "'agee'",
+        "'foo'",
+        "'bar'",
+        "'baz'",
+        "'qux'",
+        "'bax'",
+    ]:
         assert word in output
     assert "unknown variable 'age'" not in output
     assert "unknown variable 'pay'" not in output
@@ -200,7 +209,7 @@ def test_unknown_variables_are_told_although_a_column_is_faulty(tmp_path: Path) 
     "rows", [f"{SECRET},1\n", f"{SECRET},1\n{SECRET}\n", f"{SECRET},1\n\xff,2\n"]
 )
 def test_unknown_variables_are_told_although_no_row_can_be_read(rows: str, tmp_path: Path) -> None:
-    data = "town,age\n".encode() + rows.encode("latin-1")
+    data = b"town,age\n" + rows.encode("latin-1")
     output = told(tmp_path, {"keep": ["tovn"], "strata": ["age"]}, data)
     assert "'tovn'; did you mean 'town'?" in output
     assert "'age'" not in output

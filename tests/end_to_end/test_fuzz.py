@@ -25,7 +25,9 @@ FUZZ = settings(
 )
 
 NAMES = ["a", "b", "c", "n"]
-TABLE = "a,b,c,n\n" + "".join(f"{i % 3},{'xyz'[i % 3]},{i * 0.5},{i % 7 or ''}\n" for i in range(40))
+TABLE = "a,b,c,n\n" + "".join(
+    f"{i % 3},{'xyz'[i % 3]},{i * 0.5},{i % 7 or ''}\n" for i in range(40)
+)
 
 names = st.sampled_from([*NAMES, "d", "", "A", "1", 1, True, None])
 scalars = st.one_of(
@@ -70,7 +72,9 @@ configurations = st.fixed_dictionaries(
     {},
     optional={
         "seed": st.one_of(st.integers(0, 5), scalars),
-        "m": st.one_of(st.integers(1, 2), scalars.filter(lambda m: not isinstance(m, int) or m < 9)),
+        "m": st.one_of(
+            st.integers(1, 2), scalars.filter(lambda m: not isinstance(m, int) or m < 9)
+        ),
         "rows": st.one_of(st.integers(1, 9), scalars.filter(lambda n: n != 10**30)),
         "proper": scalars,
         "strata": st.one_of(st.lists(names, max_size=2), anything),

@@ -213,7 +213,9 @@ def test_sql(data: Path, tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "persons.db")
     pd.read_csv(data).to_sql("persons", connection, index=False)
     connection.close()
-    source = {"sql": {"url": f"sqlite:///{tmp_path / 'persons.db'}", "query": "SELECT * FROM persons"}}
+    source = {
+        "sql": {"url": f"sqlite:///{tmp_path / 'persons.db'}", "query": "SELECT * FROM persons"}
+    }
     result = made(tmp_path, data, data=source)
     assert len(pd.read_csv(result.datasets[0])) == 300
     assert frames(result)[0].equals(frames(made(tmp_path, data, output={"directory": "csv"}))[0])
