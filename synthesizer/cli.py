@@ -75,7 +75,9 @@ def run(
             "workers": workers,
             "output": output or None,
         }
-        overrides = {key: value for key, value in given.items() if value is not None}
+        overrides: dict[str, Any] = {
+            key: value for key, value in given.items() if value is not None
+        }
         if no_checks:
             overrides |= {"checks": False, "limits": None}
         with screen.progress(quiet=quiet) as listener:

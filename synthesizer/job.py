@@ -255,7 +255,11 @@ def _check(ready: Prepared, checker: Checker, seed: Seed, phases: Phases) -> Che
         spec, n_jobs = ready.plan.spec, workers_or_all(ready.config.workers)
         replicates = m if spec.proper else 1
         chain = spec.fit(half, inner, replicates=replicates, n_jobs=n_jobs)
-        return list(chain.generate(inner, m=m, n_jobs=n_jobs))
+        # keys and target are all that the check needs: memory stays flat in m
+        return [table.select(known) for table in chain.generate(inner, m=m, n_jobs=n_jobs)]
+
+    scenario = ready.plan.scenario
+    known = () if scenario is None else (*scenario.keys, scenario.target)
 
     with phases.phase("check"):
         return checker.finish(synthesise, seed.generator("checks"))

@@ -66,7 +66,13 @@ class FittedModel(ABC):
             Of the target's variable, n values.
         """
 
-    def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
+    def sample_wider(
+        self,
+        predictors: Table,
+        *,
+        steps: int,  # noqa: ARG002 - for the models that override this
+        rng: np.random.Generator,
+    ) -> Column:
         """Draw from a wider neighbourhood, ``steps`` >= 1 away from the row's own.
 
         Used when a structural zero forbids what ``sample`` draws. A tree walks ``steps``

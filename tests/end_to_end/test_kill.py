@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from synthesizer import job, output
+from synthesizer import job
+from synthesizer.errors import OutputError
 from synthesizer.output import new_directory
 from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
 
@@ -144,7 +145,7 @@ def test_an_old_result_gets_its_name_back_where_names_cannot_be_exchanged(
     old.mkdir()
     (old / "manifest.json").write_text("old")
     with (
-        pytest.raises(output.OutputError, match="exists already"),
+        pytest.raises(OutputError, match="exists already"),
         new_directory(tmp_path / "out", overwrite=False),
     ):
         pass

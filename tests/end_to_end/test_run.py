@@ -205,7 +205,7 @@ def test_format_of_the_output(data: Path, tmp_path: Path) -> None:
     columns = made(tmp_path, data, output={"directory": "p", "format": "parquet"})
     assert columns.datasets[0].suffix == ".parquet"
     one, other = frames(text)[0], pd.read_parquet(columns.datasets[0])
-    assert one.astype(str).values.tolist() == other.astype(str).values.tolist()
+    assert one.astype(str).to_numpy().tolist() == other.astype(str).to_numpy().tolist()
 
 
 def test_sql(data: Path, tmp_path: Path) -> None:
