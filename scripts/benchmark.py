@@ -28,7 +28,6 @@ from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.table import Column, Table
 from synthesizer.inputs import read_input
 from synthesizer.plan import Plan, make_plan
-from synthesizer.preparation import used_table
 from synthesizer.randomness import Seed
 from synthesizer.registry import Registry
 from synthesizer.risk.differential import differential_confidentiality
@@ -56,7 +55,7 @@ def planned(data: Path, **options: Any) -> tuple[Table, Plan]:
     config = config_of(data, **options)
     table = read_input(config.data, config.declarations()).table
     plan = make_plan(config, table, Registry.load())
-    return used_table(table, config.drop), plan
+    return table, plan
 
 
 def seconds(work: Callable[[], object], repeats: int = 5) -> float:
@@ -163,9 +162,9 @@ def risk(data: Path) -> Iterator[str]:
     table, _ = planned(data)
     few_first = sorted(table.names, key=lambda name: len(np.unique(table[name].data)))
     for name, options in settings():
-        order = {"visit_sequence": few_first} if "order" in name else {}
-        method = {"default_method": "forest"} if "forest" in name else {}
-        models = {"forest" if method else "cart": options}
+        order = {"visit_sequence": few_first} if name.startswith("order") else {}
+        method = {"default_method": name} if name in ("forest", "bagging") else {}
+        models = {name if method else "cart": options}
         table, plan = planned(data, models=models, **order, **method)
         yield _risk_row(name, options, table, plan)
 
@@ -184,8 +183,9 @@ def settings() -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield "penalty 2", {"min_leaf": leaf, "penalty": 2.0}
         yield "Bayesian bootstrap of leaves", {"min_leaf": leaf, "proper": True}
         yield "prior 10 in the ordering of levels", {"min_leaf": leaf, "prior": 10.0}
-    for leaf in (20, 50):
+    for leaf in (5, 20, 50):
         yield "order: fewest levels first", {"min_leaf": leaf}
+    yield "bagging", {"min_leaf": 20}
     yield "forest", {"min_leaf": 20}
 
 

@@ -6,7 +6,7 @@ import csv
 import gzip
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,14 +15,22 @@ from synthesizer.data.encoding import data_notes, encode
 from synthesizer.data.inference import Declaration
 from synthesizer.data.layout import Layout
 from synthesizer.data.table import Column, Table
-from synthesizer.errors import SynthesizerError
+from synthesizer.errors import DataError, SynthesizerError
 from synthesizer.output import sha256
 from synthesizer.plan_names import Columns
 
 if TYPE_CHECKING:
     from synthesizer.data.sources import RawTable
 
-__all__ = ["Input", "read_input", "read_raw", "sound_part", "try_input", "without_password"]
+__all__ = [
+    "Encoded",
+    "Input",
+    "encode_sound",
+    "read_input",
+    "read_raw",
+    "try_input",
+    "without_password",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,33 +77,57 @@ def read_input(data: DataConfig, declared: Mapping[str, Declaration]) -> Input:
     DataError
         With every problem of the data.
     """
-    raw = read_raw(data)
-    return _encoded(raw, data, _declared(data, raw, declared))
+    source, encoded = try_input(data, declared)
+    if source is None:
+        raise DataError(encoded.problems)
+    return source
 
 
 def try_input(
-    data: DataConfig, declared: Mapping[str, Declaration]
-) -> tuple[Input | None, Table, Columns, list[str]]:
-    """Return the source (None if it has faults), its sound columns, its names and the problems.
-
-    So that a configuration can be checked against data with faults.
-    """
+    data: DataConfig, declared: Mapping[str, Declaration], drop: Collection[str] = ()
+) -> tuple[Input | None, Encoded]:
+    """Return the source (None if it has faults), and what could be encoded of it."""
     try:
         raw = read_raw(data)
     except SynthesizerError as error:
-        names = _header(data)
-        return None, Table((), 0), Columns(names=names, sound=frozenset()), list(error.problems)
-    declared = _declared(data, raw, declared)
+        columns = Columns(names=_header(data), sound=frozenset())
+        return None, Encoded(Table((), 0), columns, error.problems)
+    encoded = encode_sound(raw, _declared(data, raw, declared), drop)
+    if encoded.problems:
+        return None, encoded
+    return _input(raw, data, encoded.table), encoded
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What could be encoded of a source, all its columns, and the problems of the others."""
+
+    table: Table
+    columns: Columns
+    problems: tuple[str, ...] = ()
+
+
+def encode_sound(
+    raw: RawTable, declared: Mapping[str, Declaration], drop: Collection[str]
+) -> Encoded:
+    """Encode a source, or the sound part of one with faults.
+
+    So that a configuration can be checked against data with faults. Dropped columns are not
+    looked into: their faults do not matter.
+    """
+    kept = raw.select([name for name in raw.names if name not in drop])
+    declared = {name: said for name, said in declared.items() if name in kept.names}
+    if not kept.names:  # the plan says that nothing is left
+        return Encoded(Table((), raw.n_rows), Columns.of(raw.names))
     try:
-        source = _encoded(raw, data, declared)
+        return Encoded(encode(kept, declared), Columns.of(raw.names))
     except SynthesizerError as error:
-        table, columns = sound_part(raw, declared)
-        return None, table, columns, list(error.problems)
-    return source, source.table, Columns.of(raw.names), []
+        sound = _sound_part(kept, declared)
+        columns = Columns(names=raw.names, sound=frozenset(sound) | frozenset(drop))
+        return Encoded(sound, columns, error.problems)
 
 
-def sound_part(raw: RawTable, declared: Mapping[str, Declaration]) -> tuple[Table, Columns]:
-    """Encode the columns of a source that can be encoded, where not all can."""
+def _sound_part(raw: RawTable, declared: Mapping[str, Declaration]) -> Table:
     sound: list[Column] = []
     for name in raw.names:
         said = {name: declared[name]} if name in declared else {}
@@ -103,18 +135,16 @@ def sound_part(raw: RawTable, declared: Mapping[str, Declaration]) -> tuple[Tabl
             sound += encode(raw.select([name]), said).columns
         except SynthesizerError:  # told by whoever encoded the whole source
             continue
-    found = frozenset(column.name for column in sound)
-    return Table(sound, raw.n_rows), Columns(names=raw.names, sound=found)
+    return Table(sound, raw.n_rows)
 
 
-def _encoded(raw: RawTable, data: DataConfig, declared: Mapping[str, Declaration]) -> Input:
-    table = encode(raw, declared)
+def _input(raw: RawTable, data: DataConfig, table: Table) -> Input:
     return Input(
         table=table,
         layout=raw.layout,
         origin=without_password(raw.origin),
         fingerprint=_fingerprint(data),
-        notes=tuple(data_notes(raw, table)),
+        notes=tuple(data_notes(raw.select(table.names), table)),
     )
 
 

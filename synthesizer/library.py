@@ -12,7 +12,7 @@ from synthesizer.data.sources import from_pandas
 from synthesizer.data.writing import to_pandas
 from synthesizer.errors import ModelError
 from synthesizer.job import plain_config, workers_or_all
-from synthesizer.preparation import plan_source, used_table
+from synthesizer.preparation import plan_source
 from synthesizer.randomness import Seed
 from synthesizer.registry import Registry
 from synthesizer.saved import SavedModel, load_model, save_model
@@ -69,7 +69,7 @@ class Synthesizer:
         table, plan = plan_source(raw, self.config, self.registry)
         seed = Seed(DEFAULT_SEED if self.config.seed is None else self.config.seed)
         chain = plan.spec.fit(
-            used_table(table, self.config.drop),
+            table,
             seed,
             replicates=self.config.m,
             n_jobs=workers_or_all(self.config.workers),

@@ -72,12 +72,12 @@ def _problems(config: ChainConfig, table: Table, columns: Columns) -> list[str]:
         *(("checks.keys", name) for name in keys or ()),
         *([("checks.target", target)] if target is not None else []),
     ]:
-        if columns.is_faulty(name):
+        if name in config.drop:
+            problems.append(f"{place}: {name!r} is dropped from the synthesis; take it out")
+        elif columns.is_faulty(name):
             continue
-        if name not in table:
-            problems += columns.unknown(place, name) or [
-                f"{place}: {name!r} is dropped from the synthesis; take it out"
-            ]
+        elif name not in table:
+            problems += columns.unknown(place, name)
         elif table[name].variable.kind is Kind.ID:
             problems.append(f"{place}: {name!r} is an id and is never synthesised; take it out")
     if keys is not None and len(set(keys)) != len(keys):

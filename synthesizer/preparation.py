@@ -9,16 +9,15 @@ from typing import Any
 
 from synthesizer.config import ChainConfig, Config
 from synthesizer.config_reading import try_file
-from synthesizer.data.encoding import encode
 from synthesizer.data.sources import RawTable
 from synthesizer.data.table import Table
 from synthesizer.errors import ConfigError, DataError
-from synthesizer.inputs import Input, sound_part, try_input
+from synthesizer.inputs import Input, encode_sound, try_input
 from synthesizer.output import check_output
-from synthesizer.plan import Plan, make_plan, try_plan
+from synthesizer.plan import Plan, try_plan
 from synthesizer.registry import Registry
 
-__all__ = ["Prepared", "plan_source", "prepare", "used_table"]
+__all__ = ["Prepared", "plan_source", "prepare"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,17 +29,19 @@ class Prepared:
     config : Config
         As read.
     source : Input
-        The confidential data.
-    table : Table
-        The variables that take part: those of the source without dropped ones.
+        The confidential data, without dropped variables.
     plan : Plan
         What will be fitted.
     """
 
     config: Config
     source: Input
-    table: Table
     plan: Plan
+
+    @property
+    def table(self) -> Table:
+        """The confidential data."""
+        return self.source.table
 
 
 def prepare(
@@ -78,15 +79,12 @@ def prepare(
     if check_directory:
         output = sound.output
         problems += check_output(output.directory, overwrite=output.overwrite)
-    source, table, columns, found = try_input(sound.data, sound.declarations())
-    problems += found
-    plan, found = try_plan(sound, table, registry, columns)
-    problems += found
+    source, encoded = try_input(sound.data, sound.declarations(), sound.drop)
+    plan, found = try_plan(sound, encoded.table, registry, encoded.columns)
+    problems += [*encoded.problems, *found]
     if problems or plan is None or source is None:
         raise ConfigError(dict.fromkeys(problems))
-    return Prepared(
-        config=sound, source=source, table=used_table(source.table, sound.drop), plan=plan
-    )
+    return Prepared(config=sound, source=source, plan=plan)
 
 
 def plan_source(raw: RawTable, config: ChainConfig, registry: Registry) -> tuple[Table, Plan]:
@@ -97,16 +95,10 @@ def plan_source(raw: RawTable, config: ChainConfig, registry: Registry) -> tuple
     DataError, ConfigError
         With every problem of the data, and of the configuration in view of them.
     """
-    declared = {k: said for k, said in config.declarations().items() if k in raw.names}
-    try:
-        table = encode(raw, declared)
-    except DataError as error:
-        sound, columns = sound_part(raw, declared)
-        _, found = try_plan(config, sound, registry, columns)
-        raise DataError([*error.problems, *found]) from error
-    return table, make_plan(config, table, registry)
-
-
-def used_table(table: Table, drop: tuple[str, ...]) -> Table:
-    """Return the table without the dropped variables."""
-    return table.select(name for name in table.names if name not in drop)
+    encoded = encode_sound(raw, config.declarations(), config.drop)
+    plan, problems = try_plan(config, encoded.table, registry, encoded.columns)
+    if encoded.problems:
+        raise DataError([*encoded.problems, *problems])
+    if plan is None:
+        raise ConfigError(problems)
+    return encoded.table, plan

@@ -1,0 +1,145 @@
+"""The steps of the chain: each variable's model with its options, and its predictors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from synthesizer.data.schema import Kind, Variable
+from synthesizer.errors import ConfigError, ModelError, SynthesizerError
+from synthesizer.models.base import ConditionalModel
+from synthesizer.plan_context import Context
+from synthesizer.plan_methods import Method
+from synthesizer.registry import ROLES, default_method
+from synthesizer.steps import Step, state_variable
+
+__all__ = ["plan_steps"]
+
+
+def plan_steps(context: Context, order: list[str], methods: Mapping[str, Method]) -> list[Step]:
+    """Build the step of every variable."""
+    context.options = _model_options(context)
+    steps = []
+    first = True
+    for position, name in enumerate(order):
+        method = methods.get(name)
+        if method is None:
+            first = False
+            continue
+        if first and not method.told:
+            method = Method(ROLES["first"], {}, told=False)
+        first = False
+        step = _step(context, name, method, order[:position])
+        if step is not None:
+            steps.append(step)
+    return steps
+
+
+def _step(context: Context, name: str, method: Method, earlier: list[str]) -> Step | None:
+    options = {**context.options.get(method.name, {}), **method.options}
+    try:
+        model = context.registry.build(method.name, options)
+    except (ConfigError, ModelError) as error:
+        if not set(options) <= set(context.options.get(method.name, {})):
+            context.tell(f"variable {name!r}", error.problems)
+        return None
+    variable = context.table[name].variable
+    context.problems += _kind_problems(variable, method.name, model)
+    if method.inputs is not None:
+        predictors: tuple[str, ...] = tuple(n for n in earlier if n in method.inputs)
+    else:
+        predictors = _predictors(context, name, model, earlier)
+    missing_method, missing_model = _missing_model(context, variable, method.name, model)
+    return Step(
+        variable=name,
+        method=method.name,
+        model=model,
+        predictors=predictors,
+        missing_method=missing_method,
+        missing_model=missing_model,
+    )
+
+
+def _predictors(
+    context: Context, name: str, model: ConditionalModel, earlier: list[str]
+) -> tuple[str, ...]:
+    own = context.own(name)
+    wanted = own.predictors
+    if wanted is None:
+        wanted = context.config.predictor_matrix.get(name)
+    for other in wanted or ():
+        if other == name:
+            context.problems.append(f"variable {name!r}: cannot be its own predictor")
+        elif other in context.names and other not in earlier:
+            context.problems.append(
+                f"variable {name!r}: predictor {other!r} comes later in the order; "
+                f"put it before {name!r} in visit_sequence or take it out"
+            )
+        elif context.takes_no_part(other):
+            context.problems.append(
+                f"variable {name!r}: predictor {other!r} is an id or dropped; take it out"
+            )
+    if not model.abilities.uses_predictors:
+        return ()
+    return tuple(n for n in earlier if (wanted is None or n in wanted) and n not in own.exclude)
+
+
+def _missing_model(
+    context: Context, variable: Variable, method: str, model: ConditionalModel
+) -> tuple[str, ConditionalModel] | tuple[None, None]:
+    """Return the model that draws the missing codes of a number, if not ``model`` itself."""
+    abilities = model.abilities
+    whole = abilities.copies_rows or abilities.deterministic
+    if variable.is_coded or not variable.missing or whole:
+        return None, None
+    states = state_variable(variable)
+    own = context.own(variable.name)
+    able = Kind.CATEGORICAL in abilities.kinds and not _too_many(states, model)
+    default = context.config.default_method
+    usual = default_method(default if default == "parametric" else "cart", states)
+    name = own.missing_method or (method if able else usual)
+    try:
+        name = context.registry.canonical(name)
+        chosen = context.registry.build(name, context.options.get(name, {}))
+    except SynthesizerError as error:
+        place = f"variables.{variable.name}.missing_method"
+        context.tell(place, error.problems)
+        return None, None
+    if own.missing_method is None and able:
+        return None, None
+    context.problems += _kind_problems(states, name, chosen)
+    return name, chosen
+
+
+def _too_many(variable: Variable, model: ConditionalModel) -> bool:
+    limit = model.abilities.max_levels
+    return limit is not None and variable.n_codes > limit
+
+
+def _kind_problems(variable: Variable, name: str, model: ConditionalModel) -> list[str]:
+    kinds = model.abilities.kinds
+    if variable.kind not in kinds:
+        takes = ", ".join(sorted(kinds))
+        return [
+            f"variable {variable.name!r}: model {name!r} cannot draw kind {variable.kind.value}; "
+            f"it takes {takes}"
+        ]
+    if variable.is_coded and _too_many(variable, model):
+        return [
+            f"variable {variable.name!r}: model {name!r} takes at most "
+            f"{model.abilities.max_levels} levels, it has {variable.n_codes} with missing codes; "
+            "use 'multinomial' or 'cart'"
+        ]
+    return []
+
+
+def _model_options(context: Context) -> dict[str, dict[str, object]]:
+    """Gather the options of every model under its registered name."""
+    options: dict[str, dict[str, object]] = {}
+    for name, given in context.config.models.items():
+        try:
+            canonical = context.registry.canonical(name)
+            options.setdefault(canonical, {}).update(given)
+            context.registry.build(canonical, given)
+        except SynthesizerError as error:
+            context.tell(f"models.{name}", error.problems)
+    return options
