@@ -10,22 +10,24 @@ Source: Reiter (2005); Raab, Nowok and Dibben (2016).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from joblib import Parallel, delayed, effective_n_jobs
 
 from synthesizer.data.schema import Kind, Schema
 from synthesizer.data.table import Column, IntArray, Table
-from synthesizer.drawing import BLOCK_ROWS, draw_block
+from synthesizer.drawing import draw_block
 from synthesizer.errors import ModelError
-from synthesizer.randomness import Seed
+from synthesizer.randomness import Seed, salts
 from synthesizer.rules import Forbid, Rule
 from synthesizer.steps import FittedStep, Step, error_context
+from synthesizer.strata import allocate, row_blocks, split_strata
 
-__all__ = ["ChainSpec", "FittedChain", "FittedStratum", "allocate", "split_strata"]
+__all__ = ["ChainSpec", "FittedChain", "FittedStratum"]
 
 Progress = Callable[[int], None]
 
@@ -85,10 +87,11 @@ class ChainSpec:
         strata = split_strata(table, self.strata)
         parts = [table] if len(strata) == 1 else [table.take(rows) for rows in strata]
         n_fits = replicates if self.proper else 1
+        secret = salts((name, _arrays(table[name])) for name in self.order)
         fits = _parallel(
             n_jobs,
             (
-                delayed(_fit_step)(self, step, part, seed, (s, r))
+                delayed(_fit_step)(self, step, part, seed, (s, r), secret[step.variable])
                 for s, part in enumerate(parts)
                 for r in range(n_fits)
                 for step in self.steps
@@ -150,8 +153,9 @@ class FittedChain:
         return any(step.kept is not None for step in self.strata[0].replicates[0])
 
     def count_blocks(self, m: int, rows: int | None) -> int:
-        """Return how many blocks `generate` draws, for progress bars."""
-        return m * len(self._blocks(self.n_rows if rows is None else rows))
+        """Return about how many blocks `generate` draws, for progress bars."""
+        rows = self.n_rows if rows is None else rows
+        return m * len(row_blocks(allocate(rows, self._stratum_sizes)))
 
     def generate(
         self,
@@ -194,21 +198,36 @@ class FittedChain:
         if problems:
             raise ModelError(problems)
         rows = self.n_rows if rows is None else rows
-        blocks = self._blocks(rows)
         # small datasets are drawn side by side, large ones one after the other: memory stays flat
-        wave = max(1, effective_n_jobs(n_jobs) // len(blocks))
+        wave = max(1, effective_n_jobs(n_jobs) // self.count_blocks(1, rows))
         for start in range(first, first + m, wave):
             datasets = range(start, min(start + wave, first + m))
-            parts = _parallel(n_jobs, self._draws(seed, datasets, blocks), progress)
-            for i, d in enumerate(datasets):
-                own = parts[i * len(blocks) : (i + 1) * len(blocks)]
+            blocks = {d: row_blocks(self._sizes(rows, seed, d)) for d in datasets}
+            parts = iter(_parallel(n_jobs, self._draws(seed, blocks), progress))
+            for d in datasets:
+                own = [next(parts) for _ in blocks[d]]
                 yield self._assemble(own, rows, seed.generator("shuffle", d))
 
+    @property
+    def _stratum_sizes(self) -> list[int]:
+        return [len(stratum.rows) for stratum in self.strata]
+
+    def _sizes(self, rows: int, seed: Seed, dataset: int) -> Sequence[int]:
+        """Return the rows of each stratum: drawn, unless kept rows fix them.
+
+        Exact sizes would publish the counts of the confidential strata.
+        """
+        sizes = self._stratum_sizes
+        if self.keeps_rows or len(sizes) == 1:
+            return sizes if self.keeps_rows else [rows]
+        drawn = seed.generator("strata", dataset).multinomial(rows, np.array(sizes) / sum(sizes))
+        return [int(size) for size in drawn]
+
     def _draws(
-        self, seed: Seed, datasets: Iterable[int], blocks: Sequence[tuple[int, int, int]]
+        self, seed: Seed, blocks: Mapping[int, Sequence[tuple[int, int, int]]]
     ) -> Iterator[Any]:
-        for d in datasets:
-            for block in blocks:
+        for d, own in blocks.items():
+            for block in own:
                 steps = self.strata[block[0]].replicates[d if self.proper else 0]
                 yield delayed(draw_block)(steps, self.rules, self.forbids, seed, (d, *block))
 
@@ -232,15 +251,6 @@ class FittedChain:
             )
         return problems
 
-    def _blocks(self, rows: int) -> list[tuple[int, int, int]]:
-        """Return (stratum, first row, end row) with rows counted within the stratum."""
-        sizes = allocate(rows, [len(stratum.rows) for stratum in self.strata])
-        return [
-            (s, start, min(start + BLOCK_ROWS, size))
-            for s, size in enumerate(sizes)
-            for start in range(0, size, BLOCK_ROWS)
-        ]
-
     def _assemble(self, parts: Sequence[Table], rows: int, rng: np.random.Generator) -> Table:
         """Stack blocks; number the ids anew; bring kept rows back to their places."""
         table = parts[0] if len(parts) == 1 else Table.concatenate(parts)
@@ -259,36 +269,6 @@ class FittedChain:
         )
 
 
-def split_strata(table: Table, names: Sequence[str]) -> list[IntArray]:
-    """Return the row positions of every stratum: every combination of the named variables."""
-    if not names:
-        return [np.arange(table.n_rows)]
-    codes = np.zeros(table.n_rows, dtype=np.int64)
-    for name in names:
-        column = table[name]
-        value = np.nan_to_num(np.asarray(column.data, dtype=np.float64), nan=-np.inf)
-        state = column.missing_state().astype(np.int64)
-        key = np.unique(value, return_inverse=True)[1] * (state.max(initial=0) + 1) + state
-        codes = np.unique(codes * (key.max(initial=0) + 1) + key, return_inverse=True)[1]
-    order = np.argsort(codes, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
-
-
-def allocate(rows: int, sizes: Sequence[int]) -> list[int]:
-    """Share ``rows`` out in proportion to ``sizes`` by largest remainders.
-
-    Examples
-    --------
-    >>> allocate(10, [50, 25, 25])
-    [5, 3, 2]
-    """
-    exact = np.asarray(sizes) * (rows / sum(sizes))
-    floors = np.floor(exact).astype(int)
-    order = np.argsort(-(exact - floors), kind="stable")
-    floors[order[: rows - floors.sum()]] += 1
-    return [int(size) for size in floors]
-
-
 def _parallel(n_jobs: int | None, tasks: Iterator[Any], progress: Progress | None) -> list[Any]:
     """Run tasks in order of their results; threads unless a joblib context says otherwise."""
     results = []
@@ -299,8 +279,16 @@ def _parallel(n_jobs: int | None, tasks: Iterator[Any], progress: Progress | Non
     return results
 
 
+def _arrays(column: Column) -> list[npt.NDArray[Any]]:
+    """Return what makes up the values of a column, the same bytes for equal values."""
+    if column.is_coded:
+        return [column.data]
+    values = np.asarray(np.nan_to_num(column.data), dtype=np.float64)
+    return [values + 0.0, column.missing_state()]  # + 0.0: no negative zero
+
+
 def _fit_step(
-    spec: ChainSpec, step: Step, table: Table, seed: Seed, part: tuple[int, int]
+    spec: ChainSpec, step: Step, table: Table, seed: Seed, part: tuple[int, int], salt: str
 ) -> FittedStep:
     """Fit one step on one stratum, for one replicate."""
     stratum, replicate = part
@@ -310,4 +298,4 @@ def _fit_step(
             # one bootstrap sample for all variables of a dataset: a joint draw of persons
             sample = seed.generator("bootstrap", stratum, replicate)
             table = table.take(sample.integers(table.n_rows, size=table.n_rows))
-        return step.fit(table, spec.rules, rng)
+        return replace(step.fit(table, spec.rules, rng), salt=salt)

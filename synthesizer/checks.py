@@ -136,9 +136,28 @@ class CheckResults:
             "differential_confidentiality": (
                 None if self.differential is None else self.differential.to_dict()
             ),
-            "tables": None if self.tables is None else self.tables.to_dict(),
+            "tables": None if self.tables is None else _tables(self.tables),
             "failed": dict(self.failed),
         }
+
+
+def _tables(tables: TableUtility) -> dict[str, Any]:
+    """Return the tables by name, and S_pMSE of every dataset: the rest of them can be recomputed.
+
+    Written in full the measures of all pairs would be larger than the data of a wide file.
+    """
+    found = tables.mean[["variables", "ways", *_WRITTEN]].round(6)
+    plain = found.astype(object).where(found.notna(), None)
+    by_dataset = tables.by_dataset.dropna(subset=["S_pMSE"]).groupby(["dataset", "ways"])
+    figures = by_dataset["S_pMSE"].agg(["mean", "max"]).reset_index()
+    return {
+        "columns": list(found.columns),
+        "mean": plain.to_numpy().tolist(),
+        "S_pMSE_by_dataset": figures.to_dict(orient="records"),
+    }
+
+
+_WRITTEN = ("VW", "df", "pMSE", "S_pMSE", "MabsDD", "SPECKS", "JSD")
 
 
 class Checker:

@@ -10,7 +10,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
 
 from synthesizer.data.inference import Declaration
 from synthesizer.data.schema import Kind
@@ -35,9 +44,9 @@ def _label(value: object) -> object:
     """Write a YAML scalar as it stands in the data: -8 is the code "-8", true is "true"."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    return "" if value is None else value
+    if value is None or value != value:  # not a number: R's NA as data frames hold it
+        return ""
+    return repr(value) if isinstance(value, int | float) else value
 
 
 def _labels(value: object) -> object:
@@ -54,6 +63,45 @@ Labels = Annotated[tuple[Label, ...], BeforeValidator(_labels)]
 Names = Annotated[tuple[Label, ...], BeforeValidator(_labels)]
 Method = Annotated[str, BeforeValidator(_methods)]
 Options = dict[str, Any]
+
+
+def _shape(value: object) -> str | None:
+    """Name the branch of a union; problems are told for this branch only."""
+    if isinstance(value, list | tuple):
+        return "tuple[]"
+    if isinstance(value, Mapping):
+        return "dict[]"
+    return "str[]" if isinstance(value, str) else None
+
+
+def _four(value: tuple[str, ...]) -> tuple[str, ...]:
+    if len(value) != 4:
+        raise ValueError(
+            f"needs four models, of numeric, two-level, categorical and ordered variables, "
+            f"got {len(value)}"
+        )
+    return value
+
+
+DefaultMethod = Annotated[
+    Annotated[str, Tag("str[]")]
+    | Annotated[dict[str, str], Tag("dict[]")]
+    | Annotated[tuple[str, ...], AfterValidator(_four), Tag("tuple[]")],
+    Discriminator(
+        _shape,
+        custom_error_type="shape",
+        custom_error_message="must be a model, a map from kind to model, or a list of four models",
+    ),
+]
+Methods = Annotated[
+    Annotated[dict[str, Method], Tag("dict[]")] | Annotated[tuple[Method, ...], Tag("tuple[]")],
+    Discriminator(
+        _shape,
+        custom_error_type="shape",
+        custom_error_message="must be a model, a map from variable to model, or a list with a "
+        "model for each column",
+    ),
+]
 
 
 class _Part(BaseModel):
@@ -198,11 +246,18 @@ class ChainConfig(_Part):
     strata: Names = Field((), description="variables whose combinations get a chain each")
     keep: Names = Field((), description="variables copied as they are (partial synthesis)")
     drop: Names = Field((), description="variables left out of the synthesis and of the output")
-    default_method: str | dict[str, str] = Field(
-        "cart", description="a model, 'parametric', or a map from kind to model"
+    min_stratum_rows: int | None = Field(
+        None, ge=1, description="fewest rows of a stratum; 10 + 10 x variables when absent"
     )
-    method: dict[str, Method] = Field(
-        default_factory=dict, description="map from variable to model; also under variables"
+    default_method: DefaultMethod = Field(
+        "cart",
+        description="a model, 'parametric', a map from kind to model, or a list of four models: "
+        "of numeric, two-level, categorical and ordered variables",
+    )
+    method: Methods = Field(
+        default_factory=dict,
+        description="map from variable to model, also under variables; or a list with a model "
+        "for each column of the data, '' to keep it",
     )
     visit_sequence: Names | None = Field(None, description="order; file order when absent")
     predictor_matrix: dict[str, Names] = Field(
@@ -219,6 +274,11 @@ class ChainConfig(_Part):
     )
     checks: CheckConfig = Field(default_factory=CheckConfig)
     limits: LimitConfig = Field(default_factory=LimitConfig)
+
+    @property
+    def named_methods(self) -> Mapping[str, str]:
+        """What ``method`` says by name; nothing where it is a list by position."""
+        return self.method if isinstance(self.method, dict) else {}
 
     def declarations(self) -> dict[str, Declaration]:
         """Return what the configuration says of the reading of each variable."""

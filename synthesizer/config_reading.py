@@ -26,22 +26,13 @@ from synthesizer.config import (
     SqlConfig,
     VariableConfig,
 )
+from synthesizer.config_aliases import FOREIGN_KEYS, house_name, translate, unsupported
 from synthesizer.errors import ConfigError
 from synthesizer.yaml_text import parse_yaml
 
 __all__ = ["load_config", "read_chain_config", "read_config", "try_config", "try_file"]
 
 AnyConfig = TypeVar("AnyConfig", bound=ChainConfig)
-
-ALIASES: Mapping[str, str] = {
-    "k": "rows",
-    "n_jobs": "workers",
-    "num_rows": "rows",
-    "random_state": "seed",
-    "structural_zeros": "forbid",
-    "visit_order": "visit_sequence",
-}
-"""Names that users of other tools expect, for keys at the top."""
 
 
 def load_config(path: str | Path) -> Config:
@@ -131,23 +122,40 @@ def _validated(
 
 
 def _canonical(content: Mapping[str, Any], known: set[str]) -> tuple[dict[str, Any], list[str]]:
-    """Spell keys the house way: dots and dashes of other tools, options as model.option."""
+    """Spell keys the house way: names of other tools, options as model.option."""
     result: dict[str, Any] = {}
     problems: list[str] = []
+    options: dict[str, dict[str, Any]] = {}
     for key, value in content.items():
-        name = str(key).replace(".", "_").replace("-", "_")
-        name = ALIASES.get(name, name)
-        if name in known:
+        name = house_name(key)
+        foreign = unsupported(key, value)
+        if foreign is not None:
+            problems.append(foreign)
+        elif name in known or name in FOREIGN_KEYS:
             if name in result:
                 problems.append(f"{key}: says the same as another key ({name}); keep one")
             elif value is not None:
                 result[name] = _copied(value)
         elif "." in str(key):
             model, option = str(key).split(".", 1)
-            result.setdefault("models", {}).setdefault(model, {})[option] = value
+            options.setdefault(model, {})[option] = value
         else:
             problems.append(f"{key}: unknown key{_nearest(name, known)}")
-    return result, problems
+    return result, problems + _add_options(result, options) + translate(result)
+
+
+def _add_options(result: dict[str, Any], options: Mapping[str, dict[str, Any]]) -> list[str]:
+    """Add options written as model.option to those under ``models``."""
+    models = result.setdefault("models", {}) if options else {}
+    problems = []
+    for model, given in options.items():
+        own = models.setdefault(model, {}) if isinstance(models, dict) else None
+        if not isinstance(own, dict):  # a fault that is told when ``models`` is validated
+            continue
+        twice = [option for option in given if option in own]
+        problems += [f"{model}.{option}: is given under models too; keep one" for option in twice]
+        own.update({option: value for option, value in given.items() if option not in own})
+    return problems
 
 
 def _copied(value: Any) -> Any:
@@ -206,7 +214,7 @@ def _sentence(location: tuple[int | str, ...], item: Mapping[str, Any]) -> str:
 
 def _is_branch(part: int | str) -> bool:
     """Whether a part of a location is pydantic's name for a branch of a union."""
-    return isinstance(part, str) and (part.startswith(("dict[", "tuple[", "function-")))
+    return isinstance(part, str) and part.startswith(("dict[", "tuple[", "str[", "function-"))
 
 
 def _siblings(location: tuple[int | str, ...]) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from synthesizer.config import Config
+from synthesizer.config_aliases import FOREIGN_SCHEMA
 from synthesizer.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
 
 __all__ = ["config_schema"]
@@ -30,6 +31,9 @@ def config_schema(registry: Registry) -> dict[str, Any]:
         "additionalProperties": {"type": "object"},
     }
     schema["$defs"]["VariableConfig"]["properties"]["method"]["examples"] = names
+    # what is translated before the configuration is checked
+    schema["properties"] |= FOREIGN_SCHEMA
+    schema["properties"]["method"]["oneOf"].append({"type": "string", "description": "of all"})
     # options may stand at the top as model.option, the way users of synthpop write them
     schema["patternProperties"] = {r"^[A-Za-z_]+\.[A-Za-z_.]+$": {}}
     return schema

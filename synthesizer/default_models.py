@@ -11,7 +11,14 @@ from collections.abc import Iterable, Mapping
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.errors import ConfigError
 
-__all__ = ["DEFAULT_SETS", "METHOD_ALIASES", "ROLES", "default_method", "unknown_name"]
+__all__ = [
+    "DEFAULT_SET",
+    "DEFAULT_SETS",
+    "METHOD_ALIASES",
+    "ROLES",
+    "default_method",
+    "unknown_name",
+]
 
 METHOD_ALIASES: Mapping[str, str] = {
     "": "keep",
@@ -44,6 +51,9 @@ DEFAULT_SETS: Mapping[str, Mapping[Kind, str]] = {
     },
 }
 """Usual models by kind; a coded variable of two codes counts as boolean."""
+
+DEFAULT_SET = "cart"
+"""The set of a configuration that names none."""
 
 ROLES: Mapping[str, str] = {"first": "sample", "keep": "keep", "derived": "derived"}
 """Models behind words of a configuration: the first variable of a chain, ``keep``, ``derived``."""

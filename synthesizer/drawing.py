@@ -11,11 +11,9 @@ from synthesizer.errors import RuleError
 from synthesizer.randomness import Seed
 from synthesizer.rules import Forbid, Rule, forbidden_rows, rows_outside_rules
 from synthesizer.steps import FittedStep, error_context
+from synthesizer.strata import BLOCK_ROWS
 
-__all__ = ["BLOCK_ROWS", "draw_block"]
-
-BLOCK_ROWS = 50_000
-"""Rows drawn with one generator; a constant, since the draws depend on it."""
+__all__ = ["draw_block"]
 
 REDRAWS = 10
 """Draws from a row's own neighbourhood before a structural zero widens it."""
@@ -51,7 +49,7 @@ def draw_block(
     table = Table((), stop - start)
     for step in steps:
         name = step.variable.name
-        rng = seed.generator("draw", dataset, stratum, name, start // BLOCK_ROWS)
+        rng = seed.generator("draw", step.salt, dataset, stratum, name, start // BLOCK_ROWS)
         with error_context("drawing", name, step.method, stratum):
             if step.kept is not None:
                 column = step.kept.take(slice(start, stop))
@@ -76,7 +74,29 @@ def _draw_allowed(
     column = step.draw(predictors, rng) if free.all() else _draw_rows(step, predictors, free, rng)
     for rule in rules:
         column = rule.apply(column, table)
-    return _redraw(step, forbids, table, column, free, rng) if forbids else column
+    if not forbids:
+        return column
+    _refuse_forbidden_rules(rules, forbids, table, column, ~free)
+    return _redraw(step, forbids, table, column, free, rng)
+
+
+def _refuse_forbidden_rules(
+    rules: Sequence[Rule],
+    forbids: Sequence[Forbid],
+    table: Table,
+    column: Column,
+    ruled: BoolArray,
+) -> None:
+    """Stop where a rule sets what is forbidden: redrawing cannot mend it."""
+    count = int((forbidden_rows(forbids, table.with_column(column)) & ruled).sum())
+    if count:
+        conditions = " or ".join(f"'{rule.condition.text}'" for rule in rules)
+        zeros = "; ".join(f"forbid '{forbid.condition.text}'" for forbid in forbids)
+        raise RuleError(
+            f"variable {column.name!r}: the rule where {conditions} sets a forbidden value in "
+            f"{count} synthetic rows under {zeros}; forbid the combination that leads there, with "
+            "the variables of the rule's condition, or mend the rule"
+        )
 
 
 def _draw_rows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -183,22 +183,35 @@ def generate(
     with new_directory(directory, overwrite=overwrite) as work:
         blocks = model.chain.count_blocks(m, rows)
         with phases.phase("generate and write", blocks) as advance:
-            tables = model.chain.generate(
+            tables = model.generate(
                 draws, m=m, rows=rows, n_jobs=workers_or_all(workers), progress=advance
             )
             for number, table in enumerate(tables, 1):
                 names.append(_write_dataset(table, work, number, m, model.layout, None))
-        manifest = dict(model.origin) | {
-            "created": _now(),
-            "seed": draws.entropy,
-            "seed_of_fit": model.seed,
-            "m": m,
-            "rows": model.chain.n_rows if rows is None else rows,
-            "seconds": phases.seconds,
-            "files": [_file_entry(work / name) for name in names],
-        }
-        _write_json(work / "manifest.json", manifest)
+        write_manifest(work, model, names, seed=draws.entropy, rows=rows, seconds=phases.seconds)
     return tuple(directory / name for name in names)
+
+
+def write_manifest(
+    work: Path,
+    model: SavedModel,
+    names: Sequence[str],
+    *,
+    seed: int,
+    rows: int | None,
+    seconds: Mapping[str, float],
+) -> None:
+    """Write the manifest of datasets drawn from a saved model."""
+    manifest = dict(model.origin) | {
+        "created": _now(),
+        "seed": seed,
+        "seed_of_fit": model.seed,
+        "m": len(names),
+        "rows": model.chain.n_rows if rows is None else rows,
+        "seconds": dict(seconds),
+        "files": [_file_entry(work / name) for name in names],
+    }
+    _write_json(work / "manifest.json", manifest)
 
 
 def workers_or_all(workers: int | None) -> int:
@@ -255,8 +268,12 @@ def _check(ready: Prepared, checker: Checker, seed: Seed, phases: Phases) -> Che
         spec, n_jobs = ready.plan.spec, workers_or_all(ready.config.workers)
         replicates = m if spec.proper else 1
         chain = spec.fit(half, inner, replicates=replicates, n_jobs=n_jobs)
+        rows = ready.config.rows
+        if rows is not None and not chain.keeps_rows:  # a release of the same relative size
+            rows = max(1, round(rows * half.n_rows / ready.table.n_rows))
+        tables = chain.generate(inner, m=m, rows=rows, n_jobs=n_jobs)
         # keys and target are all that the check needs: memory stays flat in m
-        return [table.select(known) for table in chain.generate(inner, m=m, n_jobs=n_jobs)]
+        return [table.select(known) for table in tables]
 
     scenario = ready.plan.scenario
     known = () if scenario is None else (*scenario.keys, scenario.target)
@@ -317,4 +334,8 @@ def _file_entry(path: Path) -> dict[str, Any]:
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+    """Write a file for the steward only: it holds figures of the confidential data."""
+    path.touch(mode=0o600)
+    content = {"confidential": "not for release with the datasets"} | dict(content)
+    text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")

@@ -103,7 +103,7 @@ class Synthesizer:
             If nothing is fitted yet, or the rows cannot be changed (partial synthesis).
         """
         model = self.model
-        tables = model.chain.generate(
+        tables = model.generate(
             Seed(model.seed if seed is None else seed),
             m=self.config.m if m is None else m,
             rows=self.config.rows if rows is None else rows,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthesizer.chain import ChainSpec, split_strata
+from synthesizer.chain import ChainSpec
 from synthesizer.config import ChainConfig
 from synthesizer.data.table import Table
 from synthesizer.errors import ConfigError
@@ -24,6 +24,7 @@ from synthesizer.plan_scenario import Scenario, plan_scenario
 from synthesizer.plan_steps import plan_steps
 from synthesizer.registry import Registry
 from synthesizer.steps import Step
+from synthesizer.strata import split_strata
 
 __all__ = ["MIN_STRATUM_ROWS", "Plan", "make_plan", "try_plan"]
 

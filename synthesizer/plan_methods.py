@@ -9,9 +9,9 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.errors import SynthesizerError
 from synthesizer.plan_context import Context
-from synthesizer.registry import DEFAULT_SETS, ROLES, default_method
+from synthesizer.registry import DEFAULT_SET, DEFAULT_SETS, ROLES, default_method
 
-__all__ = ["Method", "plan_methods"]
+__all__ = ["Method", "default_for", "plan_methods"]
 
 
 @dataclass(frozen=True)
@@ -30,61 +30,118 @@ class Method:
 def plan_methods(context: Context) -> dict[str, Method]:
     """Return the model asked for every variable."""
     _check_default(context)
-    found = {name: _method(context, name) for name in context.names}
+    _check_smoothing(context)
+    by_position = _by_position(context)
+    found = {name: _method(context, name, by_position) for name in context.names}
     return {name: method for name, method in found.items() if method is not None}
 
 
 def _check_default(context: Context) -> None:
     default = context.config.default_method
-    names = [default] if isinstance(default, str) else list(default.values())
-    if not isinstance(default, str):
+    names = [default] if isinstance(default, str) else list(default)
+    if isinstance(default, dict):
+        names = list(default.values())
         context.problems += [
             f"default_method.{kind}: unknown kind; known: {', '.join(list(Kind)[:-1])}"
             for kind in default
             if kind not in list(Kind)[:-1]
         ]
     for name in names:
-        if name not in DEFAULT_SETS:
-            try:
-                context.registry.canonical(name)
-            except SynthesizerError as error:
-                context.tell("default_method", error.problems)
+        if not name:
+            context.problems.append(
+                "default_method: '' would keep variables as they are; name them under keep"
+            )
+        elif name not in DEFAULT_SETS:
+            _canonical(context, "default_method", name)
 
 
-def _method(context: Context, name: str) -> Method | None:
-    own = context.own(name)
-    told = {
-        "keep": ROLES["keep"] if name in context.config.keep else None,
-        f"variables.{name}.method": own.method,
-        f"variables.{name}.derived": None if own.derived is None else f"~{own.derived}",
-        f"method.{name}": context.config.method.get(name),
-    }
-    given = {place: value for place, value in told.items() if value is not None}
-    if len(set(given.values())) > 1:
-        context.problems.append(f"variable {name!r}: {' and '.join(given)} disagree; keep one")
-        return None
-    if not given:
-        return Method(_default_for(context, context.table[name].variable), own.options, told=False)
-    place, value = next(iter(given.items()))
-    if value.startswith("~"):
-        return _derived(context, name, place, value[1:].strip())
+def _check_smoothing(context: Context) -> None:
+    """Say where smoothing is asked for and does nothing, as synthpop does."""
+    coded = [n for n in context.names if context.table[n].variable.is_coded]
+    asked = [n for n in coded if context.own(n).options.get("smoothing", "none") != "none"]
+    context.notes += [
+        f"variables.{name}.options.smoothing: only numbers and dates are smoothed; {name!r} is "
+        f"{context.table[name].variable.kind.value}"
+        for name in asked
+    ]
+
+
+def _by_position(context: Context) -> dict[str, tuple[str, str]]:
+    """Return place and model of every column where ``method`` is a list."""
+    models, names = context.config.method, context.columns.names
+    if isinstance(models, dict) or names is None:
+        return {}
+    if len(models) != len(names):
+        context.problems.append(
+            f"method: has {len(models)} models and the data have {len(names)} columns; give one "
+            "for each column ('' keeps it), or a map from variable to model"
+        )
+        return {}
+    pairs = enumerate(zip(names, models, strict=True), 1)
+    found = {name: (f"method, column {i} ({name})", model) for i, (name, model) in pairs}
+    for name in names:
+        if name not in context.names and not found[name][1].startswith("~"):
+            _canonical(context, *found[name])
+    return found
+
+
+def _canonical(context: Context, place: str, model: str) -> str | None:
+    """Return the registered name of a model; None, and a problem, if it is unknown."""
     try:
-        return Method(context.registry.canonical(value), own.options, told=True)
+        return context.registry.canonical(model)
     except SynthesizerError as error:
         context.tell(place, error.problems)
         return None
 
 
-def _default_for(context: Context, variable: Variable) -> str:
+def _method(
+    context: Context, name: str, by_position: Mapping[str, tuple[str, str]]
+) -> Method | None:
+    own = context.own(name)
+    column, listed = by_position.get(name, ("method", None))
+    told = {
+        "keep": ROLES["keep"] if name in context.config.keep else None,
+        f"variables.{name}.method": own.method,
+        f"variables.{name}.derived": None if own.derived is None else f"~{own.derived}",
+        f"method.{name}": context.config.named_methods.get(name),
+        column: listed,
+    }
+    # an empty text is synthpop's word for a variable that is kept
+    given = {place: text or ROLES["keep"] for place, text in told.items() if text is not None}
+    if len(set(given.values())) > 1:
+        context.problems.append(f"variable {name!r}: {' and '.join(given)} disagree; keep one")
+        return None
+    if not given:
+        return Method(default_for(context, context.table[name].variable), own.options, told=False)
+    place, value = next(iter(given.items()))
+    if value.startswith("~"):
+        return _derived(context, name, place, value[1:].strip())
+    model = _canonical(context, place, value)
+    return None if model is None else Method(model, own.options, told=True)
+
+
+def default_for(context: Context, variable: Variable) -> str:
+    """Return the registered model that ``default_method`` gives to a variable."""
     default = context.config.default_method
-    if not isinstance(default, str):
-        default = default.get(variable.kind.value, "cart")
+    if isinstance(default, tuple):
+        default = default[_place_among_four(variable)]
+    elif isinstance(default, dict):
+        default = default.get(variable.kind.value, DEFAULT_SET)
     if default in DEFAULT_SETS:
         return default_method(default, variable)
     try:
         return context.registry.canonical(default)
     except SynthesizerError:  # told already
-        return default_method("cart", variable)
+        return default_method(DEFAULT_SET, variable)
+
+
+def _place_among_four(variable: Variable) -> int:
+    """Return 0 for numbers and dates, 1 for two codes, 2 for more codes, 3 for ordered ones."""
+    if not variable.is_coded:
+        return 0
+    if variable.n_codes <= 2:
+        return 1
+    return 3 if variable.kind is Kind.ORDERED else 2
 
 
 def _derived(context: Context, name: str, place: str, text: str) -> Method | None:

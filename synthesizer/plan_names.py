@@ -85,7 +85,7 @@ def unknown_variables(config: ChainConfig, columns: Columns) -> list[str]:
     """
     places: list[tuple[str, Iterable[str]]] = [
         ("variables", config.variables),
-        ("method", config.method),
+        ("method", config.named_methods),
         ("keep", config.keep),
         ("drop", config.drop),
         ("strata", config.strata),
@@ -100,7 +100,9 @@ def unknown_variables(config: ChainConfig, columns: Columns) -> list[str]:
 
 def unknown_models(config: ChainConfig, registry: Registry, planned: Collection[str]) -> list[str]:
     """Report unknown models of variables that are not planned; the planner reports the others."""
-    told: dict[str, str | None] = {f"method.{name}": m for name, m in _rest(config.method, planned)}
+    told: dict[str, str | None] = {
+        f"method.{name}": model for name, model in _rest(config.named_methods, planned)
+    }
     for name, own in _rest(config.variables, planned):
         told[f"variables.{name}.method"] = own.method
         told[f"variables.{name}.missing_method"] = own.missing_method

@@ -8,8 +8,8 @@ from synthesizer.data.schema import Kind, Variable
 from synthesizer.errors import ConfigError, ModelError, SynthesizerError
 from synthesizer.models.base import ConditionalModel
 from synthesizer.plan_context import Context
-from synthesizer.plan_methods import Method
-from synthesizer.registry import ROLES, default_method
+from synthesizer.plan_methods import Method, default_for
+from synthesizer.registry import DEFAULT_SET, DEFAULT_SETS, ROLES, default_method
 from synthesizer.steps import Step, state_variable
 
 __all__ = ["plan_steps"]
@@ -95,7 +95,11 @@ def _missing_model(
     own = context.own(variable.name)
     able = Kind.CATEGORICAL in abilities.kinds and not _too_many(states, model)
     default = context.config.default_method
-    usual = default_method(default if default == "parametric" else "cart", states)
+    if isinstance(default, tuple):
+        usual = default_for(context, states)
+    else:
+        known = isinstance(default, str) and default in DEFAULT_SETS
+        usual = default_method(str(default) if known else DEFAULT_SET, states)
     name = own.missing_method or (method if able else usual)
     try:
         name = context.registry.canonical(name)

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from synthesizer.default_models import (
+    DEFAULT_SET,
     DEFAULT_SETS,
     METHOD_ALIASES,
     ROLES,
@@ -26,6 +27,7 @@ from synthesizer.model_options import described, read_options, schema_of_options
 from synthesizer.models.base import Abilities, ConditionalModel
 
 __all__ = [
+    "DEFAULT_SET",
     "DEFAULT_SETS",
     "GROUP",
     "METHOD_ALIASES",

@@ -6,7 +6,7 @@ The file holds donors, that is confidential values: it is written with mode 0600
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,10 @@ from synthesizer.data.archive import read_archive, write_archive
 from synthesizer.data.expressions import Expression
 from synthesizer.data.layout import Layout
 from synthesizer.data.schema import Kind, Schema, Variable
-from synthesizer.data.table import Column
+from synthesizer.data.table import Column, Table
 from synthesizer.errors import OutputError, SavedModelError, SynthesizerError
 from synthesizer.models.base import FittedModel
+from synthesizer.randomness import Seed
 from synthesizer.registry import Registry
 from synthesizer.rules import Forbid, Rule
 from synthesizer.steps import FittedStep
@@ -44,12 +45,32 @@ class SavedModel:
         Seed of the fit; the default seed of generation.
     origin : dict
         Plain facts for manifests: versions, hashes, methods.
+    path : Path or None
+        The file that it was loaded from.
     """
 
     chain: FittedChain
     layout: Layout
     seed: int
     origin: Mapping[str, Any]
+    path: Path | None = None
+
+    def generate(self, seed: Seed, **request: Any) -> Iterator[Table]:
+        """Draw tables, see `FittedChain.generate`.
+
+        Raises
+        ------
+        SavedModelError
+            If the model came from a file whose parts do not fit together.
+        """
+        try:
+            yield from self.chain.generate(seed, **request)
+        except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+            if self.path is None:
+                raise
+            raise SavedModelError(
+                f"{self.path}: its parts do not fit together; it was altered: fit and save again"
+            ) from error
 
 
 def check_model_path(path: Path, *, overwrite: bool) -> None:
@@ -94,7 +115,7 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
     """
     content = read_archive(path, kind=KIND)
     try:
-        return _from_content(content, registry)
+        return _from_content(content, registry, path)
     except SavedModelError:
         raise
     except SynthesizerError as error:
@@ -106,7 +127,7 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
         ) from None
 
 
-def _from_content(content: Mapping[str, Any], registry: Registry) -> SavedModel:
+def _from_content(content: Mapping[str, Any], registry: Registry, path: Path) -> SavedModel:
     schema = Schema(tuple(Variable.from_dict(state) for state in content["schema"]))
     chain = FittedChain(
         schema=schema,
@@ -125,11 +146,14 @@ def _from_content(content: Mapping[str, Any], registry: Registry) -> SavedModel:
     for stratum in chain.strata:
         for steps in stratum.replicates:
             _check_steps(steps, drawn)
+    if len({len(stratum.replicates) for stratum in chain.strata}) != 1:
+        raise ValueError("every stratum needs the same number of fits")
     return SavedModel(
         chain=chain,
         layout=Layout.from_dict(content["layout"]),
-        seed=int(content["seed"]),
+        seed=Seed(int(content["seed"])).entropy,
         origin=dict(content["origin"]),
+        path=path,
     )
 
 
@@ -137,6 +161,9 @@ def _check_steps(steps: tuple[FittedStep, ...], drawn: set[str]) -> None:
     """Raise ValueError unless the steps draw every variable once, from earlier ones."""
     earlier: set[str] = set()
     for step in steps:
+        decimals = step.variable.decimals
+        if decimals is not None and not 0 <= decimals <= 15:
+            raise ValueError("decimals must be 0 to 15")
         if not set(step.predictors) <= earlier or step.variable.name in earlier:
             raise ValueError("predictors must come before their target")
         earlier.add(step.variable.name)
@@ -162,6 +189,7 @@ def _step_to_dict(step: FittedStep) -> dict[str, Any]:
         "method": step.method,
         "missing_method": step.missing_method,
         "predictors": list(step.predictors),
+        "salt": step.salt,
         "value": None if step.value_model is None else step.value_model.to_dict(),
         "state": None if step.state_model is None else step.state_model.to_dict(),
         "kept": None if step.kept is None else step.kept.to_dict(),
@@ -177,6 +205,7 @@ def _step_from_dict(state: Mapping[str, Any], schema: Schema, registry: Registry
         value_model=_model_from_dict(state["value"], state["method"], registry),
         state_model=_model_from_dict(state["state"], state["missing_method"], registry),
         kept=None if state["kept"] is None else Column.from_dict(state["kept"]),
+        salt=str(state["salt"]),
     )
 
 

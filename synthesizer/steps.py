@@ -117,6 +117,8 @@ class FittedStep:
         Draws the missing codes of a number.
     kept : Column or None
         The variable itself in a partial synthesis.
+    salt : str
+        Secret part of the seed of the draws, see `synthesizer.randomness`.
     """
 
     variable: Variable
@@ -126,6 +128,7 @@ class FittedStep:
     value_model: FittedModel | None
     state_model: FittedModel | None = None
     kept: Column | None = None
+    salt: str = ""
 
     def draw(self, predictors: Table, rng: np.random.Generator, *, widen: int = 0) -> Column:
         """Draw the variable for every row of ``predictors``; ``widen`` counts ancestors."""

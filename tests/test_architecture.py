@@ -28,11 +28,33 @@ ROOMS = {
     "registry": {"models.base", "model_options", "default_models"},
     "rules": {"data"},
     "steps": {"data", "models.base", "rules"},
-    "drawing": {"data", "randomness", "rules", "steps"},
-    "chain": {"data", "randomness", "models.base", "registry", "rules", "steps", "drawing"},
+    "strata": {"data"},
+    "drawing": {"data", "randomness", "rules", "steps", "strata"},
+    "chain": {"data", "randomness", "models.base", "rules", "steps", "strata", "drawing"},
     "report": {"risk", "utility"},
 }
-ENGINE = ("rules", "steps", "drawing", "chain", "saved", "job", "checks")
+# The floors above the engine: a module imports from its own floor and from lower ones.
+UPPER = (
+    ("config", "config_aliases", "config_reading"),
+    ("plan_names", "inputs"),
+    (
+        "plan",
+        "plan_context",
+        "plan_methods",
+        "plan_order",
+        "plan_rules",
+        "plan_scenario",
+        "plan_steps",
+    ),
+    ("preparation", "checks", "saved", "plan_table", "codebook", "config_schema"),
+    ("job", "starter"),
+    ("library", "screen", "screen_checks"),
+    ("cli",),
+)
+ENGINE = (
+    "rules", "steps", "strata", "drawing", "chain", "saved", "job", "checks", "preparation",
+    *UPPER[2],
+)  # fmt: skip
 LOW = ("data", "models", "risk", "utility", "samples", "randomness", "errors")
 
 
@@ -84,6 +106,21 @@ def test_imports_go_down_only(name):
     assert not wrong, f"{name} may not import {sorted(wrong)}"
 
 
+def floor(name):
+    return next((i for i, names in enumerate(UPPER) if name in names), -1)
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if floor(name) >= 0])
+def test_upper_floors_import_downwards(name):
+    wrong = {t for t in imports(name) if floor(t) > floor(name)}
+    assert not wrong, f"{name} may not import {sorted(wrong)}"
+
+
+def test_every_module_has_a_floor():
+    without = {n for n in MODULES if n and room(n) not in ROOMS and floor(n) < 0}
+    assert not without, f"add {sorted(without)} to ROOMS or UPPER"
+
+
 def test_no_module_imports_itself_in_a_circle():
     done = set()
 
@@ -118,7 +155,7 @@ def test_engine_knows_no_model_by_name(name):
         for node in ast.walk(TREES[name])
         if isinstance(node, ast.Constant) and node.value in models
     }
-    assert not found & (models - {"sample"}), f"{name} names {sorted(found)}"
+    assert not found & (models - {"sample", "keep", "derived"}), f"{name} names {sorted(found)}"
     assert not {t for t in imports(name) if t.startswith("models.")} - {"models.base"}
 
 

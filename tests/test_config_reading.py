@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthesizer.config import Config
+from synthesizer.config_aliases import FOREIGN_KEYS, UNSUPPORTED
 from synthesizer.config_reading import load_config, read_chain_config, read_config, try_config
+from synthesizer.config_schema import config_schema
 from synthesizer.errors import ConfigError
+from synthesizer.registry import Registry
 
 SAMPLE = {"data": {"sample": "fair"}}
 
@@ -83,6 +87,85 @@ def test_a_key_and_its_alias() -> None:
     assert "same as another key" in problems_of(rows=1, k=2)[0]
 
 
+CODES = {"variables": {"pay": {"missing": ["-8"]}}}
+SMOOTH = {"variables": {"pay": {"options": {"smoothing": "density"}}}}
+
+
+@pytest.mark.parametrize(
+    ("foreign", "ours"),
+    [
+        ({"cont.na": {"pay": -8}}, CODES),
+        ({"cont_na": {"pay": ["-8"]}, "variables": {"pay": {"method": "norm"}}},
+         {"variables": {"pay": {"missing": ["-8"], "method": "norm"}}}),
+        ({"cont_na": {"pay": [None, -8]}, **CODES}, CODES),
+        ({"cont_na": {"pay": [float("nan")]}}, {"variables": {"pay": {"missing": [""]}}}),
+        ({"method": "ctree"}, {"default_method": "ctree"}),
+        ({"default.method": ["normrank", "logreg", "polyreg", "polr"]},
+         {"default_method": ("normrank", "logreg", "polyreg", "polr")}),
+        ({"method": ["", None, "norm"]}, {"method": ("", "", "norm")}),
+        ({"smoothing": "density"}, {"models": {"cart": {"smoothing": "density"}}}),
+        ({"smoothing": "density", "cart.minbucket": 9},
+         {"models": {"cart": {"smoothing": "density", "minbucket": 9}}}),
+        ({"smoothing": ""}, {"models": {"cart": {"smoothing": "none"}}}),
+        ({"smoothing": {"pay": "density"}}, SMOOTH),
+        ({"smoothing": {"pay": "density"}, **SMOOTH}, SMOOTH),
+        ({"minstratumsize": 30}, {"min_stratum_rows": 30}),
+        ({"predictor.matrix": "auto"}, {}),
+        ({"cart.cp": 0.1, "models": {"cart": {"min_leaf": 9}}},
+         {"models": {"cart": {"cp": 0.1, "min_leaf": 9}}}),
+    ],
+)  # fmt: skip
+def test_arguments_of_synthpop_are_translated(
+    foreign: dict[str, Any], ours: dict[str, Any]
+) -> None:
+    config = read_chain_config(foreign)
+    assert config == read_chain_config(ours)
+    plain = json.loads(config.model_dump_json(by_alias=True, exclude_unset=True))
+    assert read_chain_config(plain) == config  # as a run writes and reads it
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"cont.na": {"pay": -9}, **CODES}, "cont_na.pay and variables.pay.missing disagree"),
+        ({"cont_na": -8}, "cont_na: must be a map from variable"),
+        ({"cont_na": {"pay": {"a": 1}}}, "cont_na.pay: must be a missing code or a list"),
+        ({"method": "norm", "default_method": "cart"}, "default_method, which is given too"),
+        ({"method": ""}, "would keep every variable"),
+        ({"method": 5}, "method: must be a model, a map from variable to model, or a list"),
+        ({"method": {"a": 5}}, "method.a: input should be a valid string (got 5)"),
+        ({"default_method": ["norm"]}, "default_method: needs four models"),
+        ({"default_method": 5}, "default_method: must be a model, a map from kind"),
+        ({"smoothing": 3}, "smoothing: must be 'none' or 'density'"),
+        ({"smoothing": "none", "cart.smoothing": "density"}, "models.cart.smoothing disagree"),
+        ({"smoothing": {"pay": "none"}, **SMOOTH}, "variables.pay.options.smoothing disagree"),
+        ({"cart.cp": 0.1, "models": {"cart": {"cp": 0.2}}}, "cart.cp: is given under models too"),
+        ({"min_stratum_rows": 0}, "min_stratum_rows: input should be greater than or equal to 1"),
+        ({"rvalues": {"pay": 0}}, "rvalues: not supported; write rules:"),
+        ({"rules": {"pay": "age < 15"}}, "rules: a map is not supported; write rules: [{if:"),
+        ({"models": True}, "models: true or false is not supported"),
+        ({"ctree.mincriterion": 0.9}, "ctree.mincriterion: not supported; trees"),
+        ({"nested.x": 1}, "nested.x: not supported; use cart"),
+        ({"catall.structzero": {}}, "catall.structzero: not supported"),
+        ({"drop.not.used": True}, "drop.not.used: not supported; only columns under drop"),
+        *(({name: 1}, f"{name}: not supported; ") for name in UNSUPPORTED),
+    ],
+)
+def test_one_problem_for_what_cannot_be_translated(content: dict[str, Any], words: str) -> None:
+    (problem,) = problems_of(**content)
+    assert words in problem
+
+
+def test_what_is_translated_is_in_the_schema() -> None:
+    schema = config_schema(Registry.load())
+    validator = pytest.importorskip("jsonschema").Draft202012Validator(schema)
+    given: list[dict[str, Any]] = [
+        {"method": "cart"}, {"method": ["cart"]}, {"cont_na": {}}, {"smoothing": "none"}
+    ]  # fmt: skip
+    for more in given:
+        assert list(validator.iter_errors({**SAMPLE, **more})) == []
+
+
 def test_scalars_become_labels() -> None:
     config = read_config({**SAMPLE, "variables": {"a": {"missing": [-8, "", True, 1.5]}}})
     assert config.variables["a"].missing == ("-8", "", "true", "1.5")
@@ -119,12 +202,17 @@ def test_library_options_take_no_data() -> None:
         read_chain_config(SAMPLE)
 
 
-KEYS = [*Config.model_fields, "visit.sequence", "cart.minbucket", "nonsense", "k"]
+KEYS = [
+    *Config.model_fields, *FOREIGN_KEYS, "visit.sequence", "cart.minbucket", "cart.smoothing",
+    "nonsense", "k", "rvalues",
+]  # fmt: skip
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from([*KEYS, "kind", "if", "then", "keys"]), inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from([*KEYS, "kind", "if", "then", "cart", "options"]), inner, max_size=3
+        )
     ),
     max_leaves=8,
 )

@@ -64,6 +64,35 @@ def test_parametric_set_chooses_by_kind() -> None:
     assert made.spec.steps[-1].missing_method in ("multinomial", "logistic")
 
 
+def test_four_models_as_in_synthpop_are_the_parametric_set() -> None:
+    four = ["normrank", "logreg", "polyreg", "polr"]
+    grade = coded("grade", [i % 3 for i in range(200)], "abc", kind=Kind.ORDERED)
+    table = TABLE.with_column(grade)
+    assert methods(plan(table, default_method=four))["grade"] == "ordinal"
+    for listed, named in zip(
+        plan(table, default_method=four).spec.steps,
+        plan(table, default_method="parametric").spec.steps,
+        strict=True,
+    ):
+        assert (listed.method, listed.missing_method) == (named.method, named.missing_method)
+
+
+def test_models_by_position_of_the_columns() -> None:
+    made = plan(method=["sample", "norm", "", "~ age * 2"])
+    assert methods(made) == {
+        "marital": "keep", "sex": "sample", "age": "normal", "income": "derived",
+    }  # fmt: skip
+    assert made.spec.order[0] == "marital"
+    assert plan(method=["", "norm", "", ""], keep=["sex"]).spec.order[0] == "sex"
+
+
+def test_smoothing_of_what_is_no_number_is_noted() -> None:
+    notes = plan(smoothing={"sex": "density", "age": "density"}).notes
+    assert [note for note in notes if "smoothing" in note] == [
+        "variables.sex.options.smoothing: only numbers and dates are smoothed; 'sex' is categorical"
+    ]
+
+
 def test_a_model_for_each_kind_and_options_of_models() -> None:
     made = plan(
         default_method={"numeric": "pmm", "categorical": "rf"},
@@ -124,6 +153,12 @@ def test_suggested_and_configured_scenario() -> None:
     ("options", "words"),
     [
         ({"method": {"age": "cart"}, "variables": {"age": {"method": "pmm"}}}, "disagree"),
+        ({"method": ["cart"]}, "method: has 1 models and the data have 4 columns"),
+        ({"method": ["cart", "crat", "", ""]}, "method, column 2 (age): "),
+        ({"method": ["crat", "", "", ""], "drop": ["sex"]}, "method, column 1 (sex): "),
+        ({"method": ["", "norm", "", ""], "variables": {"age": {"method": "pmm"}}}, "disagree"),
+        ({"default_method": ["cart", "cart", "crat", "cart"]}, "default_method: "),
+        ({"default_method": ["cart", "cart", "", "cart"]}, "would keep variables"),
         ({"visit_sequence": ["age", "age"]}, "twice"),
         ({"variables": {"age": {"predictors": ["age"]}}}, "own predictor"),
         ({"method": {"sex": "normal"}}, "cannot draw kind categorical"),

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from synthesizer.data.schema import Kind
 from synthesizer.data.table import Column, FloatArray
 from synthesizer.models._ordering import Float32Array
 from synthesizer.models._tree import LEAF, Nodes, Tree
@@ -152,10 +153,17 @@ class Leaves:
         width = 0.9 * narrow * size**-0.2
         own = np.searchsorted(start, chosen, side="right") - 1
         noisy = values + width[own] * rng.standard_normal(len(values))
-        decimals = self.donors.variable.decimals
+        decimals = self._decimals()
         if decimals is not None:
             noisy = np.round(noisy, decimals)
         return np.asarray(np.clip(noisy, data[start[own]], data[end[own] - 1]))
+
+    def _decimals(self) -> int | None:
+        """Return the decimals of smoothed values: whole days stay whole days."""
+        variable = self.donors.variable
+        if variable.decimals is None and variable.kind is Kind.DATE:
+            return 0 if (self.donors.data == np.floor(self.donors.data)).all() else None
+        return variable.decimals
 
 
 def _even_uniform(nodes: Nodes, rng: np.random.Generator) -> FloatArray:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from synthesizer.data.table import FloatArray
 
@@ -25,7 +26,13 @@ __all__ = [
 
 MAX_HALVINGS = 30
 _guard = threading.Lock()
-_inside: list[threadpool_limits] = []  # one entry per caller; only the first holds the limit
+_inside: list[Any] = []  # one entry per caller; only the first holds the limit
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Return the controller of the loaded BLAS libraries; to find them takes milliseconds."""
+    return ThreadpoolController()
 
 
 @contextmanager
@@ -37,7 +44,7 @@ def one_blas_thread() -> Iterator[None]:
     several overlapping callers sets it and the last one lifts it, whatever their order.
     """
     with _guard:
-        limit = None if _inside else threadpool_limits(1, user_api="blas")
+        limit = None if _inside else _controller().limit(limits=1, user_api="blas")
         _inside.append(limit or _inside[0])
     try:
         yield

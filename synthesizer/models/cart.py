@@ -59,14 +59,17 @@ class FittedCart(FittedModel):
 class Cart(ConditionalModel):
     """A tree finds groups of similar rows; a draw copies a random value of the row's group.
 
-    Gini index for coded targets, variance for numbers. Sources: Breiman et al. (1984); Reiter
-    (2005), CART synthesis; Agarwal et al. (2022), hierarchical shrinkage.
+    Splits lower the Gini index of coded targets (of a random projection of it from 40 levels on)
+    and the variance of the ranks of numbers, so that a few very large ones do not draw all splits
+    to themselves. Sources: Breiman et al. (1984); Reiter (2005), CART synthesis; Agarwal et al.
+    (2022), hierarchical shrinkage.
 
     Parameters
     ----------
     min_leaf : int
-        Smallest number of rows in a leaf, >= 1 (synthpop: ``minbucket``, there 5). The default
-        keeps draws from repeating single persons; smaller leaves follow the data more closely.
+        Smallest number of rows in a leaf, >= 1 (synthpop: ``minbucket``, there 5), counted among
+        the rows that the splits are learnt from (``max_fit_rows``). The default keeps draws from
+        repeating single persons; smaller leaves follow the data more closely.
     max_depth : int or None
         Largest number of splits above a leaf, >= 1.
     complexity : float

@@ -244,7 +244,8 @@ def test_strata_rows_and_proper(data: Path, tmp_path: Path) -> None:
     first, second = frames(result)
     expected = 2 * (original["sex"] == "f").sum()
     assert len(first) == len(second) == 600
-    assert (first["sex"] == "f").sum() == (second["sex"] == "f").sum() == expected
+    for frame in (first, second):  # drawn, not exact: exact sizes would be published
+        assert abs((frame["sex"] == "f").sum() - expected) < 60
     assert not first.equals(second)
 
 

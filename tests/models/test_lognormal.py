@@ -32,6 +32,16 @@ def test_known_parameters_are_recovered_and_drawn_from():
     assert logs.std() == pytest.approx(np.hypot(0.5, 0.7), abs=0.02)
 
 
+@pytest.mark.parametrize("shift", [0.0, 2.5])
+def test_coefficients_and_sigma_are_those_of_least_squares_on_logs(shift):
+    sm = pytest.importorskip("statsmodels.api")
+    table, y = simulated(500)
+    fitted = fit(Lognormal(ridge=0, shift=shift), table, y).regression
+    expected = sm.OLS(np.log(y.data + shift), fitted.design.matrix(table)).fit()
+    np.testing.assert_allclose(fitted.coefficients, expected.params, rtol=1e-6)
+    assert fitted.sigma == pytest.approx(np.sqrt(expected.mse_resid), rel=1e-6)
+
+
 def test_draws_are_rounded_and_in_the_range():
     table, y = simulated(500)
     target = numeric("income", np.round(y.data, 2), decimals=2)

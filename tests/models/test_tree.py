@@ -1,5 +1,7 @@
 """The structure of trees: descent, ranges, climbing and the refusal of broken files."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -92,6 +94,36 @@ def test_levels_of_a_two_level_target_are_sorted_by_their_mean():
     target = np.array([1.0, 1, 0, 0, 0, 1])
     scores = level_scores(codes, 3, (target - target.mean())[:, None], 0.0)
     assert np.argsort(scores).tolist() == [1, 2, 0]
+
+
+def best_gain(response, codes, sides):
+    """Largest drop of the summed squares by a split of the levels into one side and the rest."""
+    gains = []
+    for side in sides:
+        left = np.isin(codes, list(side))
+        parts = (response[left], response[~left])
+        gains.append((response**2).sum() - sum(((p - p.mean()) ** 2).sum() for p in parts))
+    return max(gains, default=0.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5), st.integers(0, 1), st.integers(-3, 20)),
+        min_size=2, max_size=25,
+    ),
+    st.sampled_from([1, 2]),
+)  # fmt: skip
+def test_the_best_cut_of_ordered_levels_is_the_best_of_all_subsets(rows, which):
+    codes = np.array([row[0] for row in rows], dtype=np.int32)
+    response = np.array([row[which] for row in rows], dtype=float)  # two levels; a number
+    response -= response.mean()
+    scores = level_scores(codes, 6, response[:, None], 0.0)
+    order = [code for code in np.argsort(scores) if code in codes]
+    cuts = [order[:size] for size in range(1, len(order))]
+    subsets = [s for size in range(1, len(order)) for s in combinations(order, size)]
+    expected = best_gain(response, codes, subsets)
+    assert best_gain(response, codes, cuts) == pytest.approx(expected, abs=1e-9)
 
 
 def test_levels_with_like_profiles_are_neighbours():

@@ -2,6 +2,8 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from synthesizer.data.schema import Kind, Variable
@@ -110,3 +112,36 @@ def test_uniques_of_the_records_that_synthesis_shows():
     made = Table([Column(variable, np.array([1.0, 2.0, -4.0, -4.0]))])
     (row,) = reproduced_uniques(ages, [made], keys=["age"])
     assert row.to_dict() == {"m": 1, "uniques": 3, "present": 2, "once": 1}
+
+
+@st.composite
+def persons_and_copies(draw):
+    """A few tables of a code with a missing code, and a number with one; labels may differ."""
+
+    def one(n, levels):
+        codes = draw(st.lists(st.integers(0, len(levels)), min_size=n, max_size=n))
+        values = draw(st.lists(st.sampled_from([None, -1.0, 0.5, 3.0]), min_size=n, max_size=n))
+        sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=tuple(levels), missing=("N",))
+        age = Variable(name="age", kind=Kind.NUMERIC, missing=("",))
+        states = np.array([value is None for value in values], dtype=np.int8)
+        numbers = np.array([np.nan if value is None else value for value in values], dtype=float)
+        columns = [Column(sex, np.array(codes, dtype=np.int32)), Column(age, numbers, states)]
+        labels = [sex.labels[code] for code in codes]
+        return Table(columns), list(zip(labels, values, strict=True))
+
+    sizes = draw(st.lists(st.integers(1, 12), min_size=2, max_size=4))
+    return one(sizes[0], "xyz"), [one(n, "zwx") for n in sizes[1:]]
+
+
+@settings(max_examples=60, deadline=None)
+@given(persons_and_copies())
+def test_reproduced_uniques_equal_slow_counting(data):
+    (table, records), made = data
+    found = reproduced_uniques(table, [other for other, _ in made], keys=["sex", "age"])
+    mine = [record for record in records if records.count(record) == 1]
+    for m, row in enumerate(found, 1):
+        pool = [record for _, shown in made[:m] for record in shown]
+        times = [pool.count(record) for record in mine]
+        expected = (m, len(mine), sum(n > 0 for n in times), times.count(1))
+        assert (row.m, row.uniques, row.present, row.once) == expected
+    assert len(found) == len(made)
