@@ -11,12 +11,16 @@ dataset; dataset d is the same whatever the backend, the number of workers and m
 from __future__ import annotations
 
 from pathlib import Path
+from time import perf_counter
 from typing import Annotated
 
 import typer
 from joblib import Parallel, delayed, parallel_config
 
+from synthesizer.cli import errors_told
 from synthesizer.data.writing import suffix, write
+from synthesizer.errors import ConfigError
+from synthesizer.generation import write_manifest
 from synthesizer.output import new_directory
 from synthesizer.randomness import Seed
 from synthesizer.registry import Registry
@@ -26,7 +30,7 @@ from synthesizer.saved import SavedModel, load_model
 def draw_one(model: SavedModel, seed: int, number: int, rows: int | None, path: Path) -> None:
     """Draw dataset ``number`` (from 0) and write it."""
     with parallel_config(n_jobs=1):  # the datasets are the parallel tasks here
-        table = next(model.chain.generate(Seed(seed), first=number, rows=rows, n_jobs=1))
+        table = next(model.generate(Seed(seed), first=number, rows=rows, n_jobs=1))
     write(table, path, model.layout)
 
 
@@ -41,18 +45,40 @@ def main(
     overwrite: Annotated[bool, typer.Option("--overwrite")] = False,
 ) -> None:
     """Draw m datasets in parallel."""
-    loaded = load_model(model, Registry.load())
-    draws = loaded.seed if seed is None else seed
-    names = [f"synthetic_{d + 1:0{len(str(m))}d}{suffix(loaded.layout)}" for d in range(m)]
+    with errors_told():
+        for path in draw(model, out, m, rows, seed, backend, workers, overwrite=overwrite):
+            print(path)
+
+
+def draw(
+    file: Path,
+    out: Path,
+    m: int,
+    rows: int | None,
+    seed: int | None,
+    backend: str,
+    workers: int,
+    *,
+    overwrite: bool,
+) -> list[Path]:
+    """Write m datasets and their manifest, and return their paths."""
+    model = load_model(file, Registry.load())
+    problems = model.chain.request_problems(m, rows)
+    if problems:
+        raise ConfigError(problems)
+    draws = model.seed if seed is None else seed
+    names = [f"synthetic_{d + 1:0{len(str(m))}d}{suffix(model.layout)}" for d in range(m)]
+    start = perf_counter()
     with (
         new_directory(out, overwrite=overwrite) as work,
         parallel_config(backend=backend, n_jobs=workers),
     ):
         Parallel()(
-            delayed(draw_one)(loaded, draws, d, rows, work / name) for d, name in enumerate(names)
+            delayed(draw_one)(model, draws, d, rows, work / name) for d, name in enumerate(names)
         )
-    for name in names:
-        print(out / name)
+        seconds = {"generate and write": perf_counter() - start}
+        write_manifest(work, model, names, seed=draws, rows=rows, seconds=seconds)
+    return [out / name for name in names]
 
 
 if __name__ == "__main__":

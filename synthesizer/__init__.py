@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from synthesizer.config_reading import load_config, read_config
     from synthesizer.errors import SynthesizerError
-    from synthesizer.job import RunResult, fit, generate, run
+    from synthesizer.generation import generate
+    from synthesizer.job import RunResult, fit, run
     from synthesizer.library import Synthesizer
     from synthesizer.registry import Registry
 
@@ -33,7 +34,7 @@ _HOMES = {
     "Synthesizer": "library",
     "SynthesizerError": "errors",
     "fit": "job",
-    "generate": "job",
+    "generate": "generation",
     "load_config": "config_reading",
     "read_config": "config_reading",
     "run": "job",

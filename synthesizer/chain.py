@@ -25,7 +25,7 @@ from synthesizer.errors import ModelError
 from synthesizer.randomness import Seed, salts
 from synthesizer.rules import Forbid, Rule
 from synthesizer.steps import FittedStep, Step, error_context
-from synthesizer.strata import allocate, row_blocks, split_strata
+from synthesizer.strata import allocate, row_blocks, split_strata, whole_number_problems
 
 __all__ = ["ChainSpec", "FittedChain", "FittedStratum"]
 
@@ -233,17 +233,15 @@ class FittedChain:
 
     def request_problems(self, m: int, rows: int | None, first: int = 0) -> list[str]:
         """Say everything that is wrong with a request for datasets."""
-        problems = []
+        problems = whole_number_problems(m=m, rows=rows)
+        if problems:
+            return problems
         fitted = len(self.strata[0].replicates)
-        if m < 1:
-            problems.append(f"m ({m}) must be at least 1")
         if self.proper and first + m > fitted:
             problems.append(
                 f"m ({first + m}) must be at most {fitted}: with proper synthesis the models are "
                 "fitted once for every dataset; fit again with a larger m"
             )
-        if rows is not None and rows < 1:
-            problems.append(f"rows ({rows}) must be at least 1")
         if self.keeps_rows and rows not in (None, self.n_rows):
             problems.append(
                 f"rows ({rows}) must be {self.n_rows}: variables are kept row by row "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +14,7 @@ import typer
 
 from synthesizer.errors import LimitExceededError, SynthesizerError
 
-__all__ = ["app", "main"]
+__all__ = ["app", "errors_told", "main"]
 
 app = typer.Typer(
     name="synthesizer",
@@ -33,7 +35,7 @@ Seed = Annotated[int | None, typer.Option(help="Replaces the seed of the configu
 
 
 @contextmanager
-def _errors_told() -> Iterator[None]:
+def errors_told() -> Iterator[None]:
     """Print every problem and leave with the exit code of the error."""
     from synthesizer import screen
 
@@ -62,7 +64,7 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Read, fit, generate, check and write. Exit code 3 means: a check exceeded a limit."""
-    with _errors_told():
+    with errors_told():
         from synthesizer import job, screen
 
         output: dict[str, Any] = {"overwrite": True} if overwrite else {}
@@ -91,7 +93,7 @@ def run(
 @app.command()
 def validate(config: ConfigPath) -> None:
     """Check configuration, data and output, and tell every problem at once."""
-    with _errors_told():
+    with errors_told():
         from synthesizer import screen
         from synthesizer.preparation import prepare
         from synthesizer.registry import Registry
@@ -102,7 +104,7 @@ def validate(config: ConfigPath) -> None:
 @app.command()
 def plan(config: ConfigPath) -> None:
     """Show order, models, predictors, levels, rare levels and cost before any fit."""
-    with _errors_told():
+    with errors_told():
         from synthesizer import screen
         from synthesizer.plan_table import plan_table
         from synthesizer.preparation import prepare
@@ -121,7 +123,7 @@ def init(
     overwrite: Overwrite = False,
 ) -> None:
     """Write a commented starter YAML with inferred kinds, missing codes and derived variables."""
-    with _errors_told():
+    with errors_told():
         from synthesizer import screen
         from synthesizer.starter import write_starter
 
@@ -135,7 +137,7 @@ def codebook(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the variables of a file: kind, levels, missing codes, range. Confidential."""
-    with _errors_told():
+    with errors_told():
         from synthesizer import screen
         from synthesizer.codebook import make_codebook
 
@@ -150,7 +152,7 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Fit the chain and save the model, which holds confidential values."""
-    with _errors_told():
+    with errors_told():
         from synthesizer import job, screen
         from synthesizer.saved import check_model_path, save_model
 
@@ -174,14 +176,14 @@ def generate(
     quiet: Quiet = False,
 ) -> None:
     """Draw synthetic datasets from a saved model, without the confidential data."""
-    with _errors_told():
-        from synthesizer import job, screen
+    with errors_told():
+        from synthesizer import generation, screen
         from synthesizer.registry import Registry
         from synthesizer.saved import load_model
 
         loaded = load_model(model, Registry.load())
         with screen.progress(quiet=quiet) as listener:
-            paths = job.generate(
+            paths = generation.generate(
                 loaded, out, m=m, rows=rows, seed=seed, overwrite=overwrite, workers=workers,
                 listener=listener,
             )  # fmt: skip
@@ -192,7 +194,7 @@ def generate(
 @app.command()
 def models() -> None:
     """List the conditional models that are known, and the package that offers each."""
-    with _errors_told():
+    with errors_told():
         from synthesizer import screen
         from synthesizer.registry import Registry
 
@@ -202,7 +204,7 @@ def models() -> None:
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of the YAML, for editors."""
-    with _errors_told():
+    with errors_told():
         from synthesizer import screen
         from synthesizer.config_schema import config_schema
         from synthesizer.registry import Registry
@@ -210,8 +212,17 @@ def schema() -> None:
         screen.say_json(config_schema(Registry.load()))
 
 
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Entry point of the ``synthesizer`` command."""
+    # batch schedulers end a job with SIGTERM: clean up as after Ctrl-C
+    signal.signal(signal.SIGTERM, _interrupted)
+    for stream in (sys.stdout, sys.stderr):  # names of variables may not fit the terminal
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough

@@ -128,5 +128,8 @@ def _percentiles(column: Column) -> str:
         return ""
     points = np.percentile(values, [5, 50, 95], method="nearest")
     if column.variable.kind is Kind.DATE:
-        return " / ".join(str(np.datetime64(int(day), "D")) for day in np.floor(points))
-    return " / ".join(f"{point:g}" for point in points)
+        shown = [str(np.datetime64(int(day), "D")) for day in np.floor(points)]
+    else:
+        shown = [f"{point:g}" for point in points]
+    named = zip(("5 %", "median", "95 %"), shown, strict=True)
+    return ", ".join(f"{name}: {value}" for name, value in named)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,19 +14,17 @@ from typing import Any
 from synthesizer.chain import FittedChain
 from synthesizer.checks import Checker, CheckResults, exceeded_limits
 from synthesizer.config import ChainConfig, Config
-from synthesizer.data.layout import Layout
 from synthesizer.data.table import Table
-from synthesizer.data.writing import suffix, write
-from synthesizer.errors import ConfigError
 from synthesizer.inputs import without_password
-from synthesizer.output import check_output, new_directory, sha256
+from synthesizer.output import new_directory
 from synthesizer.preparation import Prepared, prepare
 from synthesizer.progress import Listener, Phases, silent
-from synthesizer.randomness import MAX_SEED, Seed, fresh_seed
+from synthesizer.randomness import Seed, fresh_seed
 from synthesizer.registry import Registry
+from synthesizer.result_files import file_entry, now, workers_or_all, write_dataset, write_json
 from synthesizer.saved import SavedModel
 
-__all__ = ["RunResult", "fit", "generate", "run"]
+__all__ = ["RunResult", "fit", "run"]
 
 PACKAGES = ("synthesizer", "joblib", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn")
 
@@ -95,14 +92,14 @@ def run(
         seed = Seed(fresh_seed() if settings.seed is None else settings.seed)
         chain = _fit_chain(ready, seed, phases)
         checker = Checker(settings, ready.table, ready.plan)
-        names = _write_datasets(ready, chain, seed, work, phases, checker)
+        names = write_datasets(ready, chain, seed, work, phases, checker)
         results = _check(ready, checker, seed, phases)
         exceeded = exceeded_limits(results, settings.limits)
-        _write_json(work / "checks.json", results.to_dict() | {"exceeded": list(exceeded)})
+        write_json(work / "checks.json", results.to_dict() | {"exceeded": list(exceeded)})
         manifest = _manifest(ready, chain, seed, phases)
         manifest["exceeded_limits"] = list(exceeded)
-        manifest["files"] = [_file_entry(work / name) for name in [*names, "checks.json"]]
-        _write_json(work / "manifest.json", manifest)
+        manifest["files"] = [file_entry(work / name) for name in [*names, "checks.json"]]
+        write_json(work / "manifest.json", manifest)
     directory = settings.output.directory
     return RunResult(
         directory=directory,
@@ -136,89 +133,6 @@ def fit(
     return SavedModel(chain=chain, layout=ready.source.layout, seed=seed.entropy, origin=origin)
 
 
-def generate(
-    model: SavedModel,
-    directory: Path,
-    *,
-    m: int = 1,
-    rows: int | None = None,
-    seed: int | None = None,
-    overwrite: bool = False,
-    workers: int | None = None,
-    listener: Listener = silent,
-) -> tuple[Path, ...]:
-    """Write datasets drawn from a saved model, without the confidential data.
-
-    Parameters
-    ----------
-    model : SavedModel
-        As loaded or fitted.
-    directory : Path
-        Created by the call.
-    m, rows, seed : int, optional
-        Number of datasets, rows of each, and the seed; rows and seed of the fit by default.
-    overwrite : bool
-        Replace an existing result.
-    workers : int, optional
-        Workers of joblib; all cores by default.
-    listener : Listener, optional
-        Is told about the progress.
-
-    Raises
-    ------
-    ConfigError
-        With everything that is wrong with the request.
-    """
-    problems = model.chain.request_problems(m, rows)
-    if workers == 0:
-        problems.append("workers (0) must be at least 1, or -1 for all cores")
-    if seed is not None and not 0 <= seed <= MAX_SEED:
-        problems.append(f"seed ({seed}) must be between 0 and {MAX_SEED}")
-    problems += check_output(directory, overwrite=overwrite)
-    if problems:
-        raise ConfigError(problems)
-    draws = Seed(model.seed if seed is None else seed)
-    phases = Phases(listener)
-    names = []
-    with new_directory(directory, overwrite=overwrite) as work:
-        blocks = model.chain.count_blocks(m, rows)
-        with phases.phase("generate and write", blocks) as advance:
-            tables = model.generate(
-                draws, m=m, rows=rows, n_jobs=workers_or_all(workers), progress=advance
-            )
-            for number, table in enumerate(tables, 1):
-                names.append(_write_dataset(table, work, number, m, model.layout, None))
-        write_manifest(work, model, names, seed=draws.entropy, rows=rows, seconds=phases.seconds)
-    return tuple(directory / name for name in names)
-
-
-def write_manifest(
-    work: Path,
-    model: SavedModel,
-    names: Sequence[str],
-    *,
-    seed: int,
-    rows: int | None,
-    seconds: Mapping[str, float],
-) -> None:
-    """Write the manifest of datasets drawn from a saved model."""
-    manifest = dict(model.origin) | {
-        "created": _now(),
-        "seed": seed,
-        "seed_of_fit": model.seed,
-        "m": len(names),
-        "rows": model.chain.n_rows if rows is None else rows,
-        "seconds": dict(seconds),
-        "files": [_file_entry(work / name) for name in names],
-    }
-    _write_json(work / "manifest.json", manifest)
-
-
-def workers_or_all(workers: int | None) -> int:
-    """Return the number of joblib workers: all cores unless told."""
-    return -1 if workers is None else workers
-
-
 def _fit_chain(ready: Prepared, seed: Seed, phases: Phases) -> FittedChain:
     config, spec = ready.config, ready.plan.spec
     replicates = config.m if config.proper else 1
@@ -232,7 +146,7 @@ def _fit_chain(ready: Prepared, seed: Seed, phases: Phases) -> FittedChain:
         )
 
 
-def _write_datasets(
+def write_datasets(
     ready: Prepared, chain: FittedChain, seed: Seed, work: Path, phases: Phases, checker: Checker
 ) -> list[str]:
     """Generate and write one dataset after the other, so memory does not grow with m."""
@@ -248,17 +162,10 @@ def _write_datasets(
         )
         for number, table in enumerate(tables, 1):
             layout, form = ready.source.layout, config.output.format
-            names.append(_write_dataset(table, work, number, config.m, layout, form))
+            names.append(write_dataset(table, work, number, config.m, layout, form))
             with phases.phase("check"):
                 checker.add(table)
     return names
-
-
-def _write_dataset(table: Table, work: Path, number: int, m: int, layout: Layout, form: Any) -> str:
-    width = len(str(m))
-    name = f"synthetic_{number:0{width}d}{suffix(layout, form)}"
-    write(table, work / name, layout, format=form)
-    return name
 
 
 def _check(ready: Prepared, checker: Checker, seed: Seed, phases: Phases) -> CheckResults:
@@ -287,7 +194,7 @@ def _manifest(ready: Prepared, chain: FittedChain, seed: Seed, phases: Phases) -
     dump = plain_config(config)
     return {
         "format": 1,
-        "created": _now(),
+        "created": now(),
         "config": dump,
         "config_sha256": hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest(),
         "data": {
@@ -323,19 +230,3 @@ def plain_config(config: ChainConfig) -> dict[str, Any]:
     if sql:
         sql["url"] = without_password(sql["url"])
     return dump
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _file_entry(path: Path) -> dict[str, Any]:
-    return {"name": path.name, "bytes": path.stat().st_size, "sha256": sha256(path)}
-
-
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a file for the steward only: it holds figures of the confidential data."""
-    path.touch(mode=0o600)
-    content = {"confidential": "not for release with the datasets"} | dict(content)
-    text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")

@@ -11,10 +11,11 @@ from synthesizer.config_reading import read_chain_config
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.writing import to_pandas
 from synthesizer.errors import ModelError
-from synthesizer.job import plain_config, workers_or_all
+from synthesizer.job import plain_config
 from synthesizer.preparation import plan_source
 from synthesizer.randomness import Seed
 from synthesizer.registry import Registry
+from synthesizer.result_files import workers_or_all
 from synthesizer.saved import SavedModel, load_model, save_model
 
 __all__ = ["Synthesizer"]

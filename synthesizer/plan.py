@@ -29,7 +29,7 @@ from synthesizer.strata import split_strata
 __all__ = ["MIN_STRATUM_ROWS", "Plan", "make_plan", "try_plan"]
 
 MIN_STRATUM_ROWS = 10
-"""A chain fitted on fewer rows repeats persons more than it describes them."""
+"""A chain needs 10 rows and 10 for every variable, as in synthpop, unless told otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,10 +128,12 @@ def _row_problems(config: ChainConfig, table: Table, steps: list[Step]) -> list[
         problems.append("workers (0) must be at least 1, or -1 for all cores")
     if all(name in table for name in config.strata):
         sizes = np.array([len(rows) for rows in split_strata(table, config.strata)])
-        small = int((sizes < MIN_STRATUM_ROWS).sum())
+        needed = config.min_stratum_rows or MIN_STRATUM_ROWS * (1 + len(steps))
+        small = int((sizes < needed).sum())
         if small and config.strata:
             problems.append(
-                f"strata: {small} of {len(sizes)} strata have fewer than {MIN_STRATUM_ROWS} rows; "
-                "use fewer or coarser variables"
+                f"strata: {small} of {len(sizes)} strata have fewer than {needed} rows; use "
+                "fewer or coarser variables, or set min_stratum_rows and accept that small strata "
+                "repeat persons"
             )
     return problems

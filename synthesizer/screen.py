@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -194,17 +194,27 @@ def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
     _notes(codebook.notes)
 
 
+def _methods(chain: Sequence[Mapping[str, Any]]) -> str:
+    """Say which models made the data."""
+    counts: dict[str, int] = {}
+    for step in chain:
+        counts[step["model"]] = counts.get(step["model"], 0) + 1
+    return "models: " + ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
 def show_result(result: RunResult) -> None:
     """Print where the outputs are and what the checks found."""
     from synthesizer.screen_checks import check_lines
 
     _notes([*result.manifest["notes"]])
+    say(_methods(result.manifest["chain"]))
     for line in check_lines(result.checks):
         say(line)
     say("outputs:")
-    for path in (*result.datasets, result.directory / "checks.json"):
+    for path in result.datasets:
         say(f"  {path}")
-    say(f"  {result.directory / 'manifest.json'}")
+    for name in ("checks.json", "manifest.json"):
+        say(f"  {result.directory / name} (confidential: not for release)")
     seconds = result.manifest["seconds"]
     times = ", ".join(f"{phase} {taken:.1f} s" for phase, taken in seconds.items())
     say(f"seed {result.manifest['seed']}; {times}")

@@ -9,6 +9,8 @@ from synthesizer.checks import CheckResults, Summary
 __all__ = ["check_lines"]
 
 WORST_PAIRS = 3
+FAR_OFF = 3.0
+"""A one-way S_pMSE above it says that a distribution is visibly wrong."""
 
 
 def check_lines(results: CheckResults) -> Iterator[str]:
@@ -31,7 +33,7 @@ def _utility(results: CheckResults, summary: Summary) -> Iterator[str]:
     if summary.mean_two_way is not None:
         yield (
             f"  utility: mean two-way S_pMSE {summary.mean_two_way:.2f}, worst pair "
-            f"{summary.worst_two_way:.2f} (1 is a right model, 2 a fresh sample; lower is better)"
+            f"{summary.worst_two_way:.2f} (a fresh sample has 2; lower is better)"
         )
         worst = results.tables.worst(2, WORST_PAIRS)
         pairs = (
@@ -44,6 +46,11 @@ def _utility(results: CheckResults, summary: Summary) -> Iterator[str]:
         yield (
             f"  one-way: worst variable {worst['variables'].iloc[0]}, S_pMSE "
             f"{summary.worst_one_way:.2f}"
+        )
+    if max(summary.worst_one_way or 0, (summary.worst_two_way or 0) / 5) > FAR_OFF:
+        yield (
+            "           far off: look at the worst pairs; a smaller min_leaf, another order of the "
+            "variables or forbid: may help, at some risk"
         )
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from synthesizer.codebook import Codebook, CodebookVariable, describe
 from synthesizer.data.derivations import suggest_derivations
 from synthesizer.data.encoding import encode
+from synthesizer.data.guessing import is_empty
 from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.sources import read_path
+from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Table
 from synthesizer.errors import OutputError
 
@@ -43,12 +44,12 @@ variables:
 _TAIL = """
 # visit_sequence: [...]     # order of the chain; the order of the file when absent
 # keep: [...]               # copied as they are (partial synthesis)
-# drop: [...]               # left out of the synthesis and of the output
+{drop}
 # strata: [...]             # a chain for every combination of these
 
 # rules:                    # values that follow from others; such rows are left out of the fit
 #   - if: age < 15
-#     then: {marital: single}
+#     then: {{marital: single}}
 # forbid:                   # what no synthetic row may show
 #   - age < 18 and marital == 'widowed'
 
@@ -86,7 +87,7 @@ def write_starter(data: Path, output: Path | None, *, overwrite: bool) -> Path:
 
 def starter_text(data: Path, path: Path) -> str:
     """Return the text of a starter configuration that lies at ``path``."""
-    raw = read_path(data)
+    raw, empty = _without_empty(read_path(data))
     codebook = describe(raw, {})
     table = encode(raw, {})
     derived = suggest_derivations(table)
@@ -98,7 +99,23 @@ def starter_text(data: Path, path: Path) -> str:
         for row in codebook.variables
         for line in _variable_lines(row, table[row.name].variable, derived.get(row.name))
     ]
-    return head + "\n".join(lines) + "\n" + _TAIL + _scenario_lines(table, codebook) + _LIMITS
+    tail = _TAIL.format(drop=_drop_line(empty))
+    return head + "\n".join(lines) + "\n" + tail + _scenario_lines(table, codebook) + _LIMITS
+
+
+def _without_empty(raw: RawTable) -> tuple[RawTable, list[str]]:
+    """Part the columns with values from those without any, which cannot be synthesized."""
+    empty = [texts.name for texts in raw.texts if is_empty(texts)]
+    if not empty or len(empty) == len(raw.names):
+        return raw, []
+    return raw.select([name for name in raw.names if name not in empty]), empty
+
+
+def _drop_line(empty: list[str]) -> str:
+    if not empty:
+        return "# drop: [...]               # left out of the synthesis and of the output"
+    names = ", ".join(_quoted(name) for name in empty)
+    return f"drop: [{names}]   # no value in any row: left out of the synthesis and of the output"
 
 
 def _variable_lines(row: CodebookVariable, variable: Variable, derived: str | None) -> list[str]:
@@ -111,6 +128,8 @@ def _variable_lines(row: CodebookVariable, variable: Variable, derived: str | No
     if derived is not None:
         parts.append(f"derived: {_quoted(derived)}")
     count = f"{row.levels} values" + (f", {row.missing} missing" if row.missing else "")
+    if variable.kind is Kind.ORDERED:
+        count += "; the list of levels comes from the data"
     return [f"  {_quoted(row.name)}: {{{', '.join(parts)}}}   # {count}; {row.reason}"]
 
 

@@ -8,10 +8,13 @@ import numpy as np
 
 from synthesizer.data.table import IntArray, Table
 
-__all__ = ["BLOCK_ROWS", "allocate", "row_blocks", "split_strata"]
+__all__ = ["BLOCK_ROWS", "allocate", "row_blocks", "split_strata", "whole_number_problems"]
 
 BLOCK_ROWS = 50_000
 """Rows drawn with one generator; a constant, since the draws depend on it."""
+
+MAX_ROWS = 100_000_000
+"""More rows than that in one dataset do not fit into the memory of any usual machine."""
 
 
 def row_blocks(sizes: Sequence[int]) -> list[tuple[int, int, int]]:
@@ -51,3 +54,24 @@ def allocate(rows: int, sizes: Sequence[int]) -> list[int]:
     order = np.argsort(-(exact - floors), kind="stable")
     floors[order[: rows - floors.sum()]] += 1
     return [int(size) for size in floors]
+
+
+def whole_number_problems(**numbers: object) -> list[str]:
+    """Say which numbers of datasets or rows are none; None stands for the default.
+
+    Examples
+    --------
+    >>> whole_number_problems(m=0, rows=None)
+    ['m (0) must be at least 1']
+    """
+    problems = []
+    for name, number in numbers.items():
+        if number is None:
+            continue
+        if isinstance(number, bool) or not isinstance(number, int | np.integer):
+            problems.append(f"{name} ({number!r}) must be a whole number")
+        elif number < 1:
+            problems.append(f"{name} ({number}) must be at least 1")
+        elif number > MAX_ROWS:
+            problems.append(f"{name} ({number}) must be at most {MAX_ROWS}; ask for several runs")
+    return problems

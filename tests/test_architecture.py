@@ -47,7 +47,7 @@ UPPER = (
         "plan_steps",
     ),
     ("preparation", "checks", "saved", "plan_table", "codebook", "config_schema"),
-    ("job", "starter"),
+    ("result_files", "generation", "job", "starter"),
     ("library", "screen", "screen_checks"),
     ("cli",),
 )

@@ -23,6 +23,7 @@ def folder(tmp_path: Path) -> Path:
         "output": {"directory": "out"},
         "variables": {"age": {"kind": "numeric"}},
         "strata": ["sex"],
+        "min_stratum_rows": 20,
         "rules": [{"if": "age < 15", "then": {"income": "5"}}],
         "forbid": ["age < 18 and marital == 'married'"],
         "checks": {"keys": ["sex", "age"], "target": "marital"},

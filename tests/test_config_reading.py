@@ -157,13 +157,10 @@ def test_one_problem_for_what_cannot_be_translated(content: dict[str, Any], word
 
 
 def test_what_is_translated_is_in_the_schema() -> None:
-    schema = config_schema(Registry.load())
-    validator = pytest.importorskip("jsonschema").Draft202012Validator(schema)
-    given: list[dict[str, Any]] = [
-        {"method": "cart"}, {"method": ["cart"]}, {"cont_na": {}}, {"smoothing": "none"}
-    ]  # fmt: skip
-    for more in given:
-        assert list(validator.iter_errors({**SAMPLE, **more})) == []
+    properties = config_schema(Registry.load())["properties"]
+    assert set(properties) >= FOREIGN_KEYS
+    types = {branch["type"] for branch in properties["method"]["oneOf"]}
+    assert types == {"string", "array", "object"}
 
 
 def test_scalars_become_labels() -> None:

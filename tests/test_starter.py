@@ -88,10 +88,27 @@ def test_existing_files_are_left_alone(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_every_problem_of_the_data_is_told(tmp_path: Path) -> None:
-    (tmp_path / "bad.csv").write_text("a,b\n,inf\n,1\n,2\n")
+    (tmp_path / "bad.csv").write_text("a,b\n-inf,inf\n1,1\n2,2\n")
     with pytest.raises(DataError, match="2 problems"):
         write_starter(tmp_path / "bad.csv", tmp_path / "bad.yaml", overwrite=False)
     assert not (tmp_path / "bad.yaml").exists()
+
+
+def test_columns_without_a_value_are_dropped(tmp_path: Path) -> None:
+    frame = persons_frame().assign(gone=None, away="NA")
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    path = write_starter(tmp_path / "data.csv", tmp_path / "run.yaml", overwrite=False)
+    assert "drop: [gone, away]   # no value in any row" in path.read_text()
+    made = pd.read_csv(run(path, overrides={"m": 1, "workers": 1}).datasets[0])
+    assert list(made.columns) == list(persons_frame().columns)
+
+
+def test_the_comment_says_where_ordered_levels_come_from(tmp_path: Path) -> None:
+    size = pd.Categorical(["s", "l"] * 60, categories=["s", "l"], ordered=True)
+    pd.DataFrame({"size": size, "x": range(120)}).to_parquet(tmp_path / "data.parquet")
+    path = write_starter(tmp_path / "data.parquet", tmp_path / "run.yaml", overwrite=False)
+    assert "levels: [s, l]" in path.read_text()
+    assert "the list of levels comes from the data" in path.read_text()
 
 
 @pytest.mark.skipif(not SD2011.exists(), reason="needs the shared reference data")

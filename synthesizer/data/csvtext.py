@@ -18,7 +18,7 @@ from synthesizer.data.csvfields import CR, LF, QUOTE, Bytes, Fields
 from synthesizer.data.layout import CsvLayout
 from synthesizer.errors import DataError
 
-__all__ = ["parse_csv"]
+__all__ = ["arrow_buffer", "parse_csv"]
 
 SAMPLE_BYTES: Final = 8 * 2**20
 BLOCK_BYTES: Final = 4 * 2**20
@@ -34,7 +34,7 @@ def parse_csv(
     Parameters
     ----------
     data : pyarrow.Buffer
-        The (uncompressed) bytes.
+        The (uncompressed) bytes, in a mapped file or from `arrow_buffer`.
     origin : str
         Name for messages.
     delimiter, encoding : str, optional
@@ -87,7 +87,7 @@ def _as_utf8(data: pa.Buffer, origin: str, encoding: str | None) -> tuple[pa.Buf
     name = (encoding or "utf-8").lower()
     if name.replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig", "ascii"):
         try:
-            data = pa.py_buffer(data.to_pybytes().decode(name).encode())
+            data = arrow_buffer(data.to_pybytes().decode(name).encode())
         except LookupError:
             raise DataError(f"{origin}: encoding {encoding!r} is unknown; try latin-1") from None
         except UnicodeDecodeError as error:
@@ -97,6 +97,13 @@ def _as_utf8(data: pa.Buffer, origin: str, encoding: str | None) -> tuple[pa.Buf
             ) from None
         return data, name, bom
     return data, "utf-8", bom
+
+
+def arrow_buffer(data: bytes) -> pa.Buffer:
+    """Copy bytes into memory of Arrow's own, which its threads can free without Python."""
+    sink = pa.BufferOutputStream()
+    sink.write(data)
+    return sink.getvalue()
 
 
 def _without_blank_lines(data: pa.Buffer) -> pa.Buffer:
@@ -171,47 +178,50 @@ def _refuse_names(names: list[str], origin: str) -> None:
 
 
 def _read(data: pa.Buffer, origin: str, delimiter: str, names: list[str]) -> pa.Table:
-    invalid: list[pcsv.InvalidRow] = []
     try:
-        table = _arrow(data, delimiter, names, invalid)
-        if invalid:
-            invalid.clear()  # only one thread knows the row numbers
-            _arrow(data, delimiter, names, invalid, threads=False)
+        return _arrow(data, delimiter, names)
     except pa.ArrowInvalid as error:
+        if "columns, got" in str(error) and (rows := _ragged_rows(data, delimiter, len(names))):
+            raise DataError(_ragged(origin, rows, len(names))) from None
         raise DataError(_explained(data, origin, str(error))) from None
-    if invalid:
-        raise DataError(_ragged(origin, invalid, len(names)))
-    return table
 
 
-def _arrow(
-    data: pa.Buffer,
-    delimiter: str,
-    names: list[str],
-    invalid: list[pcsv.InvalidRow],
-    *,
-    threads: bool = True,
-) -> pa.Table:
-    def skip(row: pcsv.InvalidRow) -> str:
-        invalid.append(row)
-        return "skip"
+def _arrow(data: pa.Buffer, delimiter: str, names: list[str]) -> pa.Table:
+    """Read with Arrow, which must not be handed anything that belongs to Python.
 
+    Its threads may let go of what they were handed (a Python buffer, a handler of invalid rows)
+    after the table is there; if the interpreter ends just then, the process is aborted.
+    """
     text = pa.dictionary(pa.int32(), pa.string())
     return pcsv.read_csv(
         pa.BufferReader(data),
         read_options=pcsv.ReadOptions(
-            use_threads=threads,
-            block_size=max(min(BLOCK_BYTES, data.size), 2**16) if threads else 2**30,
+            use_threads=data.size > BLOCK_BYTES,
+            block_size=max(min(BLOCK_BYTES, data.size), 2**16),
             column_names=names,
             skip_rows_after_names=1,
         ),
         parse_options=pcsv.ParseOptions(
-            delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip
+            delimiter=delimiter,
+            newlines_in_values=True,
+            ignore_empty_lines=len(names) > 1,  # a blank line is an empty cell of a lone column
         ),
         convert_options=pcsv.ConvertOptions(
             column_types=dict.fromkeys(names, text), strings_can_be_null=False
         ),
     )
+
+
+def _ragged_rows(data: pa.Buffer, delimiter: str, width: int) -> list[int]:
+    """Return which data rows (1 = first) have another number of cells than the header."""
+    content = io.TextIOWrapper(
+        io.BytesIO(data.to_pybytes()), encoding="utf-8", errors="replace", newline=""
+    )
+    try:
+        rows = filter(None, csv.reader(content, delimiter=delimiter))
+        return [number for number, row in enumerate(rows) if len(row) != width]
+    except csv.Error:
+        return []
 
 
 def _explained(data: pa.Buffer, origin: str, message: str) -> str:
@@ -229,10 +239,11 @@ def _explained(data: pa.Buffer, origin: str, message: str) -> str:
     return f"{origin}: the file cannot be read as CSV; check `delimiter` and the quotes"
 
 
-def _ragged(origin: str, invalid: list[pcsv.InvalidRow], width: int) -> str:
-    rows = [str(row.number - 1) for row in invalid if row.number is not None][:MAX_NAMED]
-    more = ", ..." if len(invalid) > len(rows) else ""
+def _ragged(origin: str, rows: list[int], width: int) -> str:
+    named = ", ".join(str(row) for row in rows[:MAX_NAMED])
+    more = ", ..." if len(rows) > MAX_NAMED else ""
+    many = f"{len(rows)} rows do" if len(rows) > 1 else "1 row does"
     return (
-        f"{origin}: {len(invalid)} rows do not have {width} cells as the header has "
-        f"(data rows {', '.join(rows)}{more}); check `delimiter` and quotes"
+        f"{origin}: {many} not have {width} cells as the header has "
+        f"(data rows {named}{more}); check `delimiter` and quotes"
     )

@@ -6,6 +6,7 @@ microsecond.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import numpy as np
@@ -46,6 +47,8 @@ _SHAPES: Final = {
     "%Y-%m-%dT%H:%M:%S.%6f": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}$",
 }
 _LEADING_ZEROS = r"^0?(\d{1,2})([/.-])0?(\d{1,2})([/.-])"
+_ZONE: Final = re.compile(r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:[\d:.]*(Z|[+-]\d{2}:?\d{2})$")
+_FRACTION: Final = re.compile(r"\.%([36])f")
 UNPADDED: Final = "unpadded:"
 """Marks a format whose days and months are written without leading zeros, as in 1/5/2019."""
 
@@ -66,7 +69,15 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
     ('%d/%m/%Y', '%m/%d/%Y')
     >>> detect_format(pa.array(["2019-02-31"]))
     ()
+
+    A time zone is a part of the format if it is the same everywhere:
+
+    >>> detect_format(pa.array(["2020-01-07T10:25:00Z", "2020-01-08T11:00:00Z"]))
+    ('%Y-%m-%dT%H:%M:%SZ',)
     """
+    if zone := _zone(values):
+        bare = pc.utf8_slice_codeunits(values, 0, -len(zone))
+        return tuple(form + zone for form in detect_format(bare))
     found = []
     first = values.slice(0, 100)  # nearly always settles it
     for form, shape in _SHAPES.items():
@@ -78,6 +89,14 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
         if not wrong.any():
             found.append(written)
     return tuple(found)
+
+
+def _zone(values: pa.Array) -> str:
+    """Return the time zone that every text ends with, such as Z or +00:00."""
+    found = _ZONE.match(values[0].as_py() or "") if len(values) else None
+    if found is None or not pc.all(pc.ends_with(values, found[1])).as_py():
+        return ""
+    return found[1]
 
 
 def parse_dates(values: pa.Array, form: str) -> tuple[str, FloatArray, BoolArray]:
@@ -93,8 +112,10 @@ def parse_dates(values: pa.Array, form: str) -> tuple[str, FloatArray, BoolArray
         Texts that are not dates in this format.
     """
     plain = form.removeprefix(UNPADDED)
-    if plain.endswith((".%3f", ".%6f")):
-        stamps = pc.cast(values, pa.timestamp("us"))
+    if fraction := _FRACTION.search(plain):
+        zone = len(plain) - fraction.end()
+        bare = pc.utf8_slice_codeunits(values, 0, -zone) if zone else values
+        stamps = pc.cast(bare, pa.timestamp("us"))
     else:
         stamps = pc.strptime(values, format=plain, unit="s", error_is_null=True)
     days = days_of(stamps)
@@ -145,11 +166,11 @@ def format_dates(days: FloatArray, form: str, resolution: int = 1) -> pa.Array:
 
 def _write(stamps: pa.Array, form: str) -> pa.Array:
     plain = form.removeprefix(UNPADDED)
-    unit = {".%3f": "ms", ".%6f": "us"}.get(plain[-4:], "s")
+    fraction = _FRACTION.search(plain)
+    unit = {"3": "ms", "6": "us"}[fraction[1]] if fraction else "s"
     # %S of Arrow writes the fraction that the unit of the timestamp has.
     texts = pc.strftime(
-        pc.cast(stamps, pa.timestamp(unit), safe=False),
-        format=plain.removesuffix(plain[-4:]) if unit != "s" else plain,
+        pc.cast(stamps, pa.timestamp(unit), safe=False), format=_FRACTION.sub("", plain)
     )
     if form.startswith(UNPADDED):
         return pc.replace_substring_regex(texts, _LEADING_ZEROS, r"\1\2\3\4")

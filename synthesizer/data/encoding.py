@@ -208,9 +208,11 @@ def data_notes(raw: RawTable, table: Table) -> list[str]:
             notes.append(f"{named} is constant; it says nothing and may be dropped")
         unused = [c for c in variable.missing if not texts.counts[texts.among([c])].sum()]
         if unused:
-            notes.append(f"{named}: {len(unused)} declared missing codes never occur")
+            many = "missing codes never occur" if len(unused) > 1 else "missing code never occurs"
+            notes.append(f"{named}: {len(unused)} declared {many}")
         if variable.kind in (Kind.CATEGORICAL, Kind.ORDERED):
             rare = int((texts.counts[rest] < RARE).sum())
             if rare and texts.n_rows >= 10 * RARE:
-                notes.append(f"{named}: {rare} levels have fewer than {RARE} rows")
+                many = "levels have" if rare > 1 else "level has"
+                notes.append(f"{named}: {rare} {many} fewer than {RARE} rows")
     return notes

@@ -18,7 +18,7 @@ from synthesizer.data.table import BoolArray
 from synthesizer.data.texts import Texts
 from synthesizer.data.variables import Problem, infinite
 
-__all__ = ["Guess", "guess"]
+__all__ = ["Guess", "guess", "is_empty"]
 
 TEXT_CODES: Final = (
     "", "NA", "N/A", "#N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null", ".", "<null>",
@@ -34,14 +34,30 @@ SENTINELS: Final = frozenset(
 BOOLEANS: Final = (("false", "true"), ("FALSE", "TRUE"), ("False", "True"))
 ID_NAME: Final = re.compile(
     r"(?i:(^|[_.\- ])(id|ids|uid|uuid|guid)([_.\- ]|$))|[a-z](ID|Id)$|^(ID|Id)[A-Z]"
+    r"|(?i:^(pid|hid|hhid|caseid|pers_?nr|hh_?nr|serial)$)"
+)
+"""Names of identifiers and hardly of anything else."""
+MAYBE_ID_NAME: Final = re.compile(
+    r"(?i)^id(?!l|ea|eo|io|ad)|(^|[_.\- ])ident|(^|[_.\- ])key$|(nr|nummer|number)$"
+    r"|(case|pers|serial)_?no$|ids?$"
+)
+"""Names that also begin or end like other words: most values must be distinct too."""
+NO_ID_NAME: Final = re.compile(
+    r"(?i)(^|[_.\- ])((un|pre|re|over)?paid|said|laid|aid|medicaid|bid|kid|mid|acid|hybrid|grid"
+    r"|rapid|lipid|(in)?valid|covid|solid|liquid|fluid|a?void|humid)s?$"
 )
 
 FEW_INTEGERS: Final = 10
 """Whole numbers with at most so many distinct values are taken for codes."""
 MIN_ROWS: Final = 20
 """Below so many rows, distinct values prove nothing."""
+MANY_IDS: Final = 50
+"""An identifier has more distinct values than this."""
+MOST_IDS: Final = 0.5
 MANY_LEVELS: Final = 100
 MOSTLY: Final = 0.9
+NEARLY_ALL: Final = 0.8
+LARGE: Final = 1000
 
 
 @dataclass(frozen=True)
@@ -85,6 +101,11 @@ def guess(texts: Texts, missing: tuple[str, ...] | None = None) -> Guess:
         raise Problem("has no value in any row; drop it")
     kind, reason = _kind(texts, rest)
     return Guess(kind, _codes(texts, mask, missing), reason)
+
+
+def is_empty(texts: Texts) -> bool:
+    """Tell whether a column has no value in any row, only missing codes."""
+    return not (texts.occurs & ~texts.among([*TEXT_CODES, *_nulls(texts)])).any()
 
 
 def _nulls(texts: Texts) -> list[str]:
@@ -191,7 +212,13 @@ def _number_kind(texts: Texts, rest: BoolArray, values: pa.Array) -> tuple[Kind,
     few = len(numbers) <= FEW_INTEGERS and texts.n_rows >= 2 * len(numbers)
     if few and not _written_with_point(texts, values):
         return Kind.CATEGORICAL, f"whole numbers with only {len(numbers)} distinct values"
-    return Kind.NUMERIC, "whole numbers"
+    return Kind.NUMERIC, _of_whole(texts, rest, numbers)
+
+
+def _of_whole(texts: Texts, rest: BoolArray, numbers: np.ndarray) -> str:
+    if _share_distinct(texts, rest) > NEARLY_ALL and np.abs(numbers).max() >= LARGE:
+        return "whole numbers, nearly all distinct: declare id if it is an identifier"
+    return "whole numbers"
 
 
 def _written_with_point(texts: Texts, values: pa.Array) -> bool:
@@ -204,8 +231,16 @@ def _all_distinct(texts: Texts, rest: BoolArray) -> bool:
 
 def _named_like_id(texts: Texts, rest: BoolArray) -> bool:
     distinct = int(rest.sum())
-    named = ID_NAME.search(texts.name) is not None
-    return named and (_all_distinct(texts, rest) or distinct >= max(50, texts.n_rows // 25))
+    if ID_NAME.search(texts.name) is not None:
+        return _all_distinct(texts, rest) or distinct >= max(MANY_IDS, texts.n_rows // 25)
+    maybe = MAYBE_ID_NAME.search(texts.name) and not NO_ID_NAME.search(texts.name)
+    return bool(maybe) and _share_distinct(texts, rest) >= MOST_IDS
+
+
+def _share_distinct(texts: Texts, rest: BoolArray) -> float:
+    """Return distinct values per row that is not missing; 0 where they are too few to tell."""
+    distinct = int(rest.sum())
+    return distinct / int(texts.counts[rest].sum()) if distinct > MANY_IDS else 0.0
 
 
 def _is_numbering(texts: Texts, rest: BoolArray, numbers: np.ndarray) -> bool:

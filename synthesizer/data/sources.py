@@ -6,7 +6,6 @@ import gzip
 import zlib
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from synthesizer.data.csvtext import parse_csv
+from synthesizer.data.csvtext import arrow_buffer, parse_csv
 from synthesizer.data.layout import FrameLayout, Layout
 from synthesizer.data.texts import Texts, distinct_texts, unsupported
 from synthesizer.errors import DataError
@@ -130,7 +129,7 @@ def read_path(
 def _bytes(path: Path, *, compressed: bool) -> pa.Buffer:
     if compressed:
         with gzip.open(path) as file:
-            return pa.py_buffer(file.read())
+            return arrow_buffer(file.read())
     if path.stat().st_size == 0:
         raise DataError(f"{path.name}: the file is empty; it needs a header row and data rows")
     return pa.memory_map(str(path)).read_buffer()
@@ -143,10 +142,18 @@ def _read_parquet(path: Path, origin: str) -> RawTable:
     try:
         arrow = pq.read_table(path)
     except pa.ArrowInvalid:
-        raise DataError(
-            f"{path}: not a Parquet file, damaged, or files that differ in columns"
-        ) from None
+        raise DataError(f"{path}: {_not_parquet(path)}") from None
     return typed(arrow, "parquet", origin)
+
+
+def _not_parquet(path: Path) -> str:
+    if not path.is_dir():
+        return "not a Parquet file, or damaged"
+    files = [file for file in path.rglob("*") if file.is_file() and file.name[0] not in "._"]
+    others = sum(file.suffix.lower() != ".parquet" for file in files)
+    if others:
+        return f"{others} of {len(files)} files here are no Parquet files; name one file instead"
+    return "one of the Parquet files is damaged, or they differ in columns"
 
 
 def typed(arrow: pa.Table, form: Any, origin: str, frame: tuple[FrameLayout, ...] = ()) -> RawTable:
@@ -184,49 +191,17 @@ def read_sql(url: str, query: str) -> RawTable:
     url : str
         SQLAlchemy URL, such as ``sqlite:///people.db``.
     query : str
-        A SELECT statement.
+        One SELECT or WITH statement; nothing is written, whatever it calls.
 
     Raises
     ------
     DataError
-        If SQLAlchemy or the driver is missing, or the query fails.
+        If SQLAlchemy or the driver is missing, or the query is refused or fails.
     """
-    if find_spec("sqlalchemy") is None:
-        raise DataError("SQL sources need SQLAlchemy: pip install 'synthesizer[sql]'")
-    import sqlalchemy
-    from sqlalchemy.exc import SQLAlchemyError
+    from synthesizer.data.sql import read_query
 
-    origin = "the SQL query"
-    try:
-        engine = sqlalchemy.create_engine(url)
-        origin = f"query on {engine.url.render_as_string(hide_password=True)}"
-        with engine.connect() as connection:
-            result = connection.execute(sqlalchemy.text(query))
-            names, rows = list(result.keys()), result.fetchall()
-    except SQLAlchemyError as error:
-        raise DataError(
-            f"{origin}: {type(error).__name__}; check the URL, the rights and the query"
-        ) from None
-    except ImportError as error:
-        raise DataError(f"{origin}: install the database driver ({error.name})") from None
-    finally:
-        if "engine" in locals():
-            engine.dispose()
-    return typed(_from_rows(names, rows, origin), "sql", origin)
-
-
-def _from_rows(names: list[str], rows: Any, origin: str) -> pa.Table:
-    columns, problems = [], []
-    for name, values in zip(
-        names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True
-    ):
-        try:
-            columns.append(pa.array(values))
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            problems.append(f"{origin}: column {name!r} mixes types; cast it in the query")
-    if problems:
-        raise DataError(problems)
-    return pa.Table.from_arrays(columns, names=names)
+    arrow, origin = read_query(url, query)
+    return typed(arrow, "sql", origin)
 
 
 def read_sample(name: str) -> RawTable:
@@ -248,7 +223,8 @@ def from_pandas(frame: pd.DataFrame) -> RawTable:
     Raises
     ------
     DataError
-        If column names are not distinct strings, or a column mixes types.
+        If it is no frame, column names are not distinct strings, or a column mixes types or has
+        a type that is not supported.
 
     Examples
     --------
@@ -257,26 +233,41 @@ def from_pandas(frame: pd.DataFrame) -> RawTable:
     (('a', 'b'), 2)
     """
     origin = "the frame"
+    if not isinstance(frame, pd.DataFrame):
+        raise DataError(
+            f"a pandas DataFrame is needed, not {type(frame).__name__}; use pandas.DataFrame(...), "
+            "or name a file in `data`"
+        )
     names = list(frame.columns)
     if not all(isinstance(name, str) for name in names):
         raise DataError(
             f"{origin}: column names must be text; use frame.columns = frame.columns.astype(str)"
         )
     columns, problems = [], []
-    for i, name in enumerate(names):
+    series = [_dense(frame.iloc[:, i]) for i in range(len(names))]
+    for name, values in zip(names, series, strict=True):
         try:
-            array = pa.array(frame.iloc[:, i], from_pandas=True)
+            array = pa.array(values, from_pandas=True)
             columns.append(
                 array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
             )
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-            problems.append(
-                f"{origin}: column {name!r} mixes types; convert it, for example with astype(str)"
-            )
+            problems.append(f"{origin}: column {name!r} {_unreadable(values.dtype)}")
     if problems:
         raise DataError(problems)
-    layouts = tuple(_frame_layout(frame.iloc[:, i].dtype) for i in range(len(names)))
+    layouts = tuple(_frame_layout(values.dtype) for values in series)
     return typed(pa.Table.from_arrays(columns, names=names), "pandas", origin, layouts)
+
+
+def _dense(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Fill in what a sparse column leaves out; its values are those of a common one."""
+    return values.sparse.to_dense() if isinstance(values.dtype, pd.SparseDtype) else values
+
+
+def _unreadable(dtype: Any) -> str:
+    if pd.api.types.is_object_dtype(dtype):
+        return "mixes types; convert it, for example with astype(str)"
+    return f"has type {dtype}, which is not supported; drop it or store it as text or numbers"
 
 
 def _frame_layout(dtype: Any) -> FrameLayout:

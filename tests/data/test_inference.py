@@ -53,6 +53,8 @@ GUESSES = [
     (["N", "Y"], Kind.CATEGORICAL, (), None),
     (["2019-01-05", "2020-12-31", ""], Kind.DATE, ("",), 0),
     (["2019-01-05 10:00:00", "2020-12-31 23:59:59"], Kind.DATE, (), None),
+    ([f"2020-01-07T10:{i:02d}:00Z" for i in range(N)], Kind.DATE, (), None),
+    ([f"2020-01-07 10:25:{i:02d}.250+00:00" for i in range(N)], Kind.DATE, (), None),
     (["13/01/2019", "05/02/2020"], Kind.DATE, (), 0),
     (["1.1.2019", "31.12.2020"], Kind.DATE, (), 0),
     (["2019-02-30", "2019-02-31"], Kind.CATEGORICAL, (), None),
@@ -77,10 +79,24 @@ def test_guesses(
 
 def test_names_of_identifiers(tmp_path: Path) -> None:
     values = [i * 7 % 61 for i in range(N)]
-    for name in ["person_id", "ID", "personID", "id"]:
+    for name in ["person_id", "ID", "personID", "id", "hhid", "persnr", "idhous00", "schoolid"]:
         assert _one(tmp_path, values, name).kind is Kind.ID
-    for name in ["idp", "paid", "religion", "income"]:
+    for name in ["ideal", "paid", "unpaid", "religion", "income", "president"]:
         assert _one(tmp_path, values, name).kind is Kind.NUMERIC
+
+
+def test_most_values_of_an_identifier_are_distinct() -> None:
+    def kind_and_reason(name: str, values: list[int]) -> tuple[Kind, str]:
+        item = infer(from_pandas(pd.DataFrame({name: values})))[0]
+        return item.variable.kind, item.reason
+
+    households = [5000 + i * 7919 % 1677 for i in range(2000)]  # 84 % distinct
+    assert kind_and_reason("idhous00", households)[0] is Kind.ID
+    assert kind_and_reason("idhous00", [v // 3 for v in households])[0] is Kind.NUMERIC
+    kind, reason = kind_and_reason("wages", households)
+    assert kind is Kind.NUMERIC
+    assert "declare id if it is an identifier" in reason
+    assert kind_and_reason("wages", [v // 3 for v in households]) == (Kind.NUMERIC, "whole numbers")
 
 
 def test_quoted_numbers_are_codes_unless_all_columns_are_quoted(tmp_path: Path) -> None:
@@ -194,5 +210,5 @@ def test_notes(tmp_path: Path) -> None:
     assert table["c"].variable.missing == ("-9",)
     notes = "\n".join(data_notes(raw, table))
     assert "'a' is constant" in notes
-    assert "'b': 1 levels have fewer than 3 rows" in notes
-    assert "'c': 1 declared missing codes never occur" in notes
+    assert "'b': 1 level has fewer than 3 rows" in notes
+    assert "'c': 1 declared missing code never occurs" in notes

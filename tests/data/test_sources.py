@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from synthesizer.data.layout import Layout
-from synthesizer.data.sources import from_pandas, read_path, read_sample, read_sql
+from synthesizer.data.sources import from_pandas, read_path, read_sample
 from synthesizer.errors import DataError
 from synthesizer.samples import SAMPLES
 
@@ -126,6 +126,9 @@ def test_tsv_gzip_and_parquet_directories(tmp_path: Path) -> None:
     raw = read_path(folder)
     assert raw.arrow["a"].to_pylist() == [0, 10, 1, 11]
     assert raw.layout.form == "parquet"
+    (folder / "notes.txt").write_text("no Parquet")
+    with pytest.raises(DataError, match="1 of 3 files here are no Parquet files"):
+        read_path(folder)
 
 
 def test_quoting_of_columns_is_learnt(tmp_path: Path) -> None:
@@ -136,30 +139,6 @@ def test_quoting_of_columns_is_learnt(tmp_path: Path) -> None:
     assert csv.quoting[2].bare == ("NA",)
     assert [quoting.empty for quoting in csv.quoting] == [False, False, False, True]
     assert [quoting.always for quoting in csv.header] == [True, True, True, False]
-
-
-def test_sql(tmp_path: Path) -> None:
-    sqlalchemy = pytest.importorskip("sqlalchemy")
-    url = f"sqlite:///{tmp_path / 'people.db'}"
-    engine = sqlalchemy.create_engine(url)
-    with engine.begin() as connection:
-        connection.execute(sqlalchemy.text("create table people (name text, age integer)"))
-        connection.execute(sqlalchemy.text("insert into people values ('a', 3), (null, 4)"))
-    engine.dispose()
-    raw = read_sql(url, "select * from people order by age")
-    assert raw.arrow.to_pydict() == {"name": ["a", None], "age": [3, 4]}
-    with pytest.raises(DataError, match="check the URL"):
-        read_sql(url, "select * from nothing")
-    with pytest.raises(DataError, match="at least 2"):
-        read_sql(url, "select * from people where age > 9")
-    with pytest.raises(DataError, match="check the URL"):
-        read_sql("not a url", "select 1")
-
-
-def test_sql_without_sqlalchemy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synthesizer.data.sources.find_spec", lambda name: None)
-    with pytest.raises(DataError, match=r"synthesizer\[sql\]"):
-        read_sql("sqlite://", "select 1")
 
 
 def test_samples(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,10 +169,27 @@ def test_frames() -> None:
         from_pandas(pd.DataFrame({0: [1, 2]}))
     with pytest.raises(DataError, match="'a' mixes types"):
         from_pandas(pd.DataFrame({"a": [1, "x"]}, dtype=object))
+    with pytest.raises(DataError, match="'a' has type complex128, which is not supported"):
+        from_pandas(pd.DataFrame({"a": [1j, 2]}))
+    for thing in ([1, 2], None):
+        with pytest.raises(DataError, match="DataFrame is needed"):
+            from_pandas(thing)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="'a' is there twice"):
         from_pandas(pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]))
     with pytest.raises(DataError, match="'a' has type list"):
         from_pandas(pd.DataFrame({"a": [[1], [2]]}))
+
+
+def test_sparse_columns_are_read_as_dense_ones() -> None:
+    raw = from_pandas(pd.DataFrame({"a": pd.arrays.SparseArray([0, 0, 3])}))
+    assert raw.arrow["a"].to_pylist() == [0, 0, 3]
+    assert raw.layout.frame[0].dtype == "int64"
+
+
+def test_blank_lines_of_a_lone_column_are_empty_cells(tmp_path: Path) -> None:
+    assert _rows(_file(tmp_path, b"\na\n1\n\n2\n\n")) == [["1"], [""], ["2"], [""]]
+    assert _rows(_file(tmp_path, b"a\r\n1\r\n\r\n2")) == [["1"], [""], ["2"]]
+    assert _rows(_file(tmp_path, b"a,b\n1,2\n\n3,4\n")) == [["1", "2"], ["3", "4"]]
 
 
 def test_layouts_survive_as_plain_values(tmp_path: Path) -> None:

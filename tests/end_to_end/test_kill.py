@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from synthesizer import job
+from synthesizer import result_files
 from synthesizer.errors import OutputError
 from synthesizer.output import new_directory
 from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
@@ -43,10 +43,10 @@ PHASES = {
     "read": ("synthesizer.inputs", "encode"),
     "fit": ("synthesizer.chain", "_fit_step"),
     "generate": ("synthesizer.chain", "draw_block"),
-    "write": ("synthesizer.job", "write"),
+    "write": ("synthesizer.result_files", "write"),
     "check": ("synthesizer.checks", "cap"),
     "refit": ("synthesizer.checks", "differential_confidentiality"),
-    "manifest": ("synthesizer.job", "_write_json"),
+    "manifest": ("synthesizer.job", "write_json"),
     "rename": ("synthesizer.output", "_replace"),
 }
 
@@ -128,7 +128,7 @@ def test_a_full_disk_is_told(config: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(job, "write", full)
+    monkeypatch.setattr(result_files, "write", full)
     result = call("run", config, "--overwrite")
     assert result.exit_code == 2
     assert os.strerror(errno.ENOSPC) in result.output

@@ -356,3 +356,24 @@ def test_a_configuration_object_is_as_good_as_its_file(data: Path, tmp_path: Pat
     assert result.directory == tmp_path / "out"
     file = run(path, overrides={"output": {"directory": "again"}})
     assert hashes(result.directory) == hashes(file.directory)
+
+
+def test_only_the_datasets_are_readable_by_others(data: Path, tmp_path: Path) -> None:
+    result = made(tmp_path, data)
+    modes = {p.name: p.stat().st_mode & 0o777 for p in result.directory.iterdir()}
+    assert modes["checks.json"] == modes["manifest.json"] == 0o600
+    for name in ("checks.json", "manifest.json"):
+        assert "confidential" in json.loads((result.directory / name).read_text())
+
+
+def test_the_half_split_uses_the_rows_of_the_release(data: Path, tmp_path: Path) -> None:
+    def fitted_half(name: str, rows: int | None) -> float:
+        where = tmp_path / name
+        where.mkdir()
+        result = made(where, data, rows=rows, checks=True)
+        assert result.checks.differential is not None
+        mean = result.checks.differential.comparisons[0].mean_a
+        assert mean is not None
+        return mean
+
+    assert fitted_half("few", 20) < fitted_half("all", None)  # fewer rows match fewer keys

@@ -106,19 +106,18 @@ def best_gain(response, codes, sides):
     return max(gains, default=0.0)
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 5), st.integers(0, 1), st.integers(-3, 20)),
-        min_size=2, max_size=25,
-    ),
-    st.sampled_from([1, 2]),
-)  # fmt: skip
-def test_the_best_cut_of_ordered_levels_is_the_best_of_all_subsets(rows, which):
-    codes = np.array([row[0] for row in rows], dtype=np.int32)
-    response = np.array([row[which] for row in rows], dtype=float)  # two levels; a number
-    response -= response.mean()
-    scores = level_scores(codes, 6, response[:, None], 0.0)
+@pytest.mark.parametrize("two_levels", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_the_best_cut_of_ordered_levels_is_the_best_of_all_subsets(seed, two_levels):
+    rng = np.random.default_rng(seed)
+    codes = rng.choice(8, 60, p=rng.dirichlet(np.ones(8))).astype(np.int32)  # common and rare
+    effects = np.cumsum(rng.exponential(size=8) ** 3)  # far out on one side only
+    if two_levels:
+        response = (rng.random(60) < (effects / effects[-1])[codes]).astype(float)
+    else:
+        response = effects[codes] + rng.random(60)
+    response = response - response.mean()
+    scores = level_scores(codes, 8, response[:, None], 0.0)
     order = [code for code in np.argsort(scores) if code in codes]
     cuts = [order[:size] for size in range(1, len(order))]
     subsets = [s for size in range(1, len(order)) for s in combinations(order, size)]
