@@ -163,8 +163,8 @@ def risk(data: Path) -> Iterator[str]:
     few_first = sorted(table.names, key=lambda name: len(np.unique(table[name].data)))
     for name, options in settings():
         order = {"visit_sequence": few_first} if name.startswith("order") else {}
-        method = {"default_method": name} if name in ("forest", "bagging") else {}
-        models = {name if method else "cart": options}
+        method = {"default_method": name} if name in OTHERS else {}
+        models = {name if method else "cart": options} if options else {}
         table, plan = planned(data, models=models, **order, **method)
         yield _risk_row(name, options, table, plan)
 
@@ -187,6 +187,10 @@ def settings() -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield "order: fewest levels first", {"min_leaf": leaf}
     yield "bagging", {"min_leaf": 20}
     yield "forest", {"min_leaf": 20}
+    yield "parametric", {}
+
+
+OTHERS = ("forest", "bagging", "parametric")
 
 
 def _risk_row(name: str, options: Mapping[str, Any], table: Table, plan: Plan) -> str:

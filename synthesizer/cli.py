@@ -192,13 +192,19 @@ def generate(
 
 
 @app.command()
-def models() -> None:
+def models(
+    name: Annotated[str | None, typer.Argument(help="Show the options of this model.")] = None,
+) -> None:
     """List the conditional models that are known, and the package that offers each."""
     with errors_told():
         from synthesizer import screen
         from synthesizer.registry import Registry
 
-        screen.show_models(Registry.load())
+        registry = Registry.load()
+        if name is None:
+            screen.show_models(registry)
+        else:
+            screen.show_model(registry, registry.canonical(name))
 
 
 @app.command()

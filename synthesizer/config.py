@@ -61,6 +61,15 @@ def _methods(value: object) -> object:
 Label = Annotated[str, BeforeValidator(_label)]
 Labels = Annotated[tuple[Label, ...], BeforeValidator(_labels)]
 Names = Annotated[tuple[Label, ...], BeforeValidator(_labels)]
+
+
+def _no_boolean(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("must be a whole number")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_no_boolean)]
 Method = Annotated[str, BeforeValidator(_methods)]
 Options = dict[str, Any]
 
@@ -238,15 +247,19 @@ class ChainConfig(_Part):
     """
 
     version: Literal[1] = Field(1, description="version of this format")
-    seed: int | None = Field(None, ge=0, le=MAX_SEED, description="drawn and stored when absent")
-    m: int = Field(1, ge=1, le=10_000, description="number of synthetic datasets")
-    rows: int | None = Field(None, ge=1, description="rows of each; as many as the data if absent")
-    workers: int | None = Field(None, description="parallel workers of joblib; all cores if absent")
+    seed: Whole | None = Field(None, ge=0, le=MAX_SEED, description="drawn and stored when absent")
+    m: Whole = Field(1, ge=1, le=10_000, description="number of synthetic datasets")
+    rows: Whole | None = Field(
+        None, ge=1, description="rows of each; as many as the data if absent"
+    )
+    workers: Whole | None = Field(
+        None, description="parallel workers of joblib; all cores if absent"
+    )
     proper: bool = Field(False, description="refit for every dataset on a bootstrap sample")
     strata: Names = Field((), description="variables whose combinations get a chain each")
     keep: Names = Field((), description="variables copied as they are (partial synthesis)")
     drop: Names = Field((), description="variables left out of the synthesis and of the output")
-    min_stratum_rows: int | None = Field(
+    min_stratum_rows: Whole | None = Field(
         None, ge=1, description="fewest rows of a stratum; 10 + 10 x variables when absent"
     )
     default_method: DefaultMethod = Field(

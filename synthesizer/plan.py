@@ -24,7 +24,7 @@ from synthesizer.plan_scenario import Scenario, plan_scenario
 from synthesizer.plan_steps import plan_steps
 from synthesizer.registry import Registry
 from synthesizer.steps import Step
-from synthesizer.strata import split_strata
+from synthesizer.strata import split_strata, whole_number_problems
 
 __all__ = ["MIN_STRATUM_ROWS", "Plan", "make_plan", "try_plan"]
 
@@ -117,7 +117,7 @@ def _check_names(context: Context) -> None:
 
 def _row_problems(config: ChainConfig, table: Table, steps: list[Step]) -> list[str]:
     """Check what concerns numbers of rows: kept variables, strata, workers."""
-    problems = []
+    problems = whole_number_problems(rows=config.rows)
     keeps = any(step.model.abilities.copies_rows for step in steps)
     if keeps and config.rows not in (None, table.n_rows):
         problems.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +30,7 @@ __all__ = [
     "say_json",
     "show_codebook",
     "show_error",
+    "show_model",
     "show_models",
     "show_plan",
     "show_result",
@@ -177,6 +179,15 @@ def show_models(registry: Registry) -> None:
         for entry in registry.entries()
     ]
     _grid("models", ("name", "package", "kinds", "stores values", "what it does"), rows)
+
+
+def show_model(registry: Registry, name: str) -> None:
+    """Print what a model does and its options."""
+    text = inspect.getdoc(registry.get(name)) or name
+    say(text.partition("\nExamples\n")[0])
+    options = registry.options_schema(name)["properties"]
+    rows = [(option, json.dumps(entry.get("default"))) for option, entry in options.items()]
+    _grid("options", ("option", "default"), rows)
 
 
 def show_codebook(codebook: Codebook, *, as_json: bool) -> None:

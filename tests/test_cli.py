@@ -144,3 +144,11 @@ def test_the_program_starts_fast_and_imports_little() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=os.environ
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_models_shows_the_options_of_one_model() -> None:
+    result = call("models", "rf")  # synthpop's name
+    assert result.exit_code == 0
+    assert "min_leaf" in result.output
+    assert ">>>" not in result.output
+    assert call("models", "cat").exit_code == 2

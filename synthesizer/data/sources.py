@@ -261,7 +261,8 @@ def from_pandas(frame: pd.DataFrame) -> RawTable:
 
 def _dense(values: pd.Series[Any]) -> pd.Series[Any]:
     """Fill in what a sparse column leaves out; its values are those of a common one."""
-    return values.sparse.to_dense() if isinstance(values.dtype, pd.SparseDtype) else values
+    dtype = values.dtype
+    return values.astype(dtype.subtype) if isinstance(dtype, pd.SparseDtype) else values
 
 
 def _unreadable(dtype: Any) -> str:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["read_query", "refuse_writing"]
 
-_COMMENT: Final = r"--[^\n]*|/\*.*?\*/"
-_LITERAL: Final = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|\[[^\]]*\]|\$(\w*)\$.*?\$\1\$"
-_SKIPPED: Final = re.compile(f"(?P<comment>{_COMMENT})|{_LITERAL}", re.DOTALL)
+_SKIPPED: Final = re.compile(
+    r"--[^\n]*|/\*.*?\*/|(?P<text>'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\")", re.DOTALL
+)
 _WRITES: Final = re.compile(r"\b(insert|update|delete|merge|into)\b(?!\s*\()", re.IGNORECASE)
 _NOT_THERE: Final = re.compile(
     r"no such (?:table|column): (?P<lite>[\w.]+)"
@@ -63,6 +63,9 @@ def read_query(url: str, query: str) -> tuple[pa.Table, str]:
 def refuse_writing(query: str) -> None:
     """Refuse everything but one statement that reads.
 
+    Databases differ in how they write texts and comments, hence a semicolon that does not end the
+    query is refused wherever it stands.
+
     Raises
     ------
     DataError
@@ -70,17 +73,19 @@ def refuse_writing(query: str) -> None:
 
     Examples
     --------
-    >>> refuse_writing("select name from people where note <> 'a; b'  -- all of them")
+    >>> refuse_writing("select name from people where note <> 'delete'  -- all of them")
     >>> refuse_writing("drop table people")
     Traceback (most recent call last):
         ...
     synthesizer.errors.DataError: `query` must be one SELECT or WITH statement that only reads
     """
-    bare = _SKIPPED.sub(lambda found: " " if found["comment"] else "''", query)
-    bare = bare.strip().removesuffix(";").strip(" \n\t\r(")
-    first = re.match(r"\w*", bare)
-    reads = first is not None and first[0].lower() in ("select", "with")
-    if not reads or ";" in bare or _WRITES.search(bare):
+    if ";" in query.strip().removesuffix(";"):
+        raise DataError(
+            "`query` must be one SELECT or WITH statement; a semicolon may only end it, also in "
+            "comments and texts"
+        )
+    bare = _SKIPPED.sub(lambda found: "''" if found["text"] else " ", query).lstrip(" \n\t\r(")
+    if not re.match(r"(?i)(select|with)\b", bare) or _WRITES.search(bare):
         raise DataError("`query` must be one SELECT or WITH statement that only reads")
 
 

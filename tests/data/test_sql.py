@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from synthesizer.data.sources import read_sql
-from synthesizer.data.sql import refuse_writing
 from synthesizer.errors import DataError
 
 sqlalchemy = pytest.importorskip("sqlalchemy")
@@ -27,9 +26,9 @@ def file(tmp_path: Path) -> Path:
 READS = [
     "select * from people order by age",
     "SELECT * FROM people ORDER BY age;\n",
-    "-- all; of them\nselect name, age from people /* drop; */ order by age",
+    "-- all of them\nselect name, age from people /* drop */ order by age",
     "with p as (select * from people) select * from p order by age",
-    "select name, age from people where 'a; delete' <> \"name\" or name is null or 1 order by age",
+    "select name, age from people where 'a delete' <> \"name\" or name is null or 1 order by age",
     "select replace(name, 'x', 'y') as name, age from people order by age",
 ]
 
@@ -45,6 +44,8 @@ WRITES = [
     "drop table people",
     "select 1; drop table people",
     "select 1 /* ; */ ; delete from people",
+    "select '\\''; drop table people -- '",
+    "select '--'; drop table people",
     "with p as (select 1) delete from people",
     "-- select\ninsert into people values ('b', 5)",
     "select * into copy from people",
@@ -84,8 +85,8 @@ def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
 
 def test_errors_name_their_kind_and_what_is_not_there(file: Path) -> None:
     url = f"sqlite:///{file}"
-    with pytest.raises(DataError, match=r"OperationalError \(there is no nothing\); check the URL"):
-        read_sql(url, "select * from nothing")
+    with pytest.raises(DataError, match=r"OperationalError \(there is no nobody\); check the URL"):
+        read_sql(url, "select * from nobody")
     with pytest.raises(DataError, match="there is no sex"):
         read_sql(url, "select sex from people")
     with pytest.raises(DataError, match="at least 2"):
@@ -94,10 +95,6 @@ def test_errors_name_their_kind_and_what_is_not_there(file: Path) -> None:
         read_sql("not a url", "select 1")
     with pytest.raises(DataError, match="'x' mixes types"):
         read_sql(url, "select 1 as x union all select 'a'")
-
-
-def test_a_quoted_semicolon_ends_no_statement() -> None:
-    refuse_writing("select $tag$ ; drop $tag$, `a;b`, [c;d], \"e;f\", 'it''s;'")
 
 
 def test_without_sqlalchemy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,26 @@ def test_registry_finds_the_model_and_it_keeps_the_contract(installed):
     assert found["builtin"]
 
 
+def test_the_model_is_used_from_yaml(installed, tmp_path):
+    rows = "".join(f"{'fm'[i % 2]},{i % 7 + 10 * (i % 2)}\n" for i in range(100))
+    (tmp_path / "data.csv").write_text("sex,x\n" + rows)
+    (tmp_path / "run.yaml").write_text(
+        "data: {path: data.csv}\nseed: 1\nchecks: false\n"
+        "variables:\n  sex: {kind: categorical}\n"
+        "  x: {kind: numeric, method: hotdeck, options: {by: sex}}\n"
+    )
+    code = (
+        "import sys\nfrom synthesizer.cli import main\n"
+        f"sys.argv = ['synthesizer', 'run', {str(tmp_path / 'run.yaml')!r}]\nmain()"
+    )
+    done = run(code, installed)
+    assert done.returncode == 0, done.stderr
+    assert "models: sample 1, hotdeck 1" in done.stdout
+    lines = (tmp_path / "synthetic" / "synthetic_1.csv").read_text().splitlines()[1:]
+    assert len(lines) == 100
+    assert all((int(line[2:]) >= 10) == (line[0] == "m") for line in lines)
+
+
 def test_wrong_option_of_a_plugin_names_model_and_option(installed):
     code = "from synthesizer.registry import Registry\nRegistry.load().build('hotdeck', {'bye': 1})"
     done = run(code, installed)
