@@ -96,7 +96,7 @@ def _variable(inferred: Inferred, column: Column) -> CodebookVariable:
     return CodebookVariable(
         name=variable.name,
         kind=variable.kind.value,
-        levels=len(column) if is_id else _distinct(column),
+        levels=_distinct(column),
         missing=int((~column.is_observed).sum()),
         missing_codes=", ".join(code or "(empty)" for code in variable.missing),
         shows="numbered anew" if is_id else _shown(column),
