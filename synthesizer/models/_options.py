@@ -1,41 +1,98 @@
-"""Options that the tree models share: checks and how a saved model holds them."""
+"""Options that the tree models share: their checks and how a saved model holds them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from synthesizer.models._growing import Growth
 from synthesizer.models._leaves import Drawing
+from synthesizer.models.base import ConditionalModel
 
-__all__ = ["check_tree_options", "read_drawing", "structure_rows"]
+__all__ = [
+    "EnsembleOptions",
+    "TreeOptions",
+    "check_count",
+    "check_share",
+    "read_drawing",
+    "structure_rows",
+]
 
 SMOOTHINGS = ("none", "density")
 
 
-def check_tree_options(model: Any) -> None:
-    """Raise ValueError naming the first option of a tree model that is out of its range."""
-    _check_count("min_leaf", model.min_leaf)
-    _check_count("max_depth", model.max_depth, optional=True)
-    _check_count("max_fit_rows", model.max_fit_rows, optional=True)
-    _check_share("complexity", model.complexity)
-    if hasattr(model, "n_trees"):
-        _check_count("n_trees", model.n_trees)
-    if hasattr(model, "max_features") and not model.max_features:
-        raise ValueError("max_features (0) must be a share of the predictors above 0, at most 1")
-    _check_share("max_features", getattr(model, "max_features", 1.0))
-    for name in ("penalty", "shrinkage", "prior"):
-        value = getattr(model, name)
-        if not (_is_number(value) and 0 <= value < math.inf):
-            raise ValueError(f"{name} ({value!r}) must be a number that is at least 0")
-    if model.smoothing not in SMOOTHINGS:
-        raise ValueError(f"smoothing ({model.smoothing!r}) must be one of: none, density")
-    for name in ("even", "proper"):
-        if not isinstance(getattr(model, name), bool):
-            raise ValueError(f"{name} ({getattr(model, name)!r}) must be true or false")
+@dataclass(frozen=True, kw_only=True)
+class TreeOptions(ConditionalModel):
+    """What `cart`, `bagging` and `forest` can be told; `Cart` says what each option means."""
+
+    option_aliases: ClassVar[Mapping[str, str]] = {
+        "minbucket": "min_leaf",
+        "maxdepth": "max_depth",
+        "cp": "complexity",
+    }
+
+    min_leaf: int = 50
+    max_depth: int | None = None
+    complexity: float = 0.0
+    penalty: float = 0.0
+    shrinkage: float = 0.0
+    prior: float = 0.0
+    even: bool = True
+    smoothing: str = "none"
+    proper: bool = False
+    max_fit_rows: int | None = 100_000
+
+    def __post_init__(self) -> None:
+        check_count("min_leaf", self.min_leaf)
+        check_count("max_depth", self.max_depth, optional=True)
+        check_count("max_fit_rows", self.max_fit_rows, optional=True)
+        check_share("complexity", self.complexity)
+        for name in ("penalty", "shrinkage", "prior"):
+            value = getattr(self, name)
+            if not (_is_number(value) and 0 <= value < math.inf):
+                raise ValueError(f"{name} ({value!r}) must be a number that is at least 0")
+        if self.smoothing not in SMOOTHINGS:
+            raise ValueError(f"smoothing ({self.smoothing!r}) must be one of: none, density")
+        for name in ("even", "proper"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} ({getattr(self, name)!r}) must be true or false")
+
+    def growth(self, max_features: float | None = None) -> Growth:
+        """Return when a tree stops growing."""
+        return Growth(
+            min_leaf=self.min_leaf,
+            max_depth=self.max_depth,
+            complexity=self.complexity,
+            penalty=self.penalty,
+            max_features=max_features,
+        )
+
+    @property
+    def drawing(self) -> Drawing:
+        """How values are drawn from the leaves."""
+        return Drawing(shrinkage=self.shrinkage, even=self.even, smoothing=self.smoothing)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnsembleOptions(TreeOptions):
+    """What models of several trees can be told in addition."""
+
+    option_aliases: ClassVar[Mapping[str, str]] = {
+        **TreeOptions.option_aliases,
+        "ntree": "n_trees",
+    }
+
+    min_leaf: int = 20
+    n_trees: int = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("n_trees", self.n_trees)
 
 
 def read_drawing(state: Mapping[str, Any]) -> Drawing:
@@ -55,14 +112,16 @@ def structure_rows(
     return np.sort(rng.choice(n_rows, size=max_rows, replace=False, shuffle=False))
 
 
-def _check_count(name: str, value: object, *, optional: bool = False) -> None:
+def check_count(name: str, value: object, *, optional: bool = False) -> None:
+    """Raise ValueError unless the option is a whole number of at least 1."""
     if optional and value is None:
         return
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} ({value!r}) must be a whole number that is at least 1")
 
 
-def _check_share(name: str, value: object) -> None:
+def check_share(name: str, value: object) -> None:
+    """Raise ValueError unless the option is a number from 0 to 1."""
     if not (_is_number(value) and isinstance(value, int | float) and 0 <= value <= 1):
         raise ValueError(f"{name} ({value!r}) must be a number from 0 to 1")
 

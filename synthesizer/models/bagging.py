@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,16 +9,14 @@ import numpy as np
 
 from synthesizer.data.table import Column, Table
 from synthesizer.models._ensemble import FittedEnsemble
-from synthesizer.models._growing import Growth
-from synthesizer.models._leaves import Drawing
-from synthesizer.models._options import check_tree_options
-from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
+from synthesizer.models._options import EnsembleOptions
+from synthesizer.models.base import Abilities, FittedModel
 
 __all__ = ["Bagging"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bagging(ConditionalModel):
+class Bagging(EnsembleOptions):
     """Draw a tree at random for each row, then a donor from the row's leaf in that tree.
 
     The splits of each tree come from a bootstrap sample; its leaves hold all donors, so a fitted
@@ -47,40 +44,14 @@ class Bagging(ConditionalModel):
 
     abilities: ClassVar[Abilities] = Abilities()
     fitted_type: ClassVar[type[FittedModel]] = FittedEnsemble
-    option_aliases: ClassVar[Mapping[str, str]] = {
-        "ntree": "n_trees",
-        "minbucket": "min_leaf",
-        "maxdepth": "max_depth",
-        "cp": "complexity",
-    }
-
-    n_trees: int = 10
-    min_leaf: int = 20
-    max_depth: int | None = None
-    complexity: float = 0.0
-    penalty: float = 0.0
-    shrinkage: float = 0.0
-    prior: float = 0.0
-    even: bool = True
-    smoothing: str = "none"
-    proper: bool = False
-    max_fit_rows: int | None = 100_000
-
-    def __post_init__(self) -> None:
-        check_tree_options(self)
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedEnsemble:
         """Grow the trees; see `ConditionalModel.fit`."""
         return FittedEnsemble.grow(
             predictors,
             target,
-            Growth(
-                min_leaf=self.min_leaf,
-                max_depth=self.max_depth,
-                complexity=self.complexity,
-                penalty=self.penalty,
-            ),
-            Drawing(shrinkage=self.shrinkage, even=self.even, smoothing=self.smoothing),
+            self.growth(),
+            self.drawing,
             n_trees=self.n_trees,
             prior=self.prior,
             proper=self.proper,

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from synthesizer.data.table import Column, Table
-from synthesizer.models._growing import Growth, centred_response, grow
+from synthesizer.models._growing import centred_response, grow
 from synthesizer.models._leaves import Drawing, Leaves
-from synthesizer.models._options import check_tree_options, read_drawing, structure_rows
+from synthesizer.models._options import TreeOptions, read_drawing, structure_rows
 from synthesizer.models._ordering import Encoding
-from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
+from synthesizer.models.base import Abilities, FittedModel
 
 __all__ = ["Cart", "FittedCart"]
 
@@ -56,7 +56,7 @@ class FittedCart(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cart(ConditionalModel):
+class Cart(TreeOptions):
     """A tree finds groups of similar rows; a draw copies a random value of the row's group.
 
     Splits lower the Gini index of coded targets (of a random projection of it from 40 levels on)
@@ -110,40 +110,14 @@ class Cart(ConditionalModel):
 
     abilities: ClassVar[Abilities] = Abilities()
     fitted_type: ClassVar[type[FittedModel]] = FittedCart
-    option_aliases: ClassVar[Mapping[str, str]] = {
-        "minbucket": "min_leaf",
-        "maxdepth": "max_depth",
-        "cp": "complexity",
-    }
-
-    min_leaf: int = 50
-    max_depth: int | None = None
-    complexity: float = 0.0
-    penalty: float = 0.0
-    shrinkage: float = 0.0
-    prior: float = 0.0
-    even: bool = True
-    smoothing: str = "none"
-    proper: bool = False
-    max_fit_rows: int | None = 100_000
-
-    def __post_init__(self) -> None:
-        check_tree_options(self)
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedCart:
         """Grow the tree and sort the donors by leaf; see `ConditionalModel.fit`."""
         response = centred_response(target, rng)
         encoding = Encoding.learn(predictors, response, prior=self.prior)
-        growth = Growth(
-            min_leaf=self.min_leaf,
-            max_depth=self.max_depth,
-            complexity=self.complexity,
-            penalty=self.penalty,
-        )
         rows = structure_rows(len(target), self.max_fit_rows, rng)
         matrix = encoding.matrix(predictors)
-        tree, order = grow(matrix, target, response, growth, rows=rows, rng=rng)
+        tree, order = grow(matrix, target, response, self.growth(), rows=rows, rng=rng)
         weights = rng.standard_exponential(len(target)) if self.proper else None
         leaves = Leaves(tree, target.take(order), weights)
-        drawing = Drawing(shrinkage=self.shrinkage, even=self.even, smoothing=self.smoothing)
-        return FittedCart(encoding, leaves, drawing)
+        return FittedCart(encoding, leaves, self.drawing)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,16 +9,14 @@ import numpy as np
 
 from synthesizer.data.table import Column, Table
 from synthesizer.models._ensemble import FittedEnsemble
-from synthesizer.models._growing import Growth
-from synthesizer.models._leaves import Drawing
-from synthesizer.models._options import check_tree_options
-from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
+from synthesizer.models._options import EnsembleOptions, check_share
+from synthesizer.models.base import Abilities, FittedModel
 
 __all__ = ["Forest"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Forest(ConditionalModel):
+class Forest(EnsembleOptions):
     """Draw a tree at random for each row, then a donor from the row's leaf in that tree.
 
     The splits of each tree come from a bootstrap sample, and each split is the best of a random
@@ -49,42 +46,24 @@ class Forest(ConditionalModel):
 
     abilities: ClassVar[Abilities] = Abilities()
     fitted_type: ClassVar[type[FittedModel]] = FittedEnsemble
-    option_aliases: ClassVar[Mapping[str, str]] = {
-        "ntree": "n_trees",
-        "minbucket": "min_leaf",
-        "maxdepth": "max_depth",
-        "cp": "complexity",
-    }
 
-    n_trees: int = 10
     max_features: float = 1 / 3
-    min_leaf: int = 20
-    max_depth: int | None = None
-    complexity: float = 0.0
-    penalty: float = 0.0
-    shrinkage: float = 0.0
-    prior: float = 0.0
-    even: bool = True
-    smoothing: str = "none"
-    proper: bool = False
-    max_fit_rows: int | None = 100_000
 
     def __post_init__(self) -> None:
-        check_tree_options(self)
+        super().__post_init__()
+        check_share("max_features", self.max_features)
+        if not self.max_features:
+            raise ValueError(
+                "max_features (0) must be a share of the predictors above 0, at most 1"
+            )
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedEnsemble:
         """Grow the trees; see `ConditionalModel.fit`."""
         return FittedEnsemble.grow(
             predictors,
             target,
-            Growth(
-                min_leaf=self.min_leaf,
-                max_depth=self.max_depth,
-                complexity=self.complexity,
-                penalty=self.penalty,
-                max_features=self.max_features,
-            ),
-            Drawing(shrinkage=self.shrinkage, even=self.even, smoothing=self.smoothing),
+            self.growth(self.max_features),
+            self.drawing,
             n_trees=self.n_trees,
             prior=self.prior,
             proper=self.proper,
