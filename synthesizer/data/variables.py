@@ -11,7 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from synthesizer.data.dates import days_of, detect_format, parse_dates, resolution_of
-from synthesizer.data.numbers import MAX_EXACT, has_leading_zero, is_number, parse, style_of
+from synthesizer.data.numbers import (
+    MAX_EXACT,
+    has_leading_zero,
+    is_number,
+    parse,
+    rounded,
+    style_of,
+)
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.table import BoolArray
 from synthesizer.data.texts import Texts
@@ -156,6 +163,8 @@ def _numeric(texts: Texts, wanted: Wanted, rest: BoolArray, storage: dict[str, A
         if style == "fixed" and decimals != wanted.decimals:
             style = "plain"
         decimals = wanted.decimals
+    elif decimals and not (rounded(numbers, decimals) == numbers).all():
+        decimals, style = None, "plain"  # large numbers that rounding would change
     storage |= {"style": style}
     if texts.mark != ".":
         storage["mark"] = texts.mark

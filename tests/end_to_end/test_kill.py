@@ -18,10 +18,12 @@ from synthesizer.output import new_directory
 from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
 
 DRIVER = """
-import sys, time
+import signal, sys, time
 from importlib import import_module
 from pathlib import Path
 
+# a test run in the background ignores Ctrl-C, and its children would too
+signal.signal(signal.SIGINT, signal.default_int_handler)
 module, name, marker, *words = sys.argv[1:]
 owner = import_module(module)
 original = getattr(owner, name)
@@ -112,8 +114,9 @@ def test_a_first_run_that_is_killed_leaves_no_result(config: Path) -> None:
     assert not (config.parent / "out").exists()
 
 
-def test_interrupted(config: Path) -> None:
-    process = stopped("fit", config, signal.SIGINT)
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted(config: Path, how: signal.Signals) -> None:
+    process = stopped("fit", config, how)
     out, error = process.communicate()
     assert process.returncode == 130
     assert "interrupted" in error
