@@ -41,6 +41,10 @@ PIPE_WIDTH = 140
 """Columns of a table that goes into a pipe or a file, where there is no terminal to ask."""
 
 
+NARROW = 80
+"""Columns of a terminal below which tables become lists."""
+
+
 def _console(*, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else PIPE_WIDTH
@@ -106,14 +110,24 @@ def progress(*, quiet: bool) -> Iterator[Listener]:
 
 
 def _grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print a table; cells that are numbers go to the right."""
+    """Print a table; cells that are numbers go to the right. A list where it is narrow."""
+    console = _console()
+    if console.width < NARROW:
+        say(title)
+        for row in rows:
+            say(
+                "; ".join(
+                    f"{name}: {_cell(value)}" for name, value in zip(columns, row, strict=True)
+                )
+            )
+        return
     grid = Grid(title=escape(title), title_justify="left", title_style="bold", box=None)
     for position, name in enumerate(columns):
         numeric = all(isinstance(row[position], int | float) for row in rows)
         grid.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         grid.add_row(*(escape(_cell(value)) for value in row))
-    _console().print(grid)
+    console.print(grid)
 
 
 def _cell(value: object) -> str:

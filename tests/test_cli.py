@@ -152,3 +152,9 @@ def test_models_shows_the_options_of_one_model() -> None:
     assert "min_leaf" in result.output
     assert ">>>" not in result.output
     assert call("models", "cat").exit_code == 2
+
+
+def test_tables_become_lists_on_narrow_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synthesizer.screen.PIPE_WIDTH", 40)
+    output = call("models").output
+    assert "name: cart; package: synthesizer" in output
