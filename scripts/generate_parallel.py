@@ -29,9 +29,10 @@ from synthesizer.saved import SavedModel, load_model
 
 def draw_one(model: SavedModel, seed: int, number: int, rows: int | None, path: Path) -> None:
     """Draw dataset ``number`` (from 0) and write it."""
-    with parallel_config(n_jobs=1):  # the datasets are the parallel tasks here
-        table = next(model.generate(Seed(seed), first=number, rows=rows, n_jobs=1))
-    write(table, path, model.layout)
+    # one job: the datasets are the parallel tasks here
+    with parallel_config(n_jobs=1), model.guarded():
+        table = next(model.chain.generate(Seed(seed), first=number, rows=rows, n_jobs=1))
+        write(table, path, model.layout)
 
 
 def main(

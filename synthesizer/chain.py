@@ -206,11 +206,16 @@ class FittedChain:
             parts = iter(_parallel(n_jobs, self._draws(seed, blocks), progress))
             for d in datasets:
                 own = [next(parts) for _ in blocks[d]]
-                yield self._assemble(own, rows, seed.generator("shuffle", d))
+                yield self._assemble(own, rows, seed.generator("shuffle", self._secret, d))
 
     @property
     def _stratum_sizes(self) -> list[int]:
         return [len(stratum.rows) for stratum in self.strata]
+
+    @property
+    def _secret(self) -> str:
+        """Salt of what belongs to no single variable: the last one is made of all of them."""
+        return self.strata[0].replicates[0][-1].salt
 
     def _sizes(self, rows: int, seed: Seed, dataset: int) -> Sequence[int]:
         """Return the rows of each stratum: drawn, unless kept rows fix them.
@@ -220,7 +225,8 @@ class FittedChain:
         sizes = self._stratum_sizes
         if self.keeps_rows or len(sizes) == 1:
             return sizes if self.keeps_rows else [rows]
-        drawn = seed.generator("strata", dataset).multinomial(rows, np.array(sizes) / sum(sizes))
+        rng = seed.generator("strata", self._secret, dataset)
+        drawn = rng.multinomial(rows, np.array(sizes) / sum(sizes))
         return [int(size) for size in drawn]
 
     def _draws(

@@ -61,8 +61,8 @@ def generate(
     names = []
     with new_directory(directory, overwrite=overwrite) as work:
         blocks = model.chain.count_blocks(m, rows)
-        with phases.phase("generate and write", blocks) as advance:
-            tables = model.generate(
+        with phases.phase("generate and write", blocks) as advance, model.guarded():
+            tables = model.chain.generate(
                 draws, m=m, rows=rows, n_jobs=workers_or_all(workers), progress=advance
             )
             for number, table in enumerate(tables, 1):

@@ -104,13 +104,15 @@ class Synthesizer:
             If nothing is fitted yet, or the rows cannot be changed (partial synthesis).
         """
         model = self.model
-        tables = model.generate(
-            Seed(model.seed if seed is None else seed),
-            m=self.config.m if m is None else m,
-            rows=self.config.rows if rows is None else rows,
-            n_jobs=workers_or_all(self.config.workers),
-        )
-        return [to_pandas(table, model.layout) for table in tables]
+        draws = Seed(model.seed if seed is None else seed)
+        with model.guarded():
+            tables = model.chain.generate(
+                draws,
+                m=self.config.m if m is None else m,
+                rows=self.config.rows if rows is None else rows,
+                n_jobs=workers_or_all(self.config.workers),
+            )
+            return [to_pandas(table, model.layout) for table in tables]
 
     @property
     def model(self) -> SavedModel:

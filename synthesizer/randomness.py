@@ -79,7 +79,8 @@ def salts(columns: Iterable[tuple[str, Sequence[npt.NDArray[Any]]]]) -> dict[str
     """Return a secret for every variable: a digest of its values and of those before it.
 
     Hence the same data give the same draws, a variable added at the end of the chain does not
-    change those of the others, and nobody without the data can replay them.
+    change those of the others, and they cannot be replayed from the seed alone. Who knows the seed
+    and nearly all of the data can still test guesses: the seed is confidential all the same.
 
     Parameters
     ----------

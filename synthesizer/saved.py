@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from synthesizer.data.archive import read_archive, write_archive
 from synthesizer.data.expressions import Expression
 from synthesizer.data.layout import Layout
 from synthesizer.data.schema import Kind, Schema, Variable
-from synthesizer.data.table import Column, Table
+from synthesizer.data.table import Column
 from synthesizer.errors import OutputError, SavedModelError, SynthesizerError
 from synthesizer.models.base import FittedModel
 from synthesizer.randomness import Seed
@@ -55,16 +56,14 @@ class SavedModel:
     origin: Mapping[str, Any]
     path: Path | None = None
 
-    def generate(self, seed: Seed, **request: Any) -> Iterator[Table]:
-        """Draw tables, see `FittedChain.generate`.
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Turn whatever fails in drawing and writing into SavedModelError.
 
-        Raises
-        ------
-        SavedModelError
-            If the model came from a file whose parts do not fit together.
+        For models that came from a file: its parts need not fit together.
         """
         try:
-            yield from self.chain.generate(seed, **request)
+            yield
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             if self.path is None:
                 raise
@@ -146,7 +145,8 @@ def _from_content(content: Mapping[str, Any], registry: Registry, path: Path) ->
     for stratum in chain.strata:
         for steps in stratum.replicates:
             _check_steps(steps, drawn)
-    if len({len(stratum.replicates) for stratum in chain.strata}) != 1:
+    counts = {len(stratum.replicates) for stratum in chain.strata}
+    if len(counts) != 1 or not min(counts):
         raise ValueError("every stratum needs the same number of fits")
     return SavedModel(
         chain=chain,

@@ -14,6 +14,7 @@ from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Table
 from synthesizer.errors import OutputError
+from synthesizer.randomness import fresh_seed
 
 __all__ = ["starter_text", "write_starter"]
 
@@ -30,7 +31,7 @@ data:
 output:
   directory: {output}
 
-seed: 1   # decides everything; the same seed gives the same files
+seed: {seed}   # decides everything: the same seed and data give the same files; keep it secret
 m: 5      # number of synthetic datasets
 
 default_method: cart    # or parametric, or a map from kind to model
@@ -93,7 +94,12 @@ def starter_text(data: Path, path: Path) -> str:
     derived = suggest_derivations(table)
     relative = os.path.relpath(data.absolute(), path.absolute().parent)
     stem = data.name.split(".")[0] or "data"
-    head = _HEAD.format(name=path.name, path=_quoted(relative), output=_quoted(f"{stem}_synthetic"))
+    head = _HEAD.format(
+        name=path.name,
+        path=_quoted(relative),
+        output=_quoted(f"{stem}_synthetic"),
+        seed=fresh_seed(),
+    )
     lines = [
         line
         for row in codebook.variables

@@ -4,6 +4,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from synthesizer.data.archive import read_archive, write_archive
@@ -11,6 +12,7 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.layout import CsvLayout, Layout, Quoting
 from synthesizer.data.literals import single_value
 from synthesizer.errors import OutputError, SavedModelError
+from synthesizer.library import Synthesizer
 from synthesizer.randomness import Seed
 from synthesizer.registry import Registry
 from synthesizer.rules import Forbid, Rule
@@ -108,3 +110,14 @@ def test_places_for_models(tmp_path: Path) -> None:
     for bad, overwrite in [(path, False), (tmp_path, True), (path / "in", True)]:
         with pytest.raises(OutputError, match=r"another file|written to"):
             check_model_path(bad, overwrite=overwrite)
+
+
+def test_a_model_whose_layout_does_not_fit_is_told_when_it_writes(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"sex": list("fm") * 30, "age": range(60)})
+    synthesizer = Synthesizer().fit(frame)
+    synthesizer.save(tmp_path / "good.model")
+    content = read_archive(tmp_path / "good.model", kind=KIND)
+    content["layout"]["frame"] = content["layout"]["frame"][:1]
+    write_archive(tmp_path / "bad.model", content, kind=KIND)
+    with pytest.raises(SavedModelError, match="bad.model"):
+        Synthesizer.load(tmp_path / "bad.model").generate()
