@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from synthesizer.data.guessing import Guess, guess
 from synthesizer.data.schema import Kind, Variable
@@ -13,6 +13,9 @@ from synthesizer.data.variables import Problem, Wanted, build
 from synthesizer.errors import DataError
 
 __all__ = ["Declaration", "Inferred", "infer"]
+
+
+MAX_ZEROS = 6  # decimals of a missing code that is a whole number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +91,21 @@ def infer(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> t
     return tuple(found)
 
 
+def _as_written(texts: Texts, codes: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return the missing codes as the data write them: a declared -8 may stand there as -8.0."""
+    if codes is None:
+        return None
+    found: list[str] = []
+    for code in codes:
+        short = code.rstrip("0").rstrip(".") if "." in code else code
+        spellings = [code, short, *(f"{short}.{'0' * k}" for k in range(1, MAX_ZEROS + 1))]
+        same = texts.picked(texts.among(spellings)) if short.lstrip("-").isdigit() else []
+        found += same or [code]
+    return tuple(dict.fromkeys(found))
+
+
 def _infer_one(texts: Texts, said: Declaration) -> Inferred:
+    said = replace(said, missing=_as_written(texts, said.missing))
     found = _declared(texts, said) or guess(texts, said.missing)
     wanted = Wanted(
         kind=found.kind,

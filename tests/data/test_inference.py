@@ -212,3 +212,17 @@ def test_notes(tmp_path: Path) -> None:
     assert "'a' is constant" in notes
     assert "'b': 1 level has fewer than 3 rows" in notes
     assert "'c': 1 declared missing code never occurs" in notes
+
+
+@pytest.mark.parametrize(("written", "said"), [("-8.0", "-8"), ("-8", "-8.0"), ("-8.00", "-8.0")])
+def test_a_code_is_found_however_its_zeros_are_written(
+    tmp_path: Path, written: str, said: str
+) -> None:
+    variable = _one(tmp_path, [1.5, 2.5, written, *range(20)], missing=(said,))
+    assert written in variable.missing
+    assert said == written or said not in variable.missing
+
+
+def test_codes_of_texts_stay_apart(tmp_path: Path) -> None:
+    variable = _one(tmp_path, ["A1", "01", "1.0", "B"], kind=Kind.CATEGORICAL, missing=("A1",))
+    assert set(variable.levels) == {"01", "1.0", "B"}
