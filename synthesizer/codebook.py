@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from synthesizer.data.encoding import data_notes, encode
+from synthesizer.data.encoding import data_notes, encode_inferred
 from synthesizer.data.inference import Declaration, Inferred, infer
 from synthesizer.data.schema import Kind
 from synthesizer.data.sources import RawTable, read_path
-from synthesizer.data.table import Column
+from synthesizer.data.table import Column, Table
 
 __all__ = ["Codebook", "CodebookVariable", "make_codebook"]
 
 SHOWN_LEVELS = 12
 RARE = 5
-"""Levels held by fewer rows are counted, not named."""
+"""A level held by fewer rows is rare: it may point to persons, so it is counted, not named."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,11 @@ def make_codebook(path: Path, declared: Mapping[str, Declaration] | None = None)
 def describe(raw: RawTable, declared: Mapping[str, Declaration]) -> Codebook:
     """Describe a source that was read already."""
     inferred = infer(raw, declared)
-    table = encode(raw, declared)
+    return describe_encoded(raw, inferred, encode_inferred(raw, inferred))
+
+
+def describe_encoded(raw: RawTable, inferred: Sequence[Inferred], table: Table) -> Codebook:
+    """Describe a source that was encoded already."""
     variables = tuple(_variable(found, table[found.variable.name]) for found in inferred)
     return Codebook(
         origin=raw.origin,

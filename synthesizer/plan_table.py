@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from synthesizer.codebook import RARE
 from synthesizer.data.table import Column
 from synthesizer.preparation import Prepared
 from synthesizer.steps import Step
 
 __all__ = ["RARE", "PlanRow", "plan_table"]
-
-RARE = 5
-"""A level held by fewer rows is rare: its holders stand out, and nothing can be learnt of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,10 +46,6 @@ class PlanRow:
     missing: int
     rare: int
     cost: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
 
 
 def plan_table(ready: Prepared) -> list[PlanRow]:

@@ -199,24 +199,6 @@ class Registry:
             abilities=model_class.abilities,
         )
 
-    def name_of(self, model: ConditionalModel) -> str:
-        """Return the name under which the class of ``model`` is registered.
-
-        Raises
-        ------
-        ModelError
-            If it is not registered.
-        """
-        wanted = type(model)
-        target = f"{wanted.__module__}:{wanted.__qualname__}"
-        for name, declared in self._declared.items():
-            if declared.target == target:
-                return name
-        for name in self.names:  # declared through another module than the defining one
-            if self.get(name) is wanted:
-                return name
-        raise ModelError(f"{wanted.__qualname__} is not in the registry; register it first")
-
     def build(self, name: str, options: Mapping[str, Any] | None = None) -> ConditionalModel:
         """Construct a model from the options of a configuration.
 

@@ -153,6 +153,8 @@ def show_valid(ready: Prepared) -> None:
 
 def show_plan(ready: Prepared, rows: Sequence[PlanRow]) -> None:
     """Print the chain in order."""
+    from synthesizer.codebook import RARE
+
     columns = (
         "#", "variable", "kind", "model", "predictors", "levels", "missing rows", "rare levels",
         "cost",
@@ -177,7 +179,7 @@ def show_plan(ready: Prepared, rows: Sequence[PlanRow]) -> None:
     if scenario is not None:
         say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
     _notes([*ready.source.notes, *ready.plan.notes])
-    say("rare levels: held by fewer than 5 rows; cost: share of the fit's work")
+    say(f"rare levels: held by fewer than {RARE} rows; cost: share of the fit's work")
 
 
 def show_models(registry: Registry) -> None:

@@ -6,10 +6,11 @@ import json
 import os
 from pathlib import Path
 
-from synthesizer.codebook import Codebook, CodebookVariable, describe
+from synthesizer.codebook import Codebook, CodebookVariable, describe_encoded
 from synthesizer.data.derivations import suggest_derivations
-from synthesizer.data.encoding import encode
+from synthesizer.data.encoding import encode_inferred
 from synthesizer.data.guessing import is_empty
+from synthesizer.data.inference import infer
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Table
@@ -89,8 +90,9 @@ def write_starter(data: Path, output: Path | None, *, overwrite: bool) -> Path:
 def starter_text(data: Path, path: Path) -> str:
     """Return the text of a starter configuration that lies at ``path``."""
     raw, empty = _without_empty(read_path(data))
-    codebook = describe(raw, {})
-    table = encode(raw, {})
+    inferred = infer(raw, {})
+    table = encode_inferred(raw, inferred)
+    codebook = describe_encoded(raw, inferred, table)
     derived = suggest_derivations(table)
     relative = os.path.relpath(data.absolute(), path.absolute().parent)
     stem = data.name.split(".")[0] or "data"

@@ -157,13 +157,6 @@ def test_only_conditional_models_are_registered(wrong):
         Registry().register("wrong", wrong)
 
 
-def test_name_of_a_model(registry):
-    assert registry.name_of(Sample()) == "sample"
-    assert Registry.load().name_of(Sample()) == "sample"
-    with pytest.raises(ModelError, match="Example is not in the registry"):
-        Registry().name_of(Example(share=0))
-
-
 def test_aliases_lead_to_models_that_exist():
     loaded = Registry.load()
     for alias, name in METHOD_ALIASES.items():

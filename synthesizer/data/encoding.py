@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from synthesizer.data.dates import days_of, parse_dates
 from synthesizer.data.decoding import decode
-from synthesizer.data.inference import Declaration, infer
+from synthesizer.data.inference import Declaration, Inferred, infer
 from synthesizer.data.numbers import is_number, parse
 from synthesizer.data.schema import Kind, Schema, Variable
 from synthesizer.data.sources import RawTable
@@ -19,7 +19,7 @@ from synthesizer.data.table import BoolArray, Column, FloatArray, Table
 from synthesizer.data.texts import Texts
 from synthesizer.errors import DataError
 
-__all__ = ["align", "data_notes", "decode", "encode", "encode_like"]
+__all__ = ["align", "data_notes", "decode", "encode", "encode_inferred", "encode_like"]
 
 RARE: Final = 3
 """A level with fewer rows is rare."""
@@ -48,7 +48,11 @@ def encode(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> 
     >>> table["sex"].variable.labels, table["sex"].data.tolist()
     (('f', 'm', ''), [1, 0, 2, 0])
     """
-    found = infer(raw, declared)
+    return encode_inferred(raw, infer(raw, declared))
+
+
+def encode_inferred(raw: RawTable, found: Sequence[Inferred]) -> Table:
+    """Encode a source whose variables are inferred already, in column order."""
     return Table(
         _column(texts, item.variable) for texts, item in zip(raw.texts, found, strict=True)
     )
