@@ -12,6 +12,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 # A single file is a room under its own name.
 ROOMS = {
     "errors": set(),
+    "figures": set(),
     "randomness": set(),
     "yaml_text": set(),
     "progress": set(),
@@ -19,8 +20,8 @@ ROOMS = {
     "samples": {"data"},
     "data": {"samples"},  # data.sources opens a built-in sample by name, inside a function
     "models": {"data"},
-    "risk": {"data"},
-    "utility": {"data"},
+    "risk": {"data", "figures", "progress"},
+    "utility": {"data", "figures"},
     "model_options": {"models.base"},
     "testing_data": {"data", "models.base"},
     "testing": {"data", "models.base", "testing_data"},

@@ -21,6 +21,7 @@ from synthesizer.errors import DataError
 
 __all__ = ["RawTable", "from_pandas", "read_path", "read_sample", "read_sql"]
 
+MIN_ROWS = 2
 CSV_SUFFIXES = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
 
 
@@ -87,7 +88,11 @@ def _mark(column: pa.ChunkedArray, delimiter: str) -> str:
 
 
 def read_path(
-    path: str | Path, *, delimiter: str | None = None, encoding: str | None = None
+    path: str | Path,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    min_rows: int = MIN_ROWS,
 ) -> RawTable:
     """Read a CSV file (also gzip), a Parquet file or a directory of Parquet files.
 
@@ -97,6 +102,8 @@ def read_path(
         Ends in .csv, .tsv, .txt (each also with .gz), .parquet, or is a directory.
     delimiter, encoding : str, optional
         Of a CSV file; found out when not given.
+    min_rows : int
+        Fewest rows that are accepted.
 
     Raises
     ------
@@ -109,7 +116,7 @@ def read_path(
         raise DataError(f"{path}: no such file; check `path`")
     try:
         if path.is_dir() or path.suffix.lower() in (".parquet", ".pq"):
-            return _read_parquet(path, origin)
+            return _read_parquet(path, origin, min_rows)
         compressed = path.suffix.lower() == ".gz"
         ending = (Path(path.stem) if compressed else path).suffix.lower()
         if ending not in CSV_SUFFIXES:
@@ -123,7 +130,7 @@ def read_path(
         data, origin, delimiter=delimiter or CSV_SUFFIXES[ending], encoding=encoding
     )
     layout = Layout(form="csv", names=tuple(arrow.column_names), compressed=compressed, csv=csv)
-    return _checked(RawTable(arrow, layout, origin))
+    return _checked(RawTable(arrow, layout, origin), min_rows)
 
 
 def _bytes(path: Path, *, compressed: bool) -> pa.Buffer:
@@ -135,7 +142,7 @@ def _bytes(path: Path, *, compressed: bool) -> pa.Buffer:
     return pa.memory_map(str(path)).read_buffer()
 
 
-def _read_parquet(path: Path, origin: str) -> RawTable:
+def _read_parquet(path: Path, origin: str, min_rows: int) -> RawTable:
     files = sorted(path.glob("**/*.parquet")) if path.is_dir() else [path]
     if not files:
         raise DataError(f"{path}: no Parquet file in this directory; the files end in .parquet")
@@ -143,7 +150,7 @@ def _read_parquet(path: Path, origin: str) -> RawTable:
         arrow = pq.read_table(path)
     except pa.ArrowInvalid:
         raise DataError(f"{path}: {_not_parquet(path)}") from None
-    return typed(arrow, "parquet", origin)
+    return typed(arrow, "parquet", origin, min_rows=min_rows)
 
 
 def _not_parquet(path: Path) -> str:
@@ -156,13 +163,19 @@ def _not_parquet(path: Path) -> str:
     return "one of the Parquet files is damaged, or they differ in columns"
 
 
-def typed(arrow: pa.Table, form: Any, origin: str, frame: tuple[FrameLayout, ...] = ()) -> RawTable:
+def typed(
+    arrow: pa.Table,
+    form: Any,
+    origin: str,
+    frame: tuple[FrameLayout, ...] = (),
+    min_rows: int = MIN_ROWS,
+) -> RawTable:
     """Wrap a table whose columns have types of their own."""
     layout = Layout(form=form, names=tuple(arrow.column_names), types=arrow.schema, frame=frame)
-    return _checked(RawTable(arrow, layout, origin))
+    return _checked(RawTable(arrow, layout, origin), min_rows)
 
 
-def _checked(raw: RawTable) -> RawTable:
+def _checked(raw: RawTable, min_rows: int) -> RawTable:
     """Refuse what no kind could cure."""
     problems = []
     names = raw.arrow.column_names
@@ -170,8 +183,8 @@ def _checked(raw: RawTable) -> RawTable:
         problems.append(f"{raw.origin}: column {name!r} is there twice; rename one")
     if not names:
         problems.append(f"{raw.origin}: no columns")
-    elif raw.n_rows < 2:
-        problems.append(f"{raw.origin}: {raw.n_rows} data rows; at least 2 are needed")
+    elif raw.n_rows < min_rows:
+        problems.append(f"{raw.origin}: {raw.n_rows} data rows; at least {min_rows} are needed")
     for name, column in zip(names, raw.arrow.columns, strict=True):
         if unsupported(column.type):
             problems.append(
@@ -217,8 +230,8 @@ def read_sample(name: str) -> RawTable:
     return read_path(sample_path(name))
 
 
-def from_pandas(frame: pd.DataFrame) -> RawTable:
-    """Take a pandas frame; its index is left out.
+def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
+    """Take a pandas frame with at least ``min_rows`` rows; its index is left out.
 
     Raises
     ------
@@ -256,7 +269,7 @@ def from_pandas(frame: pd.DataFrame) -> RawTable:
     if problems:
         raise DataError(problems)
     layouts = tuple(_frame_layout(values.dtype) for values in series)
-    return typed(pa.Table.from_arrays(columns, names=names), "pandas", origin, layouts)
+    return typed(pa.Table.from_arrays(columns, names=names), "pandas", origin, layouts, min_rows)
 
 
 def _dense(values: pd.Series[Any]) -> pd.Series[Any]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from synthesizer.data.codes import Groups, JointCoder, cut_points
 from synthesizer.data.comparable import check_comparable, check_keys
+from synthesizer.data.pairs import Data, as_tables
 from synthesizer.data.table import BoolArray, FloatArray, Table
 from synthesizer.errors import DataError
 from synthesizer.risk.attribution import Tolerance, hits_counter
@@ -153,8 +154,8 @@ def cap_scores(
 
 
 def cap(
-    original: Table,
-    synthetic: Sequence[Table],
+    original: Data,
+    synthetic: Data | Sequence[Data],
     *,
     keys: Sequence[str],
     target: str,
@@ -166,9 +167,9 @@ def cap(
 
     Parameters
     ----------
-    original : Table
+    original : Table or DataFrame
         Confidential records, shape (n, p).
-    synthetic : sequence of Table
+    synthetic : Table, DataFrame or sequence of them
         M synthetic datasets of any sizes; dataset 1 to m are pooled by concatenation.
     keys : sequence of str
         Variables that the intruder knows.
@@ -207,6 +208,7 @@ def cap(
     >>> result.row(1).zero, result.row(1).undefined, result.row(1).matched
     (0.25, 0.5, 2)
     """
+    original, synthetic = as_tables(original, synthetic, [*keys, target])
     scores = cap_scores(
         original, synthetic, keys=keys, target=target, groups=groups, tolerance=tolerance
     )

@@ -1,0 +1,129 @@
+"""Two data sets to be compared: frames or files in, tables with one schema out.
+
+Tables of codes pass as they are. Of frames and files only the named columns are looked at, so
+that a fault elsewhere does not stand in the way of a measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import pandas as pd
+import pyarrow as pa
+
+from synthesizer.data.encoding import encode_inferred, encode_like
+from synthesizer.data.inference import Declaration, Inferred, infer
+from synthesizer.data.numbers import is_number
+from synthesizer.data.schema import Kind, Variable
+from synthesizer.data.sources import RawTable, from_pandas
+from synthesizer.data.table import Table
+from synthesizer.data.texts import Texts
+from synthesizer.errors import DataError, SynthesizerError
+
+__all__ = ["Data", "as_table", "as_tables"]
+
+Data = Table | pd.DataFrame | RawTable
+"""What measures accept: a table of codes, a pandas frame, or a file that was read."""
+
+
+def as_table(
+    data: Data, names: Iterable[str], declared: Mapping[str, Declaration] | None = None
+) -> Table:
+    """Return the named columns (those that exist) as a table of codes.
+
+    Identifiers count as categories: what is compared are values, and nothing is synthesised.
+
+    Parameters
+    ----------
+    data : Table, DataFrame or RawTable
+        Shape (n, p); the index of a frame is left out.
+    names : iterable of str
+        Columns that matter; names that do not exist are left to the measure to tell.
+    declared : mapping of str to Declaration, optional
+        Kinds and missing codes; inferred where absent.
+
+    Raises
+    ------
+    DataError
+        With every problem of these columns.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"name": ["ann", "bob"], "age": [40, 50], "odd": [1, "x"]})
+    >>> as_table(frame, ["name", "age"]).schema.names
+    ('name', 'age')
+    """
+    if isinstance(data, Table):
+        return data
+    raw = _raw(data, names)
+    declared = {name: said for name, said in (declared or {}).items() if name in raw.names}
+    found = infer(raw, declared)
+    return encode_inferred(
+        raw, [_compared(item, texts) for item, texts in zip(found, raw.texts, strict=True)]
+    )
+
+
+def as_tables(
+    original: Data,
+    synthetic: Data | Sequence[Data],
+    names: Iterable[str],
+    declared: Mapping[str, Declaration] | None = None,
+) -> tuple[Table, tuple[Table, ...]]:
+    """Return the original and every synthetic data set as tables of codes.
+
+    The synthetic ones are read with the original's kinds; levels and codes that it does not have
+    are appended.
+
+    Raises
+    ------
+    DataError
+        With every problem of every data set.
+
+    Examples
+    --------
+    >>> one, other = pd.DataFrame({"sex": ["f", "m"]}), pd.DataFrame({"sex": ["m", "x", "m"]})
+    >>> table, (made,) = as_tables(one, other, ["sex"])
+    >>> table["sex"].variable.labels, made["sex"].variable.labels
+    (('f', 'm'), ('f', 'm', 'x'))
+    """
+    names = tuple(dict.fromkeys(names))
+    several = [synthetic] if isinstance(synthetic, Data) else list(synthetic)
+    table = as_table(original, names, declared)
+    made, problems = [], []
+    for number, data in enumerate(several, start=1):
+        try:
+            made.append(data if isinstance(data, Table) else _like(data, table, names))
+        except SynthesizerError as error:
+            problems += [f"synthetic dataset {number}: {problem}" for problem in error.problems]
+    if problems:
+        raise DataError(dict.fromkeys(problems))
+    return table, tuple(made)
+
+
+def _like(data: pd.DataFrame | RawTable, original: Table, names: tuple[str, ...]) -> Table:
+    shared = [name for name in names if name in original]
+    return encode_like(_raw(data, shared), original.select(shared).schema)
+
+
+def _raw(data: pd.DataFrame | RawTable, names: Iterable[str]) -> RawTable:
+    if isinstance(data, RawTable):
+        return data.select([name for name in dict.fromkeys(names) if name in data.names])
+    if not isinstance(data, pd.DataFrame):
+        raise DataError(f"a pandas DataFrame is needed, not {type(data).__name__}")
+    if not len(data):
+        raise DataError("the data have no records: give at least one")
+    return from_pandas(data[[name for name in dict.fromkeys(names) if name in data]], min_rows=1)
+
+
+def _compared(item: Inferred, texts: Texts) -> Inferred:
+    """Hold an identifier as a number or as a category: here its values are compared."""
+    variable = item.variable
+    if variable.kind is not Kind.ID:
+        return item
+    rest = texts.occurs & ~texts.among(variable.missing)
+    levels = tuple(texts.picked(rest))
+    if is_number(pa.array(levels, pa.string()), texts.mark).all():
+        numeric = Variable(name=variable.name, kind=Kind.NUMERIC, missing=variable.missing)
+        return Inferred(numeric, item.reason)
+    return Inferred(replace(variable, kind=Kind.CATEGORICAL, levels=levels), item.reason)
