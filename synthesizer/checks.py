@@ -19,11 +19,9 @@ from synthesizer.errors import SynthesizerError
 from synthesizer.plan import Plan
 from synthesizer.plan_scenario import Scenario
 from synthesizer.risk.cap import CapResult, cap
-from synthesizer.risk.differential import (
-    DifferentialResult,
-    Synthesise,
-    differential_confidentiality,
-)
+from synthesizer.risk.differential import differential_confidentiality
+from synthesizer.risk.half_results import DifferentialResult
+from synthesizer.risk.halves import Synthesise
 from synthesizer.utility.tables import TableUtility, combine, table_utility
 
 __all__ = ["CheckResults", "Checker", "Summary", "exceeded_limits"]

@@ -2,12 +2,13 @@
 
 from synthesizer.risk.attribution import Tolerance
 from synthesizer.risk.cap import CapResult, CapRow, CapScores, cap, cap_scores
-from synthesizer.risk.differential import (
+from synthesizer.risk.differential import compare_halves, differential_confidentiality
+from synthesizer.risk.half_results import (
     DifferentialResult,
     HalfComparison,
     HalfUniques,
     Spread,
-    differential_confidentiality,
+    gather,
 )
 from synthesizer.risk.suggest import Suggestion, suggest
 from synthesizer.risk.uniques import (

@@ -10,127 +10,31 @@ Source: Taub, Elliot, Pampaka and Smith (2018), section 4.3 and table 4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from synthesizer.data.codes import Groups
 from synthesizer.data.comparable import check_keys
-from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
-from synthesizer.errors import DataError
+from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.risk.attribution import Tolerance
-from synthesizer.risk.cap import cap_scores, fixed_groups
-from synthesizer.risk.uniques import ReproducedUniques, reproduced_uniques
-from synthesizer.risk.welch import welch
+from synthesizer.risk.cap import CapScores, cap_scores, fixed_groups
+from synthesizer.risk.half_groups import GroupComparison, Grouping, compare_groups
+from synthesizer.risk.half_results import (
+    DifferentialResult,
+    HalfComparison,
+    HalfPart,
+    HalfUniques,
+    gather,
+)
+from synthesizer.risk.halves import HalfRun, Synthesise, half_runs
+from synthesizer.risk.scenario import Scenario
+from synthesizer.risk.uniques import reproduced_uniques
+from synthesizer.risk.welch import unit_means, welch
 
-__all__ = [
-    "DifferentialResult",
-    "HalfComparison",
-    "HalfUniques",
-    "Spread",
-    "Synthesise",
-    "differential_confidentiality",
-    "half_split",
-]
+__all__ = ["compare_halves", "differential_confidentiality"]
 
-Synthesise = Callable[[Table, int, int], list[Table]]
-
-
-@dataclass(frozen=True)
-class HalfComparison:
-    """Mean CAP of the fitted half A and the unseen half B, Welch's t test of their difference.
-
-    ``n_a`` and ``n_b`` are the scores compared (records, or units where units are given; matched
-    ones under the rule "undefined"). What cannot be computed, for want of scores, is None.
-    """
-
-    repeat: int
-    m: int
-    rule: str
-    n_a: int
-    n_b: int
-    mean_a: float | None
-    mean_b: float | None
-    difference: float | None
-    t: float | None
-    df: float | None
-    p: float | None
-    low: float | None
-    high: float | None
-
-    @property
-    def covers_zero(self) -> bool | None:
-        """Whether the 95 % interval holds 0: called differentially confidential for the keys.
-
-        None where there is no interval: nothing computed is no good news.
-        """
-        if self.low is None or self.high is None:
-            return None
-        return self.low <= 0 <= self.high
-
-
-@dataclass(frozen=True)
-class HalfUniques:
-    """Key-uniques of the fitted half and of the unseen half that one synthesis reproduces."""
-
-    repeat: int
-    m: int
-    fitted: ReproducedUniques
-    unseen: ReproducedUniques
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Averages over repeats; ``difference_sd`` is their standard deviation (None for one)."""
-
-    m: int
-    rule: str
-    repeats: int
-    mean_a: float | None
-    mean_b: float | None
-    difference: float | None
-    difference_sd: float | None
-    covering_zero: int
-
-
-@dataclass(frozen=True)
-class DifferentialResult:
-    """Everything one call of `differential_confidentiality` found."""
-
-    keys: tuple[str, ...]
-    target: str
-    comparisons: tuple[HalfComparison, ...]
-    uniques: tuple[HalfUniques, ...]
-    summary: tuple[Spread, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        comparisons = [asdict(c) | {"covers_zero": c.covers_zero} for c in self.comparisons]
-        return asdict(self) | {"keys": list(self.keys), "comparisons": comparisons}
-
-
-def half_split(units: IntArray, rng: np.random.Generator) -> BoolArray:
-    """Return where a record belongs to half A; all records of a unit go together.
-
-    Parameters
-    ----------
-    units : ndarray of int, shape (n,)
-        The unit (person) that each record belongs to.
-    rng : numpy.random.Generator
-        Draws the split. Of an odd number of units A gets one more.
-
-    Examples
-    --------
-    >>> in_a = half_split(np.array([7, 8, 8, 9, 9]), np.random.default_rng(1))
-    >>> bool(in_a[1] == in_a[2]), bool(in_a[3] == in_a[4])
-    (True, True)
-    """
-    known, position = np.unique(units, return_inverse=True)
-    chosen = np.zeros(len(known), dtype=bool)
-    chosen[rng.permutation(len(known))[: (len(known) + 1) // 2]] = True
-    return np.asarray(chosen[position])
+RULES = ("zero", "undefined")
 
 
 def differential_confidentiality(
@@ -145,8 +49,12 @@ def differential_confidentiality(
     groups: Mapping[str, Groups] | None = None,
     tolerance: Tolerance | None = None,
     units: IntArray | None = None,
+    by: str | None = None,
 ) -> DifferentialResult:
     """Compare the CAP of records that a synthesis was fitted on with that of unseen ones.
+
+    For several keys and targets from the same splits use `half_runs`, `compare_halves` and
+    `gather`.
 
     Parameters
     ----------
@@ -168,11 +76,19 @@ def differential_confidentiality(
     units : ndarray of int, shape (n,), optional
         Person of each record where the data are a panel: persons are split, and a person's
         scores are averaged before the test, so that persons count, not records.
+    by : str, optional
+        Variable whose groups are compared too, to find the one with the largest difference;
+        numbers are grouped by fifths.
 
     Returns
     -------
     DifferentialResult
         Differences above 0 mean that the release says more about the fitted half.
+
+    Raises
+    ------
+    DataError
+        For unknown names, m or repeats below 1 and the like, all at once.
 
     Examples
     --------
@@ -189,110 +105,74 @@ def differential_confidentiality(
     >>> result.comparisons[0].difference > 0.1, result.comparisons[0].covers_zero
     (True, False)
     """
-    _check(table, keys, target, groups, m, repeats, units)
-    units = np.arange(table.n_rows) if units is None else np.asarray(units)
-    settings: dict[str, Any] = {"keys": keys, "target": target, "tolerance": tolerance}
-    settings["groups"] = fixed_groups(table, groups)
-    comparisons: list[HalfComparison] = []
-    uniques: list[HalfUniques] = []
-    for repeat in range(repeats):
-        in_a = half_split(units, rng)
-        half_a, half_b = table.take(in_a), table.take(~in_a)
-        made = synthesise(half_a, m, repeat)
-        comparisons += _compare(
-            repeat,
-            (_scores(half_a, made, settings), units[in_a]),
-            (_scores(half_b, made, settings), units[~in_a]),
-        )
-        uniques += _uniques(repeat, half_a, half_b, made, settings)
-    return DifferentialResult(
-        tuple(keys), target, tuple(comparisons), tuple(uniques), _summary(comparisons)
+    check_keys(table, keys=keys, target=target, groups=groups)
+    grouping = None if by is None else Grouping.of(table, by)
+    scenario = Scenario(
+        keys=tuple(keys),
+        target=target,
+        groups=fixed_groups(table, groups),
+        tolerance=tolerance,
+    )
+    runs = half_runs(table, synthesise, m=m, repeats=repeats, rng=rng, units=units)
+    return gather(scenario, (compare_halves(run, scenario, grouping) for run in runs))
+
+
+def compare_halves(run: HalfRun, scenario: Scenario, by: Grouping | None = None) -> HalfPart:
+    """Compare both parts of a run for one scenario, whose groups must be cut points.
+
+    Parameters
+    ----------
+    run : HalfRun
+        Fitted and unseen records, and what was made of the fitted.
+    scenario : Scenario
+        Keys and target; see `synthesizer.risk.cap.fixed_groups` for its groups.
+    by : Grouping, optional
+        Groups to look at one by one.
+    """
+    a = _scores(run.fitted, run.synthetic, scenario)
+    b = _scores(run.unseen, run.synthetic, scenario)
+    copied = _scores(run.unseen, [run.fitted], scenario).synthetic[0]
+    released = _difference(a.original, np.nan_to_num(copied))
+    found: tuple[GroupComparison, ...] = ()
+    if by is not None:
+        found = compare_groups(run, by, a.synthetic[-1], b.synthetic[-1])
+    return HalfPart(
+        comparisons=tuple(_compare(run, a.synthetic, b.synthetic)),
+        uniques=tuple(_uniques(run, scenario)),
+        groups=found,
+        released=released,
     )
 
 
-def _check(
-    table: Table,
-    keys: Sequence[str],
-    target: str,
-    groups: Mapping[str, Groups] | None,
-    m: int,
-    repeats: int,
-    units: IntArray | None,
-) -> None:
-    check_keys(table, keys=keys, target=target, groups=groups)
-    problems = []
-    if units is not None and np.shape(units) != (table.n_rows,):
-        problems.append("units must have one value per record")
-    if (table.n_rows if units is None else len(np.unique(units))) < 2:
-        problems.append("a half split needs at least two records (units): use more data")
-    for name, value in (("m", m), ("repeats", repeats)):
-        if value < 1:
-            problems.append(f"{name} ({value}) must be at least 1")
-    if problems:
-        raise DataError(problems)
+def _scores(records: Table, made: Sequence[Table], scenario: Scenario) -> CapScores:
+    return cap_scores(records, made, **scenario.settings, constant_target=True)
 
 
-def _scores(half: Table, made: Sequence[Table], settings: Mapping[str, Any]) -> FloatArray:
-    return cap_scores(half, made, **settings, constant_target=True).synthetic
+def _difference(a: FloatArray, b: FloatArray) -> float | None:
+    return float(a.mean() - b.mean()) if len(a) and len(b) else None
 
 
-def _compare(
-    repeat: int, a: tuple[FloatArray, IntArray], b: tuple[FloatArray, IntArray]
-) -> list[HalfComparison]:
+def _compare(run: HalfRun, a: FloatArray, b: FloatArray) -> list[HalfComparison]:
     results = []
-    for m in range(1, len(a[0]) + 1):
-        for rule in ("zero", "undefined"):
-            left = _per_unit(a[0][m - 1], a[1], rule)
-            right = _per_unit(b[0][m - 1], b[1], rule)
-            results.append(_comparison(repeat, m, rule, left, right))
+    for m in range(1, len(a) + 1):
+        for rule in RULES:
+            left = unit_means(a[m - 1], run.fitted_units, rule)
+            right = unit_means(b[m - 1], run.unseen_units, rule)
+            results.append(_comparison(run.repeat, m, rule, left, right))
     return results
 
 
 def _comparison(repeat: int, m: int, rule: str, a: FloatArray, b: FloatArray) -> HalfComparison:
     mean_a = float(a.mean()) if len(a) else None
     mean_b = float(b.mean()) if len(b) else None
-    difference = None if mean_a is None or mean_b is None else mean_a - mean_b
+    difference = _difference(a, b)
     test = welch(a, b)
     return HalfComparison(repeat, m, rule, len(a), len(b), mean_a, mean_b, difference, **test)
 
 
-def _per_unit(scores: FloatArray, units: IntArray, rule: str) -> FloatArray:
-    """Return one score per unit: non-matches count as 0, or are left out."""
-    use = np.ones(len(scores), dtype=bool) if rule == "zero" else ~np.isnan(scores)
-    _, position = np.unique(units[use], return_inverse=True)
-    sums = np.bincount(position, weights=np.nan_to_num(scores[use]))
-    return np.asarray(sums / np.bincount(position))
-
-
-def _uniques(
-    repeat: int, a: Table, b: Table, made: Sequence[Table], settings: Mapping[str, Any]
-) -> list[HalfUniques]:
-    choice = {"keys": settings["keys"], "groups": settings["groups"]}
-    fitted, unseen = (reproduced_uniques(half, made, **choice) for half in (a, b))
-    return [HalfUniques(repeat, f.m, f, u) for f, u in zip(fitted, unseen, strict=True)]
-
-
-def _summary(comparisons: Sequence[HalfComparison]) -> tuple[Spread, ...]:
-    together: dict[tuple[int, str], list[HalfComparison]] = {}
-    for comparison in comparisons:
-        together.setdefault((comparison.m, comparison.rule), []).append(comparison)
-    return tuple(_spread(m, rule, same) for (m, rule), same in together.items())
-
-
-def _spread(m: int, rule: str, same: Sequence[HalfComparison]) -> Spread:
-    differences = [c.difference for c in same if c.difference is not None]
-    return Spread(
-        m=m,
-        rule=rule,
-        repeats=len(same),
-        mean_a=_mean([c.mean_a for c in same]),
-        mean_b=_mean([c.mean_b for c in same]),
-        difference=_mean(differences),
-        difference_sd=float(np.std(differences, ddof=1)) if len(differences) > 1 else None,
-        covering_zero=sum(bool(c.covers_zero) for c in same),
+def _uniques(run: HalfRun, scenario: Scenario) -> list[HalfUniques]:
+    fitted, unseen = (
+        reproduced_uniques(half, run.synthetic, keys=scenario.keys, groups=scenario.groups)
+        for half in (run.fitted, run.unseen)
     )
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
+    return [HalfUniques(run.repeat, f.m, f, u) for f, u in zip(fitted, unseen, strict=True)]

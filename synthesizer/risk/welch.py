@@ -1,13 +1,13 @@
-"""Welch's t test of two means with unequal variances."""
+"""Welch's t test of two means with unequal variances, and the scores that go into it."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import stats
 
-from synthesizer.data.table import FloatArray
+from synthesizer.data.table import FloatArray, IntArray
 
-__all__ = ["welch"]
+__all__ = ["unit_means", "welch"]
 
 
 def welch(a: FloatArray, b: FloatArray, level: float = 0.95) -> dict[str, float | None]:
@@ -34,3 +34,18 @@ def welch(a: FloatArray, b: FloatArray, level: float = 0.95) -> dict[str, float 
     t = difference / error
     p = float(2 * stats.t.sf(abs(t), df))
     return {"t": t, "df": df, "p": p, "low": difference - reach, "high": difference + reach}
+
+
+def unit_means(scores: FloatArray, units: IntArray, rule: str) -> FloatArray:
+    """Return one score per unit: NaN (no match) counts as 0, or is left out ("undefined").
+
+    Examples
+    --------
+    >>> scores, units = np.array([1.0, np.nan, 0.5]), np.array([7, 7, 8])
+    >>> unit_means(scores, units, "zero").tolist(), unit_means(scores, units, "undefined").tolist()
+    ([0.5, 0.5], [1.0, 0.5])
+    """
+    use = np.ones(len(scores), dtype=bool) if rule == "zero" else ~np.isnan(scores)
+    _, position = np.unique(units[use], return_inverse=True)
+    sums = np.bincount(position, weights=np.nan_to_num(scores[use]))
+    return np.asarray(sums / np.bincount(position))

@@ -10,7 +10,7 @@ from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.table import Column, Table
 from synthesizer.errors import DataError
 from synthesizer.risk import differential_confidentiality, reproduced_uniques
-from synthesizer.risk.differential import half_split
+from synthesizer.risk.halves import half_split
 from synthesizer.risk.welch import welch
 
 

@@ -1,0 +1,98 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.data.inference import Declaration
+from synthesizer.data.pairs import as_table, as_tables
+from synthesizer.data.schema import Kind
+from synthesizer.data.sources import from_pandas
+from synthesizer.errors import DataError
+from synthesizer.risk import cap
+from tests.tables import persons
+
+FRAME = pd.DataFrame(
+    {
+        "k": [1, 2, 2, 1],
+        "t": ["x", "y", "x", "y"],
+        "day": pd.to_datetime(["2020-01-01", "2021-01-01", "2020-01-01", "2020-05-01"]),
+        "name": ["a", "b", "c", "d"],
+    }
+)
+
+
+def labels(table, name):
+    column = table[name]
+    if column.is_coded:
+        return [column.variable.labels[code] for code in column.data]
+    return column.data.tolist()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda f: f.assign(k=f["k"].astype(float)),
+        lambda f: f.assign(k=f["k"].astype("Int64")),
+        lambda f: f.assign(k=f["k"].astype(str)),
+        lambda f: f.assign(t=f["t"].astype("category"), k=f["k"].astype("category")),
+    ],
+)
+def test_types_of_frames_do_not_matter(change):
+    """The same values stored as other types are the same values, whichever file has them."""
+    for one, other in ((FRAME, change(FRAME)), (change(FRAME), FRAME)):
+        table, (made,) = as_tables(one, other, ["k", "t", "day", "name"])
+        for name in FRAME:
+            assert labels(table, name) == labels(made, name)
+        assert cap(one, other, keys=["k", "name"], target="t").row(1).zero == 1
+
+
+def test_a_missing_value_turns_integers_into_floats_and_nothing_else():
+    holes = FRAME.assign(k=[1, np.nan, 2, 1])
+    _, (made,) = as_tables(FRAME, holes, ["k"])
+    assert labels(made, "k") == ["1", "", "2", "1"]
+
+
+def test_identifiers_count_as_values():
+    table, (made,) = as_tables(FRAME, FRAME.iloc[::-1], ["name"])
+    assert table["name"].variable.kind is Kind.CATEGORICAL
+    assert labels(made, "name") == ["d", "c", "b", "a"]
+    numbered = pd.DataFrame({"person_id": range(100)})
+    assert as_table(numbered, ["person_id"])["person_id"].variable.kind is Kind.NUMERIC
+
+
+def test_only_named_columns_are_looked_at():
+    odd = FRAME.assign(mixed=[1, "x", None, 2.5])
+    assert as_table(odd, ["k", "nowhere"]).names == ("k",)
+
+
+def test_tables_and_sources_pass():
+    table = persons(20)
+    assert as_tables(table, [table, table], ["sex"]) == (table, (table, table))
+    raw = from_pandas(FRAME)
+    assert as_table(raw, ["t"]).names == ("t",)
+
+
+def test_declarations_are_kept():
+    said = {"k": Declaration(kind=Kind.NUMERIC, missing=("2",)), "absent": Declaration()}
+    column = as_table(FRAME, ["k"], said)["k"]
+    assert column.missing_state().tolist() == [0, 1, 1, 0]
+
+
+def test_one_row_is_enough_and_none_is_not():
+    table, (made,) = as_tables(FRAME, FRAME.iloc[:1], ["k"])
+    assert (table.n_rows, made.n_rows) == (4, 1)
+    with pytest.raises(DataError, match="no records"):
+        as_tables(FRAME, FRAME.iloc[:0], ["k"])
+    with pytest.raises(DataError, match="no records"):
+        as_tables(FRAME.iloc[:0], FRAME, ["k"])
+
+
+def test_all_problems_are_told_with_their_dataset():
+    numbers = pd.DataFrame({"pay": np.arange(40.0), "age": np.arange(40.0)})
+    words = numbers.assign(pay="secret", age="word")
+    with pytest.raises(DataError) as caught:
+        as_tables(numbers, [numbers, words], ["pay", "age"])
+    assert len(caught.value.problems) == 2
+    assert all(problem.startswith("synthetic dataset 2") for problem in caught.value.problems)
+    assert "secret" not in str(caught.value)
+    with pytest.raises(DataError, match="a pandas DataFrame is needed, not list"):
+        as_table([1, 2], ["k"])
