@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from synthesizer.config import ChainConfig, LimitConfig
+from synthesizer.config import ChainConfig
+from synthesizer.config_checks import LimitConfig
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import Table
 from synthesizer.errors import SynthesizerError

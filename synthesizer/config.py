@@ -10,57 +10,28 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from synthesizer.config_checks import CheckConfig, LimitConfig
+from synthesizer.config_parts import Label, Labels, Names, Part
 from synthesizer.data.inference import Declaration
 from synthesizer.data.schema import Kind
 from synthesizer.randomness import MAX_SEED
 
 __all__ = [
     "ChainConfig",
-    "CheckConfig",
     "Config",
     "DataConfig",
-    "LimitConfig",
     "OutputConfig",
     "RuleConfig",
     "SqlConfig",
     "VariableConfig",
 ]
 
-Scalar = str | int | float | bool
-
-
-def _label(value: object) -> object:
-    """Write a YAML scalar as it stands in the data: -8 is the code "-8", true is "true"."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if value is None or value != value:  # not a number: R's NA as data frames hold it
-        return ""
-    return repr(value) if isinstance(value, int | float) else value
-
-
-def _labels(value: object) -> object:
-    return list(value) if isinstance(value, list | tuple) else [value]
-
 
 def _methods(value: object) -> object:
     """Accept one name, or a map from kind or variable."""
     return "" if value is None else value
-
-
-Label = Annotated[str, BeforeValidator(_label)]
-Labels = Annotated[tuple[Label, ...], BeforeValidator(_labels)]
-Names = Annotated[tuple[Label, ...], BeforeValidator(_labels)]
 
 
 def _no_boolean(value: object) -> object:
@@ -113,20 +84,14 @@ Methods = Annotated[
 ]
 
 
-class _Part(BaseModel):
-    """Frozen, and an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-
-class SqlConfig(_Part):
+class SqlConfig(Part):
     """A query as the source of the data."""
 
     url: str = Field(description="SQLAlchemy URL of the database")
     query: str = Field(description="SELECT statement whose result is the confidential data")
 
 
-class DataConfig(_Part):
+class DataConfig(Part):
     """Where the confidential data are: exactly one of path, sql and sample."""
 
     path: Path | None = Field(
@@ -145,7 +110,7 @@ class DataConfig(_Part):
         return self
 
 
-class OutputConfig(_Part):
+class OutputConfig(Part):
     """Where the result goes."""
 
     directory: Path = Field(Path("synthetic"), description="directory that the run creates")
@@ -155,7 +120,7 @@ class OutputConfig(_Part):
     overwrite: bool = Field(False, description="replace an existing result directory")
 
 
-class VariableConfig(_Part):
+class VariableConfig(Part):
     """What the configuration says of one variable; what it leaves out is inferred."""
 
     kind: Kind | None = Field(None, description="what the values are")
@@ -183,61 +148,14 @@ class VariableConfig(_Part):
         )
 
 
-class RuleConfig(_Part):
+class RuleConfig(Part):
     """If a condition holds, variables are set to values."""
 
     condition: str = Field(alias="if", description="condition in the expression language")
     then: dict[str, Label] = Field(min_length=1, description="variable: value that is set")
 
 
-class DifferentialConfig(_Part):
-    """The half split of the differential confidentiality check."""
-
-    enabled: bool = True
-    repeats: int = Field(1, ge=1, le=100, description="number of random splits")
-    m: int | None = Field(None, ge=1, description="datasets from each half; m of the run")
-
-
-class CheckConfig(_Part):
-    """Which checks run after the synthesis."""
-
-    keys: Names | None = Field(None, description="what an intruder knows; suggested when absent")
-    target: str | None = Field(None, description="what an intruder seeks; suggested when absent")
-    cap: bool = Field(True, description="correct attribution probability")
-    differential_confidentiality: DifferentialConfig = Field(
-        default_factory=DifferentialConfig, description="half split, CAP in and out of the fit"
-    )
-    one_way: bool = Field(True, description="distribution of every variable")
-    two_way: bool = Field(True, description="S_pMSE of every pair of variables")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _switches(cls, value: Any) -> Any:
-        """Accept ``checks: false`` and ``differential_confidentiality: false``."""
-        off = {"cap": False, "one_way": False, "two_way": False}
-        if isinstance(value, bool):
-            value = {} if value else {**off, "differential_confidentiality": False}
-        if isinstance(value, Mapping):
-            switch = value.get("differential_confidentiality")
-            if isinstance(switch, bool):
-                value = {**value, "differential_confidentiality": {"enabled": switch}}
-        return value
-
-
-class LimitConfig(_Part):
-    """Upper limits; a check above one ends the run with exit code 3."""
-
-    cap: float | None = Field(None, ge=0, le=1, description="mean CAP, non-matches zero")
-    cap_undefined: float | None = Field(None, ge=0, le=1, description="mean CAP of matches")
-    differential_confidentiality: float | None = Field(
-        None, ge=-1, le=1, description="difference of mean CAP, fitted minus unseen"
-    )
-    mean_two_way: float | None = Field(None, ge=0, description="mean two-way S_pMSE")
-    worst_two_way: float | None = Field(None, ge=0, description="largest two-way S_pMSE")
-    worst_one_way: float | None = Field(None, ge=0, description="largest one-way S_pMSE")
-
-
-class ChainConfig(_Part):
+class ChainConfig(Part):
     """What is made of the data, wherever they come from: the options of `Synthesizer`.
 
     Examples

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from synthesizer.config import Labels
+from synthesizer.config_parts import Labels
 
 __all__ = ["FOREIGN_KEYS", "FOREIGN_SCHEMA", "house_name", "translate", "unsupported"]
 

@@ -16,17 +16,15 @@ from pydantic import BaseModel, ValidationError
 
 from synthesizer.config import (
     ChainConfig,
-    CheckConfig,
     Config,
     DataConfig,
-    DifferentialConfig,
-    LimitConfig,
     OutputConfig,
     RuleConfig,
     SqlConfig,
     VariableConfig,
 )
 from synthesizer.config_aliases import FOREIGN_KEYS, house_name, translate, unsupported
+from synthesizer.config_checks import CHECK_PARTS
 from synthesizer.errors import ConfigError
 from synthesizer.yaml_text import parse_yaml
 
@@ -226,9 +224,7 @@ def _siblings(location: tuple[int | str, ...]) -> set[str]:
         "output": OutputConfig,
         "variables": VariableConfig,
         "rules": RuleConfig,
-        "checks": CheckConfig,
-        "differential_confidentiality": DifferentialConfig,
-        "limits": LimitConfig,
+        **CHECK_PARTS,
     }
     for part in location[:-1]:
         model = parts.get(str(part), model)

@@ -36,7 +36,7 @@ ROOMS = {
 }
 # The floors above the engine: a module imports from its own floor and from lower ones.
 UPPER = (
-    ("config", "config_aliases", "config_reading"),
+    ("config", "config_aliases", "config_checks", "config_parts", "config_reading"),
     ("plan_names", "inputs"),
     (
         "plan",

@@ -8,7 +8,7 @@ import pytest
 from synthesizer import checks as checks_module
 from synthesizer.chain import ChainSpec
 from synthesizer.checks import Checker, CheckResults, exceeded_limits
-from synthesizer.config import LimitConfig
+from synthesizer.config_checks import LimitConfig
 from synthesizer.config_reading import read_chain_config
 from synthesizer.data.table import Table
 from synthesizer.errors import DataError

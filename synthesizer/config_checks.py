@@ -1,0 +1,239 @@
+"""The part of a configuration that says which checks run after a synthesis, and their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field, field_validator, model_validator
+
+from synthesizer.config_parts import Label, Names, Part
+
+__all__ = [
+    "CHECK_PARTS",
+    "AttackConfig",
+    "CheckConfig",
+    "DifferentialConfig",
+    "ExclusionConfig",
+    "InferenceConfig",
+    "LimitConfig",
+    "ScenarioConfig",
+    "SudaConfig",
+    "ToleranceConfig",
+]
+
+GroupsMap = dict[str, int | tuple[float, ...]]
+
+
+class ToleranceConfig(Part):
+    """How near a numeric target must be to count as attributed."""
+
+    absolute: float = Field(0.0, ge=0, allow_inf_nan=False, description="largest distance")
+    relative: float = Field(
+        0.0, ge=0, allow_inf_nan=False, description="largest share of the true value"
+    )
+
+
+class ScenarioConfig(Part):
+    """What an intruder knows and seeks."""
+
+    keys: Names | None = Field(None, description="what an intruder knows; suggested when absent")
+    target: Label | None = Field(None, description="what an intruder seeks; suggested when absent")
+    groups: GroupsMap = Field(
+        default_factory=dict,
+        description="numeric keys and target: number of quantile groups, or cut points",
+    )
+    tolerance: ToleranceConfig | None = Field(
+        None, description="how near a numeric target must be, in place of groups"
+    )
+
+    @field_validator("groups", mode="before")
+    @classmethod
+    def _sizes(cls, value: Any) -> Any:
+        """A number of groups is a whole number of at least 1, cut points are numbers."""
+        for wanted in value.values() if isinstance(value, Mapping) else ():
+            if isinstance(wanted, bool) or (isinstance(wanted, int) and wanted < 1):
+                raise ValueError("must be numbers of groups (at least 1) or lists of cut points")
+        return value
+
+
+class NamedScenario(ScenarioConfig):
+    """A further scenario, whose keys and target are named."""
+
+    keys: Names = Field(description="what an intruder knows")
+    target: Label = Field(description="what an intruder seeks")
+
+
+class SudaConfig(Part):
+    """Special uniques: SUDA2 and DIS-SUDA."""
+
+    enabled: bool = True
+    max_size: int | None = Field(
+        None, ge=1, description="largest set of keys that is looked at; all keys when absent"
+    )
+    sampling_fraction: float = Field(
+        0.01, gt=0, lt=1, description="share of the population that the data hold (DIS-SUDA)"
+    )
+
+
+class ExclusionConfig(Part):
+    """What dominates the attribute measures without disclosing: a target level, or a pair."""
+
+    target: Label = Field(description="level of the target")
+    key: Label | None = Field(None, description="key variable of a pair")
+    level: Label | None = Field(None, description="level of that key")
+
+    @model_validator(mode="after")
+    def _whole_pair(self) -> ExclusionConfig:
+        if (self.key is None) != (self.level is None):
+            raise ValueError("a pair needs both key and level")
+        return self
+
+
+class DifferentialConfig(Part):
+    """The half split of the differential confidentiality check."""
+
+    enabled: bool = True
+    repeats: int = Field(1, ge=1, le=100, description="number of random splits")
+    m: int | None = Field(None, ge=1, description="datasets from each half; m of the run")
+    units: Label | None = Field(
+        None, description="variable that names the person of each record: persons are split"
+    )
+    by: Label | None = Field(
+        None, description="variable among whose groups the worst is looked for"
+    )
+
+
+class InferenceConfig(Part):
+    """A sensitive variable that might be inferred from public ones."""
+
+    sensitive: Label = Field(description="the sensitive variable")
+    public: Names = Field(description="variables that anybody can look up")
+    positive: Label | None = Field(None, description="the class that is looked for")
+    baseline: Names | None = Field(
+        None, description="public variables whose published tables everybody knows"
+    )
+    groups: GroupsMap = Field(
+        default_factory=dict, description="number of quantile groups, or cut points, of numbers"
+    )
+
+
+class AttackConfig(Part):
+    """Attacks of the anonymeter package (extra 'attacks')."""
+
+    enabled: bool = True
+    attempts: int = Field(500, ge=10, le=100_000, description="attempts of each attack")
+
+
+class CheckConfig(ScenarioConfig):
+    """Which checks run after the synthesis."""
+
+    scenarios: tuple[NamedScenario, ...] = Field(
+        (), description="further keys and targets, checked like the first"
+    )
+    cap: bool = Field(True, description="correct attribution probability, TCAP and CAP_u")
+    tau: float = Field(
+        1.0, gt=0, le=1, description="TCAP: share of one target value that a class must have"
+    )
+    suda: SudaConfig = Field(default_factory=SudaConfig, description="special uniques")
+    identity: bool = Field(True, description="UiO, UiS, UiOiS and repU")
+    attribute: bool = Field(True, description="Dorig, Dsyn, iS, DiS, DiSCO and DiSDiO")
+    exclude: tuple[ExclusionConfig, ...] = Field(
+        (), description="levels and pairs that dominate the attribute measures"
+    )
+    replicated_uniques: bool = Field(
+        True, description="unique records that are there again, all variables alike"
+    )
+    nearest: bool = Field(True, description="share of records nearer to the fitted half")
+    differential_confidentiality: DifferentialConfig = Field(
+        default_factory=DifferentialConfig, description="half split, CAP in and out of the fit"
+    )
+    inference: tuple[InferenceConfig, ...] = Field(
+        (), description="inference about a sensitive variable from public ones"
+    )
+    attacks: AttackConfig = Field(
+        AttackConfig(enabled=False), description="singling out, linkability, inference"
+    )
+    one_way: bool = Field(True, description="distribution of every variable")
+    two_way: bool = Field(True, description="S_pMSE of every pair of variables")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _switches(cls, value: Any) -> Any:
+        """Accept ``checks: false``, ``suda: false``, ``attacks: true`` and one inference."""
+        if isinstance(value, bool):
+            off = dict.fromkeys([*_SWITCHED, *_PLAIN], False)
+            value = {} if value else off
+        if isinstance(value, Mapping):
+            value = dict(value)
+            for name in _SWITCHED:
+                if isinstance(value.get(name), bool):
+                    value[name] = {"enabled": value[name]}
+            if isinstance(value.get("inference"), Mapping):
+                value["inference"] = [value["inference"]]
+        return value
+
+    @property
+    def needs_halves(self) -> bool:
+        """Whether any check needs a synthesis of a random half."""
+        return self.differential_confidentiality.enabled or self.nearest or self.attacks.enabled
+
+    @property
+    def needs_scenario(self) -> bool:
+        """Whether any check needs keys and a target."""
+        single = (self.cap, self.identity, self.attribute, self.suda.enabled)
+        return any(single) or self.differential_confidentiality.enabled or self.attacks.enabled
+
+
+_SWITCHED = ("suda", "differential_confidentiality", "attacks")
+_PLAIN = (
+    "cap",
+    "identity",
+    "attribute",
+    "replicated_uniques",
+    "nearest",
+    "one_way",
+    "two_way",
+)
+
+
+def _share(description: str, *, low: float = 0) -> Any:
+    return Field(None, ge=low, le=1, description=description)
+
+
+class LimitConfig(Part):
+    """Upper limits; a check above one, in any scenario, ends the run with exit code 3."""
+
+    cap: float | None = _share("mean CAP, non-matches zero")
+    cap_undefined: float | None = _share("mean CAP of matches")
+    cap_u: float | None = _share("mean CAP of statistical uniques, non-matches zero")
+    cap_special_uniques: float | None = _share("mean CAP of special uniques, non-matches zero")
+    tcap: float | None = _share("TCAP among all matched records")
+    repu: float | None = _share("repU, uniques that are unique in the synthetic data too")
+    disco: float | None = _share("DiSCO, disclosive and correct")
+    replicated_uniques: float | None = _share("share of replicated unique records")
+    differential_confidentiality: float | None = _share(
+        "difference of mean CAP, fitted minus unseen", low=-1
+    )
+    worst_group: float | None = _share("that difference in the worst group", low=-1)
+    nearer_share: float | None = _share("share of records nearer to the fitted half")
+    revealed_share: float | None = _share("share of a sensitive variable revealed")
+    auc: float | None = _share("area under the ROC curve of a sensitive variable")
+    attack_risk: float | None = _share("largest risk of an attack")
+    mean_two_way: float | None = Field(None, ge=0, description="mean two-way S_pMSE")
+    worst_two_way: float | None = Field(None, ge=0, description="largest two-way S_pMSE")
+    worst_one_way: float | None = Field(None, ge=0, description="largest one-way S_pMSE")
+
+
+CHECK_PARTS: Mapping[str, type[Part]] = {
+    "checks": CheckConfig,
+    "scenarios": NamedScenario,
+    "tolerance": ToleranceConfig,
+    "suda": SudaConfig,
+    "exclude": ExclusionConfig,
+    "differential_confidentiality": DifferentialConfig,
+    "inference": InferenceConfig,
+    "attacks": AttackConfig,
+    "limits": LimitConfig,
+}
+"""The parts by the key that holds them, for hints at the nearest key."""
