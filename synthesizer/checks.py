@@ -1,162 +1,38 @@
-"""Which checks run after a synthesis, what they found, and their limits.
+"""Which checks run after a synthesis.
 
 Datasets are handed over one by one, so that memory does not grow with their number: of each only
-the keys and the target stay.
+the keys, the targets and what inference needs stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from functools import partial
 
-import numpy as np
-
+from synthesizer.check_results import CheckResults
 from synthesizer.config import ChainConfig
-from synthesizer.config_checks import LimitConfig
+from synthesizer.config_checks import InferenceConfig
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import Table
-from synthesizer.errors import SynthesizerError
+from synthesizer.half_checks import HalfChecks
 from synthesizer.plan import Plan
-from synthesizer.plan_scenario import Scenario
-from synthesizer.risk.cap import CapResult, cap
-from synthesizer.risk.differential import differential_confidentiality
-from synthesizer.risk.half_results import DifferentialResult
+from synthesizer.randomness import Seed
 from synthesizer.risk.halves import Synthesise
+from synthesizer.risk.public import InferenceResult, inference
+from synthesizer.risk.replicated import ReplicatedUniques, Replicates
+from synthesizer.risk.result import RiskResult
+from synthesizer.risk.suite import Attempts, Measures, scenario_risk
 from synthesizer.utility.tables import TableUtility, combine, table_utility
 
-__all__ = ["CheckResults", "Checker", "Summary", "exceeded_limits"]
-
-T = TypeVar("T")
+__all__ = ["Checker", "needed_names"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Summary:
-    """The figures that decide about a release; None where a check was off or had nothing.
-
-    Parameters
-    ----------
-    mean_two_way, worst_two_way, worst_one_way : float or None
-        S_pMSE: mean and largest over pairs, largest over variables, averaged over datasets.
-        About 1 is what a right model gives; lower is better.
-    cap, cap_undefined, cap_original, cap_baseline : float or None
-        Mean CAP of all datasets pooled with non-matches zero and undefined, of the original and
-        of the target's distribution alone. Lower is safer.
-    differential_confidentiality, differential_low, differential_high : float or None
-        Mean CAP (non-matches zero) of fitted minus unseen records, and its 95 % interval. About 0
-        is safe.
-    """
-
-    mean_two_way: float | None = None
-    worst_two_way: float | None = None
-    worst_one_way: float | None = None
-    cap: float | None = None
-    cap_undefined: float | None = None
-    cap_original: float | None = None
-    cap_baseline: float | None = None
-    differential_confidentiality: float | None = None
-    differential_low: float | None = None
-    differential_high: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CheckResults:
-    """Everything the checks found.
-
-    Parameters
-    ----------
-    scenario : Scenario or None
-        Keys and target.
-    tables : TableUtility or None
-        One- and two-way tables.
-    cap : CapResult or None
-        For nested m.
-    differential : DifferentialResult or None
-        From the half split.
-    failed : mapping of str to str
-        Checks that could not be computed, and why.
-    """
-
-    scenario: Scenario | None
-    tables: TableUtility | None
-    cap: CapResult | None
-    differential: DifferentialResult | None
-    failed: Mapping[str, str]
-
-    @property
-    def summary(self) -> Summary:
-        """The figures that decide about a release."""
-        return Summary(**self._utility(), **self._cap(), **self._differential())
-
-    def _utility(self) -> dict[str, float | None]:
-        if self.tables is None:
-            return {}
-        mean = self.tables.mean
-        one = mean.loc[mean["ways"] == 1, "S_pMSE"].dropna()
-        two = mean.loc[mean["ways"] == 2, "S_pMSE"].dropna()
-        return {
-            "mean_two_way": float(two.mean()) if len(two) else None,
-            "worst_two_way": float(two.max()) if len(two) else None,
-            "worst_one_way": float(one.max()) if len(one) else None,
-        }
-
-    def _cap(self) -> dict[str, float | None]:
-        if self.cap is None:
-            return {}
-        last = self.cap.row(max(row.m for row in self.cap.synthetic))
-        return {
-            "cap": last.zero,
-            "cap_undefined": last.undefined,
-            "cap_original": self.cap.original["all"],
-            "cap_baseline": self.cap.baseline["all"],
-        }
-
-    def _differential(self) -> dict[str, float | None]:
-        if self.differential is None:
-            return {}
-        rows = [row for row in self.differential.comparisons if row.rule == "zero"]
-        last = [row for row in rows if row.m == max(row.m for row in rows)]
-        spread = next(
-            row for row in self.differential.summary if (row.m, row.rule) == (last[0].m, "zero")
-        )
-        one = last[0] if len(last) == 1 else None
-        return {
-            "differential_confidentiality": spread.difference,
-            "differential_low": one.low if one else None,
-            "differential_high": one.high if one else None,
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for ``checks.json``."""
-        return {
-            "summary": asdict(self.summary),
-            "scenario": None if self.scenario is None else asdict(self.scenario),
-            "cap": None if self.cap is None else self.cap.to_dict(),
-            "differential_confidentiality": (
-                None if self.differential is None else self.differential.to_dict()
-            ),
-            "tables": None if self.tables is None else _tables(self.tables),
-            "failed": dict(self.failed),
-        }
-
-
-def _tables(tables: TableUtility) -> dict[str, Any]:
-    """Return the tables by name, and S_pMSE of every dataset: the rest of them can be recomputed.
-
-    Written in full the measures of all pairs would be larger than the data of a wide file.
-    """
-    found = tables.mean[["variables", "ways", *_WRITTEN]].round(6)
-    plain = found.astype(object).where(found.notna(), None)
-    by_dataset = tables.by_dataset.dropna(subset=["S_pMSE"]).groupby(["dataset", "ways"])
-    figures = by_dataset["S_pMSE"].agg(["mean", "max"]).reset_index()
-    return {
-        "columns": list(found.columns),
-        "mean": plain.to_numpy().tolist(),
-        "S_pMSE_by_dataset": figures.to_dict(orient="records"),
-    }
-
-
-_WRITTEN = ("VW", "df", "pMSE", "S_pMSE", "MabsDD", "SPECKS", "JSD")
+def needed_names(config: ChainConfig, plan: Plan) -> tuple[str, ...]:
+    """Return the variables that the checks keep of every dataset."""
+    names = [name for scenario in plan.scenarios for name in scenario.names]
+    for part in config.checks.inference:
+        names += [part.sensitive, *part.public]
+    return tuple(dict.fromkeys(names))
 
 
 class Checker:
@@ -169,89 +45,102 @@ class Checker:
     original : Table
         Confidential data.
     plan : Plan
-        Holds keys and target.
+        Holds keys and targets.
     """
 
     def __init__(self, config: ChainConfig, original: Table, plan: Plan) -> None:
         self.checks = config.checks
         self.m = config.m
         self.original = original
-        self.scenario = plan.scenario
+        self.scenarios = plan.scenarios
+        self.names = needed_names(config, plan)
         self.ways = [w for w, on in ((1, self.checks.one_way), (2, self.checks.two_way)) if on]
         self.known: list[Table] = []
         self.tables: list[TableUtility] = []
-        self.failed: dict[str, str] = {}
+        self.attempts = Attempts()
+        self._drawn = tuple(v.name for v in original.schema if v.kind is not Kind.ID)
+        self._replicates = self._replicate_counter()
 
     def add(self, synthetic: Table) -> None:
         """Look at the next dataset."""
-        if self.scenario is not None and self.checks.cap:
-            self.known.append(synthetic.select([*self.scenario.keys, self.scenario.target]))
-        coded = any(v.kind is not Kind.ID for v in self.original.schema)
-        if self.ways and coded and "tables" not in self.failed:
-            found = self._try(
+        if self.names:
+            self.known.append(synthetic.select(self.names))
+        if self.ways and self._drawn and "tables" not in self.attempts.failed:
+            found = self.attempts.of(
                 "tables", lambda: table_utility(self.original, [synthetic], ways=self.ways)
             )
             self.tables += [] if found is None else [found]
+        counter = self._replicates
+        if counter is not None and "replicated_uniques" not in self.attempts.failed:
+            self.attempts.of("replicated_uniques", lambda: counter.add(synthetic))
 
-    def finish(self, synthesise: Synthesise, rng: np.random.Generator) -> CheckResults:
+    def finish(self, synthesise: Synthesise, seed: Seed) -> CheckResults:
         """Compute the rest; ``synthesise`` refits the chain on a half of the data."""
-        scenario = self.scenario
-        found_cap = found_differential = None
-        if scenario is not None and self.checks.cap:
-            found_cap = self._try(
-                "cap",
-                lambda: cap(self.original, self.known, keys=scenario.keys, target=scenario.target),
-            )
-        settings = self.checks.differential_confidentiality
-        if scenario is not None and settings.enabled:
-            found_differential = self._try(
-                "differential_confidentiality",
-                lambda: differential_confidentiality(
+        halves = HalfChecks(self.checks, self.m, self.original, self.scenarios, self.attempts)
+        if self.checks.needs_halves:
+            self.attempts.of("half split", lambda: halves.run(synthesise, seed))
+        risk = RiskResult(
+            scenarios=tuple(
+                scenario_risk(
                     self.original,
-                    synthesise,
-                    keys=scenario.keys,
-                    target=scenario.target,
-                    m=settings.m or self.m,
-                    repeats=settings.repeats,
-                    rng=rng,
-                ),
-            )
+                    self.known,
+                    scenario,
+                    self._measures(),
+                    self.attempts,
+                    halves.differential(number),
+                )
+                for number, scenario in enumerate(self.scenarios)
+            ),
+            inference=tuple(self._inference()),
+            replicated=self._replicated(),
+            nearest=halves.nearest,
+            attacks=halves.attacks,
+            failed=self.attempts.failed,
+        )
         return CheckResults(
-            scenario=scenario,
+            risk=risk,
             tables=combine(self.tables) if self.tables else None,
-            cap=found_cap,
-            differential=found_differential,
-            failed=self.failed,
+            failed=self.attempts.failed,
         )
 
-    def _try(self, name: str, compute: Callable[[], T]) -> T | None:
-        """Compute a check; one that cannot be computed is told and does not lose the run."""
-        try:
-            return compute()
-        except SynthesizerError as error:
-            self.failed[name] = "; ".join(error.problems)
+    def _measures(self) -> Measures:
+        checks = self.checks
+        return Measures(
+            cap=checks.cap,
+            suda=checks.suda.enabled,
+            identity=checks.identity,
+            attribute=checks.attribute,
+            tau=checks.tau,
+            max_size=checks.suda.max_size,
+            sampling_fraction=checks.suda.sampling_fraction,
+        )
+
+    def _inference(self) -> Iterator[InferenceResult]:
+        for part in self.checks.inference:
+            compute = partial(_inferred, self.original, self.known, part)
+            found = self.attempts.of(f"inference ({part.sensitive})", compute)
+            if found is not None:
+                yield found
+
+    def _replicate_counter(self) -> Replicates | None:
+        if not self.checks.replicated_uniques or not self._drawn:
             return None
+        return self.attempts.of(
+            "replicated_uniques", lambda: Replicates(self.original, self._drawn)
+        )
+
+    def _replicated(self) -> ReplicatedUniques | None:
+        counter = self._replicates
+        return None if counter is None or not counter.datasets else counter.result
 
 
-_LIMITS: Mapping[str, str] = {
-    "cap": "mean CAP, non-matches zero",
-    "cap_undefined": "mean CAP of matches",
-    "differential_confidentiality": "difference of mean CAP between fitted and unseen records",
-    "mean_two_way": "mean two-way S_pMSE",
-    "worst_two_way": "largest two-way S_pMSE",
-    "worst_one_way": "largest one-way S_pMSE",
-}
-
-
-def exceeded_limits(results: CheckResults, limits: LimitConfig) -> tuple[str, ...]:
-    """Say which checks are above their limits; one that could not be computed counts as above."""
-    exceeded = []
-    for name, words in _LIMITS.items():
-        limit, value = getattr(limits, name), getattr(results.summary, name)
-        if limit is None:
-            continue
-        if value is None:
-            exceeded.append(f"limits.{name}: {words} could not be computed, so it counts as above")
-        elif value > limit:
-            exceeded.append(f"limits.{name}: {words} is {value:.4f}, above the limit {limit:g}")
-    return tuple(exceeded)
+def _inferred(original: Table, synthetic: list[Table], part: InferenceConfig) -> InferenceResult:
+    return inference(
+        original,
+        synthetic,
+        sensitive=part.sensitive,
+        public=part.public,
+        positive=part.positive,
+        groups=part.groups,
+        baseline=part.baseline or (),
+    )

@@ -192,6 +192,85 @@ def generate(
 
 
 @app.command()
+def risk(
+    original: Annotated[Path, typer.Argument(help="The confidential file.")],
+    synthetic: Annotated[
+        list[Path], typer.Argument(help="Synthetic files, or the directory of a run.")
+    ],
+    keys: Annotated[
+        str | None, typer.Option(help="What an intruder knows: A,B,C; suggested if absent.")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="What an intruder seeks.")] = None,
+    groups: Annotated[
+        str | None, typer.Option(help="Quantile groups of numbers: age=5,pay=10.")
+    ] = None,
+    control: Annotated[
+        Path | None,
+        typer.Option(help="Records of the same population that were kept out of the fit."),
+    ] = None,
+    sensitive: Annotated[
+        str | None, typer.Option(help="A variable that might be inferred from public ones.")
+    ] = None,
+    public: Annotated[str | None, typer.Option(help="Those public ones: A,B,C.")] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="The level of the sensitive variable that is looked for.")
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="Public variables whose tables are published: A,B.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(help="Find the group of this variable that is told most of.")
+    ] = None,
+    tau: Annotated[float, typer.Option(help="TCAP: agreement that an intruder asks for.")] = 1.0,
+    max_size: Annotated[
+        int | None, typer.Option(help="SUDA: largest set of keys looked at.")
+    ] = None,
+    attacks: Annotated[
+        bool, typer.Option("--attacks", help="Run anonymeter's attacks (needs --control).")
+    ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="YAML of a run: kinds, missing codes, keys, limits."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides what is random.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="JSON file to write (mode 0600).")
+    ] = None,
+    overwrite: Overwrite = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say how much synthetic files give away about the people in the original. Confidential.
+
+    Exit code 3 means: a figure exceeds a limit of the configuration.
+    """
+    with errors_told():
+        from synthesizer import screen
+        from synthesizer.assess_files import Asked, assess_files, parse_groups, parse_names
+
+        asked = Asked(
+            keys=parse_names(keys),
+            target=target,
+            groups=parse_groups(groups),
+            sensitive=sensitive,
+            public=parse_names(public) or (),
+            positive=positive,
+            baseline=parse_names(baseline) or (),
+            by=by,
+            tau=tau,
+            max_size=max_size,
+            attacks=attacks,
+            seed=seed,
+        )
+        found = assess_files(
+            original, synthetic, asked=asked, control=control, config=config, out=out,
+            overwrite=overwrite,
+        )  # fmt: skip
+        screen.show_file_risk(found, as_json=json)
+        if found.exceeded:
+            raise LimitExceededError(found.exceeded)
+
+
+@app.command()
 def models(
     name: Annotated[str | None, typer.Argument(help="Show the options of this model.")] = None,
 ) -> None:

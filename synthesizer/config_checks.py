@@ -34,6 +34,20 @@ class ToleranceConfig(Part):
     )
 
 
+class ExclusionConfig(Part):
+    """What dominates the attribute measures without disclosing: a target level, or a pair."""
+
+    target_level: Label = Field(description="level of the target")
+    key: Label | None = Field(None, description="key variable of a pair")
+    key_level: Label | None = Field(None, description="level of that key")
+
+    @model_validator(mode="after")
+    def _whole_pair(self) -> ExclusionConfig:
+        if (self.key is None) != (self.key_level is None):
+            raise ValueError("a pair needs both key and key_level")
+        return self
+
+
 class ScenarioConfig(Part):
     """What an intruder knows and seeks."""
 
@@ -45,6 +59,9 @@ class ScenarioConfig(Part):
     )
     tolerance: ToleranceConfig | None = Field(
         None, description="how near a numeric target must be, in place of groups"
+    )
+    exclude: tuple[ExclusionConfig, ...] = Field(
+        (), description="levels and pairs that dominate the attribute measures"
     )
 
     @field_validator("groups", mode="before")
@@ -72,22 +89,8 @@ class SudaConfig(Part):
         None, ge=1, description="largest set of keys that is looked at; all keys when absent"
     )
     sampling_fraction: float = Field(
-        0.01, gt=0, lt=1, description="share of the population that the data hold (DIS-SUDA)"
+        0.01, gt=0, le=1, description="share of the population that the data hold (DIS-SUDA)"
     )
-
-
-class ExclusionConfig(Part):
-    """What dominates the attribute measures without disclosing: a target level, or a pair."""
-
-    target: Label = Field(description="level of the target")
-    key: Label | None = Field(None, description="key variable of a pair")
-    level: Label | None = Field(None, description="level of that key")
-
-    @model_validator(mode="after")
-    def _whole_pair(self) -> ExclusionConfig:
-        if (self.key is None) != (self.level is None):
-            raise ValueError("a pair needs both key and level")
-        return self
 
 
 class DifferentialConfig(Part):
@@ -138,9 +141,6 @@ class CheckConfig(ScenarioConfig):
     suda: SudaConfig = Field(default_factory=SudaConfig, description="special uniques")
     identity: bool = Field(True, description="UiO, UiS, UiOiS and repU")
     attribute: bool = Field(True, description="Dorig, Dsyn, iS, DiS, DiSCO and DiSDiO")
-    exclude: tuple[ExclusionConfig, ...] = Field(
-        (), description="levels and pairs that dominate the attribute measures"
-    )
     replicated_uniques: bool = Field(
         True, description="unique records that are there again, all variables alike"
     )

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from synthesizer.chain import FittedChain
-from synthesizer.checks import Checker, CheckResults, exceeded_limits
+from synthesizer.check_results import CheckResults, exceeded_limits
+from synthesizer.checks import Checker, needed_names
 from synthesizer.config import ChainConfig, Config
 from synthesizer.data.table import Table
 from synthesizer.inputs import without_password
@@ -179,14 +180,13 @@ def _check(ready: Prepared, checker: Checker, seed: Seed, phases: Phases) -> Che
         if rows is not None and not chain.keeps_rows:  # a release of the same relative size
             rows = max(1, round(rows * half.n_rows / ready.table.n_rows))
         tables = chain.generate(inner, m=m, rows=rows, n_jobs=n_jobs)
-        # keys and target are all that the check needs: memory stays flat in m
-        return [table.select(known) for table in tables]
+        # whole records are looked at in the first dataset only: memory stays flat in m
+        return [table if n == 0 else table.select(known) for n, table in enumerate(tables)]
 
-    scenario = ready.plan.scenario
-    known = () if scenario is None else (*scenario.keys, scenario.target)
+    known = needed_names(ready.config, ready.plan)
 
     with phases.phase("check"):
-        return checker.finish(synthesise, seed.generator("checks"))
+        return checker.finish(synthesise, seed)
 
 
 def _manifest(ready: Prepared, chain: FittedChain, seed: Seed, phases: Phases) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from synthesizer.errors import OutputError
 
-__all__ = ["check_output", "new_directory", "sha256"]
+__all__ = ["check_file", "check_output", "new_directory", "sha256", "write_secret"]
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -78,6 +78,36 @@ def new_directory(final: Path, *, overwrite: bool) -> Iterator[Path]:
         raise OutputError(f"output {final}: cannot be written ({_reason(error)})") from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def write_secret(path: Path, text: str, *, overwrite: bool) -> None:
+    """Write a text for the steward only, mode 0600, whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        If the file exists and is not to be overwritten, or cannot be written.
+    """
+    check_file(path, overwrite=overwrite)
+    work = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        work.touch(mode=0o600)
+        work.write_text(text, encoding="utf-8")
+        os.replace(work, path)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({_reason(error)})") from error
+    finally:
+        work.unlink(missing_ok=True)
+
+
+def check_file(path: Path, *, overwrite: bool) -> None:
+    """Raise OutputError if a file cannot become ``path``, before any work is done."""
+    if path.is_dir():
+        raise OutputError(f"{path} is a directory; name a file")
+    if path.exists() and not overwrite:
+        raise OutputError(f"{path} exists already; name another file or say --overwrite")
+    if not path.absolute().parent.is_dir():
+        raise OutputError(f"{path}: there is no such directory; make it first")
 
 
 def _reason(error: OSError) -> str:

@@ -20,9 +20,10 @@ from synthesizer.plan_methods import plan_methods
 from synthesizer.plan_names import Columns, unknown_models, unknown_variables
 from synthesizer.plan_order import plan_order
 from synthesizer.plan_rules import plan_rules
-from synthesizer.plan_scenario import Scenario, plan_scenario
+from synthesizer.plan_scenario import plan_scenarios
 from synthesizer.plan_steps import plan_steps
 from synthesizer.registry import Registry
+from synthesizer.risk.scenario import Scenario
 from synthesizer.steps import Step
 from synthesizer.strata import split_strata, whole_number_problems
 
@@ -40,14 +41,15 @@ class Plan:
     ----------
     spec : ChainSpec
         The chain.
-    scenario : Scenario or None
-        Keys and target of the disclosure checks; None when there are none to be had.
+    scenarios : tuple of Scenario
+        Keys and target of the disclosure checks, the main one first; empty when there are none
+        to be had.
     notes : tuple of str
         What a steward should know and need not change.
     """
 
     spec: ChainSpec
-    scenario: Scenario | None
+    scenarios: tuple[Scenario, ...]
     notes: tuple[str, ...]
 
 
@@ -84,7 +86,7 @@ def try_plan(
     fixed = {s.variable for s in steps if s.is_whole}
     rules, forbids, notes, found = plan_rules(config, table, order, fixed, columns)
     problems += found
-    scenario, scenario_notes, found = plan_scenario(config, table, columns)
+    scenarios, scenario_notes, found = plan_scenarios(config, table, columns)
     problems += found
     if problems:
         return None, problems
@@ -96,7 +98,7 @@ def try_plan(
         proper=config.proper,
     )
     notes = (*context.notes, *notes, *scenario_notes)
-    return Plan(spec=spec, scenario=scenario, notes=notes), []
+    return Plan(spec=spec, scenarios=scenarios, notes=notes), []
 
 
 def _check_names(context: Context) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +17,16 @@ from rich.table import Table as Grid
 from synthesizer.progress import Advance, Listener, silent
 
 if TYPE_CHECKING:
+    from synthesizer.assess_files import FileRisk
+    from synthesizer.check_results import CheckResults
     from synthesizer.codebook import Codebook
     from synthesizer.errors import SynthesizerError
+    from synthesizer.figures import Figure
     from synthesizer.job import RunResult
     from synthesizer.plan_table import PlanRow
     from synthesizer.preparation import Prepared
     from synthesizer.registry import Registry
+    from synthesizer.risk.result import RiskResult
 
 __all__ = [
     "progress",
@@ -30,10 +34,12 @@ __all__ = [
     "say_json",
     "show_codebook",
     "show_error",
+    "show_file_risk",
     "show_model",
     "show_models",
     "show_plan",
     "show_result",
+    "show_risk",
     "show_valid",
 ]
 
@@ -136,6 +142,48 @@ def _cell(value: object) -> str:
     return "" if value is None else str(value)
 
 
+def _show_checks(results: CheckResults) -> None:
+    """Print the figures that decide about a release."""
+    from synthesizer.screen_checks import headlines, utility_lines
+
+    say("checks:")
+    for line in utility_lines(results):
+        say(line)
+    show_risk(results.risk, choose=headlines)
+
+
+def show_risk(
+    risk: RiskResult,
+    *,
+    choose: Callable[[Sequence[Figure]], Sequence[Figure]] = tuple,
+    explained: bool = False,
+) -> None:
+    """Print risk figures by what they are about, and what is needed to read them."""
+    from synthesizer.screen_checks import figure_table, legend, risk_lines
+
+    places: dict[str, list[Figure]] = {}
+    for place, figure in risk.figures:
+        places.setdefault(place, []).append(figure)
+    for place, found in places.items():
+        if chosen := choose(found):
+            _grid(f"risk: {place}", *figure_table(chosen))
+    for line in risk_lines(risk):
+        say(line)
+    if explained:
+        say("baseline: data that disclose nothing; original: the data released as they are")
+        for line in legend([figure for _, figure in risk.figures]):
+            say(line)
+
+
+def show_file_risk(found: FileRisk, *, as_json: bool) -> None:
+    """Print the risk of files: notes first, since they may say that all is in vain."""
+    if as_json:
+        print(found.to_json(), end="")
+        return
+    _notes(found.notes)
+    show_risk(found.risk, explained=True)
+
+
 def _notes(notes: Sequence[str]) -> None:
     for note in notes:
         say(f"note: {note}")
@@ -175,8 +223,7 @@ def show_plan(ready: Prepared, rows: Sequence[PlanRow]) -> None:
         say(f"rule: where {rule.condition.text}, {rule.variable} is set ({count:,} rows)")
     for forbid in spec.forbids:
         say(f"forbidden: {forbid.condition.text} (redraws {forbid.variable})")
-    scenario = ready.plan.scenario
-    if scenario is not None:
+    for scenario in ready.plan.scenarios:
         say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
     _notes([*ready.source.notes, *ready.plan.notes])
     say(f"rare levels: held by fewer than {RARE} rows; cost: share of the fit's work")
@@ -231,12 +278,9 @@ def _methods(chain: Sequence[Mapping[str, Any]]) -> str:
 
 def show_result(result: RunResult) -> None:
     """Print where the outputs are and what the checks found."""
-    from synthesizer.screen_checks import check_lines
-
     _notes([*result.manifest["notes"]])
     say(_methods(result.manifest["chain"]))
-    for line in check_lines(result.checks):
-        say(line)
+    _show_checks(result.checks)
     say("outputs:")
     for path in result.datasets:
         say(f"  {path}")

@@ -2,29 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from synthesizer.checks import CheckResults, Summary
+from synthesizer.check_results import CheckResults, Summary
+from synthesizer.figures import Figure
+from synthesizer.risk.result import RiskResult
 
-__all__ = ["check_lines"]
+__all__ = ["figure_table", "headlines", "legend", "risk_lines", "utility_lines"]
 
 WORST_PAIRS = 3
+MOST_WARNINGS = 3
 FAR_OFF = 3.0
 """A one-way S_pMSE above it says that a distribution is visibly wrong."""
+HEADLINES = frozenset(
+    {
+        "differential confidentiality",
+        "worst group",
+        "share nearer to the fitted half",
+        "CAP",
+        "CAP of matches",
+        "CAP-U",
+        "CAP of special uniques",
+        "TCAP",
+        "DiSCO",
+        "repU",
+        "replicated uniques",
+        "revealed share",
+        "guessed right",
+        "AUC",
+        "univariate singling out: risk",
+        "multivariate singling out: risk",
+        "linkability: risk",
+        "inference: risk",
+    }
+)
+"""The figures of the summary of a run; all others are in ``checks.json``."""
 
 
-def check_lines(results: CheckResults) -> Iterator[str]:
-    """Yield the lines of the screen summary."""
-    summary = results.summary
-    yield "checks:"
-    yield from _utility(results, summary)
-    yield from _cap(results, summary)
-    yield from _differential(results, summary)
-    for name, why in results.failed.items():
+def headlines(figures: Iterable[Figure]) -> list[Figure]:
+    """Return the figures that a summary shows."""
+    return [figure for figure in figures if figure.name in HEADLINES]
+
+
+def figure_table(figures: Sequence[Figure]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return columns and rows of a table of figures; empty columns are left out."""
+    columns: dict[str, list[str]] = {
+        "figure": [f.name for f in figures],
+        "value": [_number(f.value, f) for f in figures],
+        "95 % interval": [_interval(f) for f in figures],
+        "baseline": [_number(f.baseline, f) if f.baseline is not None else "" for f in figures],
+        "original": [_number(f.original, f) if f.original is not None else "" for f in figures],
+        "records": [f"{f.n:,}" for f in figures],
+        "reads": [f.direction for f in figures],
+    }
+    used = {name: cells for name, cells in columns.items() if any(cells)}
+    return tuple(used), list(zip(*used.values(), strict=True))
+
+
+def legend(figures: Sequence[Figure]) -> list[str]:
+    """Say what each figure is, once."""
+    return [f"  {name}: {what}" for name, what in {f.name: f.meaning for f in figures}.items()]
+
+
+def _number(value: float | None, figure: Figure) -> str:
+    if value is None:
+        return "none"
+    return f"{value:,.0f}" if figure.direction == "a count" else f"{value:.4f}"
+
+
+def _interval(figure: Figure) -> str:
+    if figure.low is None or figure.high is None:
+        return ""
+    return f"{figure.low:.4f} to {figure.high:.4f}"
+
+
+def risk_lines(risk: RiskResult) -> Iterator[str]:
+    """Yield what must be known to read the figures: verdict, warnings, what failed."""
+    for part in risk.scenarios:
+        first = None if part.differential is None else part.differential.figures[0]
+        if first is not None and first.low is not None and first.high is not None:
+            verdict = "covers 0" if first.low <= 0 <= first.high else "does not cover 0"
+            yield f"  differential confidentiality: the interval {verdict} (0 is none)"
+    for warning in risk.warnings[:MOST_WARNINGS]:
+        yield f"  note: {warning}"
+    if len(risk.warnings) > MOST_WARNINGS:
+        yield f"  note: {len(risk.warnings) - MOST_WARNINGS} more of these are in the file"
+    for name, why in risk.failed.items():
         yield f"  {name}: could not be computed: {why}"
-    if results.scenario is not None:
-        scenario = results.scenario
-        yield f"  (keys {', '.join(scenario.keys)}; target {scenario.target})"
+
+
+def utility_lines(results: CheckResults) -> Iterator[str]:
+    """Yield the lines about utility."""
+    yield from _utility(results, results.summary)
 
 
 def _utility(results: CheckResults, summary: Summary) -> Iterator[str]:
@@ -52,36 +121,3 @@ def _utility(results: CheckResults, summary: Summary) -> Iterator[str]:
             "           far off: look at the worst pairs; a smaller min_leaf, another order of the "
             "variables or forbid: may help, at some risk"
         )
-
-
-def _cap(results: CheckResults, summary: Summary) -> Iterator[str]:
-    if results.cap is None or summary.cap is None:
-        return
-    last = results.cap.synthetic[-1].m
-    matched = results.cap.row(last).matched
-    undefined = "none" if summary.cap_undefined is None else f"{summary.cap_undefined:.3f}"
-    yield (
-        f"  CAP: {summary.cap:.3f} with non-matches zero, {undefined} among the "
-        f"{matched:,} of {results.cap.n:,} records that match"
-    )
-    yield (
-        f"       baseline {summary.cap_baseline:.3f} (guessing from the distribution), original "
-        f"{summary.cap_original:.3f} (releasing the data); lower is safer"
-    )
-
-
-def _differential(results: CheckResults, summary: Summary) -> Iterator[str]:
-    value = summary.differential_confidentiality
-    if results.differential is None or value is None:
-        return
-    interval = ""
-    if summary.differential_low is not None and summary.differential_high is not None:
-        low, high = summary.differential_low, summary.differential_high
-        verdict = "covers 0" if low <= 0 <= high else "does not cover 0"
-        interval = f", 95 % interval {low:.3f} to {high:.3f} {verdict}"
-    zero = [row for row in results.differential.summary if row.rule == "zero"][-1]
-    yield (
-        f"  differential confidentiality: fitted records {zero.mean_a:.3f}, unseen "
-        f"{zero.mean_b:.3f}, difference {value:.3f}{interval}"
-    )
-    yield "       (what the synthesis knows of its own records beyond others; 0 is none)"

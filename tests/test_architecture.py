@@ -47,8 +47,10 @@ UPPER = (
         "plan_scenario",
         "plan_steps",
     ),
-    ("preparation", "checks", "saved", "plan_table", "codebook", "config_schema"),
-    ("result_files", "generation", "job", "starter"),
+    ("check_results",),
+    ("half_checks",),
+    ("preparation", "assessment", "checks", "saved", "plan_table", "codebook", "config_schema"),
+    ("result_files", "generation", "job", "assess_files", "starter"),
     ("library", "screen", "screen_checks"),
     ("cli",),
 )

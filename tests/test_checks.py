@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from synthesizer import checks as checks_module
+from synthesizer import half_checks
 from synthesizer.chain import ChainSpec
-from synthesizer.checks import Checker, CheckResults, exceeded_limits
+from synthesizer.check_results import CheckResults, exceeded_limits
+from synthesizer.checks import Checker
 from synthesizer.config_checks import LimitConfig
 from synthesizer.config_reading import read_chain_config
 from synthesizer.data.table import Table
@@ -15,6 +17,7 @@ from synthesizer.errors import DataError
 from synthesizer.plan import make_plan
 from synthesizer.randomness import Seed
 from synthesizer.registry import Registry
+from synthesizer.risk import suite
 from synthesizer.risk.cap import cap
 from synthesizer.utility.tables import table_utility
 from tests.tables import persons
@@ -36,7 +39,7 @@ def checked(m: int = 2, **options: Any) -> tuple[CheckResults, list[Table]]:
         spec: ChainSpec = plan.spec
         return list(spec.fit(half, Seed(repeat)).generate(Seed(repeat), m=count))
 
-    return checker.finish(synthesise, np.random.default_rng(0)), made
+    return checker.finish(synthesise, Seed(0)), made
 
 
 def test_numbers_are_those_of_the_measures() -> None:
@@ -65,17 +68,55 @@ def test_repeats_of_the_half_split_have_no_single_interval() -> None:
 
 
 def test_checks_can_be_switched_off_one_by_one() -> None:
-    results, _ = checked(checks=SCENARIO | {"cap": False, "two_way": False})
-    assert results.cap is None
+    results, _ = checked(checks=SCENARIO | {"cap": False, "two_way": False, "suda": False})
+    main = results.risk.main
+    assert main is not None
+    assert (main.cap, main.tcap, main.suda) == (None, None, None)
     assert results.summary.mean_two_way is None
     assert results.summary.worst_one_way is not None
-    assert results.differential is not None
-    results, _ = checked(checks=SCENARIO | {"differential_confidentiality": False})
-    assert results.differential is None
-    assert results.cap is not None
+    assert main.differential is not None
+    assert results.risk.nearest is not None
+    off = {"differential_confidentiality": False, "nearest": False, "replicated_uniques": False}
+    results, _ = checked(checks=SCENARIO | off | {"identity": False, "attribute": False})
+    main = results.risk.main
+    assert main is not None
+    assert (main.differential, main.identity, main.attribute) == (None, None, None)
+    assert (results.risk.nearest, results.risk.replicated) == (None, None)
+    assert main.cap is not None
     results, _ = checked(checks=False)
-    assert (results.cap, results.differential, results.tables) == (None, None, None)
+    assert (results.risk.figures, results.tables) == ((), None)
     assert set(results.to_dict()["summary"].values()) == {None}
+
+
+def test_several_scenarios_share_the_half_split_and_the_limits() -> None:
+    more = {"scenarios": [{"keys": ["marital"], "target": "sex"}]}
+    results, _ = checked(checks=SCENARIO | more | {"differential_confidentiality": {"by": "sex"}})
+    first, second = results.risk.scenarios
+    assert (first.scenario.target, second.scenario.target) == ("marital", "sex")
+    assert second.differential is not None
+    assert second.differential.worst_group is not None
+    assert first.cap is not None
+    assert second.cap is not None
+    values = [part.cap.row(2).zero for part in (first, second) if part.cap is not None]
+    between = sum(value for value in values if value is not None) / 2
+    (above,) = exceeded_limits(results, LimitConfig(cap=between))
+    assert results.risk.scenarios[values.index(max(values, key=float))].scenario.label in above
+
+
+def test_inference_and_panels() -> None:
+    asked = {"sensitive": "marital", "public": ["sex", "age"], "groups": {"age": 5}}
+    panel = {"units": "age"}  # a stand-in for persons: people of one age go together
+    results, _ = checked(
+        checks=SCENARIO | {"inference": asked, "differential_confidentiality": panel}
+    )
+    assert results.summary.auc is not None
+    assert results.summary.revealed_share is not None
+    main = results.risk.main
+    assert main is not None
+    assert main.differential is not None
+    ages = len(np.unique(TABLE["age"].data))
+    assert main.differential.comparisons[0].n_a == (ages + 1) // 2
+    assert exceeded_limits(results, LimitConfig(auc=0.0, revealed_share=0.0)) != ()
 
 
 def test_limits() -> None:
@@ -95,11 +136,14 @@ def test_a_check_that_fails_is_told_and_counts_as_above_its_limit(
     def broken(*_: object, **__: object) -> None:
         raise DataError(["first reason", "second reason"])
 
-    for name in ("cap", "table_utility", "differential_confidentiality"):
-        monkeypatch.setattr(checks_module, name, broken)
+    monkeypatch.setattr(checks_module, "table_utility", broken)
+    monkeypatch.setattr(suite, "cap", broken)
+    monkeypatch.setattr(half_checks, "compare_halves", broken)
     results, _ = checked(checks=SCENARIO)
-    assert set(results.failed) == {"cap", "tables", "differential_confidentiality"}
-    assert results.failed["cap"] == "first reason; second reason"
+    label = "(sex, age -> marital)"
+    failed = {f"cap {label}", "tables", f"differential_confidentiality {label}"}
+    assert set(results.failed) == failed
+    assert results.failed["tables"] == "first reason; second reason"
     assert results.to_dict()["failed"] == results.failed
     limits = LimitConfig(cap=1, mean_two_way=9, differential_confidentiality=1)
     exceeded = exceeded_limits(results, limits)

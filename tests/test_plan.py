@@ -141,12 +141,11 @@ def test_suggested_and_configured_scenario() -> None:
     made = plan(
         TABLE.with_column(region).with_column(coded("job", [i % 7 for i in range(200)], "abcdefg"))
     )
-    assert made.scenario is not None
-    assert made.scenario.target not in made.scenario.keys
+    (scenario,) = made.scenarios
+    assert scenario.target not in scenario.keys
     made = plan(checks={"keys": ["sex", "age"], "target": "marital"})
-    assert made.scenario is not None
-    assert (made.scenario.keys, made.scenario.target) == (("sex", "age"), "marital")
-    assert plan(checks=False).scenario is None
+    assert [(s.keys, s.target) for s in made.scenarios] == [(("sex", "age"), "marital")]
+    assert plan(checks=False).scenarios == ()
 
 
 @pytest.mark.parametrize(

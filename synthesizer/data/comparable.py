@@ -69,6 +69,9 @@ def check_comparable(
 
 
 def _key_problems(table: Table, keys: Sequence[str], target: str | None) -> Iterator[str]:
+    if isinstance(keys, str):
+        yield f"keys must be a list of names, not one text: write [{keys!r}]"
+        return
     if not keys:
         yield "there are no keys: name at least one variable that an intruder may know"
     for key in dict.fromkeys(keys):

@@ -21,18 +21,28 @@ from synthesizer.data.table import Table
 from synthesizer.data.texts import Texts
 from synthesizer.errors import DataError, SynthesizerError
 
-__all__ = ["Data", "as_table", "as_tables"]
+__all__ = ["Data", "as_table", "as_tables", "column_names"]
 
 Data = Table | pd.DataFrame | RawTable
 """What measures accept: a table of codes, a pandas frame, or a file that was read."""
 
 
+def column_names(data: Data) -> tuple[str, ...]:
+    """Return the names of the columns of a table, a frame or a file."""
+    return tuple(data.columns) if isinstance(data, pd.DataFrame) else data.names
+
+
 def as_table(
-    data: Data, names: Iterable[str], declared: Mapping[str, Declaration] | None = None
+    data: Data,
+    names: Iterable[str],
+    declared: Mapping[str, Declaration] | None = None,
+    *,
+    ids: bool = True,
 ) -> Table:
     """Return the named columns (those that exist) as a table of codes.
 
     Identifiers count as categories: what is compared are values, and nothing is synthesised.
+    Without ``ids`` they are left out.
 
     Parameters
     ----------
@@ -55,10 +65,18 @@ def as_table(
     ('name', 'age')
     """
     if isinstance(data, Table):
-        return data
+        is_kept = {v.name: ids or v.kind is not Kind.ID for v in data.schema}
+        return data if all(is_kept.values()) else data.select(n for n in data if is_kept[n])
     raw = _raw(data, names)
+    if raw is None:
+        return Table((), len(data))
     declared = {name: said for name, said in (declared or {}).items() if name in raw.names}
     found = infer(raw, declared)
+    if not ids:
+        found = tuple(item for item in found if item.variable.kind is not Kind.ID)
+        raw = raw.select([item.variable.name for item in found])
+    if not found:
+        return Table((), len(data))
     return encode_inferred(
         raw, [_compared(item, texts) for item, texts in zip(found, raw.texts, strict=True)]
     )
@@ -102,18 +120,26 @@ def as_tables(
 
 
 def _like(data: pd.DataFrame | RawTable, original: Table, names: tuple[str, ...]) -> Table:
-    shared = [name for name in names if name in original]
-    return encode_like(_raw(data, shared), original.select(shared).schema)
+    """Encode what the original has too; columns that are missing are left to the measure."""
+    raw = _raw(data, [name for name in names if name in original])
+    if raw is None:
+        return Table((), len(data))
+    return encode_like(raw, original.select(raw.names).schema)
 
 
-def _raw(data: pd.DataFrame | RawTable, names: Iterable[str]) -> RawTable:
-    if isinstance(data, RawTable):
-        return data.select([name for name in dict.fromkeys(names) if name in data.names])
-    if not isinstance(data, pd.DataFrame):
+def _raw(data: pd.DataFrame | RawTable, names: Iterable[str]) -> RawTable | None:
+    """Return the named columns that exist, None where there are none."""
+    if not isinstance(data, pd.DataFrame | RawTable):
         raise DataError(f"a pandas DataFrame is needed, not {type(data).__name__}")
     if not len(data):
         raise DataError("the data have no records: give at least one")
-    return from_pandas(data[[name for name in dict.fromkeys(names) if name in data]], min_rows=1)
+    known = data.names if isinstance(data, RawTable) else data.columns
+    found = [name for name in dict.fromkeys(names) if name in known]
+    if not found:
+        return None
+    return (
+        data.select(found) if isinstance(data, RawTable) else from_pandas(data[found], min_rows=1)
+    )
 
 
 def _compared(item: Inferred, texts: Texts) -> Inferred:

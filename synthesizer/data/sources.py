@@ -53,6 +53,9 @@ class RawTable:
         """Number of rows."""
         return int(self.arrow.num_rows)
 
+    def __len__(self) -> int:
+        return self.n_rows
+
     @cached_property
     def texts(self) -> tuple[Texts, ...]:
         """Distinct texts of every column, computed once."""

@@ -23,7 +23,9 @@ from synthesizer.data.comparable import check_comparable, check_keys
 from synthesizer.data.pairs import Data, as_tables
 from synthesizer.data.table import BoolArray, FloatArray, Table
 from synthesizer.errors import DataError
+from synthesizer.figures import Figure
 from synthesizer.risk.attribution import Tolerance, hits_counter
+from synthesizer.risk.suda import affordable_size, suda
 
 __all__ = ["CapResult", "CapRow", "CapScores", "cap", "cap_scores", "fixed_groups"]
 
@@ -98,9 +100,50 @@ class CapResult:
                 return row
         raise KeyError((m, subset))
 
+    @property
+    def last(self) -> int:
+        """Number of datasets; their pool decides about a release."""
+        return self.synthetic[-1].m
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Mean CAP of all datasets pooled, for every subset, and of matches."""
+        zero = [self._figure(name, words) for name, words in _WORDS.items() if name in self.sizes]
+        whole = self.row(self.last)
+        matches = Figure(
+            name="CAP of matches",
+            value=whole.undefined,
+            meaning=f"the same, records without a match left out ({whole.matched:,} match)",
+            direction="lower is safer",
+            n=whole.matched,
+            baseline=self.baseline["all"],
+            original=self.original["all"],
+        )
+        return (zero[0], matches, *zero[1:])
+
+    def _figure(self, subset: str, words: tuple[str, str]) -> Figure:
+        name, whose = words
+        return Figure(
+            name=name,
+            value=self.row(self.last, subset).zero,
+            meaning=f"how often an intruder with the keys reads off the right {self.target} "
+            f"of {whose}; non-matches as zero",
+            direction="lower is safer",
+            n=self.sizes[subset],
+            baseline=self.baseline[subset],
+            original=self.original[subset],
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file."""
         return asdict(self) | {"keys": list(self.keys)}
+
+
+_WORDS = {
+    "all": ("CAP", "all records"),
+    "uniques": ("CAP-U", "records whose key nobody shares"),
+    "special_uniques": ("CAP of special uniques", "the most special of them (SUDA)"),
+}
 
 
 def fixed_groups(table: Table, groups: Mapping[str, Groups] | None) -> dict[str, Groups]:
@@ -161,6 +204,7 @@ def cap(
     target: str,
     groups: Mapping[str, Groups] | None = None,
     tolerance: Tolerance | None = None,
+    special_uniques: bool = True,
     subsets: Mapping[str, BoolArray] | None = None,
 ) -> CapResult:
     """Return the mean CAP of original, baseline and synthetic data for nested m = 1, ..., M.
@@ -180,8 +224,11 @@ def cap(
         others count by exact value. Missing codes are values.
     tolerance : Tolerance, optional
         How near a numeric target must be to be right, in place of groups.
+    special_uniques : bool
+        Whether special uniques (`synthesizer.risk.suda`) are a subset too; minimal uniques are
+        looked for among as many keys as is affordable.
     subsets : mapping of str to ndarray of bool, shape (n,), optional
-        Further subsets of the original records, beside "all" and "uniques".
+        Further subsets of the original records, beside "all", "uniques" and "special_uniques".
 
     Returns
     -------
@@ -214,6 +261,9 @@ def cap(
     )
     masks = {"all": np.ones(original.n_rows, dtype=bool), "uniques": scores.uniques}
     masks |= _checked_subsets(subsets or {}, original.n_rows)
+    if special_uniques and "special_uniques" not in masks:
+        size = affordable_size(len(keys), original.n_rows)
+        masks["special_uniques"] = suda(original, keys, groups=groups, max_size=size).special
     return CapResult(
         keys=tuple(keys),
         target=target,

@@ -11,6 +11,7 @@ Source: Taub, Elliot, Pampaka and Smith (2018), section 4.3 and table 4.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from synthesizer.risk.scenario import Scenario
 from synthesizer.risk.uniques import reproduced_uniques
 from synthesizer.risk.welch import unit_means, welch
 
-__all__ = ["compare_halves", "differential_confidentiality"]
+__all__ = ["compare_halves", "differential_confidentiality", "with_cut_points"]
 
 RULES = ("zero", "undefined")
 
@@ -107,14 +108,15 @@ def differential_confidentiality(
     """
     check_keys(table, keys=keys, target=target, groups=groups)
     grouping = None if by is None else Grouping.of(table, by)
-    scenario = Scenario(
-        keys=tuple(keys),
-        target=target,
-        groups=fixed_groups(table, groups),
-        tolerance=tolerance,
-    )
+    given = Scenario(keys=tuple(keys), target=target, groups=groups or {}, tolerance=tolerance)
+    scenario = with_cut_points(given, table)
     runs = half_runs(table, synthesise, m=m, repeats=repeats, rng=rng, units=units)
     return gather(scenario, (compare_halves(run, scenario, grouping) for run in runs))
+
+
+def with_cut_points(scenario: Scenario, table: Table) -> Scenario:
+    """Return the scenario with the quantiles of the whole table, for parts of it."""
+    return replace(scenario, groups=fixed_groups(table, scenario.groups))
 
 
 def compare_halves(run: HalfRun, scenario: Scenario, by: Grouping | None = None) -> HalfPart:
@@ -125,7 +127,7 @@ def compare_halves(run: HalfRun, scenario: Scenario, by: Grouping | None = None)
     run : HalfRun
         Fitted and unseen records, and what was made of the fitted.
     scenario : Scenario
-        Keys and target; see `synthesizer.risk.cap.fixed_groups` for its groups.
+        Keys and target, from `with_cut_points`.
     by : Grouping, optional
         Groups to look at one by one.
     """

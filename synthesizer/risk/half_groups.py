@@ -49,15 +49,15 @@ class GroupComparison:
     def figure(self) -> Figure:
         """The difference as a figure of the report."""
         return Figure(
-            name=f"differential confidentiality, worst group of {self.by}",
+            name="worst group",
             value=self.difference,
             low=self.low,
             high=self.high,
             baseline=0.0,
             n=self.n_a + self.n_b,
             direction="0 is safe",
-            meaning="largest difference of mean CAP between fitted and unseen records of a group "
-            f"({self.group})",
+            meaning="largest difference of mean CAP between fitted and unseen records of one "
+            f"group of {self.by} ({self.group})",
         )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from synthesizer.data.codes import Groups
 from synthesizer.risk.attribution import Tolerance
+from synthesizer.risk.exclusions import Exclusion
 
 __all__ = ["Scenario"]
 
@@ -27,6 +28,8 @@ class Scenario:
         others count by exact value.
     tolerance : Tolerance or None
         How near a numeric target must be to be right, in place of groups.
+    exclude : tuple of Exclusion
+        What dominates the attribute measures without disclosing anything.
     reason : str
         Why these, in plain words.
 
@@ -40,6 +43,7 @@ class Scenario:
     target: str
     groups: Mapping[str, Groups] = field(default_factory=dict)
     tolerance: Tolerance | None = None
+    exclude: tuple[Exclusion, ...] = ()
     reason: str = "as configured"
 
     @property
@@ -60,4 +64,18 @@ class Scenario:
             "target": self.target,
             "groups": self.groups,
             "tolerance": self.tolerance,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file; levels that are excluded are counted, not named."""
+        return {
+            "keys": list(self.keys),
+            "target": self.target,
+            "groups": {
+                name: wanted if isinstance(wanted, int) else list(wanted)
+                for name, wanted in self.groups.items()
+            },
+            "tolerance": None if self.tolerance is None else asdict(self.tolerance),
+            "exclusions": len(self.exclude),
+            "reason": self.reason,
         }

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from synthesizer.data.codes import ColumnCoder
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import Column, Table
+from synthesizer.risk.determined import told_share
 from synthesizer.risk.uniques import statistical_uniques
 
 __all__ = ["Suggestion", "suggest"]
@@ -145,17 +145,7 @@ def _given_away(table: Table, keys: Sequence[str], target: str) -> bool:
     """Return whether one key tells the target of nine in ten records where guessing does not."""
     truth = table[target]
     limit = max(0.9, (1 + _modal_share(truth)) / 2)
-    return any(_told(table[key], truth) >= limit for key in keys)
-
-
-def _told(key: Column, target: Column) -> float:
-    """Return the share of records whose target is the most frequent one of their key."""
-    key_coder, target_coder = ColumnCoder.fit(key), ColumnCoder.fit(target)
-    pairs = key_coder.encode(key) * target_coder.size + target_coder.encode(target)
-    known, counts = np.unique(pairs, return_counts=True)
-    groups = known // target_coder.size
-    starts = np.flatnonzero(np.diff(groups, prepend=-1))
-    return float(np.maximum.reduceat(counts, starts).sum() / len(key))
+    return any(told_share(table[key], truth) >= limit for key in keys)
 
 
 def _reason(keys: Sequence[str], target: str | None, share: float, table: Table) -> str:

@@ -46,8 +46,8 @@ PHASES = {
     "fit": ("synthesizer.chain", "_fit_step"),
     "generate": ("synthesizer.chain", "draw_block"),
     "write": ("synthesizer.result_files", "write"),
-    "check": ("synthesizer.checks", "cap"),
-    "refit": ("synthesizer.checks", "differential_confidentiality"),
+    "check": ("synthesizer.checks", "scenario_risk"),
+    "refit": ("synthesizer.half_checks", "compare_halves"),
     "manifest": ("synthesizer.job", "write_json"),
     "rename": ("synthesizer.output", "_replace"),
 }

@@ -37,7 +37,7 @@ def test_blocks_of_rows_give_the_same_as_one():
     table, y = simulated(2 * BLOCK_ROWS + 7)
     fitted = fit(Normal(ridge=0), table, y).regression
     matrix = fitted.design.matrix(table)
-    expected, *_ = np.linalg.lstsq(matrix, y.data)
+    expected, *_ = np.linalg.lstsq(matrix, y.data, rcond=None)
     np.testing.assert_allclose(fitted.coefficients, expected, rtol=1e-6)
 
 

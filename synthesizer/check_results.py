@@ -1,0 +1,205 @@
+"""What the checks of a run found, the figures that decide about a release, and their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from synthesizer.config_checks import LimitConfig
+from synthesizer.figures import Figure
+from synthesizer.risk.result import RiskResult
+from synthesizer.utility.tables import TableUtility
+
+__all__ = ["LIMITED", "CheckResults", "Summary", "exceeded_limits"]
+
+LIMITED: Mapping[str, str] = {
+    "cap": "CAP",
+    "cap_undefined": "CAP of matches",
+    "cap_u": "CAP-U",
+    "cap_special_uniques": "CAP of special uniques",
+    "tcap": "TCAP",
+    "repu": "repU",
+    "disco": "DiSCO",
+    "replicated_uniques": "replicated uniques",
+    "differential_confidentiality": "differential confidentiality",
+    "worst_group": "worst group",
+    "nearer_share": "share nearer to the fitted half",
+    "revealed_share": "revealed share",
+    "auc": "AUC",
+    "attack_risk": "risk",
+}
+"""The risk figure that each limit is about."""
+
+_UTILITY: Mapping[str, str] = {
+    "mean_two_way": "mean two-way S_pMSE",
+    "worst_two_way": "largest two-way S_pMSE",
+    "worst_one_way": "largest one-way S_pMSE",
+}
+_WRITTEN = ("VW", "df", "pMSE", "S_pMSE", "MabsDD", "SPECKS", "JSD")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """The figures that decide about a release; None where a check was off or had nothing.
+
+    Of several scenarios they are those of the main one, the first.
+
+    Parameters
+    ----------
+    mean_two_way, worst_two_way, worst_one_way : float or None
+        S_pMSE: mean and largest over pairs, largest over variables, averaged over datasets.
+        About 1 is what a right model gives; lower is better.
+    cap, cap_undefined, cap_original, cap_baseline : float or None
+        Mean CAP of all datasets pooled with non-matches zero and undefined, of the original and
+        of the target's distribution alone. Lower is safer.
+    cap_u, cap_special_uniques : float or None
+        The same of records that are unique on the keys, and of the most special of them.
+    tcap, repu, disco, replicated_uniques : float or None
+        Right attributions where synthetic records agree, uniques that are unique again, records
+        disclosed and correct, unique records that are there again. Lower is safer.
+    differential_confidentiality, differential_low, differential_high : float or None
+        Mean CAP (non-matches zero) of fitted minus unseen records, and its 95 % interval. About 0
+        is safe.
+    worst_group : float or None
+        The same in the group where it is largest.
+    nearer_share : float or None
+        Share of synthetic records nearer to the fitted half; 0.5 is none.
+    revealed_share, auc, attack_risk : float or None
+        Largest over the inference checks, and over the attacks.
+    """
+
+    mean_two_way: float | None = None
+    worst_two_way: float | None = None
+    worst_one_way: float | None = None
+    cap: float | None = None
+    cap_undefined: float | None = None
+    cap_original: float | None = None
+    cap_baseline: float | None = None
+    cap_u: float | None = None
+    cap_special_uniques: float | None = None
+    tcap: float | None = None
+    repu: float | None = None
+    disco: float | None = None
+    replicated_uniques: float | None = None
+    differential_confidentiality: float | None = None
+    differential_low: float | None = None
+    differential_high: float | None = None
+    worst_group: float | None = None
+    nearer_share: float | None = None
+    revealed_share: float | None = None
+    auc: float | None = None
+    attack_risk: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckResults:
+    """Everything the checks found.
+
+    Parameters
+    ----------
+    risk : RiskResult
+        Every risk measure.
+    tables : TableUtility or None
+        One- and two-way tables.
+    failed : mapping of str to str
+        Checks that could not be computed, and why.
+    """
+
+    risk: RiskResult
+    tables: TableUtility | None
+    failed: Mapping[str, str]
+
+    @property
+    def summary(self) -> Summary:
+        """The figures that decide about a release."""
+        return Summary(**self._utility(), **self._risk())
+
+    def limited(self, limit: str) -> list[tuple[str, float | None]]:
+        """Return every value that a limit of the configuration is about, with its place."""
+        if limit in _UTILITY:
+            return [("", self._utility().get(limit))]
+        name = LIMITED[limit]
+        return [(place, f.value) for place, f in self.risk.figures if _is_called(f, name)]
+
+    def _utility(self) -> dict[str, float | None]:
+        if self.tables is None:
+            return {}
+        mean = self.tables.mean
+        one = mean.loc[mean["ways"] == 1, "S_pMSE"].dropna()
+        two = mean.loc[mean["ways"] == 2, "S_pMSE"].dropna()
+        return {
+            "mean_two_way": float(two.mean()) if len(two) else None,
+            "worst_two_way": float(two.max()) if len(two) else None,
+            "worst_one_way": float(one.max()) if len(one) else None,
+        }
+
+    def _risk(self) -> dict[str, float | None]:
+        main = self.risk.main
+        own = [] if main is None else list(main.figures)
+        every = own + [figure for _, figure in self.risk.other_figures]
+        found: dict[str, float | None] = {
+            limit: _largest(figure.value for figure in every if _is_called(figure, name))
+            for limit, name in LIMITED.items()
+        }
+        for figure in own:
+            if figure.name == "CAP":
+                found |= {"cap_original": figure.original, "cap_baseline": figure.baseline}
+            if figure.name == "differential confidentiality":
+                found |= {"differential_low": figure.low, "differential_high": figure.high}
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for ``checks.json``."""
+        return {
+            "summary": asdict(self.summary),
+            "risk": self.risk.to_dict(),
+            "tables": None if self.tables is None else _tables(self.tables),
+            "failed": dict(self.failed),
+        }
+
+
+def _largest(values: Iterable[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _is_called(figure: Figure, name: str) -> bool:
+    """Whether a figure has this name; attacks put their own before it."""
+    return figure.name == name or figure.name.endswith(f": {name}")
+
+
+def _tables(tables: TableUtility) -> dict[str, Any]:
+    """Return the tables by name, and S_pMSE of every dataset: the rest of them can be recomputed.
+
+    Written in full the measures of all pairs would be larger than the data of a wide file.
+    """
+    found = tables.mean[["variables", "ways", *_WRITTEN]].round(6)
+    plain = found.astype(object).where(found.notna(), None)
+    by_dataset = tables.by_dataset.dropna(subset=["S_pMSE"]).groupby(["dataset", "ways"])
+    figures = by_dataset["S_pMSE"].agg(["mean", "max"]).reset_index()
+    return {
+        "columns": list(found.columns),
+        "mean": plain.to_numpy().tolist(),
+        "S_pMSE_by_dataset": figures.to_dict(orient="records"),
+    }
+
+
+def exceeded_limits(results: CheckResults, limits: LimitConfig) -> tuple[str, ...]:
+    """Say which checks are above their limits; one that could not be computed counts as above."""
+    exceeded = []
+    for name in (*LIMITED, *_UTILITY):
+        limit = getattr(limits, name)
+        if limit is None:
+            continue
+        words = {**LIMITED, **_UTILITY}[name]
+        for place, value in results.limited(name) or [("", None)]:
+            where = f" ({place})" if place else ""
+            if value is None:
+                exceeded.append(
+                    f"limits.{name}: {words}{where} could not be computed, so it counts as above"
+                )
+            elif value > limit:
+                exceeded.append(
+                    f"limits.{name}: {words}{where} is {value:.4f}, above the limit {limit:g}"
+                )
+    return tuple(exceeded)

@@ -1,0 +1,71 @@
+"""Intervals of shares that stay sensible at 0 and 1."""
+
+from __future__ import annotations
+
+import math
+
+from scipy import stats
+
+__all__ = ["excess", "wilson"]
+
+
+def wilson(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
+    """Return Wilson's score interval of a share of ``n`` independent records.
+
+    Source: Wilson (1927), Probable inference, the law of succession, and statistical inference,
+    Journal of the American Statistical Association 22.
+
+    Parameters
+    ----------
+    share : float
+        In [0, 1].
+    n : float
+        Number of records, above 0; an effective number need not be whole.
+    level : float
+        Confidence, in (0, 1).
+
+    Examples
+    --------
+    >>> [round(end, 4) for end in wilson(0.0, 500)]
+    [0.0, 0.0076]
+    """
+    z = float(stats.norm.ppf((1 + level) / 2))
+    centre = share + z * z / (2 * n)
+    reach = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    low, high = ((centre + sign * reach) / (1 + z * z / n) for sign in (-1, 1))
+    # Rounding must not leave the share outside its own interval.
+    return max(min(low, share), 0.0), min(max(high, share), 1.0)
+
+
+def excess(
+    share: float, n: int, control: float, n_control: int, level: float = 0.95
+) -> tuple[float | None, float | None, float | None]:
+    """Return (share - control) / (1 - control) with an interval: what is gained of what could be.
+
+    The errors of both shares are propagated (Giomi et al. 2023), on each side that of
+    Wilson's limits, as Newcombe (1998, Statistics in Medicine 17) does for differences: the
+    interval has a width even where no attack or every attack succeeds.
+
+    Returns
+    -------
+    tuple of float or None
+        Value, at most 1 and below 0 where the control is attacked with more success, low and high;
+        all None where the control is always successful, so that nothing is left to gain.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in excess(0.5, 500, 0.2, 500)]
+    [0.375, 0.313, 0.435]
+    >>> excess(1.0, 500, 1.0, 500)
+    (None, None, None)
+    """
+    if control >= 1:
+        return None, None, None
+    low, high = wilson(share, n, level)
+    control_low, control_high = wilson(control, n_control, level)
+    left = 1 - control
+    weight = (1 - share) / left**2
+    value = (share - control) / left
+    below = math.hypot((share - low) / left, (control_high - control) * weight)
+    above = math.hypot((high - share) / left, (control - control_low) * weight)
+    return value, value - below, min(value + above, 1.0)

@@ -1,0 +1,235 @@
+"""Replicated uniques: whole records of the original that show up in the synthetic data.
+
+The attack: somebody who knows a person well finds a synthetic record that looks like the person
+in every respect and that nobody else looks like. Whether it is there by copying or by chance, it
+will be taken for a leak; such records are candidates for removal before a release.
+
+Source: Nowok, Raab and Dibben (2016), synthpop: bespoke creation of synthetic data in R, Journal
+of Statistical Software 74(11); the function ``replicated.uniques`` of synthpop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from synthesizer.data.codes import Groups
+from synthesizer.data.comparable import check_comparable, check_keys
+from synthesizer.data.pairs import Data, as_tables
+from synthesizer.data.sources import RawTable
+from synthesizer.data.table import BoolArray, Table
+from synthesizer.errors import DataError
+from synthesizer.figures import Figure
+from synthesizer.risk.identity import SharedCoder
+
+__all__ = ["ReplicatedCounts", "ReplicatedUniques", "Replicates", "replicated_uniques"]
+
+
+@dataclass(frozen=True, eq=False)
+class ReplicatedCounts:
+    """Unique records of one synthetic dataset, by what they are in the original.
+
+    Parameters
+    ----------
+    n : int
+        Number of synthetic records.
+    present_rows : ndarray of bool, shape (n,)
+        Unique synthetic records that occur in the original, once or several times.
+    unique_rows : ndarray of bool, shape (n,)
+        Unique synthetic records that are unique in the original too: the replicated uniques.
+    uniques : int
+        Number of unique synthetic records.
+    """
+
+    n: int
+    uniques: int
+    present_rows: BoolArray
+    unique_rows: BoolArray
+
+    @property
+    def present(self) -> int:
+        """Number of unique synthetic records that occur in the original."""
+        return int(self.present_rows.sum())
+
+    @property
+    def replicated(self) -> int:
+        """Number of unique synthetic records that are unique in the original too."""
+        return int(self.unique_rows.sum())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts; which records they are stays out of files."""
+        counts = {"n": self.n, "uniques": self.uniques}
+        return counts | {"present": self.present, "replicated": self.replicated}
+
+
+@dataclass(frozen=True, eq=False)
+class ReplicatedUniques:
+    """Unique records of the original and of every synthetic dataset.
+
+    Parameters
+    ----------
+    keys : tuple of str
+        Variables that were compared.
+    n : int
+        Number of original records.
+    uniques : int
+        Number of original records that are unique.
+    datasets : tuple of ReplicatedCounts
+        One for each synthetic dataset.
+    """
+
+    keys: tuple[str, ...]
+    n: int
+    uniques: int
+    datasets: tuple[ReplicatedCounts, ...]
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Shares of the synthetic records, averaged over the datasets."""
+        rows = (
+            ("replicated uniques", "replicated", "unique and equal to a unique original record"),
+            ("unique records present", "present", "unique and equal to an original record"),
+            ("unique records", "uniques", "unique within the synthetic data"),
+        )
+        return tuple(
+            Figure(
+                name=name,
+                value=float(np.mean([getattr(d, field) / d.n for d in self.datasets])),
+                meaning=f"share of the synthetic records that are {what}",
+                direction="lower is safer",
+                n=sum(d.n for d in self.datasets),
+                original=self.uniques / self.n,
+            )
+            for name, field, what in rows
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        return {
+            "keys": list(self.keys),
+            "n": self.n,
+            "uniques": self.uniques,
+            "datasets": [counts.to_dict() for counts in self.datasets],
+            "figures": [asdict(figure) for figure in self.figures],
+        }
+
+
+def replicated_uniques(
+    original: Data,
+    synthetic: Data | Sequence[Data],
+    *,
+    keys: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    groups: Mapping[str, Groups] | None = None,
+) -> ReplicatedUniques:
+    """Find unique synthetic records that occur in the original, and that are unique there.
+
+    Numbers are compared by value and everything else by label; synthpop compares rows as they
+    are printed in columns, and misses equal numbers when two files pad them to different widths.
+
+    Parameters
+    ----------
+    original : Table or DataFrame
+        Confidential records, shape (n, p).
+    synthetic : Table, DataFrame or sequence of them
+        Synthetic datasets of any sizes; each is compared for itself.
+    keys : sequence of str, optional
+        Variables that must agree; default all of the original.
+    exclude : sequence of str
+        Variables to leave out of these, such as identifiers and weights.
+    groups : mapping of str to int or sequence of float, optional
+        Number of quantile groups of the original, or cut points, for numeric variables; others
+        count by exact value. Missing codes are values.
+
+    Returns
+    -------
+    ReplicatedUniques
+        Counts, and for every synthetic record whether it is one.
+
+    Raises
+    ------
+    DataError
+        For unknown variables, an empty synthetic dataset and the like, all at once.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m", "m"], "age": [30, 50, 50]})
+    >>> made = pd.DataFrame({"sex": ["f", "m", "m"], "age": [30, 50, 77]})
+    >>> result = replicated_uniques(people, made)
+    >>> result.uniques, result.datasets[0].to_dict()
+    (1, {'n': 3, 'uniques': 3, 'present': 2, 'replicated': 1})
+    >>> result.datasets[0].unique_rows.tolist()
+    [True, False, False]
+    """
+    names = _names(original) if keys is None else list(keys)
+    _check_exclude(exclude, names)
+    names = [name for name in names if name not in exclude]
+    original, tables = as_tables(original, synthetic, names)
+    check_keys(original, keys=names, groups=groups)
+    check_comparable(original, tables, names)
+    replicates = Replicates(original, names, groups)
+    for table in tables:
+        replicates.add(table)
+    return replicates.result
+
+
+class Replicates:
+    """Counts replicated uniques while datasets come in one by one; none of them is kept.
+
+    Parameters
+    ----------
+    original : Table
+        Confidential records.
+    names : sequence of str
+        Variables that must agree, all in ``original``.
+    groups : mapping, optional
+        As in `replicated_uniques`.
+    """
+
+    def __init__(
+        self, original: Table, names: Sequence[str], groups: Mapping[str, Groups] | None = None
+    ) -> None:
+        self._coder = SharedCoder(original, names, groups)
+        self._names = tuple(names)
+        self.datasets: list[ReplicatedCounts] = []
+
+    def add(self, synthetic: Table) -> None:
+        """Look at the next dataset."""
+        self.datasets.append(_counts(self._coder, synthetic))
+
+    @property
+    def result(self) -> ReplicatedUniques:
+        """What was found in the datasets so far."""
+        return ReplicatedUniques(
+            keys=self._names,
+            n=len(self._coder.codes),
+            uniques=int((np.bincount(self._coder.codes) == 1).sum()),
+            datasets=tuple(self.datasets),
+        )
+
+
+def _names(data: Data) -> list[str]:
+    return list(data.names) if isinstance(data, Table | RawTable) else list(data.columns)
+
+
+def _check_exclude(exclude: Sequence[str], names: Sequence[str]) -> None:
+    problems = [
+        f"exclude names {name!r}, which is not among the compared variables: leave it out"
+        for name in exclude
+        if name not in names
+    ]
+    if problems:
+        raise DataError(problems)
+
+
+def _counts(coder: SharedCoder, table: Table) -> ReplicatedCounts:
+    codes, size = coder.encode(table)
+    ours = np.bincount(coder.codes, minlength=size)[codes]
+    unique = np.bincount(codes, minlength=size)[codes] == 1
+    return ReplicatedCounts(
+        len(codes), int(unique.sum()), unique & (ours > 0), unique & (ours == 1)
+    )

@@ -1,0 +1,248 @@
+"""Every risk measure of one scenario in one call, and what they say together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from synthesizer.data.table import Table
+from synthesizer.errors import SynthesizerError
+from synthesizer.figures import Figure
+from synthesizer.risk.attribute import attribute
+from synthesizer.risk.attribute_results import AttributeResult
+from synthesizer.risk.cap import CapResult, cap
+from synthesizer.risk.cap_regression import CapRegression, cap_regression
+from synthesizer.risk.determined import DeterminedResult, determined
+from synthesizer.risk.half_results import DifferentialResult
+from synthesizer.risk.identity import IdentityResult, identity
+from synthesizer.risk.scenario import Scenario
+from synthesizer.risk.suda import SudaResult, affordable_size, suda
+from synthesizer.risk.tcap import TcapResult, tcap
+
+__all__ = ["Attempts", "Measures", "ScenarioRisk", "scenario_risk"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measures:
+    """Which measures of a scenario are wanted, and their settings.
+
+    Parameters
+    ----------
+    cap, suda, identity, attribute : bool
+        Families of measures; ``cap`` includes TCAP and the regression on m.
+    tau : float
+        TCAP: share of one target value that a class must have, in (0, 1].
+    max_size : int or None
+        SUDA: largest set of keys that is looked at; as many as is affordable when None.
+    sampling_fraction : float
+        DIS-SUDA: share of the population that the data hold, in (0, 1].
+    """
+
+    cap: bool = True
+    suda: bool = True
+    identity: bool = True
+    attribute: bool = True
+    tau: float = 1.0
+    max_size: int | None = None
+    sampling_fraction: float = 0.01
+
+
+class Attempts:
+    """Computes measures; one that cannot be computed is told and does not lose the others.
+
+    Examples
+    --------
+    >>> attempts = Attempts()
+    >>> attempts.of("one", lambda: 1), attempts.failed
+    (1, {})
+    """
+
+    def __init__(self) -> None:
+        self.failed: dict[str, str] = {}
+
+    def of(self, name: str, compute: Callable[[], T]) -> T | None:
+        """Return what ``compute`` returns, None if it raises one of our errors."""
+        try:
+            return compute()
+        except SynthesizerError as error:
+            self.failed[name] = "; ".join(error.problems)
+            return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioRisk:
+    """What an intruder with some keys learns of a target; None where a measure is off or failed.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Keys and target.
+    cap : CapResult or None
+        Correct attribution probability for nested m, of all records, uniques, special uniques.
+    regression : tuple of CapRegression
+        Mean CAP on m; empty with fewer than three datasets.
+    tcap : TcapResult or None
+        The intruder who asks for agreement.
+    suda : SudaResult or None
+        Special uniques of the original.
+    identity : IdentityResult or None
+        UiO, UiS, UiOiS, repU.
+    attribute : AttributeResult or None
+        Dorig, Dsyn, iS, DiS, DiSCO, DiSDiO, with warnings.
+    determined : DeterminedResult or None
+        Whether a key gives the target away by construction.
+    differential : DifferentialResult or None
+        From half splits, or from a control file.
+    """
+
+    scenario: Scenario
+    cap: CapResult | None = None
+    regression: tuple[CapRegression, ...] = ()
+    tcap: TcapResult | None = None
+    suda: SudaResult | None = None
+    identity: IdentityResult | None = None
+    attribute: AttributeResult | None = None
+    determined: DeterminedResult | None = None
+    differential: DifferentialResult | None = field(default=None)
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Every figure; the half split comes first, since it is the risk that a release adds."""
+        parts = (
+            self.differential,
+            self.cap,
+            self.tcap,
+            self.identity,
+            self.attribute,
+            self.suda,
+        )
+        return tuple(figure for part in parts if part is not None for figure in part.figures)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes these figures mislead, with the remedy."""
+        return tuple(self._warnings())
+
+    def _warnings(self) -> Iterator[str]:
+        found = self.determined
+        if found is not None and (found.by_construction or found.nearly_determining):
+            told = (*found.determining, *found.nearly_determining)
+            yield (
+                f"target {self.scenario.target!r} is (nearly) a function of "
+                f"{', '.join(told) or 'the keys together'}: whoever knows that knows the target, "
+                "so CAP is 1 by construction; choose another target or take the key out"
+            )
+        if self.suda is not None and self.suda.max_size < len(self.scenario.keys):
+            yield (
+                f"special uniques: minimal uniques of up to {self.suda.max_size} of "
+                f"{len(self.scenario.keys)} keys were looked for; set max_size to look at more"
+            )
+        if self.attribute is not None:
+            yield from (warning.message for warning in self.attribute.warnings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        parts = {
+            name: None if part is None else part.to_dict()
+            for name, part in (
+                ("differential_confidentiality", self.differential),
+                ("cap", self.cap),
+                ("tcap", self.tcap),
+                ("identity", self.identity),
+                ("attribute", self.attribute),
+                ("suda", self.suda),
+                ("determined", self.determined),
+            )
+        }
+        return {
+            "scenario": self.scenario.to_dict(),
+            "figures": [figure.to_dict() for figure in self.figures],
+            "warnings": list(self.warnings),
+            **parts,
+            "regression_on_m": [row.to_dict() for row in self.regression],
+        }
+
+
+def scenario_risk(
+    original: Table,
+    synthetic: Sequence[Table],
+    scenario: Scenario,
+    measures: Measures,
+    attempts: Attempts,
+    differential: DifferentialResult | None = None,
+) -> ScenarioRisk:
+    """Compute the wanted measures of a scenario.
+
+    Parameters
+    ----------
+    original : Table
+        Confidential records.
+    synthetic : sequence of Table
+        Datasets with the keys and the target.
+    scenario : Scenario
+        Keys and target.
+    measures : Measures
+        What is wanted.
+    attempts : Attempts
+        Collects what could not be computed.
+    differential : DifferentialResult, optional
+        From half splits.
+    """
+    keys, target, groups = scenario.keys, scenario.target, scenario.groups
+    pair = (original, synthetic)
+    label = scenario.label
+
+    def attempt(name: str, compute: Callable[[], T], *, wanted: bool = True) -> T | None:
+        return attempts.of(f"{name} ({label})", compute) if wanted else None
+
+    size = measures.max_size or affordable_size(len(keys), original.n_rows)
+    special = attempt(
+        "suda",
+        lambda: suda(
+            original,
+            keys,
+            groups=_of(groups, keys),
+            max_size=min(size, len(keys)),
+            sampling_fraction=measures.sampling_fraction,
+        ),
+        wanted=measures.suda,
+    )
+    masks = {} if special is None else {"special_uniques": special.special}
+    found_cap = attempt(
+        "cap",
+        lambda: cap(*pair, **scenario.settings, special_uniques=False, subsets=masks),
+        wanted=measures.cap,
+    )
+    by_class: dict[str, Any] = {"keys": keys, "target": target, "groups": groups}
+    numeric = scenario.tolerance is not None
+    return ScenarioRisk(
+        scenario=scenario,
+        cap=found_cap,
+        regression=() if found_cap is None else cap_regression(found_cap),
+        # a class agrees on a value, never on an interval around each of its values
+        tcap=attempt(
+            "tcap",
+            lambda: tcap(*pair, **by_class, tau=measures.tau),
+            wanted=measures.cap and not numeric,
+        ),
+        suda=special,
+        identity=attempt(
+            "identity",
+            lambda: identity(*pair, keys=keys, groups=_of(groups, keys)),
+            wanted=measures.identity,
+        ),
+        attribute=attempt(
+            "attribute",
+            lambda: attribute(*pair, **by_class, exclude=scenario.exclude),
+            wanted=measures.attribute and not numeric,
+        ),
+        determined=attempt("determined", lambda: determined(original, keys, target, groups)),
+        differential=differential,
+    )
+
+
+def _of(groups: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: wanted for name, wanted in groups.items() if name in names}
