@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from synthesizer.assessment import Question, assess
     from synthesizer.config_reading import load_config, read_config
     from synthesizer.errors import SynthesizerError
     from synthesizer.generation import generate
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from synthesizer.registry import Registry
 
 __all__ = [
+    "Question",
     "Registry",
     "RunResult",
     "Synthesizer",
     "SynthesizerError",
+    "assess",
     "fit",
     "generate",
     "load_config",
@@ -29,10 +32,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Question": "assessment",
     "Registry": "registry",
     "RunResult": "job",
     "Synthesizer": "library",
     "SynthesizerError": "errors",
+    "assess": "assessment",
     "fit": "job",
     "generate": "generation",
     "load_config": "config_reading",

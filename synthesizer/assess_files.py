@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from synthesizer.assessment import Question, assess
+from synthesizer.assessment import assess
+from synthesizer.assessment_inputs import Question
 from synthesizer.check_results import CheckResults, exceeded_limits
 from synthesizer.config import Config
 from synthesizer.config_checks import LimitConfig
@@ -18,6 +19,7 @@ from synthesizer.data.sources import RawTable, read_path
 from synthesizer.errors import ConfigError, DataError, SynthesizerError
 from synthesizer.output import check_file, sha256, write_secret
 from synthesizer.plan_scenario import configured_scenario
+from synthesizer.progress import Listener, silent
 from synthesizer.risk.result import RiskResult
 from synthesizer.risk.scenario import Scenario
 from synthesizer.risk.suite import Measures
@@ -124,6 +126,7 @@ def assess_files(
     config: Path | None = None,
     out: Path | None = None,
     overwrite: bool = False,
+    listener: Listener = silent,
 ) -> FileRisk:
     """Compute every risk measure of files, whoever made them; write them if asked to.
 
@@ -138,6 +141,8 @@ def assess_files(
         limits.
     out : Path, optional
         JSON file to write, mode 0600.
+    listener : Listener, optional
+        Is told about the progress.
 
     Raises
     ------
@@ -165,6 +170,7 @@ def assess_files(
         measures=Measures(tau=asked.tau, max_size=asked.max_size),
         declared=None if settings is None else settings.declarations(),
         seed=asked.seed,
+        listener=listener,
     )
     limits = LimitConfig() if settings is None else _risk_limits(settings.limits)
     results = CheckResults(risk=risk, tables=None, failed=risk.failed)

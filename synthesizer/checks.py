@@ -16,6 +16,7 @@ from synthesizer.data.schema import Kind
 from synthesizer.data.table import Table
 from synthesizer.half_checks import HalfChecks
 from synthesizer.plan import Plan
+from synthesizer.progress import Listener, silent
 from synthesizer.randomness import Seed
 from synthesizer.risk.halves import Synthesise
 from synthesizer.risk.public import InferenceResult, inference
@@ -74,7 +75,9 @@ class Checker:
         if counter is not None and "replicated_uniques" not in self.attempts.failed:
             self.attempts.of("replicated_uniques", lambda: counter.add(synthetic))
 
-    def finish(self, synthesise: Synthesise, seed: Seed) -> CheckResults:
+    def finish(
+        self, synthesise: Synthesise, seed: Seed, listener: Listener = silent
+    ) -> CheckResults:
         """Compute the rest; ``synthesise`` refits the chain on a half of the data."""
         halves = HalfChecks(self.checks, self.m, self.original, self.scenarios, self.attempts)
         if self.checks.needs_halves:
@@ -88,6 +91,7 @@ class Checker:
                     self._measures(),
                     self.attempts,
                     halves.differential(number),
+                    listener,
                 )
                 for number, scenario in enumerate(self.scenarios)
             ),

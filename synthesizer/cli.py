@@ -261,10 +261,11 @@ def risk(
             attacks=attacks,
             seed=seed,
         )
-        found = assess_files(
-            original, synthetic, asked=asked, control=control, config=config, out=out,
-            overwrite=overwrite,
-        )  # fmt: skip
+        with screen.progress(quiet=json) as listener:
+            found = assess_files(
+                original, synthetic, asked=asked, control=control, config=config, out=out,
+                overwrite=overwrite, listener=listener,
+            )  # fmt: skip
         screen.show_file_risk(found, as_json=json)
         if found.exceeded:
             raise LimitExceededError(found.exceeded)

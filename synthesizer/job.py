@@ -186,7 +186,7 @@ def _check(ready: Prepared, checker: Checker, seed: Seed, phases: Phases) -> Che
     known = needed_names(ready.config, ready.plan)
 
     with phases.phase("check"):
-        return checker.finish(synthesise, seed)
+        return checker.finish(synthesise, seed, phases.listener)
 
 
 def _manifest(ready: Prepared, chain: FittedChain, seed: Seed, phases: Phases) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Protocol
 
-__all__ = ["Listener", "Phases", "silent"]
+__all__ = ["Listener", "Phases", "counted", "silent"]
 
 Advance = Callable[[int], None]
 
@@ -33,6 +33,28 @@ class _Silent:
 
 
 silent: Listener = _Silent()
+
+
+def counted(listener: Listener, phase: str) -> Callable[[int, int], None]:
+    """Return what shows a phase that tells how much of how much is done.
+
+    Examples
+    --------
+    >>> show = counted(silent, "special uniques")
+    >>> for done in (1, 2):
+    ...     show(done, 2)
+    """
+    advance: Advance | None = None
+
+    def show(done: int, total: int) -> None:
+        nonlocal advance
+        if advance is None:
+            advance = listener.start(phase, total)
+        advance(1)
+        if done == total:
+            listener.stop(phase)
+
+    return show
 
 
 class Phases:

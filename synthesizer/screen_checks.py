@@ -81,8 +81,12 @@ def risk_lines(risk: RiskResult) -> Iterator[str]:
     for part in risk.scenarios:
         first = None if part.differential is None else part.differential.figures[0]
         if first is not None and first.low is not None and first.high is not None:
-            verdict = "covers 0" if first.low <= 0 <= first.high else "does not cover 0"
-            yield f"  differential confidentiality: the interval {verdict} (0 is none)"
+            covers = first.low <= 0 <= first.high
+            words = ("", "covers") if covers else ("not ", "does not cover")
+            yield (
+                f"  {words[0]}differentially confidential for {part.scenario.label}: "
+                f"the interval {words[1]} 0"
+            )
     for warning in risk.warnings[:MOST_WARNINGS]:
         yield f"  note: {warning}"
     if len(risk.warnings) > MOST_WARNINGS:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from synthesizer.data.table import Table
 from synthesizer.errors import SynthesizerError
 from synthesizer.figures import Figure
+from synthesizer.progress import Listener, counted, silent
 from synthesizer.risk.attribute import attribute
 from synthesizer.risk.attribute_results import AttributeResult
 from synthesizer.risk.cap import CapResult, cap
@@ -48,6 +49,19 @@ class Measures:
     tau: float = 1.0
     max_size: int | None = None
     sampling_fraction: float = 0.01
+
+    @property
+    def problems(self) -> list[str]:
+        """Settings out of range."""
+        shares = {"tau": self.tau, "sampling_fraction": self.sampling_fraction}
+        problems = [
+            f"{name} ({value}) must be above 0 and at most 1"
+            for name, value in shares.items()
+            if not 0 < value <= 1
+        ]
+        if self.max_size is not None and self.max_size < 1:
+            problems.append(f"max_size ({self.max_size}) must be at least 1")
+        return problems
 
 
 class Attempts:
@@ -173,6 +187,7 @@ def scenario_risk(
     measures: Measures,
     attempts: Attempts,
     differential: DifferentialResult | None = None,
+    listener: Listener = silent,
 ) -> ScenarioRisk:
     """Compute the wanted measures of a scenario.
 
@@ -190,6 +205,8 @@ def scenario_risk(
         Collects what could not be computed.
     differential : DifferentialResult, optional
         From half splits.
+    listener : Listener, optional
+        Is told about the search for special uniques, which may take long.
     """
     keys, target, groups = scenario.keys, scenario.target, scenario.groups
     pair = (original, synthetic)
@@ -207,6 +224,7 @@ def scenario_risk(
             groups=_of(groups, keys),
             max_size=min(size, len(keys)),
             sampling_fraction=measures.sampling_fraction,
+            progress=counted(listener, f"special uniques ({label})"),
         ),
         wanted=measures.suda,
     )

@@ -88,6 +88,13 @@ def test_no_cell_in_common():
     json.dumps(result.to_dict(), allow_nan=False)
 
 
+def test_a_difference_at_the_end_of_a_band_is_in_it():
+    original, made = frame("A" * 10, "FFFFFFFMMM"), frame("A" * 10, "FFFFFFFFMM")
+    (row,) = inference(original, made, **SETTINGS).differences.own_proportion
+    assert 0.8 - 0.7 > 0.1  # as computers have it
+    assert (row.band_low, row.band_high) == (0.05, 0.1)
+
+
 def test_uniques_are_lacking():
     result = inference(frame("AABB", "FMFM"), frame("AB", "FM"), **SETTINGS)
     assert (result.uniqueness.uniques, result.uniqueness.right) == (0, None)

@@ -42,6 +42,14 @@ def test_numbers_are_truncated_to_groups():
     assert found.synthetic.tolist() == [1.0, 0.0, 0.5, 1.0, 1.0]
 
 
+def test_quantile_groups_are_those_of_the_original():
+    original = pd.DataFrame({"pay": [1.0, 2.0, 3.0, 4.0], "sex": list("FFMM")})
+    made = pd.DataFrame({"pay": [2.6, 30.0, 40.0, 50.0], "sex": list("MMMM")})
+    result = inference(original, made, sensitive="sex", public=["pay"], groups={"pay": 2})
+    assert (result.uniqueness.cells, result.uniqueness.absent) == (2, 1)
+    assert result.classification.revealed == 0.5  # four records, two of them true
+
+
 def test_sensitive_numbers_need_groups():
     table, made = persons(600, 1), persons(500, 2)
     settings = {"sensitive": "income", "public": ["sex", "marital"]}

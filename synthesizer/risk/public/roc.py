@@ -48,8 +48,8 @@ class RocCurve:
         them), and these rates.
     curve : tuple of (float or None, float, float)
         Threshold, true positive rate, true negative rate, from (None, 1, 0), which takes everybody
-        for a member, to (largest proportion, 0, 1); about `MAX_POINTS` spread evenly along the
-        curve where there are more.
+        for a member, to one that nobody exceeds, with rates 0 and 1; of more than `MAX_POINTS`
+        points at most as many, spread evenly along the curve.
     """
 
     level: str
@@ -185,6 +185,5 @@ def _thinned(scored: Scored) -> tuple[tuple[float | None, float, float], ...]:
     if len(kept) > MAX_POINTS:
         # Along the curve TNR - TPR grows from -1 to 1 in steps of any size.
         kept = np.unique(np.searchsorted(tnr - tpr, np.linspace(-1, 1, MAX_POINTS)))
-        kept = np.append(kept[kept < len(tpr) - 1], len(tpr) - 1)
     thresholds = [None, *scored.thresholds.tolist()]
     return tuple((thresholds[i], float(tpr[i]), float(tnr[i])) for i in kept)

@@ -1,0 +1,161 @@
+"""The command ``risk``: any two files, exit codes, secrecy, wrong order, limits."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.end_to_end.commands import call, persons_frame, write_yaml
+
+KNOWN = ["--keys", "sex, age,region", "--target", "marital"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Original, two synthetic files of somebody else, a control file, and a run of our own."""
+    where = tmp_path_factory.mktemp("risk")
+    frame = persons_frame(300)
+    frame.to_csv(where / "original.csv", index=False)
+    rng = np.random.default_rng(1)
+    shuffled = frame.apply(lambda column: rng.permutation(column))
+    shuffled.to_csv(where / "made.csv", index=False)
+    frame.sample(200, random_state=1).to_parquet(where / "sample.parquet")
+    persons_frame(300, seed=9).to_csv(where / "control.csv", index=False)
+    content = {
+        "data": {"path": "original.csv"},
+        "output": {"directory": "out"},
+        "seed": 3,
+        "m": 2,
+        "checks": {"keys": ["sex", "age", "region"], "target": "marital"},
+        "limits": {"cap": 0.9},
+        "variables": {"income": {"missing": ["-8"]}},
+    }
+    config = write_yaml(where / "run.yaml", content)
+    assert call("run", config, "-q").exit_code == 0
+    return where
+
+
+def test_files_of_others(folder: Path) -> None:
+    result = call("risk", folder / "original.csv", folder / "made.csv", *KNOWN)
+    assert result.exit_code == 0, result.output
+    for words in ("CAP", "TCAP", "DiSCO", "repU", "special uniques", "lower is safer", "baseline:"):
+        assert words in result.output
+    assert "nearer" not in result.output  # no control file: nothing to hold it against
+
+
+def test_json_is_the_same_with_every_number(folder: Path) -> None:
+    words = ["risk", folder / "original.csv", folder / "made.csv", folder / "sample.parquet"]
+    asked = ["--sensitive", "sex", "--public", "age,region", "--groups", "age=4", "--json"]
+    result = call(*words, *KNOWN, *asked)
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    (main,) = found["scenarios"]
+    assert [row["m"] for row in main["cap"]["synthetic"] if row["subset"] == "all"] == [1, 2]
+    assert main["scenario"]["groups"] == {"age": 4}
+    assert found["inference"][0]["sensitive"] == "sex"
+    assert found["failed"] == {}
+    assert call(*words, *KNOWN, *asked).output == result.output
+
+
+def test_a_control_file_adds_what_the_release_adds(folder: Path) -> None:
+    words = ["risk", folder / "original.csv", folder / "sample.parquet", *KNOWN]
+    result = call(*words, "--control", folder / "control.csv", "--by", "sex")
+    assert result.exit_code == 0, result.output
+    for expected in ("differential confidentiality", "worst group", "share nearer to the fitted"):
+        assert expected in result.output
+    assert "not differentially confidential" in result.output
+
+
+def test_the_directory_of_a_run_and_its_configuration(folder: Path) -> None:
+    result = call("risk", folder / "original.csv", folder / "out", "--config", folder / "run.yaml")
+    assert result.exit_code == 0, result.output
+    checks = json.loads((folder / "out" / "checks.json").read_text())
+    assert f"{checks['summary']['cap']:.4f}" in result.output
+    assert "note" not in result.output.replace("note: dataset", "")
+    strict = write_yaml(
+        folder / "strict.yaml",
+        {"data": {"path": "original.csv"}, "limits": {"cap": 0.0, "mean_two_way": 0.0}},
+    )
+    limited = call("risk", folder / "original.csv", folder / "out", "--config", strict, *KNOWN)
+    assert limited.exit_code == 3
+    assert "limits.cap" in limited.output
+    assert "two_way" not in limited.output
+
+
+def test_files_in_the_wrong_order_are_told(folder: Path) -> None:
+    made = folder / "out" / "synthetic_1.csv"
+    result = call("risk", made, folder / "original.csv", *KNOWN)
+    assert result.exit_code == 0
+    assert "is a synthetic dataset by the manifest beside it" in result.output
+    assert "the original that the other files were made from" in result.output
+    result = call("risk", folder / "control.csv", made, *KNOWN)
+    assert "were made from another file" in result.output
+    assert call("risk", folder / "original.csv", made, *KNOWN).output.count("manifest") == 0
+
+
+def test_the_file_is_secret_and_never_half_written(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "risk.json"
+    words = ["risk", folder / "original.csv", folder / "made.csv", *KNOWN, "--out", out]
+    assert call(*words).exit_code == 0
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    assert json.loads(out.read_text())["confidential"]
+    before = out.read_bytes()
+    refused = call(*words)
+    assert refused.exit_code == 2
+    assert "exists already" in refused.output
+    faulty = ["risk", folder / "original.csv", folder / "made.csv", "--keys", "x", "--target", "y"]
+    assert call(*faulty, "--out", out, "--overwrite").exit_code == 2
+    assert out.read_bytes() == before
+    assert call(*words, "--overwrite").exit_code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["risk.json"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--keys", "sexx,agee", "--target", "marital"], ["'sexx'", "'agee'"]),
+        (["--keys", "sex,marital", "--target", "marital"], ["also a key"]),
+        (["--keys", "sex", "--target", "marital", "--groups", "age:5"], ["--groups"]),
+        (["--keys", "sex", "--target", "marital", "--groups", "sex=5"], ["not numeric"]),
+        ([*KNOWN, "--public", "age"], ["--sensitive"]),
+        ([*KNOWN, "--sensitive", "sex", "--public", "nowhere"], ["'nowhere'"]),
+        ([*KNOWN, "--attacks"], ["control"]),
+        ([*KNOWN, "--by", "sex"], ["control"]),
+        ([*KNOWN, "--control", "nowhere.csv"], ["nowhere.csv"]),
+        ([*KNOWN, "--tau", "1.5"], ["tau"]),
+        ([*KNOWN, "--max-size", "0"], ["max_size"]),
+        ([*KNOWN, "--seed", "-1"], ["seed"]),
+        ([*KNOWN, "--out", "nowhere/risk.json"], ["no such directory"]),
+    ],
+)
+def test_bad_words_are_errors(folder: Path, words: list[str], expected: list[str]) -> None:
+    result = call("risk", folder / "original.csv", folder / "made.csv", *words)
+    assert result.exit_code == 2, result.output
+    for word in expected:
+        assert word in result.output
+
+
+def test_bad_files_are_errors(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").write_text("sex,age,region,marital\n")
+    lacking = pd.read_csv(folder / "made.csv").drop(columns=["age", "marital"])
+    lacking.to_csv(tmp_path / "lacking.csv", index=False)
+    original = folder / "original.csv"
+    result = call("risk", original, tmp_path / "empty.csv", tmp_path / "none.csv", *KNOWN)
+    assert result.exit_code == 2
+    assert "empty.csv" in result.output
+    assert "none.csv" in result.output
+    result = call("risk", original, tmp_path / "lacking.csv", *KNOWN)
+    assert result.exit_code == 2
+    assert "'age' is not in" in result.output
+    assert "'marital' is not in" in result.output
+
+
+def test_keys_are_suggested_and_told(folder: Path) -> None:
+    result = call("risk", folder / "original.csv", folder / "made.csv")
+    assert result.exit_code == 0, result.output
+    assert "Name your own to replace them" in result.output

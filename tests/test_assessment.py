@@ -1,0 +1,208 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.assessment import Question, assess
+from synthesizer.errors import DataError
+from synthesizer.risk import (
+    Exclusion,
+    Tolerance,
+    attribute,
+    cap,
+    identity,
+    inference,
+    replicated_uniques,
+    suda,
+    tcap,
+)
+from synthesizer.risk.suite import Measures
+from tests.tables import persons
+
+
+def people(n: int = 300, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "person_id": [f"p{k}" for k in rng.permutation(n)],
+            "sex": rng.choice(["f", "m"], n),
+            "age": rng.integers(18, 80, n),
+            "region": rng.choice(list("abcd"), n),
+            "job": rng.choice(["none", "part", "full"], n),
+            "pay": np.round(rng.gamma(2, 900, n) - 200),
+        }
+    )
+
+
+KNOWN = {"keys": ["sex", "age", "region"], "target": "job"}
+ORIGINAL, MADE, CONTROL = people(), people(200, 1), people(300, 2)
+
+
+def test_figures_are_those_of_the_measures() -> None:
+    question = Question(sensitive="sex", public=("age", "job"))
+    found = assess(ORIGINAL, [MADE, CONTROL], **KNOWN, question=question)
+    main = found.main
+    assert main is not None
+    pair = (ORIGINAL, [MADE, CONTROL])
+    assert main.cap == cap(*pair, **KNOWN)
+    assert main.tcap == tcap(*pair, **KNOWN)
+    assert main.identity == identity(*pair, keys=KNOWN["keys"])
+    assert main.attribute == attribute(*pair, **KNOWN)
+    assert main.suda is not None
+    np.testing.assert_array_equal(main.suda.scores, suda(ORIGINAL, KNOWN["keys"]).scores)
+    expected = inference(*pair, sensitive="sex", public=["age", "job"])
+    assert found.inference[0].to_dict() == expected.to_dict()
+    assert found.replicated is not None
+    whole = replicated_uniques(*pair, exclude=["person_id"])
+    assert found.replicated.to_dict() == whole.to_dict()
+    assert (main.differential, found.nearest, found.attacks) == (None, None, None)
+    assert found.failed == {}
+    assert json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_a_control_file_shows_what_is_risk() -> None:
+    copied = assess(ORIGINAL, ORIGINAL, **KNOWN, control=CONTROL, by="region")
+    main = copied.main
+    assert main is not None
+    assert main.differential is not None
+    difference, uniques, worst = main.differential.figures
+    assert difference.value == pytest.approx(difference.original)
+    assert difference.low is not None
+    assert difference.low > 0
+    assert uniques.value == 1
+    assert worst.name == "worst group"
+    assert copied.nearest is not None
+    assert copied.nearest.share == 1
+    fresh = assess(ORIGINAL, MADE, **KNOWN, control=CONTROL)
+    assert fresh.nearest is not None
+    assert fresh.nearest.low < 0.5 < fresh.nearest.high
+
+
+def test_the_same_seed_gives_the_same_figures() -> None:
+    one, other = (assess(ORIGINAL, MADE, **KNOWN, control=CONTROL, seed=3) for _ in range(2))
+    assert one.to_dict() == other.to_dict()
+
+
+def test_tables_of_codes_are_taken_too() -> None:
+    found = assess(persons(200), persons(100, 1), keys=["sex", "age"], target="marital")
+    assert found.main is not None
+    assert found.main.cap is not None
+    assert found.main.cap.n == 200
+
+
+def test_numbers_as_targets() -> None:
+    close = assess(
+        ORIGINAL, ORIGINAL, keys=["sex", "age"], target="pay", tolerance=Tolerance(relative=0.1)
+    )
+    assert close.main is not None
+    assert close.main.cap is not None
+    assert (close.main.tcap, close.main.attribute, close.failed) == (None, None, {})
+    grouped = assess(
+        ORIGINAL, MADE, keys=["sex", "age"], target="pay", groups={"pay": 4, "age": [30, 50]}
+    )
+    assert grouped.main is not None
+    assert grouped.main.tcap is not None
+    assert grouped.main.cap is not None
+    assert grouped.main.cap.baseline["all"] == pytest.approx(0.25, abs=0.01)
+
+
+def test_keys_and_target_are_suggested() -> None:
+    found = assess(ORIGINAL, MADE)
+    assert found.main is not None
+    assert "person_id" not in found.main.scenario.names
+    assert "unique" in found.main.scenario.reason
+
+
+def test_a_target_that_a_key_gives_away_is_told() -> None:
+    given = ORIGINAL.assign(zone=ORIGINAL["region"].map({"a": 1, "b": 1, "c": 2, "d": 2}))
+    (warning,) = assess(given, given, keys=["region", "sex"], target="zone").warnings[:1]
+    assert "function of region" in warning
+    assert assess(ORIGINAL, MADE, **KNOWN).warnings == ()
+
+
+def test_many_keys_are_searched_as_far_as_is_affordable() -> None:
+    rng = np.random.default_rng(1)
+    wide = pd.DataFrame({f"k{i}": rng.integers(0, 3, 60) for i in range(24)})
+    wide["secret"] = rng.integers(0, 2, 60)
+    found = assess(wide, wide, keys=list(wide)[:-1], target="secret")
+    assert found.failed == {}
+    assert any("minimal uniques of up to 3 of 24 keys" in w for w in found.warnings)
+    more = assess(wide, wide, keys=list(wide)[:-1], target="secret", measures=Measures(max_size=2))
+    assert more.main is not None
+    assert more.main.suda is not None
+    assert more.main.suda.max_size == 2
+
+
+def test_a_fault_in_other_columns_costs_only_what_needs_them() -> None:
+    odd = ORIGINAL.assign(odd=[1, "x"] * 150)
+    found = assess(odd, MADE.assign(odd=1), **KNOWN)
+    assert set(found.failed) == {"whole records"}
+    assert "'odd'" in found.failed["whole records"]
+    assert found.main is not None
+    assert found.main.cap is not None
+
+
+def test_columns_that_one_file_lacks_are_not_compared() -> None:
+    found = assess(ORIGINAL, MADE.drop(columns=["pay"]), **KNOWN, control=CONTROL)
+    assert found.replicated is not None
+    assert found.replicated.keys == ("sex", "age", "region", "job")
+    assert found.nearest is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"keys": ["sexx", "agee"], "target": "jobb"}, ["'sexx'", "'agee'", "'jobb'"]),
+        ({"keys": ["sex", "job"], "target": "job"}, ["also a key"]),
+        ({"by": "region"}, ["needs a control file"]),
+        ({"with_attacks": True}, ["attacks need a control file"]),
+        ({"question": Question(sensitive="job", public=("nowhere",))}, ["'nowhere'"]),
+        ({"groups": {"sex": 3}}, ["not numeric"]),
+        ({"control": CONTROL.drop(columns=["age", "job"])}, ["'age'", "'job'"]),
+        ({"exclude": [Exclusion(target_level="retired")]}, ["names a level of 'job'"]),
+        (
+            {"measures": Measures(tau=0, max_size=0, sampling_fraction=2), "seed": -1},
+            ["tau", "max_size", "sampling_fraction", "seed"],
+        ),
+    ],
+)
+def test_bad_arguments_are_told_at_once(arguments: dict[str, object], words: list[str]) -> None:
+    given = {**KNOWN, **arguments}
+    with pytest.raises(DataError) as caught:
+        assess(ORIGINAL, MADE, **given)
+    for word in words:
+        assert word in str(caught.value)
+    assert "retired" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (MADE.drop(columns=["age", "job"]), ["'age' is not in synthetic dataset", "'job'"]),
+        (MADE.iloc[:0], ["no records"]),
+        ([], ["no synthetic dataset"]),
+        (MADE.assign(age=["old"] * 200), ["dataset 1", "'age'"]),
+        ([1, 2], ["DataFrame is needed"]),
+    ],
+)
+def test_bad_files_are_told_at_once(made: object, words: list[str]) -> None:
+    with pytest.raises(DataError) as caught:
+        assess(ORIGINAL, made, **KNOWN)  # type: ignore[arg-type]
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_one_row_and_no_match() -> None:
+    one = assess(ORIGINAL, MADE.iloc[:1], **KNOWN)
+    assert one.main is not None
+    assert one.failed == {}
+    elsewhere = MADE.assign(region="nowhere")
+    none = assess(ORIGINAL, elsewhere, **KNOWN)
+    assert none.main is not None
+    assert none.main.cap is not None
+    row = none.main.cap.row(1)
+    assert (row.zero, row.undefined, row.matched) == (0, None, 0)
+    figures = {figure.name: figure for figure in none.main.figures}
+    assert figures["TCAP"].value is None
+    assert figures["DiSCO"].value == 0
