@@ -30,7 +30,7 @@ from synthesizer.inputs import read_input
 from synthesizer.plan import Plan, make_plan
 from synthesizer.randomness import Seed
 from synthesizer.registry import Registry
-from synthesizer.risk.cap import cap_scores
+from synthesizer.risk.attribute import attribute
 from synthesizer.risk.differential import differential_confidentiality
 from synthesizer.utility.propensity import logit_pmse
 from synthesizer.utility.tables import table_utility
@@ -150,14 +150,9 @@ def utility(data: Path) -> Iterator[str]:
 
 
 def disco(original: Table, synthetic: Table) -> float:
-    """Return DiSCO in percent, for the five keys that synthpop's figure is for.
-
-    The share of original records whose key has one target only in the synthetic data, and the
-    right one (Raab, Nowok and Dibben 2025): there CAP is 1.
-    """
+    """Return DiSCO in percent, for the five keys that synthpop's figure is for."""
     keys = [name for name in KEYS if name != "OWN_RENT"]
-    scores = cap_scores(original, [synthetic], keys=keys, target=TARGET)
-    return float(100 * np.mean(scores.synthetic[0] == 1))
+    return 100 * attribute(original, synthetic, keys=keys, target=TARGET).mean.disco
 
 
 def _bootstrap(table: Table, rng: np.random.Generator) -> float:

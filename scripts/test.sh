@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Sets up its own environment, then lint, types and tests. Further words go to pytest.
+# Sets up its own environments, then lint, types and tests; the tests once more with anonymeter, which
+# needs older versions of numpy and pyarrow. Further words go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/setup_environment.sh "$PWD/.venv-test" dev
@@ -7,4 +8,7 @@ cd "$(dirname "$0")/.."
 ruff check .
 ruff format --check .
 mypy
+python -m pytest -n auto --dist worksteal "$@"
+
+. scripts/setup_environment.sh "$PWD/.venv-attacks" test,attacks constraints-attacks.txt
 python -m pytest -n auto --dist worksteal "$@"

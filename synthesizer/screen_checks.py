@@ -30,8 +30,8 @@ HEADLINES = frozenset(
         "revealed share",
         "guessed right",
         "AUC",
-        "univariate singling out: risk",
-        "multivariate singling out: risk",
+        "singling out by rare values: risk",
+        "singling out by combinations: risk",
         "linkability: risk",
         "inference: risk",
     }
