@@ -39,8 +39,8 @@ class Asked:
         Number of quantile groups of numeric variables.
     sensitive, public, positive, baseline
         See `synthesizer.assessment.Question`.
-    by : str or None
-        Variable among whose groups the worst is looked for.
+    by, units : str or None
+        Variable among whose groups the worst is looked for, and that names the persons.
     tau : float
         TCAP: share of one target value that a class must have.
     max_size : int or None
@@ -59,6 +59,7 @@ class Asked:
     positive: str | None = None
     baseline: tuple[str, ...] = ()
     by: str | None = None
+    units: str | None = None
     tau: float = 1.0
     max_size: int | None = None
     attacks: bool = False
@@ -166,6 +167,7 @@ def assess_files(
         question=_question(asked, settings),
         control=None if control is None else files[-1],
         by=asked.by,
+        units=asked.units,
         with_attacks=asked.attacks,
         measures=Measures(tau=asked.tau, max_size=asked.max_size),
         declared=None if settings is None else settings.declarations(),

@@ -43,6 +43,7 @@ def assess(
     question: Question | None = None,
     control: Data | None = None,
     by: str | None = None,
+    units: str | None = None,
     with_attacks: bool = False,
     measures: Measures | None = None,
     declared: Mapping[str, Declaration] | None = None,
@@ -69,6 +70,9 @@ def assess(
         confidentiality, nearest records and attacks.
     by : str, optional
         Variable among whose groups the worst is looked for; needs ``control``.
+    units : str, optional
+        Variable that names the person of each record where the data are a panel: persons count,
+        not records; needs ``control``.
     with_attacks : bool
         Whether to run anonymeter's attacks; needs ``control`` and the extra ``attacks``.
     measures : Measures, optional
@@ -111,12 +115,12 @@ def assess(
     if keys is None or target is None:
         scenario = _suggested(original, scenario, keys, target, declared)
     files = read_files(
-        original, several, control, [*scenario.names, *asked_names(question, by)], declared
+        original, several, control, [*scenario.names, *asked_names(question, by, units)], declared
     )
-    inferred = checked(files, scenario, question, by, with_attacks=with_attacks)
+    inferred = checked(files, scenario, question, by=by, units=units, with_attacks=with_attacks)
     attempts, draws = Attempts(), Seed(seed)
     compared = attempts.of(
-        "differential_confidentiality", partial(_differential, files, scenario, by)
+        "differential_confidentiality", partial(_differential, files, scenario, by, units)
     )
     main = scenario_risk(
         files.original,
@@ -157,10 +161,12 @@ def _suggested(
     return replace(scenario, keys=found.keys, target=found.target, reason=found.reason)
 
 
-def _differential(files: Files, scenario: Scenario, by: str | None) -> DifferentialResult | None:
+def _differential(
+    files: Files, scenario: Scenario, by: str | None, units: str | None
+) -> DifferentialResult | None:
     if files.control is None:
         return None
-    run = control_run(files.original, files.control, files.synthetic)
+    run = control_run(files.original, files.control, files.synthetic, units)
     fixed = with_cut_points(scenario, files.original)
     grouping = None if by is None else Grouping.of(files.original, by)
     return gather(fixed, [compare_halves(run, fixed, grouping)])

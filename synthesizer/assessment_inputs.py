@@ -54,10 +54,12 @@ class Files:
     control: Table | None
 
 
-def asked_names(question: Question | None, by: str | None) -> list[str]:
+def asked_names(
+    question: Question | None, by: str | None = None, units: str | None = None
+) -> list[str]:
     """Return the variables that are needed beside keys and target."""
     names = [] if question is None else [question.sensitive, *question.public]
-    return names if by is None else [*names, by]
+    return names + [name for name in (by, units) if name is not None]
 
 
 def read_files(
@@ -82,28 +84,23 @@ def checked(
     files: Files,
     scenario: Scenario,
     question: Question | None,
-    by: str | None,
     *,
+    by: str | None,
+    units: str | None,
     with_attacks: bool,
 ) -> InferenceResult | None:
     """Answer the question; raise one DataError for everything wrong with what was asked."""
-    problems: list[str] = []
-    named = [
-        name for name in (*scenario.names, *asked_names(question, by)) if name in files.original
-    ]
+    every = (*scenario.names, *asked_names(question))
+    named = [name for name in dict.fromkeys(every) if name in files.original]
     target: dict[str, Any] = {"keys": scenario.keys, "target": scenario.target}
-    checks: list[Callable[[], object]] = [
-        partial(check_keys, files.original, **target, groups=scenario.groups),
-        partial(check_comparable, files.original, files.synthetic, named),
+    problems = [
+        *_problems(partial(check_keys, files.original, **target, groups=scenario.groups)),
+        *_problems(partial(check_comparable, files.original, files.synthetic, named)),
     ]
-    if by is not None:
-        checks.append(partial(check_keys, files.original, keys=[by]))
-    for check in checks:
-        problems += _problems(check)
     if not problems and scenario.exclude:
         tables = [files.original, *files.synthetic]
         problems += _problems(partial(check_exclusions, tables, **target, exclude=scenario.exclude))
-    problems += _control_problems(files, named, by, with_attacks=with_attacks)
+    problems += _control_problems(files, named, by, units, with_attacks=with_attacks)
     inferred = None
     if question is not None:
         try:
@@ -124,16 +121,22 @@ def _problems(check: Callable[[], object]) -> tuple[str, ...]:
 
 
 def _control_problems(
-    files: Files, named: Sequence[str], by: str | None, *, with_attacks: bool
+    files: Files,
+    named: Sequence[str],
+    by: str | None,
+    units: str | None,
+    *,
+    with_attacks: bool,
 ) -> Iterator[str]:
-    if files.control is None:
-        if by is not None:
-            yield "a group ('by') needs a control file: name one"
-        if with_attacks:
-            yield "the attacks need a control file: name one"
-        return
-    for name in dict.fromkeys(named):
-        if name not in files.control:
+    asked = {"by": by, "units": units, "attacks": "" if with_attacks else None}
+    for what, value in asked.items():
+        if value is not None and files.control is None:
+            yield f"{what} needs a control file, records that were kept out of the fit: name one"
+    for name in (by, units):
+        if name is not None and name not in files.original:
+            yield f"column {name!r} is not in the original: name one of its columns"
+    for name in dict.fromkeys([*named, *(n for n in (by, units) if n is not None)]):
+        if files.control is not None and name in files.original and name not in files.control:
             yield f"column {name!r} is not in the control file: add it"
 
 

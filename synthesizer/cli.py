@@ -221,6 +221,9 @@ def risk(
     by: Annotated[
         str | None, typer.Option(help="Find the group of this variable that is told most of.")
     ] = None,
+    units: Annotated[
+        str | None, typer.Option(help="Variable that names the person of each record (panels).")
+    ] = None,
     tau: Annotated[float, typer.Option(help="TCAP: agreement that an intruder asks for.")] = 1.0,
     max_size: Annotated[
         int | None, typer.Option(help="SUDA: largest set of keys looked at.")
@@ -256,6 +259,7 @@ def risk(
             positive=positive,
             baseline=parse_names(baseline) or (),
             by=by,
+            units=units,
             tau=tau,
             max_size=max_size,
             attacks=attacks,

@@ -215,7 +215,9 @@ class LimitConfig(Part):
     differential_confidentiality: float | None = _share(
         "difference of mean CAP, fitted minus unseen", low=-1
     )
-    worst_group: float | None = _share("that difference in the worst group", low=-1)
+    worst_group: float | None = _share(
+        "lower end of the interval of that difference in the worst group", low=-1
+    )
     nearer_share: float | None = _share("share of records nearer to the fitted half")
     revealed_share: float | None = _share("share of a sensitive variable revealed")
     auc: float | None = _share("area under the ROC curve of a sensitive variable")

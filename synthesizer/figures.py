@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 __all__ = ["Direction", "Figure"]
 
-Direction = Literal["lower is safer", "0 is safe", "lower is better", "about 1 is good", "a count"]
+Direction = Literal[
+    "lower is safer", "about 0 is good", "lower is better", "about 1 is good", "a count"
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +31,8 @@ class Figure:
     low, high : float or None
         Ends of its 95 % interval, where there is one.
     baseline : float or None
-        The value of data that disclose nothing, where there is one.
+        The value that such data would have if what is sought had nothing to do with the persons,
+        where there is one.
     original : float or None
         The value of the original data, released as they are, where there is one.
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-import numpy as np
-
 from synthesizer.config_checks import CheckConfig
 from synthesizer.data.table import IntArray, Table
 from synthesizer.randomness import Seed
@@ -15,7 +13,7 @@ from synthesizer.risk.attacks import attacks
 from synthesizer.risk.differential import compare_halves, with_cut_points
 from synthesizer.risk.half_groups import Grouping
 from synthesizer.risk.half_results import DifferentialResult, HalfPart, gather
-from synthesizer.risk.halves import HalfRun, Synthesise, half_runs
+from synthesizer.risk.halves import HalfRun, Synthesise, half_runs, units_of
 from synthesizer.risk.nearest import NearestResult, nearer_share
 from synthesizer.risk.scenario import Scenario
 from synthesizer.risk.suite import Attempts
@@ -108,11 +106,6 @@ class HalfChecks:
             self.attacks = self.attempts.of("attacks", attack)
 
     def _units(self) -> IntArray | None:
-        """Number the persons whom the records belong to; records without one belong together."""
+        """Number the persons whom the records belong to."""
         name = self.settings.units
-        if name is None:
-            return None
-        column = self.original[name]
-        state = column.missing_state()
-        values = np.where(state > 0, -1.0 - state, column.data)
-        return np.asarray(np.unique(values, return_inverse=True)[1])
+        return None if name is None else units_of(self.original[name])

@@ -81,12 +81,14 @@ def risk_lines(risk: RiskResult) -> Iterator[str]:
     for part in risk.scenarios:
         first = None if part.differential is None else part.differential.figures[0]
         if first is not None and first.low is not None and first.high is not None:
-            covers = first.low <= 0 <= first.high
-            words = ("", "covers") if covers else ("not ", "does not cover")
-            yield (
-                f"  {words[0]}differentially confidential for {part.scenario.label}: "
-                f"the interval {words[1]} 0"
-            )
+            where = f"{part.scenario.label}: the interval {first.low:.3f} to {first.high:.3f}"
+            if first.low <= 0 <= first.high:
+                yield (
+                    f"  differentially confidential by this test for {where} covers 0; a "
+                    f"difference of up to {first.high:.3f} is not excluded"
+                )
+            else:
+                yield f"  not differentially confidential for {where} does not cover 0"
     for warning in risk.warnings[:MOST_WARNINGS]:
         yield f"  note: {warning}"
     if len(risk.warnings) > MOST_WARNINGS:

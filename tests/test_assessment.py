@@ -118,7 +118,27 @@ def test_a_target_that_a_key_gives_away_is_told() -> None:
     given = ORIGINAL.assign(zone=ORIGINAL["region"].map({"a": 1, "b": 1, "c": 2, "d": 2}))
     (warning,) = assess(given, given, keys=["region", "sex"], target="zone").warnings[:1]
     assert "function of region" in warning
-    assert assess(ORIGINAL, MADE, **KNOWN).warnings == ()
+    assert assess(ORIGINAL, CONTROL, **KNOWN).warnings == ()
+
+
+def test_what_makes_figures_small_is_told() -> None:
+    stacked = pd.concat([ORIGINAL, ORIGINAL])
+    (warning,) = assess(ORIGINAL, stacked, **KNOWN).warnings
+    assert "2.00 to 2.00 times the records" in warning
+    jittered = ORIGINAL.assign(pay=ORIGINAL["pay"] + 0.013)
+    (warning,) = assess(ORIGINAL, jittered, keys=["sex", "pay"], target="job").warnings
+    assert "only 0.0% of the original records find their key" in warning
+
+
+def test_persons_of_a_control_file_count_not_records() -> None:
+    panel = pd.concat([ORIGINAL] * 4)
+    kept_out = pd.concat([CONTROL] * 4)
+    main = assess(panel, MADE, **KNOWN, control=kept_out, units="person_id").main
+    assert main is not None
+    assert main.differential is not None
+    assert main.differential.figures[0].n == 600
+    with pytest.raises(DataError, match="'nobody'"):
+        assess(panel, MADE, **KNOWN, control=kept_out, units="nobody")
 
 
 def test_many_keys_are_searched_as_far_as_is_affordable() -> None:
@@ -155,8 +175,8 @@ def test_columns_that_one_file_lacks_are_not_compared() -> None:
     [
         ({"keys": ["sexx", "agee"], "target": "jobb"}, ["'sexx'", "'agee'", "'jobb'"]),
         ({"keys": ["sex", "job"], "target": "job"}, ["also a key"]),
-        ({"by": "region"}, ["needs a control file"]),
-        ({"with_attacks": True}, ["attacks need a control file"]),
+        ({"by": "region"}, ["by needs a control file"]),
+        ({"with_attacks": True}, ["attacks needs a control file"]),
         ({"question": Question(sensitive="job", public=("nowhere",))}, ["'nowhere'"]),
         ({"groups": {"sex": 3}}, ["not numeric"]),
         ({"control": CONTROL.drop(columns=["age", "job"])}, ["'age'", "'job'"]),
@@ -184,6 +204,7 @@ def test_bad_arguments_are_told_at_once(arguments: dict[str, object], words: lis
         ([], ["no synthetic dataset"]),
         (MADE.assign(age=["old"] * 200), ["dataset 1", "'age'"]),
         ([1, 2], ["DataFrame is needed"]),
+        (MADE.assign(region="nowhere"), ["dataset 1: column 'region' shares no level"]),
     ],
 )
 def test_bad_files_are_told_at_once(made: object, words: list[str]) -> None:
@@ -197,7 +218,7 @@ def test_one_row_and_no_match() -> None:
     one = assess(ORIGINAL, MADE.iloc[:1], **KNOWN)
     assert one.main is not None
     assert one.failed == {}
-    elsewhere = MADE.assign(region="nowhere")
+    elsewhere = MADE.assign(age=MADE["age"] + 100)
     none = assess(ORIGINAL, elsewhere, **KNOWN)
     assert none.main is not None
     assert none.main.cap is not None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -17,12 +18,13 @@ from synthesizer.data.inference import Declaration, Inferred, infer
 from synthesizer.data.numbers import is_number
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.sources import RawTable, from_pandas
-from synthesizer.data.table import Table
+from synthesizer.data.table import Column, Table
 from synthesizer.data.texts import Texts
 from synthesizer.errors import DataError, SynthesizerError
 
 __all__ = ["Data", "as_table", "as_tables", "column_names"]
 
+FEW_RECORDS = 10
 Data = Table | pd.DataFrame | RawTable
 """What measures accept: a table of codes, a pandas frame, or a file that was read."""
 
@@ -124,7 +126,28 @@ def _like(data: pd.DataFrame | RawTable, original: Table, names: tuple[str, ...]
     raw = _raw(data, [name for name in names if name in original])
     if raw is None:
         return Table((), len(data))
-    return encode_like(raw, original.select(raw.names).schema)
+    table = encode_like(raw, original.select(raw.names).schema)
+    problems = [
+        f"column {name!r} shares no level with the original: check that both write it alike"
+        for name in table.names
+        if _is_foreign(original[name], table[name])
+    ]
+    if problems:
+        raise DataError(problems)
+    return table
+
+
+def _is_foreign(original: Column, other: Column) -> bool:
+    """Whether a category has no level in common, which makes every comparison zero.
+
+    Few records may well have none, and names of persons have none in other people's data.
+    """
+    n = min(len(original), len(other))
+    if not original.is_coded or n < FEW_RECORDS:
+        return False
+    ours = {original.variable.labels[code] for code in np.unique(original.data)}
+    theirs = {other.variable.labels[code] for code in np.unique(other.data)}
+    return len(ours) <= n / 2 and not ours & theirs
 
 
 def _raw(data: pd.DataFrame | RawTable, names: Iterable[str]) -> RawTable | None:

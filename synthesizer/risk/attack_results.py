@@ -103,7 +103,7 @@ class Attack:
             value=self.risk,
             meaning="success of the attack on records the synthesis was fitted on beyond that on "
             "records it never saw, as a share of what could be gained",
-            direction="0 is safe",
+            direction="about 0 is good",
             n=self.n,
             low=self.low,
             high=self.high,

@@ -9,8 +9,12 @@ import numpy as np
 
 from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups
 from synthesizer.data.table import Column, FloatArray
+from synthesizer.errors import DataError
 
 __all__ = ["ExactHits", "Hits", "Tolerance", "ToleranceHits", "hits_counter"]
+
+
+_SLACK = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +30,7 @@ class Tolerance:
 
     Examples
     --------
-    >>> Tolerance(relative=0.1).around(np.array([-50.0, 100.0]))[0].tolist()
+    >>> Tolerance(relative=0.1).around(np.array([-50.0, 100.0]))[0].round(6).tolist()
     [-55.0, 90.0]
     """
 
@@ -36,11 +40,13 @@ class Tolerance:
     def __post_init__(self) -> None:
         for name in ("absolute", "relative"):
             if not 0 <= getattr(self, name) < np.inf:
-                raise ValueError(f"{name} ({getattr(self, name)}) must be at least 0 and finite")
+                raise DataError(f"{name} ({getattr(self, name)}) must be at least 0 and finite")
 
     def around(self, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the lowest and the highest number that count as right, each shape (n,)."""
         reach = np.maximum(self.absolute, self.relative * np.abs(truth))
+        # a little more, so that 0.8 is within 0.1 of 0.7 in floating point too
+        reach = reach * (1 + _SLACK) + _SLACK * np.abs(truth) * (reach > 0)
         return truth - reach, truth + reach
 
 

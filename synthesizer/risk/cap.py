@@ -56,7 +56,9 @@ class CapRow:
     """Mean CAP of one subset of the original records from the first ``m`` synthetic datasets.
 
     ``zero`` counts records without a match as 0, ``undefined`` leaves them out (None when no
-    record is matched).
+    record is matched). ``chance_zero`` and ``chance_undefined`` are the same with the baseline
+    CAP of the records that match in place of the synthetic one: what matches would give if their
+    targets were anybody's.
     """
 
     m: int
@@ -65,6 +67,8 @@ class CapRow:
     matched: int
     zero: float | None
     undefined: float | None
+    chance_zero: float | None
+    chance_undefined: float | None
 
 
 @dataclass(frozen=True)
@@ -116,21 +120,23 @@ class CapResult:
             meaning=f"the same, records without a match left out ({whole.matched:,} match)",
             direction="lower is safer",
             n=whole.matched,
-            baseline=self.baseline["all"],
+            baseline=whole.chance_undefined,
             original=self.original["all"],
         )
         return (zero[0], matches, *zero[1:])
 
     def _figure(self, subset: str, words: tuple[str, str]) -> Figure:
         name, whose = words
+        row = self.row(self.last, subset)
         return Figure(
             name=name,
-            value=self.row(self.last, subset).zero,
+            value=row.zero,
             meaning=f"how often an intruder with the keys reads off the right {self.target} "
-            f"of {whose}; non-matches as zero",
+            f"of {whose}; non-matches as zero; baseline: the target of those that match guessed "
+            "from its distribution",
             direction="lower is safer",
             n=self.sizes[subset],
-            baseline=self.baseline[subset],
+            baseline=row.chance_zero,
             original=self.original[subset],
         )
 
@@ -271,7 +277,7 @@ def cap(
         sizes={name: int(mask.sum()) for name, mask in masks.items()},
         original={name: mean_or_none(scores.original[mask]) for name, mask in masks.items()},
         baseline={name: mean_or_none(scores.baseline[mask]) for name, mask in masks.items()},
-        synthetic=tuple(_rows(scores.synthetic, masks)),
+        synthetic=tuple(_rows(scores, masks)),
     )
 
 
@@ -280,13 +286,22 @@ def mean_or_none(values: FloatArray) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def _rows(synthetic: FloatArray, masks: Mapping[str, BoolArray]) -> Iterator[CapRow]:
-    for m, scores in enumerate(synthetic, start=1):
+def _rows(scores: CapScores, masks: Mapping[str, BoolArray]) -> Iterator[CapRow]:
+    for m, found in enumerate(scores.synthetic, start=1):
+        matched = ~np.isnan(found)
         for name, mask in masks.items():
-            chosen = scores[mask]
-            found = chosen[~np.isnan(chosen)]
-            zero = float(found.sum() / len(chosen)) if len(chosen) else None
-            yield CapRow(m, name, len(chosen), len(found), zero, mean_or_none(found))
+            size, use = int(mask.sum()), mask & matched
+            right, chance = found[use], scores.baseline[use]
+            yield CapRow(
+                m=m,
+                subset=name,
+                size=size,
+                matched=len(right),
+                zero=float(right.sum() / size) if size else None,
+                undefined=mean_or_none(right),
+                chance_zero=float(chance.sum() / size) if size else None,
+                chance_undefined=mean_or_none(chance),
+            )
 
 
 def _checked_subsets(subsets: Mapping[str, BoolArray], n: int) -> dict[str, BoolArray]:

@@ -59,7 +59,7 @@ class CapUResult:
             "non-matches as zero",
             direction="lower is safer",
             n=self.uniques,
-            baseline=self.baseline,
+            baseline=self.synthetic[-1].chance_zero,
             original=1.0 if self.uniques else None,
         )
         return (figure,)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from synthesizer.data.table import BoolArray, Column
 __all__ = ["DeterminedResult", "KeyDetermination", "determined", "told_share"]
 
 _BY_CHANCE = 0.001
+_ENOUGH = 90
+_MOST_KEYS_IN_PAIRS = 12
 _EXCEPTIONS = 0.01
 # Chances below this are not told apart; the smallest logarithm whose exponential is a number.
 _LEAST = -700.0
@@ -60,9 +63,17 @@ class KeyDetermination:
         return self.determined / self.shared if self.shared else None
 
     @property
+    def is_enough(self) -> bool:
+        """Whether so many records share a key value that a rule with exceptions would show them.
+
+        With one exception in twenty records, fewer than 90 of them may well show none.
+        """
+        return self.shared >= _ENOUGH
+
+    @property
     def by_construction(self) -> bool:
         """Whether the target is a function of the keys, and not merely by chance."""
-        return self.share == 1 and self.chance < _BY_CHANCE
+        return self.is_enough and self.share == 1 and self.chance < _BY_CHANCE
 
     @property
     def nearly(self) -> bool:
@@ -72,7 +83,7 @@ class KeyDetermination:
         """
         missed = self.shared - self.told
         often_told = missed <= _EXCEPTIONS * self.shared
-        return self.shared > 0 and often_told and 10 * missed < self.shared - self.guessed
+        return self.is_enough and often_told and 10 * missed < self.shared - self.guessed
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file."""
@@ -94,8 +105,8 @@ class DeterminedResult:
         What the intruder wants to learn.
     n : int
         Number of records.
-    single : tuple of KeyDetermination
-        Each key by itself.
+    single, pairs : tuple of KeyDetermination
+        Each key by itself, and each two keys (of up to 12 keys).
     together : KeyDetermination
         All keys.
     """
@@ -103,7 +114,18 @@ class DeterminedResult:
     target: str
     n: int
     single: tuple[KeyDetermination, ...]
+    pairs: tuple[KeyDetermination, ...]
     together: KeyDetermination
+
+    @property
+    def telling(self) -> tuple[tuple[str, ...], ...]:
+        """The smallest sets of keys that determine the target, exactly or nearly."""
+        found: list[tuple[str, ...]] = []
+        for entry in (*self.single, *self.pairs, self.together):
+            new = not any(set(keys) <= set(entry.keys) for keys in found)
+            if new and (entry.by_construction or entry.nearly):
+                found.append(entry.keys)
+        return tuple(found)
 
     @property
     def determining(self) -> tuple[str, ...]:
@@ -128,7 +150,9 @@ class DeterminedResult:
             "target": self.target,
             "n": self.n,
             "single": [entry.to_dict() for entry in self.single],
+            "pairs": [entry.to_dict() for entry in self.pairs],
             "together": self.together.to_dict(),
+            "telling": [list(keys) for keys in self.telling],
             "determining": list(self.determining),
             "nearly_determining": list(self.nearly_determining),
             "by_construction": self.by_construction,
@@ -163,7 +187,7 @@ def determined(
     Examples
     --------
     >>> import pandas as pd
-    >>> people = pd.DataFrame({"district": list("abcd") * 9, "sex": list("fmm") * 12})
+    >>> people = pd.DataFrame({"district": list("abcd") * 30, "sex": list("fmm") * 40})
     >>> people["region"] = people["district"].map({"a": "N", "b": "N", "c": "S", "d": "S"})
     >>> result = determined(people, ["district", "sex"], "region")
     >>> result.determining, result.single[1].share
@@ -175,8 +199,12 @@ def determined(
     single = tuple(
         _determination((key,), JointCoder(table, [key], groups).codes, truth) for key in keys
     )
+    pairs = combinations(keys, 2) if len(keys) <= _MOST_KEYS_IN_PAIRS else ()
+    two = tuple(
+        _determination(pair, JointCoder(table, pair, groups).codes, truth) for pair in pairs
+    )
     together = _determination(tuple(keys), JointCoder(table, keys, groups).codes, truth)
-    return DeterminedResult(target, table.n_rows, single, together)
+    return DeterminedResult(target, table.n_rows, single, two, together)
 
 
 def told_share(key: Column, target: Column) -> float:

@@ -36,6 +36,8 @@ from synthesizer.risk.welch import unit_means, welch
 __all__ = ["compare_halves", "differential_confidentiality", "with_cut_points"]
 
 RULES = ("zero", "undefined")
+ALIKE = 1.05
+"""Largest ratio of the sizes of halves whose uniques can be compared."""
 
 
 def differential_confidentiality(
@@ -134,7 +136,10 @@ def compare_halves(run: HalfRun, scenario: Scenario, by: Grouping | None = None)
     a = _scores(run.fitted, run.synthetic, scenario)
     b = _scores(run.unseen, run.synthetic, scenario)
     copied = _scores(run.unseen, [run.fitted], scenario).synthetic[0]
-    released = _difference(a.original, np.nan_to_num(copied))
+    released = _difference(
+        unit_means(a.original, run.fitted_units, "zero"),
+        unit_means(copied, run.unseen_units, "zero"),
+    )
     found: tuple[GroupComparison, ...] = ()
     if by is not None:
         found = compare_groups(run, by, a.synthetic[-1], b.synthetic[-1])
@@ -177,4 +182,6 @@ def _uniques(run: HalfRun, scenario: Scenario) -> list[HalfUniques]:
         reproduced_uniques(half, run.synthetic, keys=scenario.keys, groups=scenario.groups)
         for half in (run.fitted, run.unseen)
     )
-    return [HalfUniques(run.repeat, f.m, f, u) for f, u in zip(fitted, unseen, strict=True)]
+    sizes = sorted((run.fitted.n_rows, run.unseen.n_rows))
+    alike = sizes[1] <= ALIKE * sizes[0]
+    return [HalfUniques(run.repeat, f.m, f, u, alike) for f, u in zip(fitted, unseen, strict=True)]

@@ -47,17 +47,17 @@ def data_intrusion_simulation(uniques: int, paired: int, sampling_fraction: floa
 def score_exponent(n_keys: int) -> float:
     """Return the power of the SUDA score that the odds of a right match are proportional to.
 
-    Inferred, not taken from a paper. Published scores of common software for 3, 4 and 6 keys obey
-    1.4 - 0.05 n_keys to every digit given; other numbers of keys are by extension, and from 8 on
-    it is held at 1, so that the odds never grow slower than the score. This affects how DIS is
-    spread, not DIS itself.
+    Inferred, not taken from a paper: published scores of sdcMicro for 3, 4 and 6 keys obey
+    1 + (8 - n_keys) / 20 to every digit given; other numbers of keys
+    follow the same line. It is held above 0, so that the odds never fall with the score (from 28
+    keys on). This affects how DIS is spread, not DIS itself.
 
     Examples
     --------
     >>> [round(score_exponent(n_keys), 2) for n_keys in (3, 4, 6, 12)]
-    [1.25, 1.2, 1.1, 1.0]
+    [1.25, 1.2, 1.1, 0.8]
     """
-    return max(1.0, 1.4 - 0.05 * n_keys)
+    return max(1, 28 - n_keys) / 20
 
 
 def dis_suda_scores(scores: FloatArray, dis: float | None, n_keys: int) -> FloatArray:

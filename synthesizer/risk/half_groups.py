@@ -31,7 +31,8 @@ class GroupComparison:
     """Mean CAP (non-matches zero, all datasets pooled) of one group's fitted and unseen records.
 
     ``low`` and ``high`` hold for all groups of a split together with 95 % confidence; None
-    where there is no interval. ``repeat`` is None for an average over splits.
+    where there is no interval. ``repeat`` is None for an average over splits, of the ends of the
+    intervals too.
     """
 
     by: str
@@ -53,11 +54,11 @@ class GroupComparison:
             value=self.difference,
             low=self.low,
             high=self.high,
-            baseline=0.0,
             n=self.n_a + self.n_b,
-            direction="0 is safe",
+            direction="about 0 is good",
             meaning="largest difference of mean CAP between fitted and unseen records of one "
-            f"group of {self.by} ({self.group})",
+            f"group of {self.by} ({self.group}); the largest of many is above 0 by chance: look "
+            "at the lower end of the interval, which holds for all groups together",
         )
 
 
@@ -157,6 +158,9 @@ def _average(same: Sequence[GroupComparison]) -> GroupComparison:
     def mean(name: str) -> float:
         return float(np.mean([getattr(row, name) for row in same]))
 
+    def end(name: str) -> float | None:
+        return None if any(getattr(row, name) is None for row in same) else mean(name)
+
     return GroupComparison(
         by=same[0].by,
         group=same[0].group,
@@ -166,6 +170,6 @@ def _average(same: Sequence[GroupComparison]) -> GroupComparison:
         mean_a=mean("mean_a"),
         mean_b=mean("mean_b"),
         difference=mean("difference"),
-        low=None,
-        high=None,
+        low=end("low"),
+        high=end("high"),
     )

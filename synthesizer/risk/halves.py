@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthesizer.data.table import BoolArray, IntArray, Table
+from synthesizer.data.table import BoolArray, Column, IntArray, Table
 from synthesizer.errors import DataError
 
-__all__ = ["HalfRun", "Synthesise", "control_run", "half_runs", "half_split"]
+__all__ = ["HalfRun", "Synthesise", "control_run", "half_runs", "half_split", "units_of"]
 
 Synthesise = Callable[[Table, int, int], list[Table]]
 
@@ -126,12 +126,35 @@ def _runs(
         yield HalfRun(repeat, fitted, unseen, made, units[in_a], units[~in_a])
 
 
-def control_run(fitted: Table, control: Table, synthetic: tuple[Table, ...]) -> HalfRun:
+def units_of(column: Column) -> IntArray:
+    """Number the persons that a column names; a record that names none is one of its own.
+
+    Examples
+    --------
+    >>> from synthesizer.data.schema import Kind, Variable
+    >>> person = Variable(name="person", kind=Kind.NUMERIC, missing=("",))
+    >>> units_of(Column(person, np.array([7.0, np.nan, 7.0]), np.array([0, 1, 0]))).tolist()
+    [0, 1, 0]
+    """
+    known = column.is_observed
+    # persons have the lowest numbers, records without one those after them
+    numbers: IntArray = len(column) + np.arange(len(column))
+    numbers[known] = np.unique(column.data[known], return_inverse=True)[1]
+    return np.asarray(np.unique(numbers, return_inverse=True)[1])
+
+
+def control_run(
+    fitted: Table, control: Table, synthetic: tuple[Table, ...], units: str | None = None
+) -> HalfRun:
     """Return a run for records that somebody else kept out of a synthesis.
 
-    ``control`` must be a random sample of the same population as ``fitted``.
+    ``control`` must be a random sample of the same population as ``fitted``; ``units`` is the
+    variable that names the person of each record in both.
     """
-    own, other = np.arange(fitted.n_rows), np.arange(control.n_rows)
+    if units is None:
+        own, other = np.arange(fitted.n_rows), np.arange(control.n_rows)
+    else:
+        own, other = units_of(fitted[units]), units_of(control[units])
     return HalfRun(0, fitted, control, synthetic, own, other)
 
 

@@ -24,6 +24,8 @@ from synthesizer.risk.tcap import TcapResult, tcap
 __all__ = ["Attempts", "Measures", "ScenarioRisk", "scenario_risk"]
 
 T = TypeVar("T")
+FEW_MATCHES = 0.05
+OTHER_SIZE = 1.2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,13 +144,14 @@ class ScenarioRisk:
 
     def _warnings(self) -> Iterator[str]:
         found = self.determined
-        if found is not None and (found.by_construction or found.nearly_determining):
-            told = (*found.determining, *found.nearly_determining)
+        if found is not None and found.telling:
+            told = "; ".join(" and ".join(keys) for keys in found.telling)
             yield (
-                f"target {self.scenario.target!r} is (nearly) a function of "
-                f"{', '.join(told) or 'the keys together'}: whoever knows that knows the target, "
-                "so CAP is 1 by construction; choose another target or take the key out"
+                f"target {self.scenario.target!r} is (nearly) a function of {told}: whoever knows "
+                "that knows the target anyway, and CAP of the original is 1 by construction; "
+                "choose another target or take the key out"
             )
+        yield from self._size_warnings()
         if self.suda is not None and self.suda.max_size < len(self.scenario.keys):
             yield (
                 f"special uniques: minimal uniques of up to {self.suda.max_size} of "
@@ -156,6 +159,24 @@ class ScenarioRisk:
             )
         if self.attribute is not None:
             yield from (warning.message for warning in self.attribute.warnings)
+
+    def _size_warnings(self) -> Iterator[str]:
+        """Yield what makes figures small for another reason than safety."""
+        if self.attribute is not None and self.attribute.mean.in_synthetic < FEW_MATCHES:
+            yield (
+                f"only {self.attribute.mean.in_synthetic:.1%} of the original records find their "
+                "key in the synthetic data, so that nothing is attributed: group numeric keys "
+                "(groups), and check that both files write their values alike"
+            )
+        if self.identity is not None:
+            sizes = [size / self.identity.n for size in self.identity.n_synthetic]
+            if max(sizes) > OTHER_SIZE or min(sizes) < 1 / OTHER_SIZE:
+                yield (
+                    f"the synthetic data have {min(sizes):.2f} to {max(sizes):.2f} times the "
+                    "records of the original: repU, replicated uniques and revealed share fall "
+                    "when records repeat and cannot be compared between sizes; CAP, DiSCO and "
+                    "UiOiS can"
+                )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file."""

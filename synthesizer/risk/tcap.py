@@ -51,6 +51,9 @@ class TcapRow:
         guesses of somebody without the synthetic data.
     baseline : float or None
         Mean baseline CAP of the attributed records; None where there are none.
+    chance : float or None
+        Share of the attributed that would be right if attributed and true targets, as often as
+        they are, had nothing to do with each other; None where nothing is attributed.
     """
 
     m: int
@@ -60,6 +63,7 @@ class TcapRow:
     correct: int
     guessed: int
     baseline: float | None
+    chance: float | None
 
     @property
     def tcap(self) -> float | None:
@@ -114,11 +118,11 @@ class TcapResult:
         """TCAP of all datasets together, relative to attributed and to matched records."""
         row, own = self.synthetic[-1], self.original
         shares = (
-            ("TCAP", row.tcap, row.guess, own.tcap, row.attributed, "attributed"),
+            ("TCAP", row.tcap, row.chance, own.tcap, row.attributed, "attributed"),
             (
                 "TCAP of matched records",
                 row.of_matched,
-                _share(row.guessed, row.matched),
+                None if row.chance is None else row.chance * row.attributed / row.matched,
                 own.of_matched,
                 row.matched,
                 "matched",
@@ -254,7 +258,7 @@ class _People:
     """The original records that classes are asked about."""
 
     def __init__(self, keys: Codes, truth: Codes, n_targets: int) -> None:
-        self._keys, self._truth = keys, truth
+        self._keys, self._truth, self._n_targets = keys, truth, n_targets
         counts = np.bincount(truth, minlength=n_targets)
         self._mode = int(counts.argmax())
         self._baseline = counts[truth] / len(truth)
@@ -274,4 +278,12 @@ class _People:
             correct=int((target[self._keys] == self._truth)[chosen].sum()),
             guessed=int((self._truth[chosen] == self._mode).sum()),
             baseline=float(baseline.mean()) if len(baseline) else None,
+            chance=self._agreement(target[self._keys][chosen], self._truth[chosen]),
         )
+
+    def _agreement(self, attributed: Codes, truth: Codes) -> float | None:
+        """Return the agreement of two classifications expected from their margins alone."""
+        if not len(truth):
+            return None
+        margins = [np.bincount(c, minlength=self._n_targets) for c in (attributed, truth)]
+        return float(margins[0] @ margins[1] / len(truth) ** 2)

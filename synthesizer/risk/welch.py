@@ -13,7 +13,8 @@ __all__ = ["unit_means", "welch"]
 def welch(a: FloatArray, b: FloatArray, level: float = 0.95) -> dict[str, float | None]:
     """Return Welch's t test of mean(a) - mean(b): t, df, p (two-sided), low and high.
 
-    All are None with fewer than two scores on a side, or when no score differs from its mean.
+    All are None with fewer than two scores on a side, and when all scores are the same. Where
+    each side has one score throughout, and not the same, the interval is the difference itself.
 
     Examples
     --------
@@ -26,10 +27,12 @@ def welch(a: FloatArray, b: FloatArray, level: float = 0.95) -> dict[str, float 
         return nothing
     square_a, square_b = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
     error = float(np.sqrt(square_a + square_b))
-    if error == 0:
-        return nothing
-    df = float(error**4 / (square_a**2 / (len(a) - 1) + square_b**2 / (len(b) - 1)))
     difference = float(a.mean() - b.mean())
+    if error == 0:
+        if difference == 0:
+            return nothing
+        return nothing | {"p": 0.0, "low": difference, "high": difference}
+    df = float(error**4 / (square_a**2 / (len(a) - 1) + square_b**2 / (len(b) - 1)))
     reach = float(stats.t.ppf((1 + level) / 2, df)) * error
     t = difference / error
     p = float(2 * stats.t.sf(abs(t), df))

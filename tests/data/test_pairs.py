@@ -96,3 +96,11 @@ def test_all_problems_are_told_with_their_dataset():
     assert "secret" not in str(caught.value)
     with pytest.raises(DataError, match="a pandas DataFrame is needed, not list"):
         as_table([1, 2], ["k"])
+
+
+def test_categories_without_a_common_level_are_told():
+    codes = pd.DataFrame({"town": [f"0{k % 4}" for k in range(40)], "sex": ["f", "m"] * 20})
+    other = codes.assign(town=[f"town {k % 4}" for k in range(40)])
+    with pytest.raises(DataError, match="dataset 1: column 'town' shares no level"):
+        as_tables(codes, other, ["town", "sex"])
+    as_tables(codes, other.iloc[:5], ["town", "sex"])  # five records may well have other levels

@@ -129,8 +129,8 @@ def test_large_levels_do_not_underflow():
 def test_missing_codes_are_values():
     table = Table(
         [
-            numeric("k", [1, 2] * 10, [0, 1] * 10, missing=("-8",)),
-            coded("t", [0, 1] * 10, "x", missing=("N",)),
+            numeric("k", [1, 2] * 50, [0, 1] * 50, missing=("-8",)),
+            coded("t", [0, 1] * 50, "x", missing=("N",)),
         ]
     )
     assert determined(table, ["k"], "t").determining == ("k",)
@@ -140,3 +140,32 @@ def test_problems_are_told():
     with pytest.raises(DataError) as caught:
         determined(people(), ["nowhere", "group"], "group")
     assert len(caught.value.problems) == 2
+
+
+def test_rules_with_exceptions_are_not_taken_for_construction():
+    """Keys that tell 95 of 100 targets, and few that share a key: that none differs is chance."""
+    rng = np.random.default_rng(4)
+    flagged = 0
+    for _ in range(50):
+        first, second = rng.integers(0, 120, 400), rng.integers(0, 100, 400)
+        noisy = np.where(rng.random(400) < 0.95, (first + second) % 5, rng.integers(0, 5, 400))
+        table = Table([numeric("a", first), numeric("b", second), coded("t", noisy, list("vwxyz"))])
+        flagged += bool(determined(table, ["a", "b"], "t").telling)
+    assert flagged == 0
+
+
+def test_two_keys_that_tell_together_are_named():
+    rng = np.random.default_rng(5)
+    n = 500
+    one, two = rng.integers(0, 5, n), rng.integers(0, 4, n)
+    table = Table(
+        [
+            coded("one", one, "abcde"),
+            coded("two", two, "abcd"),
+            numeric("all", np.arange(n)),
+            coded("t", (one + two) % 3, "xyz"),
+        ]
+    )
+    result = determined(table, ["one", "two", "all"], "t")
+    assert result.telling == (("one", "two"),)
+    assert result.to_dict()["telling"] == [["one", "two"]]

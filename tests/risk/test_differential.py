@@ -77,9 +77,46 @@ def test_welch_equals_scipy():
     assert (found["low"], found["high"]) == pytest.approx((interval.low, interval.high))
 
 
-@pytest.mark.parametrize("scores", [([1.0], [0.0, 1.0]), ([1.0, 1.0], [0.0, 0.0])])
+@pytest.mark.parametrize("scores", [([1.0], [0.0, 1.0]), ([0.5, 0.5], [0.5, 0.5])])
 def test_welch_without_spread_says_nothing(scores):
     assert set(welch(*map(np.array, scores)).values()) == {None}
+
+
+def test_welch_of_sides_that_differ_throughout_is_the_difference():
+    found = welch(np.ones(3), np.zeros(4))
+    assert (found["low"], found["high"], found["p"], found["t"]) == (1.0, 1.0, 0.0, None)
+
+
+def test_the_worst_leak_is_told():
+    """Everybody is unique and half A is released: all of A is told, nobody of B."""
+    n = 200
+    levels = tuple(str(k) for k in range(n))
+    key = Column(
+        Variable(name="key", kind=Kind.CATEGORICAL, levels=levels), np.arange(n, dtype=np.int32)
+    )
+    secret = random_table(n)["secret"]
+    result = differential_confidentiality(
+        Table([key, secret]), lambda half, m, repeat: [half], keys=["key"], target="secret",
+        rng=np.random.default_rng(1), repeats=2,
+    )  # fmt: skip
+    figure = result.figures[0]
+    assert (figure.value, figure.low, figure.high, figure.original) == (1, 1, 1, 1)
+    assert result.summary[0].covering_zero == 0
+
+
+def test_releasing_a_half_is_measured_by_person_too():
+    units = np.repeat(np.arange(120), np.where(np.arange(120) % 2, 1, 20))
+    result = differential_confidentiality(
+        random_table(len(units)), lambda half, m, repeat: [half], keys=["key"], target="secret",
+        rng=np.random.default_rng(1), units=units,
+    )  # fmt: skip
+    assert result.figures[0].value == pytest.approx(result.released)
+
+
+def test_repeats_have_the_mean_interval():
+    result = run(lambda half, m, repeat: [half], repeats=3)
+    lows = [c.low for c in result.comparisons if c.rule == "zero"]
+    assert result.figures[0].low == pytest.approx(np.mean(lows))
 
 
 def test_no_match_at_all_is_no_number():
