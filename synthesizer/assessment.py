@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
-from synthesizer.assessment_inputs import Files, Question, asked_names, checked, read_files
+from synthesizer.assessment_inputs import (
+    Files,
+    Question,
+    Request,
+    answered,
+    read_files,
+    sound_names,
+)
 from synthesizer.data.codes import Groups
 from synthesizer.data.inference import Declaration
 from synthesizer.data.pairs import Data, as_table, as_tables, column_names
+from synthesizer.data.table import Table
 from synthesizer.errors import DataError
 from synthesizer.progress import Listener, silent
-from synthesizer.randomness import MAX_SEED, Seed
+from synthesizer.randomness import Seed
 from synthesizer.risk.attack_results import AttackResult
 from synthesizer.risk.attacks import attacks
 from synthesizer.risk.attribution import Tolerance
@@ -26,9 +35,13 @@ from synthesizer.risk.replicated import ReplicatedUniques, replicated_uniques
 from synthesizer.risk.result import RiskResult
 from synthesizer.risk.scenario import Scenario
 from synthesizer.risk.suggest import suggest
-from synthesizer.risk.suite import Attempts, Measures, scenario_risk
+from synthesizer.risk.suite import Attempts, Measures, ScenarioRisk, scenario_risk
+from synthesizer.risk.uniques import key_counts
 
-__all__ = ["Question", "assess"]
+__all__ = ["Measures", "Question", "assess"]
+
+FAR_ABOVE, SOME = 3.0, 0.05
+"""Control records found in the original: so many times chance, and a share, are no accident."""
 
 
 def assess(
@@ -40,7 +53,8 @@ def assess(
     groups: Mapping[str, Groups] | None = None,
     tolerance: Tolerance | None = None,
     exclude: Sequence[Exclusion] = (),
-    question: Question | None = None,
+    scenarios: Sequence[Scenario] = (),
+    questions: Question | Sequence[Question] = (),
     control: Data | None = None,
     by: str | None = None,
     units: str | None = None,
@@ -62,8 +76,10 @@ def assess(
         What an intruder knows and seeks; suggested from the original when absent.
     groups, tolerance, exclude
         See `synthesizer.risk.scenario.Scenario`.
-    question : Question, optional
-        Inference about a sensitive variable from public ones.
+    scenarios : sequence of Scenario
+        Further keys and targets.
+    questions : Question or sequence of Question
+        Inference about sensitive variables from public ones.
     control : DataFrame, Table or RawTable, optional
         Records of the same population that the synthetic data were not made from: they show what
         is risk and what is knowledge of the population. Needed for differential
@@ -98,13 +114,10 @@ def assess(
     >>> result.main.cap.row(1).zero
     0.5
     """
-    problems = [] if 0 <= seed <= MAX_SEED else [f"seed ({seed}) must be in 0 to 2**63 - 1"]
-    wanted = measures or Measures()
-    problems += wanted.problems
-    if problems:
-        raise DataError(problems)
-    several = [synthetic] if isinstance(synthetic, Data) else list(synthetic)
-    scenario = Scenario(
+    several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
+    if isinstance(keys, str):
+        raise DataError(f"keys must be a list of names, not one text: write [{keys!r}]")
+    first = Scenario(
         keys=tuple(keys or ()),
         target=target or "",
         groups=groups or {},
@@ -113,37 +126,32 @@ def assess(
         reason="as asked for",
     )
     if keys is None or target is None:
-        scenario = _suggested(original, scenario, keys, target, declared)
-    files = read_files(
-        original, several, control, [*scenario.names, *asked_names(question, by, units)], declared
+        first = _suggested(original, first, keys, target, declared)
+    request = Request(
+        scenarios=(first, *scenarios),
+        questions=(questions,) if isinstance(questions, Question) else tuple(questions),
+        by=by,
+        units=units,
+        attacks=with_attacks,
+        measures=measures or Measures(),
+        seed=seed,
     )
-    inferred = checked(files, scenario, question, by=by, units=units, with_attacks=with_attacks)
-    attempts, draws = Attempts(), Seed(seed)
-    compared = attempts.of(
-        "differential_confidentiality", partial(_differential, files, scenario, by, units)
+    files = read_files(original, several, control, request, declared)
+    inferred = answered(files, request.questions)
+    attempts = Attempts()
+    scenario_risks = tuple(
+        _scenario_risk(files, scenario, request, attempts, listener)
+        for scenario in request.scenarios
     )
-    main = scenario_risk(
-        files.original,
-        files.synthetic,
-        scenario,
-        wanted,
-        attempts,
-        compared,
-        listener,
-    )
-    whole = attempts.of("whole records", partial(_whole, original, several, control, declared))
-    found = _WholeRecords() if whole is None else _whole_records(whole, attempts, draws)
+    whole, notes = _whole(original, several, control, declared)
     return RiskResult(
-        scenarios=(main,),
-        inference=() if inferred is None else (inferred,),
-        replicated=found.replicated,
-        nearest=found.nearest,
-        attacks=(
-            attempts.of("attacks", partial(_attacks, whole, scenario, draws))
-            if with_attacks and whole is not None
-            else None
-        ),
+        scenarios=scenario_risks,
+        inference=inferred,
+        replicated=attempts.of("replicated_uniques", partial(_replicated, whole, request)),
+        nearest=attempts.of("nearest", partial(_nearest, whole, request)),
+        attacks=attempts.of("attacks", partial(_attacks, whole, request)),
         failed=attempts.failed,
+        notes=(*notes, *_control_notes(whole)),
     )
 
 
@@ -154,21 +162,32 @@ def _suggested(
     target: str | None,
     declared: Mapping[str, Declaration] | None,
 ) -> Scenario:
-    table = as_table(original, column_names(original), declared, ids=False)
+    names = sound_names(original, column_names(original), declared)
+    table = as_table(original, names, declared, ids=False)
     found = suggest(table, keys=keys, target=target)
     if not found.keys or found.target is None:
         raise DataError("no keys and target could be found in the original: name them")
     return replace(scenario, keys=found.keys, target=found.target, reason=found.reason)
 
 
-def _differential(
-    files: Files, scenario: Scenario, by: str | None, units: str | None
-) -> DifferentialResult | None:
-    if files.control is None:
+def _scenario_risk(
+    files: Files, scenario: Scenario, request: Request, attempts: Attempts, listener: Listener
+) -> ScenarioRisk:
+    compared = attempts.of(
+        f"differential_confidentiality ({scenario.label})",
+        partial(_differential, files, scenario, request),
+    )
+    return scenario_risk(
+        files.original, files.synthetic, scenario, request.measures, attempts, compared, listener
+    )
+
+
+def _differential(files: Files, scenario: Scenario, request: Request) -> DifferentialResult | None:
+    if files.control is None or not request.measures.differential:
         return None
-    run = control_run(files.original, files.control, files.synthetic, units)
+    run = control_run(files.original, files.control, files.synthetic, request.units)
     fixed = with_cut_points(scenario, files.original)
-    grouping = None if by is None else Grouping.of(files.original, by)
+    grouping = None if request.by is None else Grouping.of(files.original, request.by)
     return gather(fixed, [compare_halves(run, fixed, grouping)])
 
 
@@ -177,41 +196,85 @@ def _whole(
     synthetic: Sequence[Data],
     control: Data | None,
     declared: Mapping[str, Declaration] | None,
-) -> Files:
-    """Return the columns that all files have, without identifiers: these are never alike."""
+) -> tuple[Files, list[str]]:
+    """Return the columns that all files have and that can be read, and say which were left out.
+
+    Identifiers are left out too: they are never alike.
+    """
     others = [*synthetic, *([] if control is None else [control])]
-    shared = [n for n in column_names(original) if all(n in column_names(o) for o in others)]
-    table = as_table(original, shared, declared, ids=False)
+    every = column_names(original)
+    shared = [n for n in every if all(n in column_names(o) for o in others)]
+    sound = sound_names(original, shared, declared)
+    table = as_table(original, sound, declared, ids=False)
+    named = set(table)
+    for other in others:
+        table = table.select(_comparable_names(table, other))
+    told = {
+        "not in all files": set(every) - set(shared),
+        "unreadable": set(shared) - set(sound),
+        "of another kind in another file": named - set(table),
+    }
+    notes = [
+        f"whole records are compared without {', '.join(sorted(names))} ({why})"
+        for why, names in told.items()
+        if names
+    ]
     _, made = as_tables(table, others, table.names)
-    return Files(table, made[: len(synthetic)], None if control is None else made[-1])
+    return Files(table, made[: len(synthetic)], None if control is None else made[-1]), notes
 
 
-@dataclass(frozen=True)
-class _WholeRecords:
-    replicated: ReplicatedUniques | None = None
-    nearest: NearestResult | None = None
+def _comparable_names(table: Table, other: Data) -> tuple[str, ...]:
+    """Return the columns of another file that can be read as those of the table."""
+    try:
+        as_tables(table, other, table.names)
+    except DataError:
+        return tuple(name for name in table.names if _is_comparable(table, other, name))
+    return table.names
 
 
-def _whole_records(files: Files, attempts: Attempts, seed: Seed) -> _WholeRecords:
-    replicated = attempts.of(
-        "replicated_uniques", lambda: replicated_uniques(files.original, files.synthetic)
-    )
-    if files.control is None:
-        return _WholeRecords(replicated)
-    parts = (files.original, files.control, files.synthetic)
-    nearest = attempts.of("nearest", lambda: nearer_share(*parts, rng=seed.generator("nearest")))
-    return _WholeRecords(replicated, nearest)
+def _is_comparable(table: Table, other: Data, name: str) -> bool:
+    try:
+        as_tables(table.select([name]), other, [name])
+    except DataError:
+        return False
+    return True
 
 
-def _attacks(files: Files, scenario: Scenario, seed: Seed) -> AttackResult | None:
-    if files.control is None:
+def _replicated(files: Files, request: Request) -> ReplicatedUniques | None:
+    if not request.measures.replicated or not len(files.original):
         return None
-    return attacks(
-        files.original,
-        files.control,
-        files.synthetic,
-        keys=scenario.keys,
-        target=scenario.target,
-        groups=scenario.groups,
-        rng=seed.generator("attacks"),
-    )
+    return replicated_uniques(files.original, files.synthetic)
+
+
+def _nearest(files: Files, request: Request) -> NearestResult | None:
+    if files.control is None or not request.measures.nearest or not len(files.original):
+        return None
+    rng = Seed(request.seed).generator("nearest")
+    return nearer_share(files.original, files.control, files.synthetic, rng=rng)
+
+
+def _attacks(files: Files, request: Request) -> AttackResult | None:
+    if files.control is None or not request.attacks:
+        return None
+    main = request.scenarios[0]
+    settings: dict[str, Any] = {"keys": main.keys, "target": main.target, "groups": main.groups}
+    rng = Seed(request.seed).generator("attacks")
+    return attacks(files.original, files.control, files.synthetic, **settings, rng=rng)
+
+
+def _control_notes(files: Files) -> list[str]:
+    """Say that control records seem to be those of the original.
+
+    A fresh record equals a unique one about as often as records have exactly one twin (Good and
+    Turing's estimate); far more often is no chance.
+    """
+    if files.control is None or not len(files.original):
+        return []
+    (counts,) = replicated_uniques(files.original, files.control).datasets
+    twins = float((key_counts(files.original, files.original.names) == 2).mean())
+    if counts.replicated / counts.n <= FAR_ABOVE * twins + SOME:
+        return []
+    return [
+        f"{counts.replicated:,} of {counts.n:,} control records are in the original too, alike in "
+        "every variable: a control must hold other people, or it shows no risk"
+    ]

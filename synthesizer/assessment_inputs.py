@@ -1,4 +1,4 @@
-"""What an assessment starts from: the data as tables, and everything wrong with the question."""
+"""What an assessment starts from: the request, the data as tables, everything wrong with both."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from typing import Any
 from synthesizer.data.codes import Groups
 from synthesizer.data.comparable import check_comparable, check_keys
 from synthesizer.data.inference import Declaration
-from synthesizer.data.pairs import Data, as_tables
+from synthesizer.data.pairs import Data, as_table, as_tables, column_names
 from synthesizer.data.table import Table
-from synthesizer.errors import DataError
+from synthesizer.errors import DataError, SynthesizerError
+from synthesizer.randomness import MAX_SEED
 from synthesizer.risk.exclusions import check_exclusions
 from synthesizer.risk.public import InferenceResult, inference
 from synthesizer.risk.scenario import Scenario
+from synthesizer.risk.suite import Measures
 
-__all__ = ["Files", "Question", "asked_names", "checked", "read_files"]
+__all__ = ["Files", "Question", "Request", "answered", "read_files", "sound_names"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +46,48 @@ class Question:
     baseline: tuple[str, ...] = ()
     groups: Mapping[str, Groups] = field(default_factory=dict)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every variable that it needs."""
+        return (self.sensitive, *self.public)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Everything that is asked about two data sets; see `synthesizer.assessment.assess`."""
+
+    scenarios: tuple[Scenario, ...]
+    questions: tuple[Question, ...] = ()
+    by: str | None = None
+    units: str | None = None
+    attacks: bool = False
+    measures: Measures = field(default_factory=Measures)
+    seed: int = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Variables that original and synthetic data must have."""
+        scenarios = [name for part in self.scenarios for name in part.names]
+        questions = [name for part in self.questions for name in part.names]
+        return tuple(dict.fromkeys([*scenarios, *questions]))
+
+    @property
+    def halves_names(self) -> tuple[str, ...]:
+        """Further variables that original and control must have."""
+        return tuple(name for name in (self.by, self.units) if name is not None)
+
+    def problems(self, *, has_control: bool) -> Iterator[str]:
+        """Yield what is wrong with it whatever the data are."""
+        if not 0 <= self.seed <= MAX_SEED:
+            yield f"seed ({self.seed}) must be in 0 to 2**63 - 1"
+        yield from self.measures.problems
+        asked = {"by": self.by, "units": self.units, "attacks": "" if self.attacks else None}
+        for what, value in asked.items():
+            if value is not None and not has_control:
+                yield (
+                    f"{what} needs a control file, records that were kept out of the fit: name one"
+                )
+
 
 @dataclass(frozen=True, eq=False)
 class Files:
@@ -54,62 +98,71 @@ class Files:
     control: Table | None
 
 
-def asked_names(
-    question: Question | None, by: str | None = None, units: str | None = None
-) -> list[str]:
-    """Return the variables that are needed beside keys and target."""
-    names = [] if question is None else [question.sensitive, *question.public]
-    return names + [name for name in (by, units) if name is not None]
-
-
 def read_files(
     original: Data,
     synthetic: Sequence[Data],
     control: Data | None,
-    names: Sequence[str],
+    request: Request,
     declared: Mapping[str, Declaration] | None,
 ) -> Files:
-    """Return the named columns of all files as tables; raises DataError with every problem."""
-    table, made = as_tables(original, synthetic, names, declared)
-    if control is None:
-        return Files(table, made, None)
+    """Return the variables that are asked about as tables.
+
+    Raises
+    ------
+    DataError
+        With every problem of the request's names and of these variables in all files.
+    """
+    problems = [*request.problems(has_control=control is not None)]
+    problems += _name_problems(original, synthetic, control, request)
+    names = [*request.names, *request.halves_names]
+    table: Table | None = None
+    made: tuple[Table, ...] = ()
+    kept_out: Table | None = None
     try:
-        return Files(table, made, as_tables(table, control, names)[1][0])
-    except DataError as error:  # it is read like a synthetic one, and must not be called so
-        told = [problem.replace("synthetic dataset 1", "control") for problem in error.problems]
-        raise DataError(told) from None
-
-
-def checked(
-    files: Files,
-    scenario: Scenario,
-    question: Question | None,
-    *,
-    by: str | None,
-    units: str | None,
-    with_attacks: bool,
-) -> InferenceResult | None:
-    """Answer the question; raise one DataError for everything wrong with what was asked."""
-    every = (*scenario.names, *asked_names(question))
-    named = [name for name in dict.fromkeys(every) if name in files.original]
-    target: dict[str, Any] = {"keys": scenario.keys, "target": scenario.target}
-    problems = [
-        *_problems(partial(check_keys, files.original, **target, groups=scenario.groups)),
-        *_problems(partial(check_comparable, files.original, files.synthetic, named)),
-    ]
-    if not problems and scenario.exclude:
-        tables = [files.original, *files.synthetic]
-        problems += _problems(partial(check_exclusions, tables, **target, exclude=scenario.exclude))
-    problems += _control_problems(files, named, by, units, with_attacks=with_attacks)
-    inferred = None
-    if question is not None:
-        try:
-            inferred = _inferred(files, question)
-        except DataError as error:
-            problems += error.problems
-    if problems:
+        table, made = as_tables(original, synthetic, names, declared)
+        if control is not None:
+            kept_out = as_tables(table, control, names)[1][0]
+    except DataError as error:
+        # a control file is read like a synthetic one, and must not be called so
+        told = [p.replace("synthetic dataset 1", "control") for p in error.problems]
+        problems += error.problems if table is None else told
+    if table is not None:
+        problems += _table_problems(table, made, request)
+    if problems or table is None:
         raise DataError(dict.fromkeys(problems))
-    return inferred
+    return Files(table, made, kept_out)
+
+
+def _name_problems(
+    original: Data, synthetic: Sequence[Data], control: Data | None, request: Request
+) -> Iterator[str]:
+    """Yield names that files lack, whatever else is wrong with them."""
+    for name in (*request.names, *request.halves_names):
+        if not isinstance(original, Data) or name not in column_names(original):
+            yield f"column {name!r} is not in the original: name one of its columns"
+            continue
+        if name in request.names:
+            for number, data in enumerate(synthetic, start=1):
+                if isinstance(data, Data) and name not in column_names(data):
+                    yield f"column {name!r} is not in synthetic dataset {number}: generate it too"
+        if control is not None and name not in column_names(control):
+            yield f"column {name!r} is not in the control file: add it"
+
+
+def _table_problems(table: Table, made: Sequence[Table], request: Request) -> list[str]:
+    known = [name for name in request.names if name in table]
+    problems = [*_problems(partial(check_comparable, table, made, known))]
+    for scenario in request.scenarios:
+        if not set(scenario.names) <= set(table):
+            continue
+        target: dict[str, Any] = {"keys": scenario.keys, "target": scenario.target}
+        problems += _problems(partial(check_keys, table, **target, groups=scenario.groups))
+        if scenario.exclude:
+            tables = [table, *made]
+            problems += _problems(
+                partial(check_exclusions, tables, **target, exclude=scenario.exclude)
+            )
+    return problems
 
 
 def _problems(check: Callable[[], object]) -> tuple[str, ...]:
@@ -120,33 +173,44 @@ def _problems(check: Callable[[], object]) -> tuple[str, ...]:
     return ()
 
 
-def _control_problems(
-    files: Files,
-    named: Sequence[str],
-    by: str | None,
-    units: str | None,
-    *,
-    with_attacks: bool,
-) -> Iterator[str]:
-    asked = {"by": by, "units": units, "attacks": "" if with_attacks else None}
-    for what, value in asked.items():
-        if value is not None and files.control is None:
-            yield f"{what} needs a control file, records that were kept out of the fit: name one"
-    for name in (by, units):
-        if name is not None and name not in files.original:
-            yield f"column {name!r} is not in the original: name one of its columns"
-    for name in dict.fromkeys([*named, *(n for n in (by, units) if n is not None)]):
-        if files.control is not None and name in files.original and name not in files.control:
-            yield f"column {name!r} is not in the control file: add it"
+def answered(files: Files, questions: Sequence[Question]) -> tuple[InferenceResult, ...]:
+    """Answer the questions; raises DataError with every problem of all of them."""
+    results: list[InferenceResult] = []
+    problems: list[str] = []
+    for question in questions:
+        try:
+            results.append(
+                inference(
+                    files.original,
+                    files.synthetic,
+                    sensitive=question.sensitive,
+                    public=question.public,
+                    positive=question.positive,
+                    baseline=question.baseline,
+                    groups=question.groups,
+                )
+            )
+        except DataError as error:
+            problems += error.problems
+    if problems:
+        raise DataError(dict.fromkeys(problems))
+    return tuple(results)
 
 
-def _inferred(files: Files, question: Question) -> InferenceResult:
-    return inference(
-        files.original,
-        files.synthetic,
-        sensitive=question.sensitive,
-        public=question.public,
-        positive=question.positive,
-        baseline=question.baseline,
-        groups=question.groups,
-    )
+def sound_names(
+    data: Data, names: Sequence[str], declared: Mapping[str, Declaration] | None
+) -> tuple[str, ...]:
+    """Return those of the variables that can be read."""
+    try:
+        as_table(data, names, declared)
+    except SynthesizerError:
+        return tuple(name for name in names if _is_sound(data, name, declared))
+    return tuple(names)
+
+
+def _is_sound(data: Data, name: str, declared: Mapping[str, Declaration] | None) -> bool:
+    try:
+        as_table(data, [name], declared)
+    except SynthesizerError:
+        return False
+    return True

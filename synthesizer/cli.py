@@ -202,7 +202,7 @@ def risk(
     ] = None,
     target: Annotated[str | None, typer.Option(help="What an intruder seeks.")] = None,
     groups: Annotated[
-        str | None, typer.Option(help="Quantile groups of numbers: age=5,pay=10.")
+        str | None, typer.Option(help="Groups of numbers: age=5 or cut points pay=100/200.")
     ] = None,
     control: Annotated[
         Path | None,
@@ -224,16 +224,21 @@ def risk(
     units: Annotated[
         str | None, typer.Option(help="Variable that names the person of each record (panels).")
     ] = None,
-    tau: Annotated[float, typer.Option(help="TCAP: agreement that an intruder asks for.")] = 1.0,
+    tau: Annotated[
+        float | None, typer.Option(help="TCAP: agreement that an intruder asks for; 1.")
+    ] = None,
     max_size: Annotated[
         int | None, typer.Option(help="SUDA: largest set of keys looked at.")
+    ] = None,
+    sampling_fraction: Annotated[
+        float | None, typer.Option(help="DIS-SUDA: share of the population in the data; 0.01.")
     ] = None,
     attacks: Annotated[
         bool, typer.Option("--attacks", help="Run anonymeter's attacks (needs --control).")
     ] = False,
     config: Annotated[
         Path | None,
-        typer.Option(help="YAML of a run: kinds, missing codes, keys, limits."),
+        typer.Option(help="YAML of a run: kinds, missing codes, checks, limits."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides what is random.")] = 0,
     out: Annotated[
@@ -248,7 +253,8 @@ def risk(
     """
     with errors_told():
         from synthesizer import screen
-        from synthesizer.assess_files import Asked, assess_files, parse_groups, parse_names
+        from synthesizer.assess_files import assess_files
+        from synthesizer.risk_request import Asked, parse_groups, parse_names
 
         asked = Asked(
             keys=parse_names(keys),
@@ -262,6 +268,8 @@ def risk(
             units=units,
             tau=tau,
             max_size=max_size,
+            sampling_fraction=sampling_fraction,
+            control=control is not None,
             attacks=attacks,
             seed=seed,
         )

@@ -89,10 +89,12 @@ def risk_lines(risk: RiskResult) -> Iterator[str]:
                 )
             else:
                 yield f"  not differentially confidential for {where} does not cover 0"
+    yield from (f"  note: {note}" for note in risk.notes)
     for warning in risk.warnings[:MOST_WARNINGS]:
         yield f"  note: {warning}"
     if len(risk.warnings) > MOST_WARNINGS:
-        yield f"  note: {len(risk.warnings) - MOST_WARNINGS} more of these are in the file"
+        more = len(risk.warnings) - MOST_WARNINGS
+        yield f"  note: {more} more of these are in checks.json (or --json)"
     for name, why in risk.failed.items():
         yield f"  {name}: could not be computed: {why}"
 

@@ -59,7 +59,7 @@ UPPER = (
         "codebook",
         "config_schema",
     ),
-    ("result_files", "generation", "job", "assess_files", "starter"),
+    ("result_files", "manifests", "generation", "job", "risk_request", "assess_files", "starter"),
     ("library", "screen", "screen_checks"),
     ("cli",),
 )

@@ -8,6 +8,7 @@ from synthesizer.assessment import Question, assess
 from synthesizer.errors import DataError
 from synthesizer.risk import (
     Exclusion,
+    Scenario,
     Tolerance,
     attribute,
     cap,
@@ -41,7 +42,7 @@ ORIGINAL, MADE, CONTROL = people(), people(200, 1), people(300, 2)
 
 def test_figures_are_those_of_the_measures() -> None:
     question = Question(sensitive="sex", public=("age", "job"))
-    found = assess(ORIGINAL, [MADE, CONTROL], **KNOWN, question=question)
+    found = assess(ORIGINAL, [MADE, CONTROL], **KNOWN, questions=question)
     main = found.main
     assert main is not None
     pair = (ORIGINAL, [MADE, CONTROL])
@@ -154,20 +155,42 @@ def test_many_keys_are_searched_as_far_as_is_affordable() -> None:
     assert more.main.suda.max_size == 2
 
 
-def test_a_fault_in_other_columns_costs_only_what_needs_them() -> None:
-    odd = ORIGINAL.assign(odd=[1, "x"] * 150)
-    found = assess(odd, MADE.assign(odd=1), **KNOWN)
-    assert set(found.failed) == {"whole records"}
-    assert "'odd'" in found.failed["whole records"]
-    assert found.main is not None
-    assert found.main.cap is not None
+def test_a_fault_in_other_columns_costs_only_that_column() -> None:
+    odd = ORIGINAL.assign(odd=[1, "x"] * 150, empty=None)
+    found = assess(odd, MADE.assign(odd=1, empty=2), **KNOWN)
+    assert found.failed == {}
+    assert found.replicated is not None
+    assert found.replicated.keys == ("sex", "age", "region", "job", "pay")
+    assert any("without odd" in note or "without empty, odd" in note for note in found.notes)
+    suggested = assess(odd, MADE.assign(odd=1, empty=2), target="job")
+    assert suggested.main is not None
 
 
-def test_columns_that_one_file_lacks_are_not_compared() -> None:
+def test_columns_that_one_file_lacks_are_not_compared_and_told() -> None:
     found = assess(ORIGINAL, MADE.drop(columns=["pay"]), **KNOWN, control=CONTROL)
     assert found.replicated is not None
     assert found.replicated.keys == ("sex", "age", "region", "job")
     assert found.nearest is not None
+    assert found.notes == ("whole records are compared without pay (not in all files)",)
+
+
+def test_a_control_of_the_same_people_is_told() -> None:
+    same = assess(ORIGINAL, MADE, **KNOWN, control=ORIGINAL.iloc[:200])
+    assert any("a control must hold other people" in note for note in same.notes)
+    assert not any(
+        "other people" in note for note in assess(ORIGINAL, MADE, **KNOWN, control=CONTROL).notes
+    )
+
+
+def test_further_scenarios_and_questions() -> None:
+    more = Scenario(keys=("region",), target="pay", groups={"pay": 3})
+    questions = [
+        Question(sensitive="sex", public=("age",)),
+        Question(sensitive="pay", public=("job",), groups={"pay": 4}),
+    ]
+    found = assess(ORIGINAL, MADE, **KNOWN, scenarios=[more], questions=questions)
+    assert [part.scenario.target for part in found.scenarios] == ["job", "pay"]
+    assert [part.sensitive for part in found.inference] == ["sex", "pay"]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +200,7 @@ def test_columns_that_one_file_lacks_are_not_compared() -> None:
         ({"keys": ["sex", "job"], "target": "job"}, ["also a key"]),
         ({"by": "region"}, ["by needs a control file"]),
         ({"with_attacks": True}, ["attacks needs a control file"]),
-        ({"question": Question(sensitive="job", public=("nowhere",))}, ["'nowhere'"]),
+        ({"questions": Question(sensitive="job", public=("nowhere",))}, ["'nowhere'"]),
         ({"groups": {"sex": 3}}, ["not numeric"]),
         ({"control": CONTROL.drop(columns=["age", "job"])}, ["'age'", "'job'"]),
         ({"exclude": [Exclusion(target_level="retired")]}, ["names a level of 'job'"]),
@@ -202,8 +225,10 @@ def test_bad_arguments_are_told_at_once(arguments: dict[str, object], words: lis
         (MADE.drop(columns=["age", "job"]), ["'age' is not in synthetic dataset", "'job'"]),
         (MADE.iloc[:0], ["no records"]),
         ([], ["no synthetic dataset"]),
-        (MADE.assign(age=["old"] * 200), ["dataset 1", "'age'"]),
+        (MADE.assign(age=[f"old {k}" for k in range(200)]), ["dataset 1", "'age'"]),
         ([1, 2], ["DataFrame is needed"]),
+        (None, ["no synthetic dataset"]),
+        (MADE.assign(region="nowhere").drop(columns=["job"]), ["'region'", "'job'"]),
         (MADE.assign(region="nowhere"), ["dataset 1: column 'region' shares no level"]),
     ],
 )

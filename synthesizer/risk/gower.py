@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from synthesizer.data.codes import Codes
 from synthesizer.data.table import Column, FloatArray, IntArray, Table

@@ -50,10 +50,11 @@ def as_halves(
 
 
 def equal_sizes(
-    halves: tuple[Table, Table], largest: int, rng: np.random.Generator
+    halves: tuple[Table, Table], rng: np.random.Generator, largest: int | None = None
 ) -> tuple[Table, Table]:
     """Return samples of equal size: that of the smaller half, ``largest`` at most."""
-    size = min(largest, *(half.n_rows for half in halves))
+    sizes = [half.n_rows for half in halves]
+    size = min(sizes if largest is None else [largest, *sizes])
     first, second = (_sample(half, size, rng) for half in halves)
     return first, second
 

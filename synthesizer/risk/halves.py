@@ -138,9 +138,10 @@ def units_of(column: Column) -> IntArray:
     """
     known = column.is_observed
     # persons have the lowest numbers, records without one those after them
-    numbers: IntArray = len(column) + np.arange(len(column))
+    numbers = len(column) + np.arange(len(column), dtype=np.int64)
     numbers[known] = np.unique(column.data[known], return_inverse=True)[1]
-    return np.asarray(np.unique(numbers, return_inverse=True)[1])
+    _, units = np.unique(numbers, return_inverse=True)
+    return np.asarray(units)
 
 
 def control_run(

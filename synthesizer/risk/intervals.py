@@ -6,7 +6,10 @@ import math
 
 from scipy import stats
 
-__all__ = ["excess", "wilson"]
+__all__ = ["Interval", "excess", "relative_excess", "wilson"]
+
+# A value with its low and high end.
+Interval = tuple[float, float, float]
 
 
 def wilson(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
@@ -69,3 +72,36 @@ def excess(
     below = math.hypot((share - low) / left, (control_high - control) * weight)
     above = math.hypot((high - share) / left, (control - control_low) * weight)
     return value, value - below, min(value + above, 1.0)
+
+
+def relative_excess(
+    share: Interval, original: Interval, baseline: float
+) -> tuple[float | None, float | None, float | None]:
+    """Return (share - baseline) / (original - baseline) with an interval.
+
+    Errors are propagated as in `excess`, those of both shares taken as independent.
+
+    Returns
+    -------
+    tuple of float or None
+        Value, low and high; all None unless the original's interval lies above the baseline, since
+        nothing can be told from a share of an excess that may be none.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in relative_excess((0.6, 0.57, 0.63), (0.7, 0.7, 0.7), 0.5)]
+    [0.5, 0.35, 0.65]
+    >>> relative_excess((0.6, 0.57, 0.63), (0.55, 0.49, 0.61), 0.5)
+    (None, None, None)
+    """
+    if original[1] <= baseline:
+        return None, None, None
+    reach = original[0] - baseline
+    value = (share[0] - baseline) / reach
+    # A larger original makes the value smaller where it is positive, larger where it is negative.
+    less, more = original[0] - original[1], original[2] - original[0]
+    if value < 0:
+        less, more = more, less
+    below = math.hypot(share[0] - share[1], value * more) / reach
+    above = math.hypot(share[2] - share[0], value * less) / reach
+    return value, value - below, value + above

@@ -34,6 +34,8 @@ class RiskResult:
         Singling out, linkability and inference of the anonymeter package.
     failed : mapping of str to str
         Measures that could not be computed, and why.
+    notes : tuple of str
+        What should be known of the data compared.
     """
 
     scenarios: tuple[ScenarioRisk, ...] = ()
@@ -42,6 +44,7 @@ class RiskResult:
     nearest: NearestResult | None = None
     attacks: AttackResult | None = None
     failed: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def main(self) -> ScenarioRisk | None:
@@ -81,4 +84,5 @@ class RiskResult:
             "nearest": None if self.nearest is None else self.nearest.to_dict(),
             "attacks": None if self.attacks is None else self.attacks.to_dict(),
             "failed": dict(self.failed),
+            "notes": list(self.notes),
         }

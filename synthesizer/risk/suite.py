@@ -36,6 +36,8 @@ class Measures:
     ----------
     cap, suda, identity, attribute : bool
         Families of measures; ``cap`` includes TCAP and the regression on m.
+    differential, nearest, replicated : bool
+        Comparison with records that were kept out of the fit, and of whole records.
     tau : float
         TCAP: share of one target value that a class must have, in (0, 1].
     max_size : int or None
@@ -48,6 +50,9 @@ class Measures:
     suda: bool = True
     identity: bool = True
     attribute: bool = True
+    differential: bool = True
+    nearest: bool = True
+    replicated: bool = True
     tau: float = 1.0
     max_size: int | None = None
     sampling_fraction: float = 0.01

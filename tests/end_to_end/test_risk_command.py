@@ -84,7 +84,8 @@ def test_the_directory_of_a_run_and_its_configuration(folder: Path) -> None:
     limited = call("risk", folder / "original.csv", folder / "out", "--config", strict, *KNOWN)
     assert limited.exit_code == 3
     assert "limits.cap" in limited.output
-    assert "two_way" not in limited.output
+    assert "limits.mean_two_way is not looked at here" in limited.output
+    assert limited.output.count("two_way") == 1
 
 
 def test_files_in_the_wrong_order_are_told(folder: Path) -> None:
@@ -122,7 +123,10 @@ def test_the_file_is_secret_and_never_half_written(folder: Path, tmp_path: Path)
         (["--keys", "sex,marital", "--target", "marital"], ["also a key"]),
         (["--keys", "sex", "--target", "marital", "--groups", "age:5"], ["--groups"]),
         (["--keys", "sex", "--target", "marital", "--groups", "sex=5"], ["not numeric"]),
-        ([*KNOWN, "--public", "age"], ["--sensitive"]),
+        ([*KNOWN, "--public", "age"], ["--public", "--sensitive"]),
+        ([*KNOWN, "--positive", "f", "--baseline", "age"], ["--positive, --baseline"]),
+        ([*KNOWN, "--groups", "income=4"], ["'income' is neither a key"]),
+        ([*KNOWN, "--units", "person_id"], ["units needs a control file"]),
         ([*KNOWN, "--sensitive", "sex", "--public", "nowhere"], ["'nowhere'"]),
         ([*KNOWN, "--attacks"], ["control"]),
         ([*KNOWN, "--by", "sex"], ["control"]),
@@ -159,3 +163,69 @@ def test_keys_are_suggested_and_told(folder: Path) -> None:
     result = call("risk", folder / "original.csv", folder / "made.csv")
     assert result.exit_code == 0, result.output
     assert "Name your own to replace them" in result.output
+
+
+def test_the_configuration_says_what_is_looked_at(folder: Path) -> None:
+    config = write_yaml(
+        folder / "more.yaml",
+        {
+            "data": {"path": "original.csv"},
+            "checks": {
+                "keys": ["sex", "age", "region"],
+                "target": "marital",
+                "scenarios": [{"keys": ["sex", "age"], "target": "region"}],
+                "inference": [
+                    {"sensitive": "sex", "public": ["age"]},
+                    {"sensitive": "income", "public": ["region"], "groups": {"income": 3}},
+                ],
+                "suda": {"max_size": 2, "sampling_fraction": 0.1},
+                "tau": 0.7,
+                "identity": False,
+                "differential_confidentiality": {"by": "sex", "units": "person_id"},
+            },
+            "limits": {"cap": 0.0, "nearer_share": 0.1},
+        },
+    )
+    words = ["risk", folder / "original.csv", folder / "made.csv", "--config", config, "--json"]
+    result = call(*words)
+    assert result.exit_code == 3
+    text = result.output[: result.output.rindex("}") + 1]
+    found = json.loads(text)
+    first, second = found["scenarios"]
+    assert (first["suda"]["max_size"], first["suda"]["sampling_fraction"]) == (2, 0.1)
+    assert (first["tcap"]["tau"], first["identity"]) == (0.7, None)
+    assert second["scenario"]["target"] == "region"
+    assert [part["sensitive"] for part in found["inference"]] == ["sex", "income"]
+    assert len(found["exceeded"]) == 2  # of both scenarios; nothing to hold nearest records against
+    assert any("limits.nearer_share is not looked at" in note for note in found["notes"])
+    assert [entry["name"] for entry in found["files"]] == [str(words[1]), str(words[2])]
+    held = call(*words, "--control", folder / "control.csv", "--tau", "0.9")
+    again = json.loads(held.output[: held.output.rindex("}") + 1])
+    assert again["scenarios"][0]["tcap"]["tau"] == 0.9
+    assert again["scenarios"][0]["differential_confidentiality"]["worst_group"]["by"] == "sex"
+    assert len(again["exceeded"]) == 3
+
+
+def test_no_input_is_overwritten_and_no_control_is_an_input(folder: Path, tmp_path: Path) -> None:
+    original = tmp_path / "original.csv"
+    original.write_bytes((folder / "original.csv").read_bytes())
+    before = original.read_bytes()
+    words = ["risk", original, folder / "made.csv", *KNOWN]
+    refused = call(*words, "-o", original, "--overwrite")
+    assert refused.exit_code == 2
+    assert "one of the files that are compared" in refused.output
+    assert original.read_bytes() == before
+    same = call(*words, "--control", folder / "original.csv")
+    assert same.exit_code == 2
+    assert "must be of others" in same.output
+
+
+def test_names_with_commas_and_cut_points(folder: Path, tmp_path: Path) -> None:
+    frame = pd.read_csv(folder / "original.csv").rename(columns={"age": "age, years"})
+    frame.to_csv(tmp_path / "odd.csv", index=False)
+    asked = ["--keys", "sex,`age, years`", "--target", "marital", "--groups", "`age, years`=20/40"]
+    result = call("risk", tmp_path / "odd.csv", tmp_path / "odd.csv", *asked, "--json")
+    assert result.exit_code == 0, result.output
+    scenario = json.loads(result.output)["scenarios"][0]["scenario"]
+    assert scenario["keys"] == ["sex", "age, years"]
+    assert scenario["groups"] == {"age, years": [20.0, 40.0]}

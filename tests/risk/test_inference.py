@@ -40,6 +40,8 @@ def test_worked_classification(worked):
     assert (part.n, part.synthetic_only) == (6, 1)
     assert part.revealed == pytest.approx((2 + 1 + 0 + 0) / 6)  # A goes to F by its tie
     assert part.baseline == pytest.approx((1 + 1 + 0 + 0) / 6)  # everybody M
+    # A: of three with probability 3/7 each, at most two; B and C: one of M.
+    assert part.chance == pytest.approx((3 * 3 / 7 - (3 / 7) ** 3 + 4 / 7 + 4 / 7) / 6)
     assert part.original == pytest.approx((2 + 1 + 1 + 2) / 7)
     male = inference(PEOPLE, MADE, **SETTINGS | {"positive": "M"})
     assert male.classification.revealed == pytest.approx((1 + 1 + 0 + 0) / 6)
@@ -79,11 +81,15 @@ def test_worked_thresholds(worked):
     assert (half.threshold, half.count, half.baseline_count, half.original_count) == (0.5, 4, 4, 6)
     assert (certain.count, certain.baseline_count, certain.original_count) == (1, 0, 4)
     assert certain.share == pytest.approx(1 / 7)
+    # One synthetic record of three is F. A: two F and one M, B: one M, C: one F, and nobody of D.
+    assert half.chance_share == pytest.approx((2 * 5 / 9 + 8 / 9 + 8 / 9 + 1 / 3) / 7)
+    assert certain.chance_share == pytest.approx((2 * 1 / 9 + 4 / 9 + 4 / 9 + 1 / 3) / 7)
     assert (part.absent, part.absent_share) == (2, pytest.approx(2 / 7))
     assert part.right == pytest.approx(3 / 7)
     # Among the five records of A, B and C.
     assert part.right_of_present == 0.6
     assert (part.baseline_right_of_present, part.original_right_of_present) == (0.4, 0.8)
+    assert part.chance_right_of_present == (3 * 3 + 2 * 2) / 25
     assert (part.baseline_right, part.original_right) == (4 / 7, 6 / 7)
     assert part.right_in_both == pytest.approx(1 / 3)
     assert (part.lower, part.equal, part.higher) == (2 / 7, 0.0, 3 / 7)
@@ -91,24 +97,51 @@ def test_worked_thresholds(worked):
 
 def test_figures_say_how_to_read_them(worked):
     figures = {figure.name: figure for figure in worked.figures}
-    assert list(figures)[:4] == [
+    assert list(figures)[:8] == [
         "unique cells shown right",
         "revealed share",
+        "revealed share from published margins",
         "AUC",
         "guessed right",
+        "guessed right from published margins",
+        "probability at least 0.5",
+        "probability at least 0.5 from published margins",
     ]
     assert {figure.direction for figure in worked.figures} == {"lower is safer"}
     assert (figures["AUC"].value, figures["AUC"].baseline) == (pytest.approx(7 / 12), 0.5)
     assert figures["probability at least 0.5"].value == pytest.approx(4 / 7)
-    assert (figures["guessed right"].value, figures["guessed right"].baseline) == (0.6, 0.4)
+    assert figures["probability at least 0.5"].baseline == pytest.approx(29 / 63)
+    assert "one or two synthetic records" in figures["probability at least 0.5"].meaning
+    assert (figures["guessed right"].value, figures["guessed right"].baseline) == (0.6, 0.52)
     assert figures["guessed right"].n == 5
     assert figures["revealed share"].n == 6
+    assert figures["revealed share"].baseline == worked.classification.chance
+
+
+def test_published_margins_are_figures_of_their_own(worked):
+    figures = {figure.name: figure for figure in worked.figures}
+    margins = {name: f for name, f in figures.items() if name.endswith("from published margins")}
+    assert [figure.value for figure in margins.values()] == pytest.approx(
+        [2 / 6, 0.4, 4 / 7, 0.0, 0.0, 0.0]
+    )
+    for name, figure in margins.items():
+        assert figure.baseline is figure.original is None
+        assert figure.n == figures[name.removesuffix(" from published margins")].n
+        assert "without the synthetic data" in figure.meaning
+    assert "(of everybody)" in margins["guessed right from published margins"].meaning
+    known = inference(PEOPLE, MADE, **SETTINGS, baseline=["agency"])
+    figures = {figure.name: figure for figure in known.figures}
+    assert "(by agency)" in figures["guessed right from published margins"].meaning
+    assert figures["guessed right from published margins"].value == pytest.approx(4 / 5)
+    assert figures["guessed right"] == next(f for f in worked.figures if f.name == "guessed right")
 
 
 def test_file_holds_plain_values(worked):
     state = worked.to_dict()
     assert json.loads(json.dumps(state, allow_nan=False)) == state
     assert state["public"] == ["agency"]
+    assert state["classification"]["chance"] == worked.classification.chance
+    assert state["thresholds"]["rows"][0]["chance_share"] == pytest.approx(29 / 63)
     assert state["roc"][0]["curve"][0] == [None, 1.0, 0.0]
 
 
@@ -118,7 +151,12 @@ def test_copies_of_one_dataset_say_what_one_says(worked):
     assert three.classification.revealed == pytest.approx(worked.classification.revealed)
     assert three.classification.baseline == pytest.approx(worked.classification.baseline)
     assert (three.roc, three.differences) == (worked.roc, worked.differences)
-    assert three.thresholds == worked.thresholds
+    assert three.classification.chance == pytest.approx(worked.classification.chance)
+    # Chance, which knows nothing of copies, makes shares of 1 less often in larger cells.
+    rows = zip(three.thresholds.rows, worked.thresholds.rows, strict=True)
+    same = tuple(replace(row, chance_share=one.chance_share) for row, one in rows)
+    assert replace(three.thresholds, rows=same) == worked.thresholds
+    assert three.thresholds.rows[-1].chance_share < worked.thresholds.rows[-1].chance_share
     assert replace(three.uniqueness, once=1, right_once=0.0) == worked.uniqueness
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from synthesizer.risk.intervals import excess, wilson
+from synthesizer.risk.intervals import excess, relative_excess, wilson
 
 shares = st.integers(0, 200)
 
@@ -54,3 +54,22 @@ def test_excess_covers_the_truth_as_often_as_it_says(rate, control):
 def test_a_higher_confidence_is_a_wider_interval():
     assert wilson(0.4, 100, 0.99)[0] < wilson(0.4, 100, 0.9)[0]
     assert excess(0.4, 100, 0.2, 100, 0.99)[1] < excess(0.4, 100, 0.2, 100, 0.9)[1]
+
+
+def test_relative_excess_of_an_exact_original_is_the_share_rescaled():
+    found = relative_excess((0.6, 0.55, 0.7), (0.9, 0.9, 0.9), 0.5)
+    assert found == pytest.approx((0.25, 0.125, 0.5))
+    found = relative_excess((0.4, 0.35, 0.5), (0.9, 0.9, 0.9), 0.5)
+    assert found == pytest.approx((-0.25, -0.375, 0))
+    assert relative_excess((0.6, 0.5, 0.7), (0.5, 0.5, 0.5), 0.5) == (None, None, None)
+
+
+@pytest.mark.parametrize("truth", [0.75, 0.6, 0.5, 0.3])
+def test_relative_excess_covers_the_truth_as_often_as_it_says(truth):
+    rng = np.random.default_rng(8)
+    n, original = 800, 0.75
+    covered = []
+    for one, other in rng.binomial(n, [truth, original], size=(1000, 2)) / n:
+        _, low, high = relative_excess((one, *wilson(one, n)), (other, *wilson(other, n)), 0.5)
+        covered.append(low <= (truth - 0.5) / (original - 0.5) <= high)
+    assert 0.93 < np.mean(covered) < 0.99

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthesizer.data.codes import Codes
 from synthesizer.data.table import BoolArray
 from synthesizer.risk.public.cells import Cells
+from synthesizer.risk.public.chance import revealed_by_chance
 
 __all__ = ["Classification", "classification"]
 
@@ -24,6 +24,12 @@ class Classification:
     there are several), but no more than original records of its class. Cells that the original
     lacks reveal nothing and count.
 
+    The share is meant for synthetic datasets with as many records as the original. Smaller ones
+    have a larger share, since a cell with few synthetic records is rarely limited by the original
+    ones of its class (half a copy of the original has a larger share than the copy); larger ones
+    have a smaller share, since what one record has revealed the next one cannot (k copies stacked
+    as one dataset come down to about one kth). ``chance`` moves with it, ``original`` does not.
+
     Parameters
     ----------
     n : int
@@ -32,8 +38,12 @@ class Classification:
         Those of them in cells that the original lacks.
     revealed : float
         Share with the class of each cell.
+    chance : float
+        Expected share when the classes are kept and the true level of every original record is
+        drawn from the distribution of all of them.
     baseline : float
-        Share when every cell gets the level that is most frequent in the original.
+        Share when every cell gets the level that is most frequent in the original: what published
+        margins reveal.
     original : float
         Share when the original is its own synthetic copy.
     """
@@ -41,6 +51,7 @@ class Classification:
     n: int
     synthetic_only: int
     revealed: float
+    chance: float
     baseline: float
     original: float
 
@@ -49,19 +60,16 @@ def classification(cells: Cells) -> Classification:
     """Return analysis 2."""
     pairs, n = cells.pairs, cells.n_synthetic
     most_frequent = int(cells.marginal.argmax())
+    shown = pairs.majority(cells.theirs, cells.preference)
+    known = pairs.majority(cells.ours, cells.preference)
     return Classification(
         n=n,
         synthetic_only=int(cells.cell_theirs[cells.cell_ours == 0].sum()),
-        revealed=_revealed(cells, _of_class(cells, cells.theirs)) / n,
+        revealed=_revealed(cells, pairs.level == shown[pairs.cell]) / n,
+        chance=revealed_by_chance(cells, shown),
         baseline=_revealed(cells, pairs.level == most_frequent) / n,
-        original=int(cells.ours[_of_class(cells, cells.ours)].sum()) / cells.n,
+        original=int(cells.ours[pairs.level == known[pairs.cell]].sum()) / cells.n,
     )
-
-
-def _of_class(cells: Cells, counts: Codes) -> BoolArray:
-    """Return which pairs hold the class of their cell."""
-    chosen = cells.pairs.majority(counts, cells.preference)
-    return np.asarray(cells.pairs.level == chosen[cells.pairs.cell])
 
 
 def _revealed(cells: Cells, of_class: BoolArray) -> int:

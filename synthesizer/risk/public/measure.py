@@ -73,7 +73,8 @@ def inference(
     InferenceResult
         One part for each analysis; higher shares are riskier. Where a cell shows several levels
         equally often, the more frequent one of the original is taken, of two levels the positive
-        one.
+        one. The baseline of a figure is what it comes to when synthetic levels have nothing to do
+        with true ones; what published margins (``baseline``) tell are figures of their own.
 
     Raises
     ------
@@ -89,7 +90,7 @@ def inference(
     >>> found = inference(people, made, sensitive="sex", public=["agency"], positive="F")
     >>> round(found.classification.revealed, 3), found.thresholds.right
     (0.5, 0.5)
-    >>> [(figure.name, figure.n) for figure in found.figures][1:4]
+    >>> [(figure.name, figure.n) for figure in found.figures if "margins" not in figure.name][1:4]
     [('revealed share', 6), ('AUC', 6), ('guessed right', 6)]
     """
     cells, margin = _counted(
@@ -115,7 +116,7 @@ def inference(
         classification=classification(cells),
         differences=differences(cells),
         roc=roc(cells),
-        thresholds=threshold_risk(scores(cells, margin), thresholds),
+        thresholds=threshold_risk(cells, scores(cells, margin), thresholds),
     )
 
 

@@ -65,7 +65,13 @@ class InferenceResult:
     @property
     def figures(self) -> tuple[Figure, ...]:
         """The figures to report."""
-        return (self._unique_figure(), self._revealed_figure(), self._auc_figure(), *self._risks())
+        return (
+            self._unique_figure(),
+            *self._revealed_figures(),
+            self._auc_figure(),
+            *self._right_figures(),
+            *self._threshold_figures(),
+        )
 
     def _unique_figure(self) -> Figure:
         found = self.uniqueness
@@ -82,9 +88,9 @@ class InferenceResult:
             original=1.0 if found.uniques else None,
         )
 
-    def _revealed_figure(self) -> Figure:
+    def _revealed_figures(self) -> Iterator[Figure]:
         found = self.classification
-        return Figure(
+        yield Figure(
             name="revealed share",
             value=found.revealed,
             meaning=(
@@ -93,8 +99,18 @@ class InferenceResult:
             ),
             direction="lower is safer",
             n=found.n,
-            baseline=found.baseline,
+            baseline=found.chance,
             original=found.original,
+        )
+        yield Figure(
+            name="revealed share from published margins",
+            value=found.baseline,
+            meaning=(
+                f"the same when everybody is taken for the most frequent {self.sensitive} of all, "
+                "without the synthetic data: the revealed share should not be much above it"
+            ),
+            direction="lower is safer",
+            n=found.n,
         )
 
     def _auc_figure(self) -> Figure:
@@ -115,33 +131,62 @@ class InferenceResult:
             original=_average(curves, lambda curve: curve.auc_original),
         )
 
-    def _risks(self) -> Iterator[Figure]:
+    def _right_figures(self) -> Iterator[Figure]:
         found = self.thresholds
         yield Figure(
             name="guessed right",
             value=found.right_of_present,
             meaning=(
                 f"persons whose public values the synthetic data have: share whose "
-                f"{self.sensitive} is the most frequent one shown with them; baseline: guessed "
-                f"from published margins ({', '.join(self.baseline) or 'of everybody'})"
+                f"{self.sensitive} is the most frequent one shown with them"
             ),
             direction="lower is safer",
             n=found.n - found.absent,
-            baseline=found.baseline_right_of_present,
+            baseline=found.chance_right_of_present,
             original=found.original_right_of_present,
         )
+        yield Figure(
+            name="guessed right from published margins",
+            value=found.baseline_right_of_present,
+            meaning=(
+                f"the same persons: share whose {self.sensitive} is the most frequent one in "
+                f"published margins ({self._margins}), without the synthetic data: the share "
+                "guessed right should not be much above it"
+            ),
+            direction="lower is safer",
+            n=found.n - found.absent,
+        )
+
+    @property
+    def _margins(self) -> str:
+        return f"by {', '.join(self.baseline)}" if self.baseline else "of everybody"
+
+    def _threshold_figures(self) -> Iterator[Figure]:
+        found = self.thresholds
         for row in found.rows:
             yield Figure(
                 name=f"probability at least {row.threshold:g}",
                 value=row.share,
                 meaning=(
                     f"share of all persons whose true {self.sensitive} has at least this share "
-                    "among synthetic records with the same public values"
+                    "among synthetic records with the same public values; shares near 1 come "
+                    "mostly from combinations with one or two synthetic records, where chance "
+                    "makes them too (baseline)"
                 ),
                 direction="lower is safer",
                 n=found.n,
-                baseline=row.baseline_share,
+                baseline=row.chance_share,
                 original=row.original_share,
+            )
+            yield Figure(
+                name=f"probability at least {row.threshold:g} from published margins",
+                value=row.baseline_share,
+                meaning=(
+                    f"share of all persons whose true {self.sensitive} has at least this share in "
+                    f"published margins ({self._margins}), without the synthetic data"
+                ),
+                direction="lower is safer",
+                n=found.n,
             )
 
 

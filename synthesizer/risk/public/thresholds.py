@@ -1,8 +1,8 @@
 """Analysis 5: whose level do the synthetic data show with high probability?
 
 The attack: for a known person, look up the synthetic records with the same public variables and
-take the shares of the levels for probabilities. What published margins say is no news: the same is
-computed from them, as a baseline.
+take the shares of the levels for probabilities. What published margins say is no news, and chance
+alone makes shares of 1 in cells with one or two synthetic records: both are computed beside it.
 
 Source: Barrientos et al. (2018), Providing access to confidential research data through synthesis
 and verification, section 3.2.5.
@@ -18,6 +18,7 @@ import numpy as np
 from synthesizer.data.codes import Codes
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.risk.public.cells import Cells, Pairs
+from synthesizer.risk.public.chance import reaching_by_chance, right_by_chance
 
 __all__ = ["InferenceScores", "ThresholdRisk", "ThresholdRow", "scores", "threshold_risk"]
 
@@ -46,11 +47,27 @@ class InferenceScores:
 
 @dataclass(frozen=True)
 class ThresholdRow:
-    """Original records whose true level has at least this probability: counts and shares of all."""
+    """Original records whose true level has at least this probability: counts and shares of all.
+
+    Parameters
+    ----------
+    threshold : float
+        The probability, in (0, 1].
+    count, share : int, float
+        By the synthetic cells.
+    chance_share : float
+        Expected share when cells and true levels are kept and the level of every synthetic record
+        is drawn from the distribution of all of them. It is large where cells are small.
+    baseline_count, baseline_share : int, float
+        By published margins.
+    original_count, original_share : int, float
+        By the original cells.
+    """
 
     threshold: float
     count: int
     share: float
+    chance_share: float
     baseline_count: int
     baseline_share: float
     original_count: int
@@ -74,6 +91,9 @@ class ThresholdRisk:
         margins, and of the original cell.
     right_of_present, baseline_right_of_present, original_right_of_present : float or None
         The same among the records that are not absent.
+    chance_right_of_present : float or None
+        Share of them right if guessed and true levels, as often as they are, had nothing to do
+        with each other.
     right_in_both : float or None
         Of the records guessed right from the synthetic data, the share that the baseline also
         guesses right.
@@ -90,6 +110,7 @@ class ThresholdRisk:
     baseline_right: float
     original_right: float
     right_of_present: float | None
+    chance_right_of_present: float | None
     baseline_right_of_present: float | None
     original_right_of_present: float | None
     right_in_both: float | None
@@ -126,8 +147,11 @@ def scores(cells: Cells, margin: Codes) -> InferenceScores:
     )
 
 
-def threshold_risk(found: InferenceScores, thresholds: Sequence[float]) -> ThresholdRisk:
+def threshold_risk(
+    cells: Cells, found: InferenceScores, thresholds: Sequence[float]
+) -> ThresholdRisk:
     """Return analysis 5."""
+    guess = cells.pairs.majority(cells.theirs, cells.preference)
     absent = np.isnan(found.synthetic)
     n, n_absent, n_right = len(absent), int(absent.sum()), int(found.right.sum())
     both = int((found.right & found.baseline_right).sum())
@@ -135,11 +159,12 @@ def threshold_risk(found: InferenceScores, thresholds: Sequence[float]) -> Thres
         n=n,
         absent=n_absent,
         absent_share=n_absent / n,
-        rows=tuple(_rows(found, thresholds)),
+        rows=tuple(_rows(cells, found, thresholds)),
         right=n_right / n,
         baseline_right=float(found.baseline_right.mean()),
         original_right=float(found.original_right.mean()),
         right_of_present=_mean(found.right[~absent]),
+        chance_right_of_present=right_by_chance(cells, guess),
         baseline_right_of_present=_mean(found.baseline_right[~absent]),
         original_right_of_present=_mean(found.original_right[~absent]),
         right_in_both=both / n_right if n_right else None,
@@ -154,11 +179,23 @@ def _mean(right: BoolArray) -> float | None:
     return float(right.mean()) if len(right) else None
 
 
-def _rows(found: InferenceScores, thresholds: Sequence[float]) -> Iterator[ThresholdRow]:
+def _rows(
+    cells: Cells, found: InferenceScores, thresholds: Sequence[float]
+) -> Iterator[ThresholdRow]:
     n = len(found.baseline)
-    for threshold in thresholds:
+    expected = reaching_by_chance(cells, thresholds)
+    for threshold, chance in zip(thresholds, expected, strict=True):
         made, known, own = (
             int((probability >= threshold).sum())
             for probability in (found.synthetic, found.baseline, found.original)
         )
-        yield ThresholdRow(float(threshold), made, made / n, known, known / n, own, own / n)
+        yield ThresholdRow(
+            threshold=float(threshold),
+            count=made,
+            share=made / n,
+            chance_share=chance,
+            baseline_count=known,
+            baseline_share=known / n,
+            original_count=own,
+            original_share=own / n,
+        )

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthesizer.data.codes import Codes
 from synthesizer.risk.public.cells import Cells
+from synthesizer.risk.public.chance import agreement
 
 __all__ = ["CellUniqueness", "uniqueness"]
 
@@ -84,12 +84,6 @@ def uniqueness(cells: Cells) -> CellUniqueness:
         right_expected=float(share.mean()) if len(pair) else None,
         once=int(once.sum()),
         right_once=float(share[once].mean()) if once.any() else None,
-        chance=_chance(truth, guess, len(cells.levels)) if len(pair) else None,
+        chance=agreement(*(np.bincount(at, minlength=len(cells.levels)) for at in (truth, guess))),
         counts=tuple(zip(distinct.tolist(), number.tolist(), strict=True)),
     )
-
-
-def _chance(truth: Codes, guess: Codes, size: int) -> float:
-    """Return the agreement of two classifications expected from their margins alone."""
-    margins = [np.bincount(codes, minlength=size) / len(codes) for codes in (truth, guess)]
-    return float(margins[0] @ margins[1])
