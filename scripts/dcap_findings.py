@@ -10,9 +10,12 @@ from dcap_text import markdown, stars, text
 
 from synthesizer.risk.cap_regression import Line, cap_regression, regress_on_m
 
-# A line is called flat where its slope is not significant, or below this share of the slope with
-# non-matches as zero ("considerably smaller" in the paper).
+# A line is called flat where its slope is below this share of the slope with non-matches as zero
+# ("considerably smaller" in the paper). Nested datasets are far from independent: p-values, printed
+# as in the paper, decide nothing.
 FLAT = 0.25
+SOME_GROWTH = 0.001
+"""Growth of the half-split difference per dataset that is called growth."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +55,13 @@ def _of_method(name: str, item: Found) -> Iterator[Finding]:
 
 
 def _rises(line: Line | None) -> bool:
-    return line is not None and line.slope > 0 and line.slope_p is not None and line.slope_p < 0.05
+    return line is not None and line.slope > 0
 
 
 def _is_flat(line: Line | None, zero: Line | None) -> bool:
     if line is None or zero is None:
         return False
-    steep = line.slope_p is None or line.slope_p < 0.05
-    return not steep or abs(line.slope) < FLAT * abs(zero.slope)
+    return abs(line.slope) < FLAT * abs(zero.slope)
 
 
 def _slope(line: Line | None) -> str:
@@ -135,7 +137,7 @@ def _half_growing(name: str, item: Found) -> Finding:
     """Return whether the difference grows with m as the paper says: for CART only."""
     differences = [row.difference for row in item.comparisons]
     line = regress_on_m(differences)
-    grows = _rises(line)
+    grows = line is not None and line.slope > SOME_GROWTH
     says = "does not grow" if name == PARAMETRIC else "grows"
     return Finding(
         f"{name}: the half-split difference {says} with m",
@@ -184,6 +186,7 @@ def section(results: Sequence[Finding]) -> Iterator[str]:
     rows = ([item.text, "yes" if item.holds else "no", item.numbers] for item in results)
     yield from markdown(["finding of the paper", "holds here", "numbers"], rows)
     yield (
-        "Rises: slope above 0 with p < 0.05, for every set of records. Flat: p of 0.05 or more, or "
-        f"a slope below {FLAT:g} of that with non-matches as zero."
+        "Rises: slope above 0 for every set of records. Flat: a slope below "
+        f"{FLAT:g} of that with non-matches as zero. The points are nested and far from "
+        "independent: stars are printed as in the paper and decide nothing."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -30,6 +30,17 @@ LIMITED: Mapping[str, str] = {
     "attack_risk": "risk",
 }
 """The risk figure that each limit is about."""
+
+OF_SCENARIO = frozenset(LIMITED) - {
+    "replicated_uniques",
+    "nearer_share",
+    "revealed_share",
+    "auc",
+    "attack_risk",
+}
+WITHOUT_TOLERANCE = frozenset({"tcap", "disco"})
+"""Limits of figures that a scenario with a tolerance does not have."""
+OF_UNIQUES = frozenset({"cap_u", "cap_special_uniques"})
 
 _UTILITY: Mapping[str, str] = {
     "mean_two_way": "mean two-way S_pMSE",
@@ -120,12 +131,15 @@ class CheckResults:
         """Return every value that a limit of the configuration is about, with its place."""
         if limit in _UTILITY:
             return [("", self._utility().get(limit))]
-        name = LIMITED[limit]
-        found = [(place, f) for place, f in self.risk.figures if _is_called(f, name)]
-        # the largest of many groups is above 0 by chance: the interval decides
-        if limit == "worst_group":
-            return [(place, figure.low) for place, figure in found]
-        return [(place, figure.value) for place, figure in found]
+        if limit in OF_SCENARIO:
+            return [
+                (part.scenario.label, value)
+                for part in self.risk.scenarios
+                if not (limit in WITHOUT_TOLERANCE and part.scenario.tolerance)
+                for value in _limited_values(part.figures, limit)
+            ]
+        figures = [figure for _, figure in self.risk.other_figures]
+        return [("", value) for value in _limited_values(figures, limit)]
 
     def _utility(self) -> dict[str, float | None]:
         if self.tables is None:
@@ -164,6 +178,19 @@ class CheckResults:
         }
 
 
+def _limited_values(figures: Sequence[Figure], limit: str) -> list[float | None]:
+    """Return the values that a limit is about; None where there is no figure."""
+    found = [figure for figure in figures if _is_called(figure, LIMITED[limit])]
+    # nobody is unique: nobody can be told by it
+    found_some = [figure for figure in found if figure.n or limit not in OF_UNIQUES]
+    if found and not found_some:
+        return []
+    # the largest of many groups is above 0 by chance: the interval decides
+    if limit == "worst_group":
+        return [figure.low for figure in found] or [None]
+    return [figure.value for figure in found] or [None]
+
+
 def _largest(values: Iterable[float | None]) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
@@ -197,7 +224,7 @@ def exceeded_limits(results: CheckResults, limits: LimitConfig) -> tuple[str, ..
         if limit is None:
             continue
         words = {**LIMITED, **_UTILITY}[name]
-        for place, value in results.limited(name) or [("", None)]:
+        for place, value in results.limited(name):
             where = f" ({place})" if place else ""
             if value is None:
                 exceeded.append(

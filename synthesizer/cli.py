@@ -246,6 +246,7 @@ def risk(
     ] = None,
     overwrite: Overwrite = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Print every figure.")] = False,
 ) -> None:
     """Say how much synthetic files give away about the people in the original. Confidential.
 
@@ -278,7 +279,7 @@ def risk(
                 original, synthetic, asked=asked, control=control, config=config, out=out,
                 overwrite=overwrite, listener=listener,
             )  # fmt: skip
-        screen.show_file_risk(found, as_json=json)
+        screen.show_file_risk(found, as_json=json, every=every)
         if found.exceeded:
             raise LimitExceededError(found.exceeded)
 

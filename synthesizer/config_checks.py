@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from math import isfinite
+from typing import Annotated, Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from synthesizer.config_parts import Label, Names, Part
 
@@ -22,7 +23,29 @@ __all__ = [
     "ToleranceConfig",
 ]
 
-GroupsMap = dict[str, int | tuple[float, ...]]
+
+def _sizes(value: object) -> object:
+    """Tell in one sentence what pydantic would tell for each branch."""
+    if isinstance(value, Mapping) and all(_is_size(wanted) for wanted in value.values()):
+        return {name: w if isinstance(w, int) else tuple(w) for name, w in value.items()}
+    raise ValueError(
+        "must be a map from variable to a number of groups (at least 1) or a list of cut points"
+    )
+
+
+def _is_size(wanted: object) -> bool:
+    if isinstance(wanted, bool):
+        return False
+    if isinstance(wanted, int):
+        return wanted >= 1
+    return (
+        isinstance(wanted, list | tuple)
+        and len(wanted) > 0
+        and all(isinstance(c, int | float) and isfinite(c) for c in wanted)
+    )
+
+
+GroupsMap = Annotated[dict[str, int | tuple[float, ...]], BeforeValidator(_sizes)]
 
 
 class ToleranceConfig(Part):
@@ -63,15 +86,6 @@ class ScenarioConfig(Part):
     exclude: tuple[ExclusionConfig, ...] = Field(
         (), description="levels and pairs that dominate the attribute measures"
     )
-
-    @field_validator("groups", mode="before")
-    @classmethod
-    def _sizes(cls, value: Any) -> Any:
-        """A number of groups is a whole number of at least 1, cut points are numbers."""
-        for wanted in value.values() if isinstance(value, Mapping) else ():
-            if isinstance(wanted, bool) or (isinstance(wanted, int) and wanted < 1):
-                raise ValueError("must be numbers of groups (at least 1) or lists of cut points")
-        return value
 
 
 class NamedScenario(ScenarioConfig):
@@ -208,7 +222,7 @@ class LimitConfig(Part):
     cap_undefined: float | None = _share("mean CAP of matches")
     cap_u: float | None = _share("mean CAP of statistical uniques, non-matches zero")
     cap_special_uniques: float | None = _share("mean CAP of special uniques, non-matches zero")
-    tcap: float | None = _share("TCAP among all matched records")
+    tcap: float | None = _share("TCAP: right among attributed records (not of all matched ones)")
     repu: float | None = _share("repU, uniques that are unique in the synthetic data too")
     disco: float | None = _share("DiSCO, disclosive and correct")
     replicated_uniques: float | None = _share("share of replicated unique records")

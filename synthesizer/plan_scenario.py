@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
 
 from synthesizer.config import ChainConfig
 from synthesizer.config_checks import InferenceConfig, ScenarioConfig
 from synthesizer.data.codes import Groups
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import Table
+from synthesizer.errors import DataError
 from synthesizer.plan_names import Columns
 from synthesizer.risk.attribution import Tolerance
-from synthesizer.risk.exclusions import Exclusion
+from synthesizer.risk.exclusions import Exclusion, check_exclusions
+from synthesizer.risk.halves import units_of
+from synthesizer.risk.public.checks import check_inference
+from synthesizer.risk.public.measure import THRESHOLDS
 from synthesizer.risk.scenario import Scenario
 from synthesizer.risk.suggest import suggest
 
@@ -25,39 +33,49 @@ def plan_scenarios(
     checks = config.checks
     names = _Names(config, table, columns)
     problems = [*names.scenario("checks", checks), *_switched_off(config)]
-    for number, part in enumerate(checks.scenarios, start=1):
+    for number, part in enumerate(checks.scenarios):
         problems += names.scenario(f"checks.scenarios.{number}", part)
-    for number, inference in enumerate(checks.inference, start=1):
+    for number, inference in enumerate(checks.inference):
         problems += names.inference(f"checks.inference.{number}", inference)
     problems += _half_split_problems(names, config)
     if problems or not checks.needs_scenario or not columns.is_complete:
         return (), [], problems
+    panel = _panel_notes(config, table)
     further = tuple(configured_scenario(part) for part in checks.scenarios)
     if checks.keys and checks.target:
-        return (configured_scenario(checks), *further), [], []
+        return (configured_scenario(checks), *further), panel, []
     first, notes = _suggested(config, table)
-    return ((first, *further) if first else further), notes, []
+    return ((first, *further) if first else further), [*notes, *panel], []
 
 
-def configured_scenario(part: ScenarioConfig, **found: object) -> Scenario:
+def _panel_notes(config: ChainConfig, table: Table) -> list[str]:
+    """Say that records belong to persons and are split by record."""
+    settings = config.checks.differential_confidentiality
+    if settings.units is not None or not config.checks.needs_halves:
+        return []
+    return [
+        f"several records have the same {column.name!r}: if these are persons, name it under "
+        "checks.differential_confidentiality.units, or a person stands in both halves"
+        for column in table.columns
+        if column.variable.kind is Kind.ID
+        and len(np.unique(column.data[column.is_observed])) < column.is_observed.sum()
+    ]
+
+
+def configured_scenario(part: ScenarioConfig, **found: Any) -> Scenario:
     """Return the configured scenario; ``found`` holds what was suggested.
 
     Keys and target are empty where they are neither configured nor suggested.
     """
     given = part.tolerance
     tolerance = Tolerance(absolute=given.absolute, relative=given.relative) if given else None
-    settings = {"keys": part.keys or (), "target": part.target or ""} | found
+    settings: dict[str, Any] = {"keys": part.keys or (), "target": part.target or ""} | found
     groups: Mapping[str, Groups] = part.groups
     exclude = tuple(
         Exclusion(target_level=e.target_level, key=e.key, key_level=e.key_level)
         for e in part.exclude
     )
-    return Scenario(
-        groups=groups,
-        tolerance=tolerance,
-        exclude=exclude,
-        **settings,  # type: ignore[arg-type]
-    )
+    return Scenario(groups=groups, tolerance=tolerance, exclude=exclude, **settings)
 
 
 def _suggested(config: ChainConfig, table: Table) -> tuple[Scenario | None, list[str]]:
@@ -102,12 +120,29 @@ class _Names:
             yield from self.known(f"{place}.target", target)
         yield from _key_problems(place, keys, target)
         yield from self.groups(place, part.groups)
-        for exclusion in part.exclude:
-            if exclusion.key is not None:
-                yield from self.known(f"{place}.exclude", exclusion.key)
+        for name in part.groups:
+            if keys and target and name not in (*keys, target) and name in self.table:
+                yield f"{place}.groups: {name!r} is neither a key nor the target; take it out"
+        yield from self.exclusions(place, part)
         column = self.table.get(target) if target is not None else None
         if part.tolerance is not None and column is not None and column.is_coded:
             yield f"{place}.tolerance: the target {target!r} is not numeric; take it out"
+        if part.tolerance is not None and target in part.groups:
+            yield f"{place}: the target has groups and a tolerance; keep one"
+
+    def exclusions(self, place: str, part: ScenarioConfig) -> Iterator[str]:
+        """Yield every exclusion that can have no effect."""
+        keys, target = part.keys, part.target
+        named = [exclusion.key for exclusion in part.exclude if exclusion.key is not None]
+        problems = [p for name in named for p in self.known(f"{place}.exclude", name)]
+        yield from problems
+        if problems or not keys or target is None or not {*keys, target} <= set(self.table):
+            return
+        exclude = configured_scenario(part).exclude
+        try:
+            check_exclusions([self.table], keys=keys, target=target, exclude=exclude)
+        except DataError as error:
+            yield from (f"{place}.exclude: {problem}" for problem in error.problems)
 
     def groups(self, place: str, groups: Mapping[str, Groups]) -> Iterator[str]:
         """Yield every problem of grouped variables."""
@@ -118,20 +153,24 @@ class _Names:
 
     def inference(self, place: str, part: InferenceConfig) -> Iterator[str]:
         """Yield every problem of an inference check."""
-        for name in (part.sensitive, *part.public):
-            yield from self.known(place, name)
-        if part.sensitive in part.public:
-            yield f"{place}: {part.sensitive!r} is both sensitive and public; choose"
-        for name in part.baseline or ():
-            if name not in part.public:
-                yield f"{place}.baseline: {name!r} is not among the public variables; add it there"
-        yield from self.groups(place, part.groups)
-        column = self.table.get(part.sensitive)
-        if part.positive is None or column is None or not column.is_coded:
+        names = (part.sensitive, *part.public, *part.groups)
+        problems = [problem for name in names for problem in self.known(place, name)]
+        yield from problems
+        if problems or any(self.columns.is_faulty(name) for name in names):
             return
-        if part.positive not in column.variable.labels:
-            count = column.variable.n_codes
-            yield f"{place}.positive: is none of the {count} levels of {part.sensitive!r}"
+        try:
+            check_inference(
+                self.table,
+                [self.table],
+                sensitive=part.sensitive,
+                public=part.public,
+                positive=part.positive,
+                groups=part.groups,
+                baseline=part.baseline or (),
+                thresholds=THRESHOLDS,
+            )
+        except DataError as error:
+            yield from (f"{place}: {problem}" for problem in error.problems)
 
 
 def _key_problems(place: str, keys: tuple[str, ...] | None, target: str | None) -> Iterator[str]:
@@ -146,13 +185,25 @@ def _key_problems(place: str, keys: tuple[str, ...] | None, target: str | None) 
         )
 
 
+FEWEST_PERSONS = 20
+
+
 def _half_split_problems(names: _Names, config: ChainConfig) -> Iterator[str]:
+    if config.checks.attacks.enabled and find_spec("anonymeter") is None:
+        yield "checks.attacks: need anonymeter; pip install 'synthesizer[attacks]'"
     settings = config.checks.differential_confidentiality
     if settings.by is not None:
         yield from names.known("checks.differential_confidentiality.by", settings.by)
     if settings.units is not None:
         place = "checks.differential_confidentiality.units"
         yield from names.known(place, settings.units, ids=True)
+        column = names.table.get(settings.units)
+        count = FEWEST_PERSONS if column is None else len(np.unique(units_of(column)))
+        if count < FEWEST_PERSONS:
+            yield (
+                f"{place}: {settings.units!r} names {count} persons, too few to be split; name "
+                "the variable that identifies persons"
+            )
 
 
 _SWITCHES: Mapping[str, str] = {

@@ -164,24 +164,33 @@ def show_risk(
     places: dict[str, list[Figure]] = {}
     for place, figure in risk.figures:
         places.setdefault(place, []).append(figure)
+    shown: list[Figure] = []
     for place, found in places.items():
         if chosen := choose(found):
+            shown += chosen
             _grid(f"risk: {place}", *figure_table(chosen))
     for line in risk_lines(risk):
         say(line)
     if explained:
-        say("baseline: data that disclose nothing; original: the data released as they are")
-        for line in legend([figure for _, figure in risk.figures]):
+        say(
+            "baseline: such data if they had nothing to do with what is sought; original: the data "
+            "released as they are"
+        )
+        for line in legend(shown):
             say(line)
 
 
-def show_file_risk(found: FileRisk, *, as_json: bool) -> None:
+def show_file_risk(found: FileRisk, *, as_json: bool, every: bool) -> None:
     """Print the risk of files: notes first, since they may say that all is in vain."""
+    from synthesizer.screen_checks import headlines
+
     if as_json:
         print(found.to_json(), end="")
         return
     _notes(found.notes)
-    show_risk(found.risk, explained=True)
+    show_risk(found.risk, choose=tuple if every else headlines, explained=True)
+    if not every:
+        say("all figures: --all, or --json")
 
 
 def _notes(notes: Sequence[str]) -> None:

@@ -89,6 +89,12 @@ def risk_lines(risk: RiskResult) -> Iterator[str]:
                 )
             else:
                 yield f"  not differentially confidential for {where} does not cover 0"
+        worst = None if part.differential is None else part.differential.worst_group
+        if worst is not None:
+            yield (
+                f"  worst group of {worst.by}: {worst.group}, fitted {worst.mean_a:.3f}, unseen "
+                f"{worst.mean_b:.3f} ({worst.n_a:,} and {worst.n_b:,} persons or records)"
+            )
     yield from (f"  note: {note}" for note in risk.notes)
     for warning in risk.warnings[:MOST_WARNINGS]:
         yield f"  note: {warning}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -87,17 +88,28 @@ def _key_problems(table: Table, keys: Sequence[str], target: str | None) -> Iter
         yield f"target {target!r} is not in the data: name one of its columns"
 
 
-def _group_problems(table: Table, groups: Mapping[str, Groups]) -> Iterator[str]:
+def _group_problems(table: Table, groups: Any) -> Iterator[str]:
+    if not isinstance(groups, Mapping):
+        yield "groups must be a map from variable to a number of groups or cut points"
+        return
     for name, wanted in groups.items():
         if name not in table:
             yield f"groups name {name!r}, which is not in the data: name one of its columns"
         elif table[name].is_coded:
             yield f"groups name {name!r}, which is not numeric: remove it from the groups"
-        if isinstance(wanted, int):
-            if wanted < 1:
-                yield f"groups of {name!r} ({wanted}) must be at least 1"
-        elif not np.isfinite(np.asarray(wanted, dtype=np.float64)).all():
-            yield f"groups of {name!r} must be finite cut points"
+        yield from (f"groups of {name!r} {problem}" for problem in _size_problems(wanted))
+
+
+def _size_problems(wanted: object) -> Iterator[str]:
+    if isinstance(wanted, bool) or not isinstance(wanted, int | Sequence | np.ndarray):
+        yield "must be a whole number or a list of cut points"
+    elif isinstance(wanted, str):
+        yield "must be a whole number or a list of cut points, not text"
+    elif isinstance(wanted, int):
+        if wanted < 1:
+            yield f"({wanted}) must be at least 1"
+    elif not np.isfinite(np.asarray(wanted, dtype=np.float64)).all():
+        yield "must be finite cut points"
 
 
 def _is_constant(column: Column) -> bool:

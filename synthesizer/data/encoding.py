@@ -58,11 +58,12 @@ def encode_inferred(raw: RawTable, found: Sequence[Inferred]) -> Table:
     )
 
 
-def encode_like(raw: RawTable, schema: Schema) -> Table:
+def encode_like(raw: RawTable, schema: Schema, *, new_codes: int = 0) -> Table:
     """Encode a second file with the variables of a first one.
 
     Levels and missing codes that the schema does not know are appended to it, hence labels agree
-    but codes of missing values may not: `align` brings two tables to one schema.
+    but codes of missing values may not: `align` brings two tables to one schema. In numbers up to
+    ``new_codes`` distinct texts are taken for missing codes.
 
     Raises
     ------
@@ -80,7 +81,7 @@ def encode_like(raw: RawTable, schema: Schema) -> Table:
             problems.append(f"{raw.origin}: column {texts.name!r} is not in the original data")
             continue
         try:
-            columns.append(_column(texts, _extended(texts, schema[texts.name])))
+            columns.append(_column(texts, _extended(texts, schema[texts.name], new_codes)))
         except ValueError as error:
             problems.append(f"{raw.origin}: column {texts.name!r} {error}")
     if problems:
@@ -88,7 +89,7 @@ def encode_like(raw: RawTable, schema: Schema) -> Table:
     return Table(columns, raw.n_rows).select(schema.names)
 
 
-def _extended(texts: Texts, variable: Variable) -> Variable:
+def _extended(texts: Texts, variable: Variable, new_codes: int) -> Variable:
     """Append what occurs in the texts and the variable does not know."""
     storage = dict(variable.storage)
     if texts.null is not None:
@@ -107,8 +108,12 @@ def _extended(texts: Texts, variable: Variable) -> Variable:
     if variable.kind is Kind.NUMERIC:
         odd = new.copy()
         odd[new] = ~is_number(texts.values.filter(pa.array(new)), texts.mark)
-        if odd.any():
-            raise ValueError(f"is numeric in the original, but not in {texts.where(odd)}")
+        if odd.sum() > new_codes:
+            raise ValueError(
+                f"is numeric in the original, but not in {texts.where(odd)}; write it alike in "
+                "both, or declare its kind or its missing codes"
+            )
+        missing += tuple(texts.picked(odd))
     return replace(variable, missing=missing, storage=storage)
 
 

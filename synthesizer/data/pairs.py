@@ -25,6 +25,8 @@ from synthesizer.errors import DataError, SynthesizerError
 __all__ = ["Data", "as_table", "as_tables", "column_names"]
 
 FEW_RECORDS = 10
+NEW_CODES = 5
+"""So many texts that are no numbers are taken for missing codes that only this file has."""
 Data = Table | pd.DataFrame | RawTable
 """What measures accept: a table of codes, a pandas frame, or a file that was read."""
 
@@ -108,7 +110,7 @@ def as_tables(
     (('f', 'm'), ('f', 'm', 'x'))
     """
     names = tuple(dict.fromkeys(names))
-    several = [synthetic] if isinstance(synthetic, Data) else list(synthetic)
+    several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
     table = as_table(original, names, declared)
     made, problems = [], []
     for number, data in enumerate(several, start=1):
@@ -126,7 +128,7 @@ def _like(data: pd.DataFrame | RawTable, original: Table, names: tuple[str, ...]
     raw = _raw(data, [name for name in names if name in original])
     if raw is None:
         return Table((), len(data))
-    table = encode_like(raw, original.select(raw.names).schema)
+    table = encode_like(raw, original.select(raw.names).schema, new_codes=NEW_CODES)
     problems = [
         f"column {name!r} shares no level with the original: check that both write it alike"
         for name in table.names

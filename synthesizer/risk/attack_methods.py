@@ -1,13 +1,15 @@
-"""The attacks themselves, by the package anonymeter: what is tried, and how often it succeeds.
+"""The attacks themselves, as the package anonymeter makes them: what is tried, what succeeds.
 
-Only parts of anonymeter that take a generator, or need none, are called: its evaluators draw from
-numpy's global state and from generators of their own, and count in ways that mislead. Here
+Of anonymeter itself only the making of conditions on combinations is called: its evaluators draw
+from numpy's global state and from generators of their own, and count in ways that mislead; its
+search of nearest records takes minutes and its conditions on rare values hours for files of a
+million records. Here
 
 - attacks are counted as they were made, which may be fewer than were asked for;
 - records that are alike in everything count as the several persons that they are;
 - targets, the order of queries and the order of equally near records are drawn from ``rng``;
-- missing codes are categories: in anonymeter's distance a missing number is farther from
-  everything than anything else, even from another missing number;
+- numbers are compared by rank and missing codes are categories: in anonymeter's distance a missing
+  number is farther from everything than anything else, even from another missing number;
 - chance levels are computed, not simulated, where they can be.
 
 Records come as codes and ranks (`synthesizer.risk.gower`); no label reaches anonymeter.
@@ -22,22 +24,21 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from synthesizer.data.codes import Codes
-from synthesizer.data.table import BoolArray, IntArray
-from synthesizer.risk.gower import MixedRecords, stacked
+from synthesizer.data.table import BoolArray
+from synthesizer.risk.gower import MixedRecords, nearest_places, stacked
 
 __all__ = ["Attacked", "Tries", "guess_secrets", "link_records", "single_out"]
 
 
 @dataclass(frozen=True, eq=False)
 class Attacked:
-    """Who is attacked with what, coded together: both halves of one size, synthetic records."""
+    """Who is attacked with what, coded together: both halves and the synthetic records."""
 
     fitted: MixedRecords
     unseen: MixedRecords
@@ -68,15 +69,15 @@ def single_out(
     """Try conditions that hold for one synthetic record: does just one real record meet them?
 
     ``n_columns`` is how many variables a condition names; None for rare values of single ones.
+    The halves must be of one size: a condition is met by more records of a larger one.
     """
     import polars as pl
 
     syn, fitted, unseen = _polars_frames(pl, (data.synthetic, data.fitted, data.unseen))
-    with _quiet():
-        if n_columns is None:
-            queries = _rare_values(syn, n_attacks, rng)
-        else:
-            queries = _rare_combinations(syn, n_columns, n_attacks, max_attempts, rng)
+    if n_columns is None:
+        queries = _rare_values(pl, syn, n_attacks, rng)
+    else:
+        queries = _rare_combinations(syn, n_columns, n_attacks, max_attempts, rng)
     guesses = list(_random_queries(pl, syn, n_columns or 1, n_attacks, rng))
     return Tries(
         n=len(queries),
@@ -99,19 +100,19 @@ def link_records(
     A success is a person whose nearest synthetic records by the first part of the variables and
     those by the second have one in common.
     """
-    from anonymeter.evaluators.linkability_evaluator import LinkabilityIndexes
-
     size = data.synthetic.n_rows
     k = min(n_neighbours, size)
     targets, n = _targets(data, n_attacks, rng)
-    found = [_neighbours(data.synthetic, targets, names, k, rng) for names in parts]
-    hits = [
-        LinkabilityIndexes(*(places[half] for places in found)).count_links(k)
-        for half in (slice(n), slice(n, None))
-    ]
+    first, second = (_neighbours(data.synthetic, targets, names, k, rng) for names in parts)
+    linked = (first[:, :, None] == second[:, None, :]).any(axis=(1, 2))
     # Two sets of k out of `size` records, drawn at random, have one in common.
     chance = 1 - math.comb(size - k, k) / math.comb(size, k)
-    return Tries(n=n, successes=hits[0], control_successes=hits[1], baseline=chance)
+    return Tries(
+        n=n,
+        successes=int(linked[:n].sum()),
+        control_successes=int(linked[n:].sum()),
+        baseline=chance,
+    )
 
 
 def guess_secrets(
@@ -124,21 +125,12 @@ def guess_secrets(
 ) -> Tries:
     """Try to learn a secret: does the synthetic record nearest in the keys show it?
 
-    The target must be coded: anonymeter takes every negative guess of a number for a right one.
-    An attacker who guesses takes the secret of any synthetic record.
+    The target must be coded. An attacker who guesses takes the secret of any synthetic record.
     """
-    from anonymeter.neighbors.mixed_types_kneighbors import KNNInferencePredictor
-
-    order = rng.permutation(data.synthetic.n_rows)
-    shown = data.synthetic.labels[target][order].astype(np.int64)
-    frame = _pandas_frame(data.synthetic, keys, order)
+    shown = data.synthetic.labels[target].astype(np.int64)
     targets, n = _targets(data, n_attacks, rng)
     truth = targets.labels[target].astype(np.int64)
-    model = KNNInferencePredictor(
-        data=frame.assign(secret=shown), columns=list(frame.columns), target_col="secret", n_jobs=1
-    )
-    asked = _pandas_frame(targets, keys)
-    right = model.predict(asked).to_numpy() == truth
+    right = shown[_neighbours(data.synthetic, targets, keys, 1, rng)[:, 0]] == truth
     size = int(max(shown.max(), truth.max())) + 1
     share, true_share = (
         np.bincount(codes, minlength=size) / len(codes) for codes in (shown, truth[:n])
@@ -152,19 +144,10 @@ def guess_secrets(
 
 
 def _targets(data: Attacked, n_attacks: int, rng: np.random.Generator) -> tuple[MixedRecords, int]:
-    """Draw n targets of the fitted half and, after them, n of the unseen half."""
-    n = min(n_attacks, data.fitted.n_rows)
-    drawn = [_taken(half, rng.permutation(half.n_rows)[:n]) for half in (data.fitted, data.unseen)]
-    return stacked(drawn), n
-
-
-def _taken(records: MixedRecords, rows: Codes) -> MixedRecords:
-    return MixedRecords(
-        {name: codes[rows] for name, codes in records.labels.items()},
-        {name: values[rows] for name, values in records.numbers.items()},
-        records.unit,
-        len(rows),
-    )
+    """Draw n targets of the whole fitted half and, after them, n of the whole unseen half."""
+    halves = (data.fitted, data.unseen)
+    n = min(n_attacks, *(half.n_rows for half in halves))
+    return stacked([half.take(rng.permutation(half.n_rows)[:n]) for half in halves]), n
 
 
 def _neighbours(
@@ -173,38 +156,15 @@ def _neighbours(
     names: Sequence[str],
     k: int,
     rng: np.random.Generator,
-) -> IntArray:
+) -> Codes:
     """Return the places of the k nearest synthetic records, shape (targets, k).
 
-    Of equally near ones anonymeter takes those that come first in the file. Both parts of a
-    record would then agree without knowing anything: each part gets an order of its own.
+    Of equally near ones those that come first are taken. By the order of the file both parts of a
+    record would agree without knowing anything: each search has an order of its own.
     """
-    from anonymeter.neighbors.mixed_types_kneighbors import MixedTypeKNeighbors
-
     order = rng.permutation(synthetic.n_rows)
-    search = MixedTypeKNeighbors(n_neighbors=k, n_jobs=1)
-    search.fit(_pandas_frame(synthetic, names, order))
-    return np.asarray(order[search.kneighbors(_pandas_frame(targets, names))])
-
-
-def _pandas_frame(
-    records: MixedRecords, names: Sequence[str], rows: Codes | slice = slice(None)
-) -> pd.DataFrame:
-    """Return columns as anonymeter tells kinds: texts are categories, floats are numbers.
-
-    Every number has a column of its missing codes beside it, which counts 1 where they differ;
-    the number itself is put in the middle, so that it adds nothing between missing ones.
-    """
-    columns: dict[str, Any] = {}
-    for place, name in enumerate(names):
-        if name in records.labels:
-            columns[f"v{place}"] = records.labels[name][rows].astype(str).astype(object)
-            continue
-        values = records.numbers[name][rows].astype(np.float64) / records.unit
-        missing = values > 1
-        columns[f"v{place}"] = np.where(missing, 0.5, values)
-        columns[f"m{place}"] = np.where(missing, values, 0).astype(str).astype(object)
-    return pd.DataFrame(columns)
+    asked = targets.take(np.arange(targets.n_rows), names)
+    return np.asarray(order[nearest_places(asked, synthetic.take(order, names), k)])
 
 
 def _polars_frames(pl: Any, parts: Sequence[MixedRecords]) -> list[Any]:
@@ -212,7 +172,8 @@ def _polars_frames(pl: Any, parts: Sequence[MixedRecords]) -> list[Any]:
     together = stacked(parts)
     columns: dict[str, Any] = {}
     for codes in together.labels.values():
-        columns[f"v{len(columns)}"] = pl.Series(codes.astype(str).tolist())
+        texts = pl.Series([str(code) for code in range(int(codes.max()) + 1)])
+        columns[f"v{len(columns)}"] = texts.gather(codes)
     for values in together.numbers.values():
         kept = np.where(values > together.unit, np.nan, values)
         columns[f"v{len(columns)}"] = pl.Series(kept, nan_to_null=True).cast(pl.Int64)
@@ -223,16 +184,38 @@ def _polars_frames(pl: Any, parts: Sequence[MixedRecords]) -> list[Any]:
     return frames
 
 
-def _rare_values(frame: Any, n_attacks: int, rng: np.random.Generator) -> list[Any]:
+def _rare_values(pl: Any, frame: Any, n_attacks: int, rng: np.random.Generator) -> list[Any]:
     """Return conditions on rare values, all that there are, or a random choice of them.
 
-    Polars groups values in any order. Hence all conditions are made and put in one order.
+    These are anonymeter's: being a value, or missing, where one record is, and being at most the
+    least or at least the largest number, if one record is. Only those chosen are made.
     """
-    from anonymeter.evaluators.singling_out_evaluator import univariate_singling_out_queries
+    lists: list[tuple[Any, Any]] = []
+    for name in frame.columns:
+        lists += _rare_in_column(pl, frame[name])
+    ends = np.cumsum([len(values) for _, values in lists])
+    chosen = rng.permutation(int(ends[-1]))[:n_attacks]
+    found = []
+    for place, number in zip(chosen, np.searchsorted(ends, chosen, side="right"), strict=True):
+        condition, values = lists[number]
+        found.append(condition(values[int(place - ends[number])]))
+    return found
 
-    every = univariate_singling_out_queries(frame, n_queries=2**62, rng=rng)
-    every.sort(key=str)
-    return [every[place] for place in rng.permutation(len(every))[:n_attacks]]
+
+def _rare_in_column(pl: Any, column: Any) -> list[tuple[Any, Any]]:
+    """Return conditions as functions of a value, each with all values that it is made of."""
+    once = column.value_counts(name="n").filter(pl.col("n") == 1)[column.name].sort()
+    values, variable = once.drop_nulls(), pl.col(column.name)
+    found = [
+        (partial(operator.eq, variable), values),
+        (lambda _: variable.is_null(), once.filter(once.is_null())),
+    ]
+    if column.dtype.is_numeric():
+        found += [
+            (partial(operator.le, variable), values.filter(values == column.min())),
+            (partial(operator.ge, variable), values.filter(values == column.max())),
+        ]
+    return found
 
 
 def _rare_combinations(
@@ -240,21 +223,21 @@ def _rare_combinations(
 ) -> list[Any]:
     from anonymeter.evaluators.singling_out_evaluator import multivariate_singling_out_queries
 
-    return list(
-        multivariate_singling_out_queries(
+    with _quiet():
+        queries = multivariate_singling_out_queries(
             frame,
             n_queries=n_attacks,
             n_cols=min(n_columns, len(frame.columns)),
             max_attempts=max_attempts,
             rng=rng,
         )
-    )
+    return list(queries)
 
 
 def _random_queries(
     pl: Any, frame: Any, n_columns: int, n_attacks: int, rng: np.random.Generator
 ) -> Iterator[Any]:
-    values = {name: frame[name].unique().sort().to_list() for name in frame.columns}
+    values = {name: frame[name].unique().sort() for name in frame.columns}
     for _ in range(n_attacks):
         size = min(n_columns, len(frame.columns))
         names = rng.choice(frame.columns, size=size, replace=False).tolist()
@@ -262,8 +245,8 @@ def _random_queries(
         yield reduce(operator.and_, terms)
 
 
-def _random_term(column: Any, values: list[Any], rng: np.random.Generator) -> Any:
-    value = values[rng.integers(len(values))]
+def _random_term(column: Any, values: Any, rng: np.random.Generator) -> Any:
+    value = values[int(rng.integers(len(values)))]
     if value is None:
         return column.is_null() if rng.integers(2) else column.is_not_null()
     operators: list[Callable[[Any, Any], Any]] = [operator.eq, operator.ne]

@@ -29,6 +29,9 @@ class Attack:
         Share of successes on the unseen half.
     baseline : float or None
         Share of successes of an attacker who guesses.
+    fitted_kept : float
+        Share of the fitted half that was attacked at random; the others could not be reached, so
+        that rate and risk are too low by about that share.
     risk, low, high : float or None
         (rate - control rate) / (1 - control rate) and its interval: below 0 where the unseen half
         is attacked with more success, None where the control rate is 1.
@@ -51,6 +54,7 @@ class Attack:
     rate_high: float | None = None
     control_rate: float | None = None
     baseline: float | None = None
+    fitted_kept: float = 1.0
     risk: float | None = None
     low: float | None = None
     high: float | None = None
@@ -66,6 +70,7 @@ class Attack:
         control_successes: int,
         baseline: float | None,
         confidence: float,
+        fitted_kept: float = 1.0,
     ) -> Attack:
         """Return rates, risk and their intervals of ``n`` attacks made on each half."""
         rates: dict[str, float | None] = {}
@@ -82,6 +87,7 @@ class Attack:
             successes=successes,
             control_successes=control_successes,
             baseline=baseline,
+            fitted_kept=fitted_kept,
             **rates,
         )
 
@@ -98,11 +104,17 @@ class Attack:
     @property
     def figures(self) -> tuple[Figure, Figure]:
         """The risk, and the share of successes that it comes from."""
+        limits = ""
+        if self.fitted_kept < 1:
+            limits = (
+                f"; too low, since only a share of {self.fitted_kept:.2g} of the fitted records "
+                "could be attacked: as many as there are unseen ones"
+            )
         risk = Figure(
             name=f"{self.name}: risk",
             value=self.risk,
             meaning="success of the attack on records the synthesis was fitted on beyond that on "
-            "records it never saw, as a share of what could be gained",
+            f"records it never saw, as a share of what could be gained{limits}",
             direction="about 0 is good",
             n=self.n,
             low=self.low,
@@ -113,7 +125,7 @@ class Attack:
             name=f"{self.name}: success",
             value=self.rate,
             meaning="share of attacks on records the synthesis was fitted on that succeed; the "
-            "baseline is that of an attacker who guesses",
+            f"baseline is that of an attacker who guesses{limits}",
             direction="lower is safer",
             n=self.n,
             low=self.rate_low,
@@ -137,8 +149,14 @@ class AttackResult:
         What the attacker knows, and wants to learn.
     linked : tuple of two tuples of str, or None
         Variables of the two sources that are joined; None where there was no such attack.
-    records, synthetic : int
-        Number of records of each half, and of synthetic records, that took part.
+    records : int
+        Number of records of each half, drawn at random, that took part in singling out.
+    all_fitted, all_unseen : int
+        Number of records of the halves, which targets of the other attacks were drawn from.
+    synthetic : int
+        Number of synthetic records: all were used.
+    max_attempts : int
+        Conditions on combinations that were tried at most: of large files fewer than asked for.
     confidence : float
         Of all intervals.
     attacks : tuple of Attack
@@ -149,7 +167,10 @@ class AttackResult:
     target: str
     linked: tuple[tuple[str, ...], tuple[str, ...]] | None
     records: int
+    all_fitted: int
+    all_unseen: int
     synthetic: int
+    max_attempts: int
     confidence: float
     attacks: tuple[Attack, ...]
 

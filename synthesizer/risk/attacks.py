@@ -6,7 +6,8 @@ one person alone meets (singling out), to join two sources by way of the synthet
 also attack records that the synthesis never saw. What they achieve there the population gives
 away, not the release; the risk is what they achieve beyond it.
 
-The attacks are those of the package anonymeter, an optional part of the installation.
+The attacks are those of the package anonymeter, an optional part of the installation, which makes
+the conditions on combinations; nearest records are those of `synthesizer.risk.gower`.
 
 Source: Giomi, Boenisch, Wehmeyer and Tasnadi (2023), A unified framework for quantifying privacy
 risk in synthetic data, Proceedings on Privacy Enhancing Technologies 2023(2).
@@ -15,7 +16,7 @@ risk in synthetic data, Proceedings on Privacy Enhancing Technologies 2023(2).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 
 import numpy as np
@@ -35,11 +36,15 @@ from synthesizer.risk.attack_methods import (
 )
 from synthesizer.risk.attack_results import Attack, AttackResult
 from synthesizer.risk.gower import mixed_records, stacked
-from synthesizer.risk.half_tables import all_names, as_halves, equal_sizes, pooled
+from synthesizer.risk.half_tables import all_names, as_halves, equal_sizes
 
 __all__ = ["attacks"]
 
 SECRET_GROUPS = 10
+
+# Trying a condition takes a look at every synthetic record: half a minute for so many.
+MAX_LOOKS = 5_000_000_000
+FEWEST_ATTEMPTS = 1000
 
 
 def attacks(
@@ -56,7 +61,6 @@ def attacks(
     n_columns: int = 3,
     n_neighbours: int = 1,
     max_attempts: int = 50_000,
-    max_records: int = 5000,
     confidence: float = 0.95,
     rng: np.random.Generator,
 ) -> AttackResult:
@@ -65,10 +69,13 @@ def attacks(
     Parameters
     ----------
     fitted, unseen : Table or DataFrame
-        A random half of the records, which the synthesis was made from, and the other half; the
-        larger one is cut at random to the size of the smaller.
+        A random half of the records, which the synthesis was made from, and the other half.
+        Targets of linkability and inference are drawn from all of them. For singling out the
+        larger one is cut at random to the size of the smaller, since a condition is met by more
+        records of a larger one: records cut off cannot be singled out, so the risk is too low by
+        about the share of the fitted half that was cut off (``fitted_kept`` of the result).
     synthetic : Table, DataFrame or sequence of them
-        Synthetic datasets made from ``fitted``, pooled.
+        Synthetic datasets made from ``fitted``, pooled; all records are used.
     keys, target : sequence of str, str
         What the attacker on the target knows, and wants to learn.
     names : iterable of str, optional
@@ -87,9 +94,9 @@ def attacks(
     n_neighbours : int
         Nearest synthetic records that two sources are joined by.
     max_attempts : int
-        Conditions tried, in thousands at a time, to find ``n_attacks`` that single out.
-    max_records : int
-        Largest number of synthetic records and of records of each half, drawn at random.
+        Conditions tried, in thousands at a time, to find ``n_attacks`` that single out; fewer
+        with more than 100,000 synthetic records (10,000 for 500,000 of them, at least 1,000),
+        which may leave fewer attacks but favours none.
     confidence : float
         Of all intervals, in (0, 1).
     rng : numpy.random.Generator
@@ -118,7 +125,7 @@ def attacks(
     (0.07, 0.01)
     """
     _need_anonymeter()
-    settings = _Settings(n_attacks, n_columns, n_neighbours, max_attempts, max_records, confidence)
+    settings = _Settings(n_attacks, n_columns, n_neighbours, max_attempts, confidence)
     _check_arguments(settings, linked)
     sources = _sources(keys, linked)
     named = tuple(dict.fromkeys(all_names(fitted) if names is None else names))
@@ -127,11 +134,14 @@ def attacks(
     first, second, tables = as_halves(fitted, unseen, synthetic, every)
     check_keys(first, keys=keys, target=target, groups=groups)
     cuts = _cuts(first, target, groups or {})
-    parts = (*equal_sizes((first, second), max_records, rng), *pooled(tables, max_records, rng))
+    bearable = max(FEWEST_ATTEMPTS, MAX_LOOKS // sum(table.n_rows for table in tables))
+    settings = replace(settings, max_attempts=min(max_attempts, bearable))
+    halves = equal_sizes((first, second), rng)
+    kept = halves[0].n_rows / first.n_rows
     # Conditions are on values of the synthetic records: these are told apart, too.
-    single = _coded(parts, named, ranked_by=len(parts))
-    scenario = _coded([_grouped(part, cuts) for part in parts], used, ranked_by=2)
+    single = _coded([*halves, *tables], named, ranked_by=2 + len(tables))
     tries = _single_out_twice(single, settings, rng)
+    scenario = _coded([_grouped(p, cuts) for p in (first, second, *tables)], used, ranked_by=2)
     if sources is not None:
         tries["linkability"] = link_records(
             scenario, sources, n_neighbours=n_neighbours, n_attacks=n_attacks, rng=rng
@@ -141,11 +151,20 @@ def attacks(
         keys=tuple(keys),
         target=target,
         linked=sources,
-        records=scenario.fitted.n_rows,
+        records=halves[0].n_rows,
+        all_fitted=first.n_rows,
+        all_unseen=second.n_rows,
         synthetic=scenario.synthetic.n_rows,
+        max_attempts=settings.max_attempts,
         confidence=confidence,
         attacks=tuple(
-            Attack.of(name, asked=n_attacks, confidence=confidence, **asdict(each))
+            Attack.of(
+                name,
+                asked=n_attacks,
+                confidence=confidence,
+                fitted_kept=kept if name.startswith("singling out") else 1.0,
+                **asdict(each),
+            )
             for name, each in tries.items()
         ),
     )
@@ -159,7 +178,6 @@ class _Settings:
     n_columns: int
     n_neighbours: int
     max_attempts: int
-    max_records: int
     confidence: float
 
 

@@ -139,7 +139,7 @@ class AttributeResult:
         return Figure(
             name=name,
             value=value,
-            meaning=meaning,
+            meaning=f"{meaning} (mean over the datasets)",
             direction="lower is safer",
             original=original,
             **rest,

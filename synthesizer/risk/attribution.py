@@ -11,7 +11,7 @@ from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups
 from synthesizer.data.table import Column, FloatArray
 from synthesizer.errors import DataError
 
-__all__ = ["ExactHits", "Hits", "Tolerance", "ToleranceHits", "hits_counter"]
+__all__ = ["ExactHits", "Hits", "Tolerance", "ToleranceHits", "check_tolerance", "hits_counter"]
 
 
 _SLACK = 1e-12
@@ -48,6 +48,26 @@ class Tolerance:
         # a little more, so that 0.8 is within 0.1 of 0.7 in floating point too
         reach = reach * (1 + _SLACK) + _SLACK * np.abs(truth) * (reach > 0)
         return truth - reach, truth + reach
+
+
+def check_tolerance(target: Column, tolerance: Tolerance | None) -> None:
+    """Raise DataError unless a tolerance, where there is one, suits the target.
+
+    Examples
+    --------
+    >>> from synthesizer.data.schema import Kind, Variable
+    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
+    >>> check_tolerance(Column(sex, np.array([0])), Tolerance(absolute=1))
+    Traceback (most recent call last):
+    ...
+    synthesizer.errors.DataError: target 'sex' is not numeric: take the tolerance out
+    """
+    if tolerance is None:
+        return
+    if not isinstance(tolerance, Tolerance):
+        raise DataError("tolerance must be Tolerance(absolute=..., relative=...)")
+    if target.is_coded:
+        raise DataError(f"target {target.name!r} is not numeric: take the tolerance out")
 
 
 class Hits(Protocol):

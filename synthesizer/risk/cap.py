@@ -24,7 +24,7 @@ from synthesizer.data.pairs import Data, as_tables
 from synthesizer.data.table import BoolArray, FloatArray, Table
 from synthesizer.errors import DataError
 from synthesizer.figures import Figure
-from synthesizer.risk.attribution import Tolerance, hits_counter
+from synthesizer.risk.attribution import Tolerance, check_tolerance, hits_counter
 from synthesizer.risk.suda import affordable_size, suda
 
 __all__ = ["CapResult", "CapRow", "CapScores", "cap", "cap_scores", "fixed_groups"]
@@ -102,7 +102,7 @@ class CapResult:
         for row in self.synthetic:
             if (row.m, row.subset) == (m, subset):
                 return row
-        raise KeyError((m, subset))
+        raise KeyError(f"m = {m}, {subset!r}: there are m = 1 to {self.last}, {list(self.sizes)}")
 
     @property
     def last(self) -> int:
@@ -132,8 +132,8 @@ class CapResult:
             name=name,
             value=row.zero,
             meaning=f"how often an intruder with the keys reads off the right {self.target} "
-            f"of {whose}; non-matches as zero; baseline: the target of those that match guessed "
-            "from its distribution",
+            f"of {whose} in all datasets pooled, non-matches as zero; baseline: the target of "
+            "those that match guessed from its distribution",
             direction="lower is safer",
             n=self.sizes[subset],
             baseline=row.chance_zero,
@@ -177,6 +177,7 @@ def cap_scores(
     for the scores themselves).
     """
     check_keys(original, keys=keys, target=target, groups=groups, constant_target=constant_target)
+    check_tolerance(original[target], tolerance)
     check_comparable(original, synthetic, [*keys, target])
     groups = groups or {}
     coder = JointCoder(original, keys, groups)

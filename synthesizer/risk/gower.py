@@ -20,7 +20,7 @@ import numpy as np
 from synthesizer.data.codes import Codes
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 
-__all__ = ["MixedRecords", "mixed_records", "nearest", "stacked"]
+__all__ = ["MixedRecords", "mixed_records", "nearest", "nearest_places", "stacked"]
 
 # Pairs of records worked on at once, and how many others they are of: distances stay in the
 # processor's cache, and rows are long enough for its vector instructions.
@@ -48,6 +48,15 @@ class MixedRecords:
     numbers: dict[str, IntArray]
     unit: int
     n_rows: int
+
+    def take(self, rows: Codes, names: Sequence[str] | None = None) -> MixedRecords:
+        """Return some records, and of these some variables if any are named."""
+        return MixedRecords(
+            {n: v[rows] for n, v in self.labels.items() if names is None or n in names},
+            {n: v[rows] for n, v in self.numbers.items() if names is None or n in names},
+            self.unit,
+            len(rows),
+        )
 
 
 def mixed_records(
@@ -126,16 +135,13 @@ def nearest(records: MixedRecords, others: MixedRecords) -> tuple[FloatArray, Co
     >>> nearest(one, two)
     (array([0.]), array([1]))
     """
-    kind = _sum_type(records)
+    compare = _Comparison(records, others)
     smallest = np.full(records.n_rows, np.iinfo(np.int64).max)
     places = np.zeros(records.n_rows, dtype=np.int64)
-    capped = [name for name in records.numbers if _has_missing(name, records, others)]
     width = min(others.n_rows, _OTHERS)
     for rows in _slices(records.n_rows, max(1, _PAIRS // width)):
         for columns in _slices(others.n_rows, width):
-            block = _unequal_labels(records, others, rows, columns).astype(kind)
-            block *= records.unit
-            _add_differences(block, records, others, rows, columns, capped)
+            block = compare.distances(rows, columns)
             found = block.argmin(axis=1)
             distances = block[np.arange(len(found)), found]
             nearer = distances < smallest[rows]
@@ -144,46 +150,72 @@ def nearest(records: MixedRecords, others: MixedRecords) -> tuple[FloatArray, Co
     return smallest / records.unit, places
 
 
+def nearest_places(records: MixedRecords, others: MixedRecords, k: int) -> Codes:
+    """Return the places of each record's k nearest others, in any order, shape (n, k).
+
+    Of several nearest ones the first is taken if k is 1, any of them otherwise.
+
+    Examples
+    --------
+    >>> from synthesizer.data.schema import Kind, Variable
+    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
+    >>> tables = [Table([Column(sex, np.array(c, dtype=np.int32))]) for c in ([1], [0, 1, 1])]
+    >>> one, two = mixed_records(tables, ["sex"])
+    >>> np.sort(nearest_places(one, two, 2)).tolist()
+    [[1, 2]]
+    """
+    if k == 1:
+        return nearest(records, others)[1][:, None]
+    compare = _Comparison(records, others)
+    every = slice(0, others.n_rows)
+    places = np.empty((records.n_rows, k), dtype=np.int64)
+    for rows in _slices(records.n_rows, max(1, _PAIRS // others.n_rows)):
+        block = compare.distances(rows, every)
+        places[rows] = np.argpartition(block, k - 1, axis=1)[:, :k]
+    return places
+
+
+class _Comparison:
+    """Compares blocks of records, column by column, in the smallest types that hold the sums."""
+
+    def __init__(self, records: MixedRecords, others: MixedRecords) -> None:
+        self.records, self.others, self.unit = records, others, records.unit
+        self.kind = _sum_type(records)
+        self.capped = [name for name in records.numbers if _has_missing(name, records, others)]
+
+    def distances(self, rows: slice, columns: slice) -> IntArray:
+        """Return distances in units, shape (rows, columns)."""
+        block = self._unequal_labels(rows, columns).astype(self.kind)
+        block *= self.unit
+        difference = np.empty_like(block)
+        # An array, since the minimum of an array and a number is not vectorised: 3 times slower.
+        unit = np.full(block.shape[1], self.unit, dtype=self.kind)
+        for name, values in self.records.numbers.items():
+            np.subtract(values[rows, None], self.others.numbers[name][columns], out=difference)
+            np.abs(difference, out=difference)
+            if name in self.capped:
+                # Missing codes lie at least one unit from each other and from any number.
+                np.minimum(difference, unit, out=difference)
+            np.add(block, difference, out=block)
+        return block
+
+    def _unequal_labels(self, rows: slice, columns: slice) -> IntArray:
+        shape = (rows.stop - rows.start, columns.stop - columns.start)
+        counts = np.zeros(shape, dtype=np.min_scalar_type(len(self.records.labels)))
+        differ = np.empty(shape, dtype=np.bool_)
+        for name, codes in self.records.labels.items():
+            np.not_equal(codes[rows, None], self.others.labels[name][columns], out=differ)
+            # As bytes: adding truth values to numbers takes twice as long.
+            np.add(counts, differ.view(np.uint8), out=counts)
+        return counts
+
+
 def _slices(size: int, step: int) -> list[slice]:
     return [slice(start, min(start + step, size)) for start in range(0, size, step)]
 
 
 def _has_missing(name: str, *parts: MixedRecords) -> bool:
     return any(bool((part.numbers[name] > part.unit).any()) for part in parts)
-
-
-def _unequal_labels(
-    records: MixedRecords, others: MixedRecords, rows: slice, columns: slice
-) -> IntArray:
-    """Count unequal labels in the smallest type that holds them: bytes are compared fastest."""
-    shape = (rows.stop - rows.start, columns.stop - columns.start)
-    counts = np.zeros(shape, dtype=np.min_scalar_type(len(records.labels)))
-    differ = np.empty(shape, dtype=np.bool_)
-    for name, codes in records.labels.items():
-        np.not_equal(codes[rows, None], others.labels[name][columns], out=differ)
-        # As bytes: adding truth values to numbers takes twice as long.
-        np.add(counts, differ.view(np.uint8), out=counts)
-    return counts
-
-
-def _add_differences(
-    block: IntArray,
-    records: MixedRecords,
-    others: MixedRecords,
-    rows: slice,
-    columns: slice,
-    capped: Sequence[str],
-) -> None:
-    difference = np.empty_like(block)
-    # An array, since the minimum of an array and a number is not vectorised (3 times slower).
-    unit = np.full(block.shape[1], records.unit, dtype=block.dtype)
-    for name, values in records.numbers.items():
-        np.subtract(values[rows, None], others.numbers[name][columns], out=difference)
-        np.abs(difference, out=difference)
-        if name in capped:
-            # Missing codes lie at least one unit from each other and from any number.
-            np.minimum(difference, unit, out=difference)
-        np.add(block, difference, out=block)
 
 
 def _sum_type(records: MixedRecords) -> np.dtype[Any]:

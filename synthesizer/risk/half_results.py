@@ -110,7 +110,8 @@ class DifferentialResult:
     groups : tuple of GroupComparison
         By split and group, all datasets pooled, non-matches zero; empty without ``by``.
     worst_group : GroupComparison or None
-        The group with the largest mean difference over splits.
+        The group with the largest mean difference over splits; None also where no group has
+        enough units in both halves.
     released : float or None
         The difference (non-matches zero) if half A were released as it is.
     """

@@ -137,9 +137,10 @@ def units_of(column: Column) -> IntArray:
     [0, 1, 0]
     """
     known = column.is_observed
+    _, persons = np.unique(column.data[known], return_inverse=True)
     # persons have the lowest numbers, records without one those after them
     numbers = len(column) + np.arange(len(column), dtype=np.int64)
-    numbers[known] = np.unique(column.data[known], return_inverse=True)[1]
+    numbers[known] = persons
     _, units = np.unique(numbers, return_inverse=True)
     return np.asarray(units)
 
@@ -153,10 +154,10 @@ def control_run(
     variable that names the person of each record in both.
     """
     if units is None:
-        own, other = np.arange(fitted.n_rows), np.arange(control.n_rows)
+        persons: list[IntArray] = [np.arange(table.n_rows) for table in (fitted, control)]
     else:
-        own, other = units_of(fitted[units]), units_of(control[units])
-    return HalfRun(0, fitted, control, synthetic, own, other)
+        persons = [units_of(table[units]) for table in (fitted, control)]
+    return HalfRun(0, fitted, control, synthetic, *persons)
 
 
 def _problems(table: Table, m: int, repeats: int, units: IntArray | None) -> list[str]:

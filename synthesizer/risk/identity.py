@@ -91,7 +91,7 @@ class IdentityResult:
         return Figure(
             name=name,
             value=value,
-            meaning=meaning,
+            meaning=f"{meaning} (mean over the datasets)",
             direction="lower is safer",
             n=n,
             original=self.mean.uio,

@@ -114,7 +114,14 @@ def _pick_keys(
 ) -> tuple[str, ...]:
     names = [n for n, size in distinct.items() if 2 <= size <= _MOST_LEVELS and n != target]
     # Coded variables before numbers; sorting is stable, so that the column order decides ties.
-    names.sort(key=lambda name: (_rank(name, _DEMOGRAPHIC), not table[name].is_coded))
+    # What is sensitive is rather sought than known, unless it is demographic as well.
+    names.sort(
+        key=lambda name: (
+            _rank(name, _DEMOGRAPHIC),
+            1 - _rank(name, _SENSITIVE),
+            not table[name].is_coded,
+        )
+    )
     chosen: list[str] = []
     for name in names:
         share = statistical_uniques(table, [*chosen, name]).mean()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from synthesizer.data.codes import ColumnCoder
 from synthesizer.data.table import Table
 from synthesizer.errors import SynthesizerError
 from synthesizer.figures import Figure
@@ -15,6 +16,7 @@ from synthesizer.risk.attribute_results import AttributeResult
 from synthesizer.risk.cap import CapResult, cap
 from synthesizer.risk.cap_regression import CapRegression, cap_regression
 from synthesizer.risk.determined import DeterminedResult, determined
+from synthesizer.risk.dominance import Dominance
 from synthesizer.risk.half_results import DifferentialResult
 from synthesizer.risk.identity import IdentityResult, identity
 from synthesizer.risk.scenario import Scenario
@@ -25,6 +27,7 @@ __all__ = ["Attempts", "Measures", "ScenarioRisk", "scenario_risk"]
 
 T = TypeVar("T")
 FEW_MATCHES = 0.05
+MANY_UNFAMILIAR = 0.1
 OTHER_SIZE = 1.2
 
 
@@ -117,6 +120,9 @@ class ScenarioRisk:
         Whether a key gives the target away by construction.
     differential : DifferentialResult or None
         From half splits, or from a control file.
+    unfamiliar : mapping of str to float
+        Keys and target of which many synthetic records have values that the original lacks, and
+        the share of these records.
     """
 
     scenario: Scenario
@@ -127,7 +133,8 @@ class ScenarioRisk:
     identity: IdentityResult | None = None
     attribute: AttributeResult | None = None
     determined: DeterminedResult | None = None
-    differential: DifferentialResult | None = field(default=None)
+    differential: DifferentialResult | None = None
+    unfamiliar: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -162,8 +169,18 @@ class ScenarioRisk:
                 f"special uniques: minimal uniques of up to {self.suda.max_size} of "
                 f"{len(self.scenario.keys)} keys were looked for; set max_size to look at more"
             )
+        for name, share in self.unfamiliar.items():
+            yield (
+                f"{share:.0%} of the synthetic records have a value of {name!r} that the original "
+                "lacks, and match nobody: check that both files write it alike, or group it"
+            )
+        if self.scenario.tolerance is not None:
+            yield (
+                f"TCAP and the attribute measures of {self.scenario.target!r} need groups in place "
+                "of the tolerance, and are left out"
+            )
         if self.attribute is not None:
-            yield from (warning.message for warning in self.attribute.warnings)
+            yield from _dominance(self.attribute.warnings)
 
     def _size_warnings(self) -> Iterator[str]:
         """Yield what makes figures small for another reason than safety."""
@@ -204,6 +221,29 @@ class ScenarioRisk:
             **parts,
             "regression_on_m": [row.to_dict() for row in self.regression],
         }
+
+
+def _dominance(warnings: Sequence[Dominance]) -> Iterator[str]:
+    """Yield each level or pair once, for the dataset where it counts most."""
+    largest: dict[tuple[object, ...], Dominance] = {}
+    for warning in sorted(warnings, key=lambda w: -w.records):
+        largest.setdefault((warning.key, warning.key_rank, warning.target_rank), warning)
+    yield from (warning.message for warning in largest.values())
+
+
+def _unfamiliar(
+    original: Table, synthetic: Sequence[Table], scenario: Scenario
+) -> dict[str, float]:
+    """Return the share of synthetic records whose value the original lacks, where it is large."""
+    found = {}
+    for name in scenario.names:
+        if name not in original or not synthetic or name not in synthetic[0]:
+            continue
+        coder = ColumnCoder.fit(original[name], scenario.groups.get(name))
+        unknown = [float((coder.encode(table[name]) < 0).mean()) for table in synthetic]
+        if max(unknown) > MANY_UNFAMILIAR:
+            found[name] = max(unknown)
+    return found
 
 
 def scenario_risk(
@@ -285,6 +325,7 @@ def scenario_risk(
         ),
         determined=attempt("determined", lambda: determined(original, keys, target, groups)),
         differential=differential,
+        unfamiliar={} if scenario.tolerance else _unfamiliar(original, synthetic, scenario),
     )
 
 

@@ -134,7 +134,8 @@ class TcapResult:
                 value=value,
                 meaning=(
                     f"share of {which} records whose {self.target} is read off rightly where "
-                    f"synthetic records of the same key agree (tau = {self.tau:g})"
+                    f"synthetic records of the same key in all datasets pooled agree "
+                    f"(tau = {self.tau:g}); more datasets agree less often"
                 ),
                 direction="lower is safer",
                 n=n,

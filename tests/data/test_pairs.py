@@ -88,7 +88,8 @@ def test_one_row_is_enough_and_none_is_not():
 
 def test_all_problems_are_told_with_their_dataset():
     numbers = pd.DataFrame({"pay": np.arange(40.0), "age": np.arange(40.0)})
-    words = numbers.assign(pay="secret", age="word")
+    words = numbers.assign(pay=[f"secret {k}" for k in range(40)])
+    words["age"] = words["pay"]
     with pytest.raises(DataError) as caught:
         as_tables(numbers, [numbers, words], ["pay", "age"])
     assert len(caught.value.problems) == 2
@@ -104,3 +105,11 @@ def test_categories_without_a_common_level_are_told():
     with pytest.raises(DataError, match="dataset 1: column 'town' shares no level"):
         as_tables(codes, other, ["town", "sex"])
     as_tables(codes, other.iloc[:5], ["town", "sex"])  # five records may well have other levels
+
+
+def test_a_missing_code_of_one_file_only_is_a_value() -> None:
+    numbers = pd.DataFrame({"pay": np.arange(40.0)})
+    coded = pd.DataFrame({"pay": [*map(str, range(38)), "N", "N"]})
+    _, (made,) = as_tables(numbers, coded, ["pay"])
+    assert made["pay"].variable.missing == ("N",)
+    assert made["pay"].missing_state().tolist() == [0] * 38 + [1, 1]

@@ -45,6 +45,9 @@ def test_files_of_others(folder: Path) -> None:
     assert result.exit_code == 0, result.output
     for words in ("CAP", "TCAP", "DiSCO", "repU", "special uniques", "lower is safer", "baseline:"):
         assert words in result.output
+    assert "largest DIS-SUDA" not in result.output
+    every = call("risk", folder / "original.csv", folder / "made.csv", *KNOWN, "--all")
+    assert "largest DIS-SUDA" in every.output
     assert "nearer" not in result.output  # no control file: nothing to hold it against
 
 

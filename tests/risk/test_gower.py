@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from synthesizer.data.table import Table
 from synthesizer.risk import gower
-from synthesizer.risk.gower import mixed_records, nearest, stacked
+from synthesizer.risk.gower import mixed_records, nearest, nearest_places, stacked
 from tests.tables import coded, numeric
 
 LEVELS = ("a", "b", "c", "d")
@@ -87,15 +87,33 @@ def test_nearest_is_what_comparing_every_pair_gives(fitted, unseen, made, order,
         assert places.tolist() == [place for _, place in expected]
 
 
+@settings(max_examples=40, deadline=None)
+@given(rows, rows, st.integers(1, 7))
+def test_nearest_places_are_those_of_the_least_distances(real, made, k):
+    tables = [table(real, range(4)), table(made, range(4))]
+    k = min(k, len(real))
+    known, synthetic = mixed_records(tables, tables[0].names, real=1)
+    found = nearest_places(synthetic, known, k)
+    others = list(zip(*values(tables[0]), strict=True))
+    for record, places in zip(zip(*values(tables[1]), strict=True), found, strict=True):
+        distances = [slow_distance(record, other, values(tables[0])) for other in others]
+        assert len(set(places.tolist())) == k
+        assert sorted(distances[place] for place in places) == sorted(distances)[:k]
+
+
 def test_blocks_do_not_change_the_result(monkeypatch):
     rng = np.random.default_rng(2)
     tables = [Table([numeric("x", rng.normal(size=n)), coded("y", rng.integers(0, 3, n), "abc")])
               for n in (50, 50, 70)]  # fmt: skip
     known, _, made = mixed_records(tables, ["x", "y"])
     whole = nearest(made, known)
-    monkeypatch.setattr(gower, "_PAIRS", 150)
-    for one, other in zip(nearest(made, known), whole, strict=True):
-        np.testing.assert_array_equal(one, other)
+    several = np.sort(nearest_places(made, known, 3))
+    for pairs, others in ((150, 2**13), (150, 7), (1, 1)):
+        monkeypatch.setattr(gower, "_PAIRS", pairs)
+        monkeypatch.setattr(gower, "_OTHERS", others)
+        for one, other in zip(nearest(made, known), whole, strict=True):
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(np.sort(nearest_places(made, known, 3)), several)
 
 
 def test_missing_codes_are_one_away_from_all_but_themselves():
@@ -121,10 +139,42 @@ def test_more_levels_than_a_byte_holds():
     assert nearest(made, known)[1].tolist() == list(range(700))
 
 
+def test_sums_stay_exact_in_large_files():
+    """Single precision would not tell these distances, of more than 2**24 units, apart."""
+    n, names = 150_000, [f"v{i}" for i in range(60)]
+    same = np.zeros(n, dtype=np.int32)
+    real = Table([numeric("x", np.arange(n)), *(coded(v, same, "ab") for v in names)])
+    made = Table([numeric("x", [n / 2 + 0.1]), *(coded(v, [1], "ab") for v in names)])
+    known, asked = mixed_records([real, made], ["x", *names], real=1)
+    (distance,), (place,) = nearest(asked, known)
+    assert place == n // 2
+    assert distance == pytest.approx(60 + 1 / (2 * n), abs=1e-9)
+
+
 def test_a_number_that_no_real_record_has():
     nothing = Table([numeric("pay", [0.0, 0.0], [1, 1], CODES)])
     known, _, made = mixed_records([nothing, nothing, Table([numeric("pay", [7.0])])], ["pay"])
     assert nearest(made, known)[0].tolist() == [1]
+
+
+def test_many_missing_codes_of_many_records_have_room():
+    codes = tuple(str(-i) for i in range(1, 60))
+    n = 30_000
+    states = np.arange(n) % 60
+    pay = Table([numeric("pay", np.arange(n), states, codes)])
+    known, _, made = mixed_records([pay, pay, pay.take(np.arange(60))], ["pay"])
+    distances, places = nearest(made, known)
+    assert not distances.any()
+    assert places.tolist() == list(range(60))
+
+
+def test_taking_records_and_variables():
+    part = Table([numeric("x", [1.0, 2.0, 3.0]), coded("y", [0, 1, 0], "ab")])
+    (records,) = mixed_records([part], ["x", "y"], real=1)
+    taken = records.take(np.array([2, 1]))
+    assert (taken.n_rows, taken.labels["y"].tolist()) == (2, [0, 1])
+    assert taken.numbers["x"].tolist() == records.numbers["x"][[2, 1]].tolist()
+    assert list(records.take(np.array([0]), ["x"]).labels) == []
 
 
 def test_stacking_keeps_the_order():

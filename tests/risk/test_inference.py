@@ -89,6 +89,9 @@ def test_worked_thresholds(worked):
     # Among the five records of A, B and C.
     assert part.right_of_present == 0.6
     assert (part.baseline_right_of_present, part.original_right_of_present) == (0.4, 0.8)
+    # A shows both (of three), B and C show M (of one each), with 3/7 F and 4/7 M.
+    assert half.kept_chance_share == pytest.approx((3 + 4 / 7 + 4 / 7) / 7)
+    assert certain.kept_chance_share == pytest.approx((4 / 7 + 4 / 7) / 7)
     assert part.chance_right_of_present == (3 * 3 + 2 * 2) / 25
     assert (part.baseline_right, part.original_right) == (4 / 7, 6 / 7)
     assert part.right_in_both == pytest.approx(1 / 3)
@@ -110,7 +113,7 @@ def test_figures_say_how_to_read_them(worked):
     assert {figure.direction for figure in worked.figures} == {"lower is safer"}
     assert (figures["AUC"].value, figures["AUC"].baseline) == (pytest.approx(7 / 12), 0.5)
     assert figures["probability at least 0.5"].value == pytest.approx(4 / 7)
-    assert figures["probability at least 0.5"].baseline == pytest.approx(29 / 63)
+    assert figures["probability at least 0.5"].baseline == pytest.approx(29 / 49)
     assert "one or two synthetic records" in figures["probability at least 0.5"].meaning
     assert (figures["guessed right"].value, figures["guessed right"].baseline) == (0.6, 0.52)
     assert figures["guessed right"].n == 5

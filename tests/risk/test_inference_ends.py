@@ -96,6 +96,7 @@ def test_no_cell_in_common():
     assert (part.absent_share, part.lower + part.equal + part.higher) == (1, 0)
     assert part.chance_right_of_present is None
     assert [row.chance_share for row in part.rows] == [0.0] * 4
+    assert [row.kept_chance_share for row in part.rows] == [0.0] * 4
     assert result.classification.chance == 0
     assert [value_of(result, name) for name in COMPARED] == [None, 0, None, None]
     json.dumps(result.to_dict(), allow_nan=False)
@@ -189,6 +190,10 @@ def test_census_data():
     for figure in result.figures:
         assert 0 <= figure.value <= 1
         if figure.baseline is not None:
-            assert figure.baseline <= figure.value <= figure.original, figure.name
+            assert figure.value <= figure.original, figure.name
+        if figure.name in COMPARED:
+            assert figure.baseline < figure.value, figure.name
+    # One level has 87 % of the persons: by chance too it has the half of most cells.
+    assert all(row.kept_chance_share < row.share for row in result.thresholds.rows)
     part = result.thresholds
     assert part.absent_share + part.lower + part.equal + part.higher == pytest.approx(1)

@@ -15,7 +15,13 @@ from scipy import stats
 from synthesizer.data.codes import Codes
 from synthesizer.risk.public.cells import Cells
 
-__all__ = ["agreement", "reaching_by_chance", "revealed_by_chance", "right_by_chance"]
+__all__ = [
+    "agreement",
+    "reaching_by_chance",
+    "reaching_with_kept_shares",
+    "revealed_by_chance",
+    "right_by_chance",
+]
 
 
 def agreement(one: Codes, other: Codes) -> float | None:
@@ -64,6 +70,8 @@ def revealed_by_chance(cells: Cells, guess: Codes) -> float:
     The guesses are kept; the true level of every original record is drawn from the distribution
     of all of them, so that a cell with n of them has X ~ Bin(n, p) of the guessed level, and with
     c synthetic records reveals E min(c, X) = n p P(Y + 1 <= c) + c P(X > c), Y ~ Bin(n - 1, p).
+    Where true levels in fact follow the cells, synthetic levels at random reveal a little less
+    than this: cells with fewer synthetic records than original ones cannot make up for others.
 
     Parameters
     ----------
@@ -109,6 +117,26 @@ def reaching_by_chance(cells: Cells, thresholds: Sequence[float]) -> list[float]
         float(records @ stats.binom.sf(_fewest(n, threshold) - 1, n, p)) / cells.n
         for threshold in thresholds
     ]
+
+
+def reaching_with_kept_shares(cells: Cells, thresholds: Sequence[float]) -> list[float]:
+    """Return the expected shares of original records whose true level reaches a threshold.
+
+    The synthetic records are kept; the true level of every original record is drawn from the
+    distribution of all of them, as in `revealed_by_chance`.
+
+    Parameters
+    ----------
+    cells : Cells
+        Counts of both sides.
+    thresholds : sequence of float
+        As in `reaching_by_chance`.
+    """
+    pairs, shown = cells.pairs, cells.theirs > 0
+    cell = pairs.cell[shown]
+    share = cells.theirs[shown] / cells.cell_theirs[cell]
+    expected = cells.cell_ours[cell] * cells.marginal[pairs.level[shown]]
+    return [float(expected[share >= threshold].sum()) / cells.n for threshold in thresholds]
 
 
 def _fewest(n: Codes, threshold: float) -> Codes:

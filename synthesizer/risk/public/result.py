@@ -175,7 +175,7 @@ class InferenceResult:
                 ),
                 direction="lower is safer",
                 n=found.n,
-                baseline=row.chance_share,
+                baseline=row.kept_chance_share,
                 original=row.original_share,
             )
             yield Figure(

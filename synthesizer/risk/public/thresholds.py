@@ -18,7 +18,11 @@ import numpy as np
 from synthesizer.data.codes import Codes
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.risk.public.cells import Cells, Pairs
-from synthesizer.risk.public.chance import reaching_by_chance, right_by_chance
+from synthesizer.risk.public.chance import (
+    reaching_by_chance,
+    reaching_with_kept_shares,
+    right_by_chance,
+)
 
 __all__ = ["InferenceScores", "ThresholdRisk", "ThresholdRow", "scores", "threshold_risk"]
 
@@ -57,7 +61,11 @@ class ThresholdRow:
         By the synthetic cells.
     chance_share : float
         Expected share when cells and true levels are kept and the level of every synthetic record
-        is drawn from the distribution of all of them. It is large where cells are small.
+        is drawn from the distribution of all of them. It is large where cells are small, and at
+        thresholds below the share of the most frequent level.
+    kept_chance_share : float
+        Expected share when the synthetic records are kept as they are and the true level of every
+        original record is drawn from the distribution of all of them.
     baseline_count, baseline_share : int, float
         By published margins.
     original_count, original_share : int, float
@@ -68,6 +76,7 @@ class ThresholdRow:
     count: int
     share: float
     chance_share: float
+    kept_chance_share: float
     baseline_count: int
     baseline_share: float
     original_count: int
@@ -183,8 +192,13 @@ def _rows(
     cells: Cells, found: InferenceScores, thresholds: Sequence[float]
 ) -> Iterator[ThresholdRow]:
     n = len(found.baseline)
-    expected = reaching_by_chance(cells, thresholds)
-    for threshold, chance in zip(thresholds, expected, strict=True):
+    expected = zip(
+        thresholds,
+        reaching_by_chance(cells, thresholds),
+        reaching_with_kept_shares(cells, thresholds),
+        strict=True,
+    )
+    for threshold, chance, kept in expected:
         made, known, own = (
             int((probability >= threshold).sum())
             for probability in (found.synthetic, found.baseline, found.original)
@@ -194,6 +208,7 @@ def _rows(
             count=made,
             share=made / n,
             chance_share=chance,
+            kept_chance_share=kept,
             baseline_count=known,
             baseline_share=known / n,
             original_count=own,
