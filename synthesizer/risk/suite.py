@@ -223,12 +223,27 @@ class ScenarioRisk:
         }
 
 
+_KINDS = {
+    "one-way": "target level that nearly all of them have",
+    "two-way": "pairs of a key level and the target that most people with it have anyway",
+}
+
+
 def _dominance(warnings: Sequence[Dominance]) -> Iterator[str]:
-    """Yield each level or pair once, for the dataset where it counts most."""
-    largest: dict[tuple[object, ...], Dominance] = {}
-    for warning in sorted(warnings, key=lambda w: -w.records):
-        largest.setdefault((warning.key, warning.key_rank, warning.target_rank), warning)
-    yield from (warning.message for warning in largest.values())
+    """Say how much levels and pairs of levels account for, in the dataset where it is most."""
+    for kind, what in _KINDS.items():
+        by_dataset: dict[int, list[Dominance]] = {}
+        for warning in warnings:
+            if warning.kind == kind:
+                by_dataset.setdefault(warning.dataset, []).append(warning)
+        if by_dataset:
+            most = max(by_dataset.values(), key=lambda found: sum(w.records for w in found))
+            yield (
+                f"DiSCO counts {sum(w.records for w in most):,} records "
+                f"({sum(w.share for w in most):.0%} of its records, dataset {most[0].dataset}) for "
+                f"{len(most)} {what}: if that is common knowledge, exclude them (attribute, "
+                "warnings in the JSON has them as they are written under exclude)"
+            )
 
 
 def _unfamiliar(
