@@ -131,6 +131,8 @@ class CheckResults:
         """Return every value that a limit of the configuration is about, with its place."""
         if limit in _UTILITY:
             return [("", self._utility().get(limit))]
+        if limit in OF_SCENARIO and not self.risk.scenarios:
+            return [("", None)]
         if limit in OF_SCENARIO:
             return [
                 (part.scenario.label, value)
