@@ -16,7 +16,8 @@ from synthesizer.inputs import read_input
 from synthesizer.plan import Plan, make_plan
 from synthesizer.randomness import Seed
 from synthesizer.registry import Registry
-from synthesizer.risk.cap import CapResult, cap
+from synthesizer.risk.cap import cap
+from synthesizer.risk.cap_result import CapResult
 from synthesizer.risk.differential import differential_confidentiality
 from synthesizer.risk.half_results import DifferentialResult, HalfComparison
 

@@ -34,8 +34,9 @@ from synthesizer.risk.nearest import NearestResult, nearer_share
 from synthesizer.risk.replicated import ReplicatedUniques, replicated_uniques
 from synthesizer.risk.result import RiskResult
 from synthesizer.risk.scenario import Scenario
+from synthesizer.risk.scenario_risk import ScenarioRisk
 from synthesizer.risk.suggest import suggest
-from synthesizer.risk.suite import Attempts, Measures, ScenarioRisk, scenario_risk
+from synthesizer.risk.suite import Attempts, Measures, scenario_risk
 from synthesizer.risk.uniques import key_counts
 
 __all__ = ["Measures", "Question", "assess"]

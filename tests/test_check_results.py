@@ -11,7 +11,8 @@ from synthesizer.config_checks import LimitConfig
 from synthesizer.data.table import Table
 from synthesizer.risk import Scenario, Tolerance
 from synthesizer.risk.result import RiskResult
-from synthesizer.risk.suite import Attempts, Measures, ScenarioRisk, scenario_risk
+from synthesizer.risk.scenario_risk import ScenarioRisk
+from synthesizer.risk.suite import Attempts, Measures, scenario_risk
 from tests.tables import coded, persons
 
 ORIGINAL, MADE = persons(200), persons(200, 1)

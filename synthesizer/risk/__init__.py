@@ -10,8 +10,9 @@ from synthesizer.risk.attacks import attacks
 from synthesizer.risk.attribute import attribute
 from synthesizer.risk.attribute_results import AttributeResult
 from synthesizer.risk.attribution import Tolerance
-from synthesizer.risk.cap import CapResult, CapRow, CapScores, cap, cap_scores
+from synthesizer.risk.cap import CapScores, cap, cap_scores
 from synthesizer.risk.cap_regression import CapRegression, cap_regression
+from synthesizer.risk.cap_result import CapResult, CapRow
 from synthesizer.risk.cap_u import CapUResult, cap_u
 from synthesizer.risk.determined import DeterminedResult, determined
 from synthesizer.risk.differential import compare_halves, differential_confidentiality

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from synthesizer.risk.cap import CapResult
+from synthesizer.risk.cap_result import CapResult
 
 __all__ = ["CapRegression", "Line", "cap_regression", "regress_on_m"]
 

@@ -17,7 +17,8 @@ from synthesizer.data.codes import Groups
 from synthesizer.data.pairs import Data
 from synthesizer.figures import Figure
 from synthesizer.risk.attribution import Tolerance
-from synthesizer.risk.cap import CapRow, cap
+from synthesizer.risk.cap import cap
+from synthesizer.risk.cap_result import CapRow
 
 __all__ = ["CapUResult", "cap_u"]
 

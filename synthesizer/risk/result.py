@@ -11,7 +11,7 @@ from synthesizer.risk.attack_results import AttackResult
 from synthesizer.risk.nearest import NearestResult
 from synthesizer.risk.public import InferenceResult
 from synthesizer.risk.replicated import ReplicatedUniques
-from synthesizer.risk.suite import ScenarioRisk
+from synthesizer.risk.scenario_risk import ScenarioRisk
 
 __all__ = ["RiskResult"]
 
