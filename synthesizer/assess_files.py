@@ -86,8 +86,10 @@ def assess_files(
     inputs = [original, *paths, *([] if control is None else [control])]
     if out is not None:
         check_file(out, overwrite=overwrite)
-        if any(path.exists() and out.exists() and out.samefile(path) for path in inputs):
-            raise OutputError(f"{out} is one of the files that are compared; name another file")
+        directories = [path for path in synthetic if path.is_dir()]
+        kept = [*inputs, *([] if config is None else [config]), *directories]
+        if any(_is_within(out, path) for path in kept):
+            raise OutputError(f"{out} is one of the files that are read; name another file")
     settings = None if config is None else load_config(config)
     plan = RiskPlan.of(asked, settings)
     files = _read(inputs)
@@ -107,7 +109,7 @@ def assess_files(
         control=None if control is None else files[-1],
         by=plan.by,
         units=plan.units,
-        with_attacks=asked.attacks,
+        with_attacks=plan.attacks,
         measures=plan.measures,
         declared=None if settings is None else settings.declarations(),
         seed=asked.seed,
@@ -120,6 +122,11 @@ def assess_files(
     if out is not None:
         write_secret(out, found.to_json(), overwrite=overwrite)
     return found
+
+
+def _is_within(out: Path, kept: Path) -> bool:
+    """Whether a file is another one, or in a directory."""
+    return out.resolve() == kept.resolve() or kept.resolve() in out.resolve().parents
 
 
 def _datasets(path: Path) -> list[Path]:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from synthesizer.assessment_inputs import (
     Files,
     Question,
@@ -15,7 +17,7 @@ from synthesizer.assessment_inputs import (
     read_files,
     sound_names,
 )
-from synthesizer.data.codes import Groups
+from synthesizer.data.codes import ColumnCoder, Groups, JointCoder
 from synthesizer.data.inference import Declaration
 from synthesizer.data.pairs import Data, as_table, as_tables, column_names
 from synthesizer.data.table import Table
@@ -36,13 +38,13 @@ from synthesizer.risk.result import RiskResult
 from synthesizer.risk.scenario import Scenario
 from synthesizer.risk.scenario_risk import ScenarioRisk
 from synthesizer.risk.suggest import suggest
-from synthesizer.risk.suite import Attempts, Measures, scenario_risk
+from synthesizer.risk.suite import MANY_UNFAMILIAR, Attempts, Measures, scenario_risk
 from synthesizer.risk.uniques import key_counts
 
 __all__ = ["Measures", "Question", "assess"]
 
-FAR_ABOVE, SOME = 3.0, 0.05
-"""Control records found in the original: so many times chance, and a share, are no accident."""
+SAME_PEOPLE = 0.5
+"""Share of the control records found in the original above which there is no control."""
 
 
 def assess(
@@ -139,12 +141,13 @@ def assess(
     )
     files = read_files(original, several, control, request, declared)
     inferred = answered(files, request.questions)
+    whole, notes = _whole(original, several, control, declared)
+    notes += [*_control_notes(whole), *_unit_notes(files, request), *_unlike_notes(whole)]
     attempts = Attempts()
     scenario_risks = tuple(
         _scenario_risk(files, scenario, request, attempts, listener)
         for scenario in request.scenarios
     )
-    whole, notes = _whole(original, several, control, declared)
     return RiskResult(
         scenarios=scenario_risks,
         inference=inferred,
@@ -152,7 +155,7 @@ def assess(
         nearest=attempts.of("nearest", partial(_nearest, whole, request)),
         attacks=attempts.of("attacks", partial(_attacks, whole, request)),
         failed=attempts.failed,
-        notes=(*notes, *_control_notes(whole)),
+        notes=tuple(notes),
     )
 
 
@@ -189,7 +192,7 @@ def _differential(files: Files, scenario: Scenario, request: Request) -> Differe
     run = control_run(files.original, files.control, files.synthetic, request.units)
     fixed = with_cut_points(scenario, files.original)
     grouping = None if request.by is None else Grouping.of(files.original, request.by)
-    return gather(fixed, [compare_halves(run, fixed, grouping)])
+    return gather(fixed, [compare_halves(run, fixed, grouping)], request.by)
 
 
 def _whole(
@@ -260,6 +263,7 @@ def _attacks(files: Files, request: Request) -> AttackResult | None:
     main = request.scenarios[0]
     settings: dict[str, Any] = {"keys": main.keys, "target": main.target, "groups": main.groups}
     rng = Seed(request.seed).generator("attacks")
+    settings["n_attacks"] = request.measures.attempts
     return attacks(files.original, files.control, files.synthetic, **settings, rng=rng)
 
 
@@ -267,15 +271,56 @@ def _control_notes(files: Files) -> list[str]:
     """Say that control records seem to be those of the original.
 
     A fresh record equals a unique one about as often as records have exactly one twin (Good and
-    Turing's estimate); far more often is no chance.
+    Turing's estimate); far more often is no chance. Where most are there, it is no control.
     """
     if files.control is None or not len(files.original):
         return []
     (counts,) = replicated_uniques(files.original, files.control).datasets
     twins = float((key_counts(files.original, files.original.names) == 2).mean())
-    if counts.replicated / counts.n <= FAR_ABOVE * twins + SOME:
+    expected = twins * counts.n
+    if counts.replicated <= 2 * expected + 5 * (expected + 1) ** 0.5:
+        return []
+    found = int((JointCoder(files.original, files.original.names).encode(files.control) >= 0).sum())
+    told = (
+        f"{found:,} of {counts.n:,} control records are in the original too, alike in every "
+        "variable: a control must hold other people, or it shows no risk"
+    )
+    if found > SAME_PEOPLE * counts.n:
+        raise DataError(told)
+    return [told]
+
+
+def _unit_notes(files: Files, request: Request) -> list[str]:
+    """Say that persons are named alike in the original and in the control."""
+    name = request.units
+    if name is None or files.control is None:
+        return []
+    coder = ColumnCoder.fit(files.original[name])
+    column = files.control[name]
+    both = np.unique(coder.encode(column)[column.is_observed])
+    count = int((both >= 0).sum())
+    if not count:
         return []
     return [
-        f"{counts.replicated:,} of {counts.n:,} control records are in the original too, alike in "
-        "every variable: a control must hold other people, or it shows no risk"
+        f"{count:,} values of {name!r} are in the original and in the control: if they are the "
+        "same persons, take them out of the control; they count as two"
     ]
+
+
+def _unlike_notes(files: Files) -> list[str]:
+    """Say that categories are written differently: whole records then never agree."""
+    notes = []
+    for name in files.original:
+        column = files.original[name]
+        if not column.is_coded:
+            continue
+        coder = ColumnCoder.fit(column)
+        unknown = max(
+            (float((coder.encode(t[name]) < 0).mean()) for t in files.synthetic), default=0
+        )
+        if unknown > MANY_UNFAMILIAR:
+            notes.append(
+                f"{unknown:.0%} of the synthetic records have a value of {name!r} that the "
+                "original lacks: check that both files write it alike"
+            )
+    return notes

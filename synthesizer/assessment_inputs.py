@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 from synthesizer.data.codes import Groups
@@ -81,6 +82,8 @@ class Request:
         if not 0 <= self.seed <= MAX_SEED:
             yield f"seed ({self.seed}) must be in 0 to 2**63 - 1"
         yield from self.measures.problems
+        if self.attacks and find_spec("anonymeter") is None:
+            yield "attacks need anonymeter: pip install 'synthesizer[attacks]'"
         asked = {"by": self.by, "units": self.units, "attacks": "" if self.attacks else None}
         for what, value in asked.items():
             if value is not None and not has_control:
@@ -121,11 +124,16 @@ def read_files(
     try:
         table, made = as_tables(original, synthetic, names, declared)
         if control is not None:
-            kept_out = as_tables(table, control, names)[1][0]
+            persons = () if request.units is None else (request.units,)
+            kept_out = as_tables(table, control, names, persons=persons)[1][0]
     except DataError as error:
         # a control file is read like a synthetic one, and must not be called so
         told = [p.replace("synthetic dataset 1", "control") for p in error.problems]
         problems += error.problems if table is None else told
+    if kept_out is not None and request.units in kept_out:
+        for what, part in (("original", table), ("control file", kept_out)):
+            if part is not None and not part[str(request.units)].is_observed.any():
+                problems.append(f"units: column {request.units!r} of the {what} is empty")
     if table is not None:
         problems += _table_problems(table, made, request)
     if problems or table is None:

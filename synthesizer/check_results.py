@@ -40,7 +40,8 @@ OF_SCENARIO = frozenset(LIMITED) - {
 }
 WITHOUT_TOLERANCE = frozenset({"tcap", "disco"})
 """Limits of figures that a scenario with a tolerance does not have."""
-OF_UNIQUES = frozenset({"cap_u", "cap_special_uniques"})
+OF_SOME = frozenset({"cap_u", "cap_special_uniques", "tcap"})
+"""Limits of figures of uniques and of attributed records: without any, nobody is told."""
 
 _UTILITY: Mapping[str, str] = {
     "mean_two_way": "mean two-way S_pMSE",
@@ -131,17 +132,28 @@ class CheckResults:
         """Return every value that a limit of the configuration is about, with its place."""
         if limit in _UTILITY:
             return [("", self._utility().get(limit))]
-        if limit in OF_SCENARIO and not self.risk.scenarios:
-            return [("", None)]
         if limit in OF_SCENARIO:
-            return [
-                (part.scenario.label, value)
+            parts = [
+                part
                 for part in self.risk.scenarios
                 if not (limit in WITHOUT_TOLERANCE and part.scenario.tolerance)
+            ]
+            if not parts:
+                return [("", None)]
+            return [
+                (part.scenario.label, value)
+                for part in parts
                 for value in _limited_values(part.figures, limit)
             ]
-        figures = [figure for _, figure in self.risk.other_figures]
-        return [("", value) for value in _limited_values(figures, limit)]
+        places: dict[str, list[Figure]] = {}
+        for place, figure in self.risk.other_figures:
+            if _is_called(figure, LIMITED[limit]):
+                places.setdefault(place, []).append(figure)
+        return [
+            (place, value)
+            for place, figures in (places or {"": []}).items()
+            for value in _limited_values(figures, limit)
+        ]
 
     def _utility(self) -> dict[str, float | None]:
         if self.tables is None:
@@ -183,8 +195,7 @@ class CheckResults:
 def _limited_values(figures: Sequence[Figure], limit: str) -> list[float | None]:
     """Return the values that a limit is about; None where there is no figure."""
     found = [figure for figure in figures if _is_called(figure, LIMITED[limit])]
-    # nobody is unique: nobody can be told by it
-    found_some = [figure for figure in found if figure.n or limit not in OF_UNIQUES]
+    found_some = [figure for figure in found if figure.n or limit not in OF_SOME]
     if found and not found_some:
         return []
     # the largest of many groups is above 0 by chance: the interval decides

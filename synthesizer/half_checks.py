@@ -79,7 +79,7 @@ class HalfChecks:
     def differential(self, number: int) -> DifferentialResult | None:
         """Return the comparison of a scenario over all splits."""
         parts = self.parts[number]
-        return gather(self.scenarios[number], parts) if parts else None
+        return gather(self.scenarios[number], parts, self.settings.by) if parts else None
 
     def _compare(self, run: HalfRun) -> None:
         for scenario, parts in zip(self.scenarios, self.parts, strict=True):

@@ -238,6 +238,10 @@ def _switched_off(config: ChainConfig) -> Iterator[str]:
                 f"limits.{limit}: the check {check!r} is switched off; switch it on or drop "
                 "the limit"
             )
+    parts = (checks, *checks.scenarios)
+    for limit in ("tcap", "disco"):
+        if getattr(limits, limit) is not None and all(part.tolerance for part in parts):
+            yield f"limits.{limit}: every target has a tolerance; give one groups in its place"
     by = checks.differential_confidentiality.by
     if limits.worst_group is not None and by is None:
         yield "limits.worst_group: needs checks.differential_confidentiality.by; name a variable"

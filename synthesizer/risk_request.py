@@ -76,6 +76,7 @@ class RiskPlan:
     measures: Measures
     by: str | None
     units: str | None
+    attacks: bool
     limits: LimitConfig
     notes: tuple[str, ...]
 
@@ -100,8 +101,13 @@ class RiskPlan:
             measures=_measures(asked, checks),
             by=asked.by or (half.by if asked.control else None),
             units=asked.units or (half.units if asked.control else None),
+            attacks=asked.attacks or (asked.control and checks.attacks.enabled),
             limits=limits.model_copy(update=dict.fromkeys(dropped)),
-            notes=tuple(f"limits.{name} is not looked at here" for name in dropped),
+            notes=tuple(
+                f"limits.{name} is not looked at here ("
+                f"{'utility' if name in UTILITY_LIMITS else 'needs --control'})"
+                for name in dropped
+            ),
         )
 
 
@@ -131,6 +137,7 @@ def _measures(asked: Asked, checks: CheckConfig) -> Measures:
         differential=checks.differential_confidentiality.enabled,
         nearest=checks.nearest,
         replicated=checks.replicated_uniques,
+        attempts=checks.attacks.attempts,
         tau=checks.tau if asked.tau is None else asked.tau,
         max_size=checks.suda.max_size if asked.max_size is None else asked.max_size,
         sampling_fraction=(
@@ -176,10 +183,15 @@ def parse_names(text: str | None) -> tuple[str, ...] | None:
     >>> parse_names("age, `height, cm`"), parse_names("")
     (('age', 'height, cm'), None)
     """
-    return tuple(_parts(text)) or None
+    names = tuple(_parts(text))
+    if text and not names:
+        raise ConfigError("names must look like A,B,C")
+    return names or None
 
 
 def _parts(text: str | None) -> Iterator[str]:
+    if (text or "").count("`") % 2:
+        raise ConfigError("a backtick is not closed: names with a comma stand between two")
     for quoted, plain in re.findall(r"`([^`]+)`|([^,`]+)", text or ""):
         if name := quoted or plain.strip():
             yield name
@@ -196,6 +208,8 @@ def parse_groups(text: str | None) -> dict[str, Groups]:
     groups: dict[str, Groups] = {}
     for quoted, plain, wanted in re.findall(r"(?:`([^`]+)`|([^,=`]+))(?:=([^,]*))?", text or ""):
         name = quoted or plain.strip()
+        if name in groups:
+            raise ConfigError(f"--groups names {name!r} twice; keep one")
         if name:
             groups[name] = _wanted(wanted.strip())
     return groups

@@ -125,7 +125,7 @@ def test_a_target_that_a_key_gives_away_is_told() -> None:
 def test_what_makes_figures_small_is_told() -> None:
     stacked = pd.concat([ORIGINAL, ORIGINAL])
     (warning,) = assess(ORIGINAL, stacked, **KNOWN).warnings
-    assert "2.00 to 2.00 times the records" in warning
+    assert "have 2 times the records" in warning
     jittered = ORIGINAL.assign(pay=ORIGINAL["pay"] + 0.013)
     few, unlike = assess(ORIGINAL, jittered, keys=["sex", "pay"], target="job").warnings
     assert "only 0.0% of the original records find their key" in few
@@ -135,7 +135,14 @@ def test_what_makes_figures_small_is_told() -> None:
 def test_persons_of_a_control_file_count_not_records() -> None:
     panel = pd.concat([ORIGINAL] * 4)
     kept_out = pd.concat([CONTROL] * 4)
-    main = assess(panel, MADE, **KNOWN, control=kept_out, units="person_id").main
+    empty = kept_out.assign(person_id=None)
+    with pytest.raises(DataError, match="'person_id' of the control file is empty"):
+        assess(panel, MADE, **KNOWN, control=empty, units="person_id")
+    others = kept_out.assign(person_id="c" + kept_out["person_id"])
+    assert assess(panel, MADE, **KNOWN, control=others, units="person_id").notes == ()
+    found = assess(panel, MADE, **KNOWN, control=kept_out, units="person_id")
+    assert any("300 values of 'person_id' are in the original and in" in n for n in found.notes)
+    main = found.main
     assert main is not None
     assert main.differential is not None
     assert main.differential.figures[0].n == 600
@@ -175,9 +182,12 @@ def test_columns_that_one_file_lacks_are_not_compared_and_told() -> None:
     assert found.notes == ("whole records are compared without pay (not in all files)",)
 
 
-def test_a_control_of_the_same_people_is_told() -> None:
-    same = assess(ORIGINAL, MADE, **KNOWN, control=ORIGINAL.iloc[:200])
-    assert any("a control must hold other people" in note for note in same.notes)
+def test_a_control_of_the_same_people_is_refused_or_told() -> None:
+    with pytest.raises(DataError, match="a control must hold other people"):
+        assess(ORIGINAL, ORIGINAL, **KNOWN, control=ORIGINAL.iloc[::-1])
+    some = pd.concat([CONTROL, ORIGINAL.iloc[:60]])
+    notes = assess(ORIGINAL, MADE, **KNOWN, control=some).notes
+    assert any("60 of 360 control records are in the original" in note for note in notes)
     assert not any(
         "other people" in note for note in assess(ORIGINAL, MADE, **KNOWN, control=CONTROL).notes
     )
@@ -253,3 +263,15 @@ def test_one_row_and_no_match() -> None:
     figures = {figure.name: figure for figure in none.main.figures}
     assert figures["TCAP"].value is None
     assert figures["DiSCO"].value == 0
+
+
+def test_categories_written_differently_are_told_wherever_they_are() -> None:
+    other = MADE.assign(region=MADE["region"].where(MADE["age"] < 50, "elsewhere"))
+    found = assess(ORIGINAL, other, keys=["sex", "age"], target="job")
+    assert any("have a value of 'region' that the original lacks" in n for n in found.notes)
+
+
+def test_attacks_need_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synthesizer.assessment_inputs.find_spec", lambda _: None)
+    with pytest.raises(DataError, match="pip install"):
+        assess(ORIGINAL, MADE, **KNOWN, control=CONTROL, with_attacks=True)

@@ -51,6 +51,7 @@ def test_a_tolerance_has_no_classes_and_is_not_held_against_their_limits() -> No
     close = risk_of(("sex", "age"), "income", Tolerance(relative=0.1))
     limits = LimitConfig(tcap=1.0, disco=1.0, cap=1.0)
     assert exceeded_limits(results(FIRST, close), limits) == ()
+    assert len(exceeded_limits(results(close), LimitConfig(disco=1.0))) == 1
     (words,) = exceeded_limits(results(close), LimitConfig(cap=0.0))
     assert "sex, age -> income" in words
 
@@ -59,7 +60,7 @@ def test_where_nobody_is_unique_nobody_is_told() -> None:
     coarse = risk_of(("sex",), "marital")
     assert coarse.cap is not None
     assert coarse.cap.sizes["uniques"] == 0
-    limits = LimitConfig(cap_u=0.1, cap_special_uniques=0.1)
+    limits = LimitConfig(cap_u=0.1, cap_special_uniques=0.1, tcap=0.1)
     assert exceeded_limits(results(coarse), limits) == ()
 
 

@@ -42,7 +42,7 @@ def cut_points(column: Column, groups: Groups) -> FloatArray:
     >>> cut_points(pay, 2).tolist(), cut_points(pay, [3, 2]).tolist()
     ([2.5], [2.0, 3.0])
     """
-    if not isinstance(groups, int):
+    if not isinstance(groups, int | np.integer):
         return np.unique(np.asarray(groups, dtype=np.float64))
     values = column.data[column.is_observed]
     if not len(values):

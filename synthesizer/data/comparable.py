@@ -73,7 +73,7 @@ def _key_problems(table: Table, keys: Sequence[str], target: str | None) -> Iter
     if isinstance(keys, str):
         yield f"keys must be a list of names, not one text: write [{keys!r}]"
         return
-    if not keys:
+    if not len(keys):
         yield "there are no keys: name at least one variable that an intruder may know"
     for key in dict.fromkeys(keys):
         if key not in table:
@@ -101,11 +101,11 @@ def _group_problems(table: Table, groups: Any) -> Iterator[str]:
 
 
 def _size_problems(wanted: object) -> Iterator[str]:
-    if isinstance(wanted, bool) or not isinstance(wanted, int | Sequence | np.ndarray):
+    if isinstance(wanted, bool) or not isinstance(wanted, int | np.integer | Sequence | np.ndarray):
         yield "must be a whole number or a list of cut points"
     elif isinstance(wanted, str):
         yield "must be a whole number or a list of cut points, not text"
-    elif isinstance(wanted, int):
+    elif isinstance(wanted, int | np.integer):
         if wanted < 1:
             yield f"({wanted}) must be at least 1"
     elif not np.isfinite(np.asarray(wanted, dtype=np.float64)).all():

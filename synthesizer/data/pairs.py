@@ -6,7 +6,7 @@ that a fault elsewhere does not stand in the way of a measure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -91,11 +91,13 @@ def as_tables(
     synthetic: Data | Sequence[Data],
     names: Iterable[str],
     declared: Mapping[str, Declaration] | None = None,
+    *,
+    persons: Collection[str] = (),
 ) -> tuple[Table, tuple[Table, ...]]:
     """Return the original and every synthetic data set as tables of codes.
 
     The synthetic ones are read with the original's kinds; levels and codes that it does not have
-    are appended.
+    are appended. Only variables under ``persons`` may have no level in common.
 
     Raises
     ------
@@ -115,7 +117,7 @@ def as_tables(
     made, problems = [], []
     for number, data in enumerate(several, start=1):
         try:
-            made.append(data if isinstance(data, Table) else _like(data, table, names))
+            made.append(data if isinstance(data, Table) else _like(data, table, names, persons))
         except SynthesizerError as error:
             problems += [f"synthetic dataset {number}: {problem}" for problem in error.problems]
     if problems:
@@ -123,7 +125,12 @@ def as_tables(
     return table, tuple(made)
 
 
-def _like(data: pd.DataFrame | RawTable, original: Table, names: tuple[str, ...]) -> Table:
+def _like(
+    data: pd.DataFrame | RawTable,
+    original: Table,
+    names: tuple[str, ...],
+    persons: Collection[str],
+) -> Table:
     """Encode what the original has too; columns that are missing are left to the measure."""
     raw = _raw(data, [name for name in names if name in original])
     if raw is None:
@@ -132,7 +139,7 @@ def _like(data: pd.DataFrame | RawTable, original: Table, names: tuple[str, ...]
     problems = [
         f"column {name!r} shares no level with the original: check that both write it alike"
         for name in table.names
-        if _is_foreign(original[name], table[name])
+        if name not in persons and _is_foreign(original[name], table[name])
     ]
     if problems:
         raise DataError(problems)

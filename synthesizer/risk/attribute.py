@@ -23,7 +23,7 @@ from synthesizer.errors import DataError
 from synthesizer.risk.attribute_results import AttributeResult, AttributeValues, average
 from synthesizer.risk.cap import fixed_groups
 from synthesizer.risk.dominance import Dominance, Thresholds, check_thresholds, one_way, two_way
-from synthesizer.risk.exclusions import Exclusion, check_exclusions, excluded_rows
+from synthesizer.risk.exclusions import Exclusion, Level, check_exclusions, excluded_rows
 from synthesizer.risk.identity import SharedCoder
 
 __all__ = ["attribute"]
@@ -36,7 +36,7 @@ def attribute(
     keys: Sequence[str],
     target: str,
     groups: Mapping[str, Groups] | None = None,
-    exclude: Sequence[Exclusion] = (),
+    exclude: Sequence[Exclusion | Mapping[str, Level]] = (),
     exclude_above: int | None = None,
     use_missing_target: bool = True,
     use_missing_keys: bool | Sequence[str] = True,
@@ -62,7 +62,7 @@ def attribute(
     groups : mapping of str to int or sequence of float, optional
         Number of quantile groups of the original, or cut points, for numeric keys and target;
         others count by exact value. Missing codes are values.
-    exclude : sequence of Exclusion
+    exclude : sequence of Exclusion, or of their fields as in the YAML and in warnings
         Target levels, or pairs of a key level and a target level, whose disclosure is no news
         (synthpop: ``not.targetlev``; ``exclude.keys``, ``exclude.keylevs``,
         ``exclude.targetlevs``). A synthetic key is disclosive with the level that it shows.
@@ -106,12 +106,13 @@ def attribute(
     >>> attribute(people, made, keys=["age"], target="ill", exclude=known).mean.disco
     0.25
     """
+    left_out = [e if isinstance(e, Exclusion) else _exclusion(e) for e in exclude]
     original, tables = as_tables(original, synthetic, [*keys, target])
     check_keys(original, keys=keys, target=target, groups=groups)
     check_comparable(original, tables, [*keys, target])
     check_thresholds(thresholds_1way=thresholds_1way, thresholds_2way=thresholds_2way)
     missing_keys = _missing_out(keys, use_missing_keys, exclude_above)
-    check_exclusions([original, *tables], keys=keys, target=target, exclude=exclude)
+    check_exclusions([original, *tables], keys=keys, target=target, exclude=left_out)
 
     missing_out = (*missing_keys, *(() if use_missing_target else (target,)))
     choice = {"target": target, "exclude": exclude, "missing_out": missing_out}
@@ -132,6 +133,13 @@ def attribute(
         mean=average(values),
         warnings=tuple(warnings),
     )
+
+
+def _exclusion(fields: Mapping[str, Any]) -> Exclusion:
+    try:
+        return Exclusion(**fields)
+    except TypeError:
+        raise DataError("an exclusion has target_level, and may have key and key_level") from None
 
 
 def _missing_out(

@@ -42,6 +42,11 @@ class Tolerance:
             if not 0 <= getattr(self, name) < np.inf:
                 raise DataError(f"{name} ({getattr(self, name)}) must be at least 0 and finite")
 
+    @property
+    def words(self) -> str:
+        """How near, for a label."""
+        return f"within {self.absolute:g}, {self.relative:.3g} of it"
+
     def around(self, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the lowest and the highest number that count as right, each shape (n,)."""
         reach = np.maximum(self.absolute, self.relative * np.abs(truth))

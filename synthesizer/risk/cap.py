@@ -59,8 +59,8 @@ def fixed_groups(table: Table, groups: Mapping[str, Groups] | None) -> dict[str,
 
 
 def cap_scores(
-    original: Table,
-    synthetic: Sequence[Table],
+    original: Data,
+    synthetic: Data | Sequence[Data],
     *,
     keys: Sequence[str],
     target: str,
@@ -74,6 +74,7 @@ def cap_scores(
     Time is that of sorting; memory does not grow with the number of synthetic datasets (except
     for the scores themselves).
     """
+    original, synthetic = as_tables(original, synthetic, [*keys, target])
     check_keys(original, keys=keys, target=target, groups=groups, constant_target=constant_target)
     check_tolerance(original[target], tolerance)
     check_comparable(original, synthetic, [*keys, target])

@@ -113,7 +113,7 @@ def differential_confidentiality(
     given = Scenario(keys=tuple(keys), target=target, groups=groups or {}, tolerance=tolerance)
     scenario = with_cut_points(given, table)
     runs = half_runs(table, synthesise, m=m, repeats=repeats, rng=rng, units=units)
-    return gather(scenario, (compare_halves(run, scenario, grouping) for run in runs))
+    return gather(scenario, (compare_halves(run, scenario, grouping) for run in runs), by)
 
 
 def with_cut_points(scenario: Scenario, table: Table) -> Scenario:

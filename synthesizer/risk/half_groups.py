@@ -72,7 +72,7 @@ class Grouping:
     >>> from synthesizer.data.table import Column
     >>> age = Column(Variable(name="age", kind=Kind.NUMERIC), np.arange(50.0))
     >>> Grouping.of(Table([age]), "age").labels[0]
-    'group 1 of 5 by size'
+    'fifth 1 of 5'
     """
 
     name: str
@@ -97,7 +97,7 @@ class Grouping:
             return cls(name, coder, (*(f"{value:g}" for value in coder.values), *coder.labels))
         coder = ColumnCoder.fit(column, tuple(cut_points(column, FIFTHS)))
         count = coder.size - len(coder.labels)
-        fifths = (f"group {number} of {count} by size" for number in range(1, count + 1))
+        fifths = (f"fifth {number} of {count}" for number in range(1, count + 1))
         return cls(name, coder, (*fifths, *coder.labels))
 
     def codes(self, table: Table) -> Codes:
@@ -139,10 +139,12 @@ def _comparison(
 ) -> GroupComparison:
     test = welch(a, b, level)
     mean_a, mean_b = float(a.mean()), float(b.mean())
+    low, high = test["low"], test["high"]
+    if low is None and mean_a == mean_b:  # every score of the group is the same in both halves
+        low = high = 0.0
     return GroupComparison(
-        by, label, repeat, len(a), len(b), mean_a, mean_b, mean_a - mean_b,
-        test["low"], test["high"],
-    )  # fmt: skip
+        by, label, repeat, len(a), len(b), mean_a, mean_b, mean_a - mean_b, low, high
+    )
 
 
 def worst_group(rows: Sequence[GroupComparison]) -> GroupComparison | None:

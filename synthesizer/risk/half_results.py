@@ -114,6 +114,8 @@ class DifferentialResult:
         enough units in both halves.
     released : float or None
         The difference (non-matches zero) if half A were released as it is.
+    by : str or None
+        Variable whose groups were asked for.
     """
 
     keys: tuple[str, ...]
@@ -124,6 +126,7 @@ class DifferentialResult:
     groups: tuple[GroupComparison, ...]
     worst_group: GroupComparison | None
     released: float | None
+    by: str | None = None
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -169,8 +172,10 @@ class DifferentialResult:
         return asdict(self) | {"keys": list(self.keys), "comparisons": comparisons}
 
 
-def gather(scenario: Scenario, parts: Iterable[HalfPart]) -> DifferentialResult:
-    """Return the result of all splits of one scenario."""
+def gather(
+    scenario: Scenario, parts: Iterable[HalfPart], by: str | None = None
+) -> DifferentialResult:
+    """Return the result of all splits of one scenario; ``by`` is the variable of its groups."""
     parts = list(parts)
     comparisons = [row for part in parts for row in part.comparisons]
     groups = tuple(row for part in parts for row in part.groups)
@@ -183,6 +188,7 @@ def gather(scenario: Scenario, parts: Iterable[HalfPart]) -> DifferentialResult:
         groups=groups,
         worst_group=worst_group(groups),
         released=_mean([part.released for part in parts]),
+        by=by,
     )
 
 

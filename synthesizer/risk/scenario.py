@@ -48,8 +48,11 @@ class Scenario:
 
     @property
     def label(self) -> str:
-        """Keys and target in one line."""
-        return f"{', '.join(self.keys)} -> {self.target}"
+        """Keys and target in one line, with what tells scenarios of the same names apart."""
+        groups = [f"{name} {_size(wanted)}" for name, wanted in self.groups.items()]
+        near = [] if self.tolerance is None else [f"{self.target} {self.tolerance.words}"]
+        how = f" ({'; '.join([*groups, *near])})" if groups or near else ""
+        return f"{', '.join(self.keys)} -> {self.target}{how}"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,3 +82,8 @@ class Scenario:
             "exclusions": len(self.exclude),
             "reason": self.reason,
         }
+
+
+def _size(wanted: Groups) -> str:
+    count = wanted if isinstance(wanted, int) else len(wanted) + 1
+    return f"in {count} groups"

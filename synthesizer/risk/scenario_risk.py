@@ -12,6 +12,7 @@ from synthesizer.risk.cap_regression import CapRegression
 from synthesizer.risk.cap_result import CapResult
 from synthesizer.risk.determined import DeterminedResult
 from synthesizer.risk.dominance import Dominance
+from synthesizer.risk.half_groups import MIN_UNITS
 from synthesizer.risk.half_results import DifferentialResult
 from synthesizer.risk.identity import IdentityResult
 from synthesizer.risk.scenario import Scenario
@@ -22,6 +23,8 @@ __all__ = ["ScenarioRisk"]
 
 FEW_MATCHES = 0.05
 OTHER_SIZE = 1.2
+LARGE_SHARE = 0.5
+"""Share of the records that DiSCO counts above which levels are said to dominate."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +110,12 @@ class ScenarioRisk:
                 f"TCAP and the attribute measures of {self.scenario.target!r} need groups in place "
                 "of the tolerance, and are left out"
             )
+        compared = self.differential
+        if compared is not None and compared.by is not None and compared.worst_group is None:
+            yield (
+                f"no group of {compared.by!r} has {MIN_UNITS} persons (records) in both parts, so "
+                "there is no worst group: name a coarser variable"
+            )
         if self.attribute is not None:
             yield from _dominance(self.attribute.warnings)
 
@@ -122,10 +131,9 @@ class ScenarioRisk:
             sizes = [size / self.identity.n for size in self.identity.n_synthetic]
             if max(sizes) > OTHER_SIZE or min(sizes) < 1 / OTHER_SIZE:
                 yield (
-                    f"the synthetic data have {min(sizes):.2f} to {max(sizes):.2f} times the "
-                    "records of the original: repU, replicated uniques and revealed share fall "
-                    "when records repeat and cannot be compared between sizes; CAP, DiSCO and "
-                    "UiOiS can"
+                    f"the synthetic data have {_range(sizes)} times the records of the original: "
+                    "repU, replicated uniques and revealed share fall when records repeat and "
+                    "cannot be compared between sizes; CAP, DiSCO and UiOiS can"
                 )
 
     def to_dict(self) -> dict[str, Any]:
@@ -151,6 +159,11 @@ class ScenarioRisk:
         }
 
 
+def _range(sizes: Sequence[float]) -> str:
+    low, high = f"{min(sizes):.3g}", f"{max(sizes):.3g}"
+    return low if low == high else f"{low} to {high}"
+
+
 _KINDS = {
     "one-way": "target level that nearly all of them have",
     "two-way": "pairs of a key level and the target that most people with it have anyway",
@@ -158,17 +171,19 @@ _KINDS = {
 
 
 def _dominance(warnings: Sequence[Dominance]) -> Iterator[str]:
-    """Say how much levels and pairs of levels account for, in the dataset where it is most."""
+    """Say how much levels and pairs account for, in the first dataset where it is much."""
     for kind, what in _KINDS.items():
         by_dataset: dict[int, list[Dominance]] = {}
         for warning in warnings:
             if warning.kind == kind:
                 by_dataset.setdefault(warning.dataset, []).append(warning)
-        if by_dataset:
-            most = max(by_dataset.values(), key=lambda found: sum(w.records for w in found))
+        for most in by_dataset.values():
+            if sum(w.share for w in most) < LARGE_SHARE:
+                continue
             yield (
                 f"DiSCO counts {sum(w.records for w in most):,} records "
                 f"({sum(w.share for w in most):.0%} of its records, dataset {most[0].dataset}) for "
                 f"{len(most)} {what}: if that is common knowledge, exclude them (attribute, "
                 "warnings in the JSON has them as they are written under exclude)"
             )
+            break

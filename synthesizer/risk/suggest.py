@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from synthesizer.data.pairs import Data, as_table, column_names
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import Column, Table
 from synthesizer.risk.determined import told_share
@@ -49,7 +50,7 @@ class Suggestion:
 
 
 def suggest(
-    table: Table,
+    table: Data,
     *,
     keys: Sequence[str] | None = None,
     target: str | None = None,
@@ -59,7 +60,7 @@ def suggest(
 
     Parameters
     ----------
-    table : Table
+    table : Table or DataFrame
         Original records.
     keys, target : optional
         Fixed by the user.
@@ -79,6 +80,7 @@ def suggest(
     >>> found.keys, found.target
     (('sex', 'region', 'x'), 'income')
     """
+    table = as_table(table, column_names(table), ids=False)
     distinct = {column.name: _distinct(column) for column in table.columns}
     aim = target
     if aim is None:

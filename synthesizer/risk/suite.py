@@ -43,6 +43,8 @@ class Measures:
         SUDA: largest set of keys that is looked at; as many as is affordable when None.
     sampling_fraction : float
         DIS-SUDA: share of the population that the data hold, in (0, 1].
+    attempts : int
+        Attempts of each of anonymeter's attacks, where these are asked for.
     """
 
     cap: bool = True
@@ -55,6 +57,7 @@ class Measures:
     tau: float = 1.0
     max_size: int | None = None
     sampling_fraction: float = 0.01
+    attempts: int = 500
 
     @property
     def problems(self) -> list[str]:

@@ -14,7 +14,8 @@ import numpy as np
 
 from synthesizer.data.codes import Codes, Groups, JointCoder
 from synthesizer.data.comparable import check_comparable, check_keys
-from synthesizer.data.table import BoolArray, Table
+from synthesizer.data.pairs import Data, as_table, as_tables
+from synthesizer.data.table import BoolArray
 
 __all__ = ["ReproducedUniques", "key_counts", "reproduced_uniques", "statistical_uniques"]
 
@@ -38,33 +39,32 @@ class ReproducedUniques:
 
 
 def key_counts(
-    table: Table, keys: Sequence[str], groups: Mapping[str, Groups] | None = None
+    table: Data, keys: Sequence[str], groups: Mapping[str, Groups] | None = None
 ) -> Codes:
     """Return how many records share each record's key (itself included), shape (n,)."""
+    table = as_table(table, keys)
     check_keys(table, keys=keys, groups=groups)
     coder = JointCoder(table, keys, groups)
     return np.bincount(coder.codes, minlength=coder.size)[coder.codes]
 
 
 def statistical_uniques(
-    table: Table, keys: Sequence[str], groups: Mapping[str, Groups] | None = None
+    table: Data, keys: Sequence[str], groups: Mapping[str, Groups] | None = None
 ) -> BoolArray:
     """Return where the key occurs only once in the table, shape (n,).
 
     Examples
     --------
-    >>> from synthesizer.data.schema import Kind, Variable
-    >>> from synthesizer.data.table import Column
-    >>> age = Column(Variable(name="age", kind=Kind.NUMERIC), np.array([30.0, 41.0, 30.0]))
-    >>> statistical_uniques(Table([age]), ["age"]).tolist()
+    >>> import pandas as pd
+    >>> statistical_uniques(pd.DataFrame({"age": [30, 41, 30]}), ["age"]).tolist()
     [False, True, False]
     """
     return np.asarray(key_counts(table, keys, groups) == 1)
 
 
 def reproduced_uniques(
-    records: Table,
-    synthetic: Sequence[Table],
+    records: Data,
+    synthetic: Data | Sequence[Data],
     *,
     keys: Sequence[str],
     groups: Mapping[str, Groups] | None = None,
@@ -73,14 +73,12 @@ def reproduced_uniques(
 
     Examples
     --------
-    >>> from synthesizer.data.schema import Kind, Variable
-    >>> from synthesizer.data.table import Column
-    >>> age = Variable(name="age", kind=Kind.NUMERIC)
-    >>> records = Table([Column(age, np.array([30.0, 41.0, 30.0]))])
-    >>> made = Table([Column(age, np.array([41.0, 30.0]))])
+    >>> import pandas as pd
+    >>> records, made = pd.DataFrame({"age": [30, 41, 30]}), pd.DataFrame({"age": [41, 30]})
     >>> reproduced_uniques(records, [made, made], keys=["age"])[1].to_dict()
     {'m': 2, 'uniques': 1, 'present': 1, 'once': 0}
     """
+    records, synthetic = as_tables(records, synthetic, keys)
     check_keys(records, keys=keys, groups=groups)
     check_comparable(records, synthetic, list(keys))
     coder = JointCoder(records, keys, groups)

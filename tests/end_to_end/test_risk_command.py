@@ -129,6 +129,9 @@ def test_the_file_is_secret_and_never_half_written(folder: Path, tmp_path: Path)
         ([*KNOWN, "--public", "age"], ["--public", "--sensitive"]),
         ([*KNOWN, "--positive", "f", "--baseline", "age"], ["--positive, --baseline"]),
         ([*KNOWN, "--groups", "income=4"], ["'income' is neither a key"]),
+        (["--keys", ",,", "--target", "marital"], ["A,B,C"]),
+        (["--keys", "sex,`age", "--target", "marital"], ["backtick"]),
+        ([*KNOWN, "--groups", "age=3,age=4"], ["twice"]),
         ([*KNOWN, "--units", "person_id"], ["units needs a control file"]),
         ([*KNOWN, "--sensitive", "sex", "--public", "nowhere"], ["'nowhere'"]),
         ([*KNOWN, "--attacks"], ["control"]),
@@ -216,7 +219,12 @@ def test_no_input_is_overwritten_and_no_control_is_an_input(folder: Path, tmp_pa
     words = ["risk", original, folder / "made.csv", *KNOWN]
     refused = call(*words, "-o", original, "--overwrite")
     assert refused.exit_code == 2
-    assert "one of the files that are compared" in refused.output
+    assert "one of the files that are read" in refused.output
+    for kept in (folder / "out" / "manifest.json", folder / "run.yaml"):
+        content = kept.read_bytes()
+        asked = ["risk", original, folder / "out", "--config", folder / "run.yaml"]
+        assert call(*asked, "-o", kept, "--overwrite").exit_code == 2
+        assert kept.read_bytes() == content
     assert original.read_bytes() == before
     same = call(*words, "--control", folder / "original.csv")
     assert same.exit_code == 2

@@ -390,3 +390,15 @@ def test_equals_the_reference(method):
         found = getattr(values, NAMES.get(name, name.lower().replace("basecapd", "base_capd")))
         percent = 1 if name.endswith("denom") else 100
         assert percent * found == pytest.approx(value, rel=0, abs=1e-9), name
+
+
+def test_exclusions_may_be_written_as_in_the_yaml():
+    table = dominated()
+    made = table.take(np.arange(40))
+    item = Exclusion(target_level=table["work"].variable.labels[0])
+    one = attribute(table, made, keys=["sex", "age"], target="work", exclude=[item])
+    fields = {"target_level": item.target_level}
+    other = attribute(table, made, keys=["sex", "age"], target="work", exclude=[fields])
+    assert one == other
+    with pytest.raises(DataError, match="target_level"):
+        attribute(table, made, keys=["sex"], target="work", exclude=[{"level": 1}])

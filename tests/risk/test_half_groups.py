@@ -87,7 +87,7 @@ def test_means_of_groups_are_those_of_their_records():
 
 def test_numbers_are_grouped_by_fifths_without_their_values():
     grouping = Grouping.of(table(), "age")
-    assert grouping.labels == tuple(f"group {k} of 5 by size" for k in range(1, 6))
+    assert grouping.labels == tuple(f"fifth {k} of 5" for k in range(1, 6))
     assert set(grouping.codes(table()).tolist()) == set(range(5))
     few = Table([numeric("x", [1, -2, 0, 0], [0, 0, 1, 0], missing=("N",))])
     assert Grouping.of(few, "x").labels == ("-2", "0", "1", "N")

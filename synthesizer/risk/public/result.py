@@ -128,7 +128,7 @@ class InferenceResult:
             direction="lower is safer",
             n=curves[0].positives + curves[0].negatives,
             baseline=0.5,
-            original=_average(curves, lambda curve: curve.auc_original),
+            original=_average(curves, lambda curve: curve.auc_original_of_present),
         )
 
     def _right_figures(self) -> Iterator[Figure]:

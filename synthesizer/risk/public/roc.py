@@ -39,8 +39,9 @@ class RocCurve:
         Area under the curve, from all thresholds; 0.5 says nothing about the class.
     auc_all : float or None
         The same with the records left out: they get the proportion among all synthetic records.
-    auc_original : float or None
-        The same when the original is its own synthetic copy.
+    auc_original, auc_original_of_present : float or None
+        The same when the original is its own synthetic copy, of all records and of those in cells
+        that the synthetic data have.
     thresholds : int
         Number of distinct synthetic proportions.
     best_threshold, best_tpr, best_tnr : float or None
@@ -59,6 +60,7 @@ class RocCurve:
     auc: float | None
     auc_all: float | None
     auc_original: float | None
+    auc_original_of_present: float | None
     thresholds: int
     best_threshold: float | None
     best_tpr: float | None
@@ -133,6 +135,8 @@ def _curve(cells: Cells, level: int) -> RocCurve:
     share = int(cells.theirs[cells.pairs.of_level(level)].sum()) / cells.n_synthetic
     everybody = scored.with_cell(share, members - positives, cells.n - members - negatives)
     found = {} if scored.auc is None else _found(scored)
+    own = _scored(cells, level, cells.ours, cells.cell_ours)
+    present = _scored(cells, level, cells.ours, np.where(cells.cell_theirs > 0, cells.cell_ours, 0))
     return RocCurve(
         level=cells.levels[level],
         positives=positives,
@@ -140,7 +144,8 @@ def _curve(cells: Cells, level: int) -> RocCurve:
         left_out=cells.n - positives - negatives,
         auc=scored.auc,
         auc_all=everybody.auc,
-        auc_original=_scored(cells, level, cells.ours, cells.cell_ours).auc,
+        auc_original=own.auc,
+        auc_original_of_present=present.auc,
         thresholds=len(scored.thresholds),
         best_threshold=found.get("threshold"),
         best_tpr=found.get("tpr"),
