@@ -115,7 +115,7 @@ def attribute(
     check_exclusions([original, *tables], keys=keys, target=target, exclude=left_out)
 
     missing_out = (*missing_keys, *(() if use_missing_target else (target,)))
-    choice = {"target": target, "exclude": exclude, "missing_out": missing_out}
+    choice = {"target": target, "exclude": left_out, "missing_out": missing_out}
     attack = _Attack(original, keys, fixed_groups(original, groups), choice, exclude_above)
     values: list[AttributeValues] = []
     warnings: list[Dominance] = []
