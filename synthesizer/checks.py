@@ -23,7 +23,7 @@ from synthesizer.risk.public import InferenceResult, inference
 from synthesizer.risk.replicated import ReplicatedUniques, Replicates
 from synthesizer.risk.result import RiskResult
 from synthesizer.risk.suite import Attempts, Measures, scenario_risk
-from synthesizer.utility.tables import TableUtility, combine, table_utility
+from synthesizer.utility.tables import TableUtility, combine_tables, table_utility
 
 __all__ = ["Checker", "needed_names"]
 
@@ -103,7 +103,7 @@ class Checker:
         )
         return CheckResults(
             risk=risk,
-            tables=combine(self.tables) if self.tables else None,
+            tables=combine_tables(self.tables) if self.tables else None,
             failed=self.attempts.failed,
         )
 

@@ -1,14 +1,41 @@
-"""Utility: whether synthetic data look like the original, in tables and to a model."""
+"""Utility: whether synthetic data look like the original, and what may be concluded from them.
 
-from synthesizer.utility.propensity import PropensityResult, logit_pmse
-from synthesizer.utility.tables import MEASURES, TableUtility, cell_measures, combine, table_utility
+Every measure takes any two data sets, as pandas frames or as tables of codes.
+"""
+
+from synthesizer.utility.combining import CombinedEstimates, combine
+from synthesizer.utility.compare_fit import compare_fit
+from synthesizer.utility.estimates import chi_square, jensen_shannon, ratio_of_estimates
+from synthesizer.utility.estimates_result import DistanceResult, EqualityResult, RatioResult
+from synthesizer.utility.fit_results import FitComparison
+from synthesizer.utility.propensity import logit_pmse, pmse
+from synthesizer.utility.propensity_result import PmseResult, PropensityResult
+from synthesizer.utility.tables import (
+    MEASURES,
+    TableUtility,
+    cell_measures,
+    combine_tables,
+    table_utility,
+)
 
 __all__ = [
     "MEASURES",
+    "CombinedEstimates",
+    "DistanceResult",
+    "EqualityResult",
+    "FitComparison",
+    "PmseResult",
     "PropensityResult",
+    "RatioResult",
     "TableUtility",
     "cell_measures",
+    "chi_square",
     "combine",
+    "combine_tables",
+    "compare_fit",
+    "jensen_shannon",
     "logit_pmse",
+    "pmse",
+    "ratio_of_estimates",
     "table_utility",
 ]

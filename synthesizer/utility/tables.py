@@ -40,7 +40,7 @@ from synthesizer.data.table import FloatArray, Table
 from synthesizer.errors import DataError
 from synthesizer.utility.grouping import GroupedPair, QuantilesOf, group_tables
 
-__all__ = ["MEASURES", "TableUtility", "cell_measures", "combine", "table_utility"]
+__all__ = ["MEASURES", "TableUtility", "cell_measures", "combine_tables", "table_utility"]
 
 MEASURES = (
     "VW", "FT", "JSD", "SPECKS", "WMabsDD", "U", "G", "pMSE", "PO50", "MabsDD", "dBhatt",
@@ -132,7 +132,7 @@ def table_utility(
     return _averaged(by_dataset)
 
 
-def combine(results: Sequence[TableUtility]) -> TableUtility:
+def combine_tables(results: Sequence[TableUtility]) -> TableUtility:
     """Return results that were computed for one dataset after the other as one, in that order.
 
     Examples
@@ -142,7 +142,7 @@ def combine(results: Sequence[TableUtility]) -> TableUtility:
     >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
     >>> table = Table([Column(sex, np.array([0, 1], dtype=np.int32))])
     >>> result = table_utility(table, [table])
-    >>> combine([result, result]).by_dataset["dataset"].tolist()
+    >>> combine_tables([result, result]).by_dataset["dataset"].tolist()
     [1, 2]
     """
     frames, before = [], 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.table import Column, Table
 from synthesizer.errors import DataError
-from synthesizer.utility import MEASURES, cell_measures, combine, table_utility
+from synthesizer.utility import MEASURES, cell_measures, combine_tables, table_utility
 from synthesizer.utility.grouping import breaks_of, group_pair
 
 _spec = importlib.util.spec_from_file_location(
@@ -144,7 +144,7 @@ def test_datasets_are_averaged_and_combined():
     assert row["VW"] == pytest.approx(one["VW"].mean())
     assert one["p"].between(0, 1).all()
     apart = [table_utility(original, [t], ways=[1, 2, 3]) for t in (first, second)]
-    joined = combine(apart)
+    joined = combine_tables(apart)
     key = ["variables", "dataset"]
     pd.testing.assert_frame_equal(
         joined.by_dataset.sort_values(key, ignore_index=True),

@@ -1,0 +1,224 @@
+"""What the comparison of a fit holds: its figures and plain values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from synthesizer.figures import Figure
+from synthesizer.utility.combining import CombinedEstimates, Rule
+from synthesizer.utility.formula_columns import Family
+
+__all__ = ["CoefficientComparison", "FitComparison", "FittedData", "LackOfFit"]
+
+
+@dataclass(frozen=True)
+class CoefficientComparison:
+    """One coefficient of the original and of the synthetic datasets.
+
+    The synthetic standard error and interval say what the synthetic data lead a researcher to
+    expect of the same analysis of the original: the mean variance times k/n. What they say about
+    the population is in `FitComparison.combined`.
+
+    Parameters
+    ----------
+    name : str
+        Column, with the outcome before it in multinomial models.
+    original, original_error, original_low, original_high : float
+        Coefficient, standard error and interval of the original.
+    synthetic, synthetic_error, synthetic_low, synthetic_high : float
+        Mean coefficient of the synthetic datasets, expected error and interval.
+    difference : float
+        Synthetic minus original.
+    standardised : float or None
+        Difference over the original's standard error; None where that is 0.
+    overlap : float or None
+        Mean share of each interval that lies in the other one (Karr et al. 2006), 1 for equal
+        ones, negative for intervals that do not touch; None where an interval has no length.
+    """
+
+    name: str
+    original: float
+    original_error: float
+    original_low: float
+    original_high: float
+    synthetic: float
+    synthetic_error: float
+    synthetic_low: float
+    synthetic_high: float
+    difference: float
+    standardised: float | None
+    overlap: float | None
+
+
+@dataclass(frozen=True)
+class LackOfFit:
+    """Test of all differences at once against those that a correct synthesis would show.
+
+    Parameters
+    ----------
+    statistic : float
+        Squared distance of the coefficients over the covariance of their differences (or, for
+        rule ``partially``, Hotelling's, scaled to an F).
+    df : float
+        Number of coefficients.
+    df_error : float or None
+        Second degrees of freedom where the statistic refers to F, None where to chi-square.
+    p_value : float
+        Probability of differences as large under a correct synthesis.
+    """
+
+    statistic: float
+    df: int
+    df_error: int | None
+    p_value: float
+
+    @property
+    def ratio(self) -> float:
+        """About 1 for a correct synthesis: chi-square over its degrees of freedom, or F."""
+        return self.statistic if self.df_error is not None else self.statistic / self.df
+
+
+@dataclass(frozen=True)
+class FittedData:
+    """Which records of one dataset were used.
+
+    Parameters
+    ----------
+    dataset : int
+        0 for the original, 1, 2, ... for the synthetic ones.
+    n : int
+        Records used.
+    n_missing : int
+        Records left out because a value is missing.
+    n_unknown : int
+        Records left out because the original lacks one of their levels.
+    problem : str or None
+        Why the dataset has no fit.
+    """
+
+    dataset: int
+    n: int
+    n_missing: int
+    n_unknown: int
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class FitComparison:
+    """The same model fitted to the original and to synthetic datasets.
+
+    Parameters
+    ----------
+    formula, family, rule, clusters : str
+        What was asked for; ``clusters`` is None for plain covariances.
+    level : float
+        Confidence level of the intervals.
+    coefficients : tuple of CoefficientComparison
+        One for each coefficient.
+    combined : CombinedEstimates
+        Inference about the population from the synthetic datasets alone.
+    lack_of_fit : LackOfFit or None
+        None where it cannot be computed; ``notes`` tell why.
+    datasets : tuple of FittedData
+        The original first.
+    notes : tuple of str
+        What a reader must know: datasets without a fit, what could not be computed.
+    """
+
+    formula: str
+    family: Family
+    rule: Rule
+    clusters: str | None
+    level: float
+    coefficients: tuple[CoefficientComparison, ...]
+    combined: CombinedEstimates
+    lack_of_fit: LackOfFit | None
+    datasets: tuple[FittedData, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def mean_overlap(self) -> float | None:
+        """Mean overlap of the intervals over the coefficients that have one."""
+        return _mean([own.overlap for own in self.coefficients])
+
+    @property
+    def mean_standardised(self) -> float | None:
+        """Mean absolute standardised difference."""
+        sizes = [own.standardised for own in self.coefficients]
+        return _mean([None if size is None else abs(size) for size in sizes])
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Mean and lowest overlap, mean absolute standardised difference, lack of fit."""
+        n = self.datasets[0].n
+        known = [own.overlap for own in self.coefficients if own.overlap is not None]
+        test = self.lack_of_fit
+        return (
+            Figure(
+                name="mean CI overlap",
+                value=self.mean_overlap,
+                meaning="mean share of each coefficient's confidence interval that the original "
+                "and the synthetic one have in common; negative where they do not touch",
+                direction="about 1 is good",
+                n=n,
+                original=1.0,
+            ),
+            Figure(
+                name="lowest CI overlap",
+                value=min(known, default=None),
+                meaning="the same for the coefficient whose intervals differ most",
+                direction="about 1 is good",
+                n=n,
+                original=1.0,
+            ),
+            Figure(
+                name="mean standardised difference",
+                value=self.mean_standardised,
+                meaning="mean size of the differences between synthetic and original "
+                "coefficients, in standard errors of the original",
+                direction="about 0 is good",
+                n=n,
+                original=0.0,
+            ),
+            Figure(
+                name="lack of fit",
+                value=None if test is None else test.ratio,
+                meaning="all differences of coefficients at once over what a correct synthesis "
+                "would show by chance; far above 1 the synthesis distorts this model",
+                direction="about 1 is good",
+                n=n,
+                original=0.0,
+            ),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file; None where something could not be computed."""
+        test = self.lack_of_fit
+        return {
+            "formula": self.formula,
+            "family": self.family,
+            "rule": self.rule,
+            "clusters": self.clusters,
+            "level": self.level,
+            "coefficients": [_plain(asdict(own)) for own in self.coefficients],
+            "mean_overlap": self.mean_overlap,
+            "mean_standardised": self.mean_standardised,
+            "lack_of_fit": None if test is None else _plain(asdict(test) | {"ratio": test.ratio}),
+            "combined": self.combined.to_dict(),
+            "datasets": [asdict(own) for own in self.datasets],
+            "notes": list(self.notes),
+        }
+
+
+def _mean(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in values.items()
+    }

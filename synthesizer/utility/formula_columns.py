@@ -1,0 +1,261 @@
+"""Columns of a model from a formula and tables of codes: the same columns for every table.
+
+Categories have treatment coding: a column for each level that occurs in the complete records of
+the original, but the first, which is the reference. A category that multiplies only numbers that
+are no terms of their own (``f + x:f`` without ``x``) has a column for every level. Records with a
+missing value in a variable that the formula mentions are left out, and so are those with a level
+that the original does not have; both are counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.table import BoolArray, FloatArray, Table
+from synthesizer.errors import DataError, ExpressionError
+from synthesizer.utility.formula_values import AtomValues, atom_values
+from synthesizer.utility.formulas import Atom, Formula, Term
+
+__all__ = ["Family", "Model", "ModelData", "learn_model"]
+
+Family = Literal["ols", "logit", "poisson", "multinomial"]
+Part = tuple[Atom, int | None]
+MAX_COLUMNS = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class ModelData:
+    """The complete records of one table.
+
+    Parameters
+    ----------
+    y : ndarray
+        Response, shape (n,): numbers, 0 and 1 (logit), or codes of levels (multinomial).
+    X : ndarray
+        Shape (n, p), the first column is the constant.
+    rows : ndarray of bool
+        Which records of the table these are.
+    n_missing : int
+        Records left out because a value is missing.
+    n_unknown : int
+        Records left out because the original lacks one of their levels.
+    """
+
+    y: FloatArray
+    X: FloatArray
+    rows: BoolArray
+    n_missing: int
+    n_unknown: int
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What was learnt from the original: levels, reference levels and columns.
+
+    Parameters
+    ----------
+    formula : Formula
+        Response and terms.
+    family : str
+        Kind of model, which decides what the response may be.
+    levels : mapping of Atom to tuple of str
+        Levels of the categories, the reference first.
+    columns : tuple of tuple of (Atom, int or None)
+        What each column but the constant is a product of: a number, or the indicator of a level.
+    """
+
+    formula: Formula
+    family: Family
+    levels: Mapping[Atom, tuple[str, ...]]
+    columns: tuple[tuple[Part, ...], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns of ``X``."""
+        return ("Intercept", *(":".join(map(self._title, parts)) for parts in self.columns))
+
+    def _title(self, part: Part) -> str:
+        atom, code = part
+        return str(atom) if code is None else f"{atom}[{self.levels[atom][code]}]"
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """Levels of a categorical response, the reference first; empty for numbers."""
+        return self.levels.get(self.formula.response, ())
+
+    def build(self, table: Table, usable: BoolArray | None = None) -> ModelData:
+        """Return response and columns of the complete records.
+
+        Parameters
+        ----------
+        table : Table
+            Has the variables of the formula, of the same kinds as the original.
+        usable : ndarray of bool, optional
+            Records to be left out, as if a value were missing, are False; shape (n,).
+
+        Raises
+        ------
+        DataError
+            If no record is complete, or the response is not what the family needs.
+        """
+        values = {atom: self._known(atom, atom_values(atom, table)) for atom in self.formula.atoms}
+        complete = np.ones(table.n_rows, dtype=bool) if usable is None else usable.copy()
+        for own, _ in values.values():
+            complete &= own.complete
+        rows = complete.copy()
+        for _, known in values.values():
+            rows &= known
+        if not rows.any():
+            raise DataError("no record is complete: leave out variables that are mostly missing")
+        kept = {atom: own.data[rows] for atom, (own, _) in values.items()}
+        response = np.asarray(kept[self.formula.response], dtype=np.float64)
+        _check_response(response, self.family, self.outcomes, str(self.formula.response))
+        n_complete = int(complete.sum())
+        n = int(rows.sum())
+        return ModelData(
+            response, self._design(kept, n), rows, table.n_rows - n_complete, n_complete - n
+        )
+
+    def _known(self, atom: Atom, values: AtomValues) -> tuple[AtomValues, BoolArray]:
+        """Renumber codes by the original's levels; the mask is False at levels it lacks."""
+        levels = self.levels.get(atom)
+        if levels is None or values.labels is None:
+            return values, np.ones(len(values.data), dtype=bool)
+        place = {label: code for code, label in enumerate(levels)}
+        # The last entry serves code -1.
+        places = np.array([*(place.get(label, -1) for label in values.labels), -1], dtype=np.int64)
+        codes = places[values.data.astype(np.int64)]
+        # A level that the original lacks must still count as an observed value.
+        observed = AtomValues(np.where(values.data >= 0, codes.clip(0), -1), levels)
+        return observed, np.asarray((codes >= 0) | (values.data < 0))
+
+    def _design(self, values: Mapping[Atom, npt.NDArray[Any]], n: int) -> FloatArray:
+        X = np.empty((n, 1 + len(self.columns)), order="F")
+        X[:, 0] = 1.0
+        for place, parts in enumerate(self.columns, start=1):
+            X[:, place] = 1.0
+            for atom, code in parts:
+                X[:, place] *= values[atom] if code is None else values[atom] == code
+        return X
+
+
+def learn_model(formula: Formula, table: Table, family: Family) -> Model:
+    """Return what the original decides: levels, references and columns.
+
+    Raises
+    ------
+    DataError
+        With every problem of the formula's variables in this table.
+
+    Examples
+    --------
+    >>> from synthesizer.data.schema import Kind, Variable
+    >>> from synthesizer.data.table import Column
+    >>> from synthesizer.utility.formulas import parse_formula
+    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
+    >>> pay = Variable(name="pay", kind=Kind.NUMERIC)
+    >>> table = Table([Column(sex, np.array([0, 1, 1], dtype=np.int32)),
+    ...                Column(pay, np.array([1.0, 2.0, np.nan]))])
+    >>> model = learn_model(parse_formula("pay ~ sex"), table, "ols")
+    >>> model.names, model.build(table).X.tolist(), model.build(table).n_missing
+    (('Intercept', 'sex[m]'), [[1.0, 0.0], [1.0, 1.0]], 1)
+    """
+    values, problems = {}, []
+    for atom in formula.atoms:
+        try:
+            values[atom] = atom_values(atom, table)
+        except ExpressionError as error:
+            problems += [f"{atom}: {problem}" for problem in error.problems]
+    if problems:
+        raise ExpressionError(problems)
+    complete = np.logical_and.reduce([own.complete for own in values.values()])
+    if not complete.any():
+        raise DataError("no record is complete: leave out variables that are mostly missing")
+    levels = {
+        atom: tuple(own.labels[code] for code in np.unique(own.data[complete]).astype(int))
+        for atom, own in values.items()
+        if own.labels is not None
+    }
+    problems = [*_response_problems(formula.response, family, levels), *_problems(formula, levels)]
+    if problems:
+        raise DataError(problems)
+    columns = tuple(part for term in formula.terms for part in _term_columns(term, formula, levels))
+    return Model(formula, family, levels, columns)
+
+
+def _problems(formula: Formula, levels: Mapping[Atom, tuple[str, ...]]) -> Iterator[str]:
+    terms = {frozenset(term) for term in formula.terms}
+    for term in formula.terms:
+        for atom in term:
+            rest = frozenset(term) - {atom}
+            if atom in levels and rest not in terms and any(other in levels for other in rest):
+                both = ":".join(map(str, term))
+                yield f"{both}: write {both.replace(':', '*')}, which also holds its parts"
+                break
+    for atom in dict.fromkeys(atom for term in formula.terms for atom in term):
+        if len(levels.get(atom, "ab")) < 2:
+            yield f"{atom} has one value in the complete records of the original: leave it out"
+    width = 1 + sum(math.prod(len(levels.get(a, "a")) for a in term) for term in formula.terms)
+    if width > MAX_COLUMNS:
+        yield (
+            f"the model has about {width} columns, more than {MAX_COLUMNS}: leave out variables "
+            "with many levels or join levels"
+        )
+
+
+def _term_columns(
+    term: Term, formula: Formula, levels: Mapping[Atom, tuple[str, ...]]
+) -> Iterator[tuple[Part, ...]]:
+    terms = {frozenset(), *(frozenset(own) for own in formula.terms)}
+    choices: list[list[Part]] = []
+    for atom in term:
+        if atom not in levels:
+            choices.append([(atom, None)])
+        else:
+            first = 1 if frozenset(term) - {atom} in terms else 0
+            choices.append([(atom, code) for code in range(first, len(levels[atom]))])
+    yield from product(*choices)
+
+
+def _response_problems(
+    response: Atom, family: Family, levels: Mapping[Atom, tuple[str, ...]]
+) -> Iterator[str]:
+    n_levels = len(levels[response]) if response in levels else None
+    if family in ("ols", "poisson") and n_levels is not None:
+        yield f"family '{family}' needs a number as response: write I({response}) if it is one"
+    if family == "logit" and n_levels not in (None, 2):
+        yield (
+            f"family 'logit' needs a response with two values, {response} has {n_levels}: "
+            "write a condition such as I(y == 'yes')"
+        )
+    if family == "multinomial" and n_levels is None:
+        yield f"family 'multinomial' needs categories as response: write C({response})"
+    elif family == "multinomial" and n_levels == 1:
+        yield f"response {response} has one value: choose another"
+
+
+def _check_response(
+    y: FloatArray, family: Family, outcomes: tuple[str, ...], response: str
+) -> None:
+    """Raise DataError unless the values are what the family needs."""
+    problem = None
+    if family == "poisson" and (y < 0).any():
+        problem = f"has {int((y < 0).sum())} negative values: counts are needed"
+    elif family == "poisson" and not y.any():
+        problem = "is 0 everywhere: choose another response"
+    elif family == "logit" and not np.isin(y, (0, 1)).all():
+        problem = "has other values than 0 and 1: write a condition such as I(y > 3)"
+    elif family == "logit" and (y == y[0]).all():
+        problem = "has one value in the complete records: choose another response"
+    elif family == "multinomial":
+        lost = len(outcomes) - len(np.unique(y))
+        problem = f"lacks {lost} of the original's {len(outcomes)} levels" if lost else None
+    if problem is not None:
+        raise DataError(f"response {response} {problem}")
