@@ -38,7 +38,7 @@ from synthesizer.risk.result import RiskResult
 from synthesizer.risk.scenario import Scenario
 from synthesizer.risk.scenario_risk import ScenarioRisk
 from synthesizer.risk.suggest import suggest
-from synthesizer.risk.suite import MANY_UNFAMILIAR, Attempts, Measures, scenario_risk
+from synthesizer.risk.suite import Attempts, Measures, scenario_risk, unfamiliar
 from synthesizer.risk.uniques import key_counts
 
 __all__ = ["Measures", "Question", "assess"]
@@ -211,8 +211,7 @@ def _whole(
     sound = sound_names(original, shared, declared)
     table = as_table(original, sound, declared, ids=False)
     named = set(table)
-    for other in others:
-        table = table.select(_comparable_names(table, other))
+    table, made = _alike(table, others)
     told = {
         "not in all files": set(every) - set(shared),
         "unreadable": set(shared) - set(sound),
@@ -223,17 +222,16 @@ def _whole(
         for why, names in told.items()
         if names
     ]
-    _, made = as_tables(table, others, table.names)
     return Files(table, made[: len(synthetic)], None if control is None else made[-1]), notes
 
 
-def _comparable_names(table: Table, other: Data) -> tuple[str, ...]:
-    """Return the columns of another file that can be read as those of the table."""
+def _alike(table: Table, others: Sequence[Data]) -> tuple[Table, tuple[Table, ...]]:
+    """Return the columns that can be read alike in every file, of the table and of the others."""
     try:
-        as_tables(table, other, table.names)
+        return as_tables(table, others, table.names)
     except DataError:
-        return tuple(name for name in table.names if _is_comparable(table, other, name))
-    return table.names
+        names = [n for n in table if all(_is_comparable(table, other, n) for other in others)]
+    return as_tables(table.select(names), others, names)
 
 
 def _is_comparable(table: Table, other: Data, name: str) -> bool:
@@ -309,18 +307,9 @@ def _unit_notes(files: Files, request: Request) -> list[str]:
 
 def _unlike_notes(files: Files) -> list[str]:
     """Say that categories are written differently: whole records then never agree."""
-    notes = []
-    for name in files.original:
-        column = files.original[name]
-        if not column.is_coded:
-            continue
-        coder = ColumnCoder.fit(column)
-        unknown = max(
-            (float((coder.encode(t[name]) < 0).mean()) for t in files.synthetic), default=0
-        )
-        if unknown > MANY_UNFAMILIAR:
-            notes.append(
-                f"{unknown:.0%} of the synthetic records have a value of {name!r} that the "
-                "original lacks: check that both files write it alike"
-            )
-    return notes
+    coded = [column.name for column in files.original.columns if column.is_coded]
+    return [
+        f"{share:.0%} of the synthetic records have a value of {name!r} that the original lacks: "
+        "check that both files write it alike"
+        for name, share in unfamiliar(files.original, files.synthetic, coded).items()
+    ]

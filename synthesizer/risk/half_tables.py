@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 
 from synthesizer.data.comparable import check_comparable
-from synthesizer.data.pairs import Data, as_tables
+from synthesizer.data.pairs import Data, as_tables, column_names
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import Table
 from synthesizer.errors import DataError
@@ -20,7 +19,7 @@ def all_names(data: Data) -> tuple[str, ...]:
     """Return the names of all variables; of tables without identifiers, which are made anew."""
     if isinstance(data, Table):
         return tuple(c.name for c in data.columns if c.variable.kind is not Kind.ID)
-    return tuple(data.columns if isinstance(data, pd.DataFrame) else data.names)
+    return column_names(data)
 
 
 def as_halves(
@@ -49,12 +48,9 @@ def as_halves(
     return known.select(names), held_out.select(names), tuple(t.select(names) for t in tables)
 
 
-def equal_sizes(
-    halves: tuple[Table, Table], rng: np.random.Generator, largest: int | None = None
-) -> tuple[Table, Table]:
-    """Return samples of equal size: that of the smaller half, ``largest`` at most."""
-    sizes = [half.n_rows for half in halves]
-    size = min(sizes if largest is None else [largest, *sizes])
+def equal_sizes(halves: tuple[Table, Table], rng: np.random.Generator) -> tuple[Table, Table]:
+    """Return samples of equal size: that of the smaller half."""
+    size = min(half.n_rows for half in halves)
     first, second = (_sample(half, size, rng) for half in halves)
     return first, second
 

@@ -18,8 +18,7 @@ import numpy as np
 
 from synthesizer.data.codes import Groups
 from synthesizer.data.comparable import check_comparable, check_keys
-from synthesizer.data.pairs import Data, as_tables
-from synthesizer.data.sources import RawTable
+from synthesizer.data.pairs import Data, as_tables, column_names
 from synthesizer.data.table import BoolArray, Table
 from synthesizer.errors import DataError
 from synthesizer.figures import Figure
@@ -165,7 +164,7 @@ def replicated_uniques(
     >>> result.datasets[0].unique_rows.tolist()
     [True, False, False]
     """
-    names = _names(original) if keys is None else list(keys)
+    names = list(column_names(original)) if keys is None else list(keys)
     _check_exclude(exclude, names)
     names = [name for name in names if name not in exclude]
     original, tables = as_tables(original, synthetic, names)
@@ -210,10 +209,6 @@ class Replicates:
             uniques=int((np.bincount(self._coder.codes) == 1).sum()),
             datasets=tuple(self.datasets),
         )
-
-
-def _names(data: Data) -> list[str]:
-    return list(data.names) if isinstance(data, Table | RawTable) else list(data.columns)
 
 
 def _check_exclude(exclude: Sequence[str], names: Sequence[str]) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from synthesizer.data.codes import ColumnCoder
+from synthesizer.data.codes import ColumnCoder, Groups
 from synthesizer.data.table import Table
 from synthesizer.errors import SynthesizerError
 from synthesizer.progress import Listener, counted, silent
@@ -21,7 +21,7 @@ from synthesizer.risk.scenario_risk import ScenarioRisk
 from synthesizer.risk.suda import affordable_size, suda
 from synthesizer.risk.tcap import tcap
 
-__all__ = ["Attempts", "Measures", "scenario_risk"]
+__all__ = ["Attempts", "Measures", "scenario_risk", "unfamiliar"]
 
 T = TypeVar("T")
 MANY_UNFAMILIAR = 0.1
@@ -95,18 +95,24 @@ class Attempts:
             return None
 
 
-def _unfamiliar(
-    original: Table, synthetic: Sequence[Table], scenario: Scenario
+def unfamiliar(
+    original: Table,
+    synthetic: Sequence[Table],
+    names: Iterable[str],
+    groups: Mapping[str, Groups] | None = None,
 ) -> dict[str, float]:
-    """Return the share of synthetic records whose value the original lacks, where it is large."""
+    """Return the share of synthetic records whose value the original lacks, where it is large.
+
+    Of several datasets the largest share; variables that not all of them have are left out.
+    """
     found = {}
-    for name in scenario.names:
-        if name not in original or not synthetic or name not in synthetic[0]:
+    for name in names:
+        if not synthetic or not all(name in table for table in (original, *synthetic)):
             continue
-        coder = ColumnCoder.fit(original[name], scenario.groups.get(name))
-        unknown = [float((coder.encode(table[name]) < 0).mean()) for table in synthetic]
-        if max(unknown) > MANY_UNFAMILIAR:
-            found[name] = max(unknown)
+        coder = ColumnCoder.fit(original[name], (groups or {}).get(name))
+        unknown = max(float((coder.encode(table[name]) < 0).mean()) for table in synthetic)
+        if unknown > MANY_UNFAMILIAR:
+            found[name] = unknown
     return found
 
 
@@ -189,7 +195,7 @@ def scenario_risk(
         ),
         determined=attempt("determined", lambda: determined(original, keys, target, groups)),
         differential=differential,
-        unfamiliar={} if scenario.tolerance else _unfamiliar(original, synthetic, scenario),
+        unfamiliar={} if scenario.tolerance else unfamiliar(*pair, scenario.names, groups),
     )
 
 

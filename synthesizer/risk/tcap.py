@@ -24,6 +24,7 @@ from synthesizer.data.pairs import Data, as_tables
 from synthesizer.data.table import Table
 from synthesizer.errors import DataError
 from synthesizer.figures import Figure
+from synthesizer.risk.agreement import agreement
 from synthesizer.risk.attribution import Tolerance
 from synthesizer.risk.classes import Classes, target_codes
 
@@ -279,12 +280,10 @@ class _People:
             correct=int((target[self._keys] == self._truth)[chosen].sum()),
             guessed=int((self._truth[chosen] == self._mode).sum()),
             baseline=float(baseline.mean()) if len(baseline) else None,
-            chance=self._agreement(target[self._keys][chosen], self._truth[chosen]),
+            chance=agreement(
+                *(
+                    np.bincount(codes[chosen], minlength=self._n_targets)
+                    for codes in (target[self._keys], self._truth)
+                )
+            ),
         )
-
-    def _agreement(self, attributed: Codes, truth: Codes) -> float | None:
-        """Return the agreement of two classifications expected from their margins alone."""
-        if not len(truth):
-            return None
-        margins = [np.bincount(c, minlength=self._n_targets) for c in (attributed, truth)]
-        return float(margins[0] @ margins[1] / len(truth) ** 2)

@@ -38,6 +38,7 @@ from synthesizer.data.comparable import check_comparable
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.errors import DataError
+from synthesizer.utility.cells import cell_counts
 from synthesizer.utility.grouping import GroupedPair, QuantilesOf, group_tables
 
 __all__ = ["MEASURES", "TableUtility", "cell_measures", "combine_tables", "table_utility"]
@@ -46,9 +47,6 @@ MEASURES = (
     "VW", "FT", "JSD", "SPECKS", "WMabsDD", "U", "G", "pMSE", "PO50", "MabsDD", "dBhatt",
     "S_VW", "S_FT", "S_JSD", "S_WMabsDD", "S_G", "S_pMSE", "df", "dfG",
 )  # fmt: skip
-
-# Beyond this many possible cells counting goes by the cells that occur.
-_DENSE_CELLS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,21 +237,7 @@ def _rows(
     for order in ways:
         for chosen in combinations(pairs, order):
             name = ":".join(pair.name for pair in chosen)
-            yield (name, order, dataset, *cell_measures(*_counts(chosen)))
-
-
-def _counts(pairs: Sequence[GroupedPair]) -> tuple[FloatArray, FloatArray]:
-    """Return the counts of the cells of both tables."""
-    ours, theirs, cells = pairs[0].original, pairs[0].synthetic, pairs[0].size
-    for pair in pairs[1:]:
-        ours = ours * pair.size + pair.original
-        theirs = theirs * pair.size + pair.synthetic
-        cells *= pair.size
-    if cells > _DENSE_CELLS:
-        known, position = np.unique(np.concatenate([ours, theirs]), return_inverse=True)
-        ours, theirs, cells = position[: len(ours)], position[len(ours) :], len(known)
-    o, s = (np.bincount(codes, minlength=cells) for codes in (ours, theirs))
-    return o.astype(np.float64), s.astype(np.float64)
+            yield (name, order, dataset, *cell_measures(*cell_counts(chosen)))
 
 
 def _checked_names(

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from synthesizer.data.table import Table
+from synthesizer.risk.agreement import agreement
 from synthesizer.risk.public import inference
-from synthesizer.risk.public.chance import agreement
 from tests.tables import coded, numeric
 
 ROUNDS = 40

@@ -163,7 +163,7 @@ def test_a_constant_variable_has_no_degrees_of_freedom():
 def test_sparse_counting_equals_dense(monkeypatch):
     original, made = random_table(0), random_table(1)
     dense = table_utility(original, [made], ways=[3]).mean
-    monkeypatch.setattr("synthesizer.utility.tables._DENSE_CELLS", 1)
+    monkeypatch.setattr("synthesizer.utility.cells._DENSE_CELLS", 1)
     pd.testing.assert_frame_equal(table_utility(original, [made], ways=[3]).mean, dense)
 
 

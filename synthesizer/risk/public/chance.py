@@ -13,37 +13,15 @@ import numpy as np
 from scipy import stats
 
 from synthesizer.data.codes import Codes
+from synthesizer.risk.agreement import agreement
 from synthesizer.risk.public.cells import Cells
 
 __all__ = [
-    "agreement",
     "reaching_by_chance",
     "reaching_with_kept_shares",
     "revealed_by_chance",
     "right_by_chance",
 ]
-
-
-def agreement(one: Codes, other: Codes) -> float | None:
-    """Return the agreement of two classifications expected from their margins alone.
-
-    Parameters
-    ----------
-    one, other : ndarray of int, shape (levels,)
-        Records that each of them puts into each level.
-
-    Returns
-    -------
-    float or None
-        In [0, 1]; None where there are no records.
-
-    Examples
-    --------
-    >>> agreement(np.array([1, 1]), np.array([2, 0]))
-    0.5
-    """
-    pairs = int(one.sum()) * int(other.sum())
-    return int(one @ other) / pairs if pairs else None
 
 
 def right_by_chance(cells: Cells, guess: Codes) -> float | None:

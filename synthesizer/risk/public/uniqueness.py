@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synthesizer.risk.agreement import agreement
 from synthesizer.risk.public.cells import Cells
-from synthesizer.risk.public.chance import agreement
 
 __all__ = ["CellUniqueness", "uniqueness"]
 
