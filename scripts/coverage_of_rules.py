@@ -51,11 +51,12 @@ class Design:
 # "partially" also holds for whole records from the posterior predictive distribution as long as
 # there are as many as in the original, and for fixed parameters (Raab et al. 2016, section 3).
 DESIGNS = (
-    Design("new records", 1, N, ()),
-    Design("new records", 5, N, ("partially",)),
-    Design("new records", 20, 5 * N, ("fully",)),
-    Design("new records", 100, N, ("fully", "partially")),
-    Design("new records", 100, N // 2, ("fully",)),
+    Design("new records", 1, N, ("proper",)),
+    Design("new records", 1, 5 * N, ("proper",)),
+    Design("new records", 5, N, ("partially", "proper")),
+    Design("new records", 20, 5 * N, ("fully", "proper")),
+    Design("new records", 100, N, ("fully", "partially", "proper")),
+    Design("new records", 100, N // 2, ("fully", "proper")),
     Design("replaced y", 5, N, ("partially",)),
     Design("fixed", 1, N, ("simple",)),
     Design("fixed", 1, 5 * N, ("simple",)),
@@ -131,7 +132,7 @@ def simulate(design: Design, n_syntheses: int, rng: np.random.Generator) -> Iter
         own = 2 * NORMAL_95 * float(least_squares(x[None], y[None])[1][0]) ** 0.5
         slopes, variances = synthesise(design, x, y, rng)
         for rule in get_args(Rule):
-            if design.m == 1 and rule != "simple":
+            if design.m == 1 and rule not in ("simple", "proper"):
                 continue
             # Without k the rule "partially" cannot know that it does not apply.
             k = None if rule == "partially" else design.k

@@ -11,11 +11,9 @@ from typing import Any
 
 from synthesizer.assessment import assess
 from synthesizer.check_results import CheckResults, exceeded_limits
+from synthesizer.compared_files import read_compared
 from synthesizer.config_reading import load_config
-from synthesizer.data.sources import RawTable, read_path
-from synthesizer.errors import DataError, OutputError, SynthesizerError
-from synthesizer.manifests import dataset_names, order_notes, read_manifest
-from synthesizer.output import check_file, sha256, write_secret
+from synthesizer.output import write_secret
 from synthesizer.progress import Listener, silent
 from synthesizer.risk.result import RiskResult
 from synthesizer.risk_request import Asked, RiskPlan
@@ -82,23 +80,14 @@ def assess_files(
     SynthesizerError
         With every problem of files, configuration and names.
     """
-    paths = [path for given in synthetic for path in _datasets(given)]
-    inputs = [original, *paths, *([] if control is None else [control])]
-    if out is not None:
-        check_file(out, overwrite=overwrite)
-        directories = [path for path in synthetic if path.is_dir()]
-        kept = [*inputs, *([] if config is None else [config]), *directories]
-        if any(_is_within(out, path) for path in kept):
-            raise OutputError(f"{out} is one of the files that are read; name another file")
     settings = None if config is None else load_config(config)
     plan = RiskPlan.of(asked, settings)
-    files = _read(inputs)
-    hashes = {path: sha256(path) for path in inputs}
-    if control is not None and hashes[control] in {hashes[path] for path in (original, *paths)}:
-        raise DataError(f"{control}: the control is one of the other files; it must be of others")
+    files = read_compared(
+        original, synthetic, control=control, config=config, out=out, overwrite=overwrite
+    )
     risk = assess(
-        files[0],
-        files[1 : 1 + len(paths)],
+        files.original,
+        files.synthetic,
         keys=plan.main.keys or None,
         target=plan.main.target or None,
         groups=plan.main.groups,
@@ -106,7 +95,7 @@ def assess_files(
         exclude=plan.main.exclude,
         scenarios=plan.further,
         questions=plan.questions,
-        control=None if control is None else files[-1],
+        control=files.control,
         by=plan.by,
         units=plan.units,
         with_attacks=plan.attacks,
@@ -115,39 +104,13 @@ def assess_files(
         seed=asked.seed,
         listener=listener,
     )
-    results = CheckResults(risk=risk, tables=None, failed=risk.failed)
-    notes = (*order_notes(original, paths, hashes), *plan.notes, *_suggestion(risk))
-    entries = tuple({"name": str(path), "sha256": hashes[path]} for path in inputs)
-    found = FileRisk(risk, notes, exceeded_limits(results, plan.limits), entries, asked.seed)
+    results = CheckResults(risk=risk, utility=None, failed=risk.failed)
+    notes = (*files.notes, *plan.notes, *_suggestion(risk))
+    exceeded = exceeded_limits(results, plan.limits)
+    found = FileRisk(risk, notes, exceeded, files.entries, asked.seed)
     if out is not None:
         write_secret(out, found.to_json(), overwrite=overwrite)
     return found
-
-
-def _is_within(out: Path, kept: Path) -> bool:
-    """Whether a file is another one, or in a directory."""
-    return out.resolve() == kept.resolve() or kept.resolve() in out.resolve().parents
-
-
-def _datasets(path: Path) -> list[Path]:
-    """Return the datasets of a result directory, or the path itself."""
-    manifest = read_manifest(path) if path.is_dir() else None
-    if manifest is None:
-        return [path]
-    return [path / name for name in dataset_names(manifest)]
-
-
-def _read(paths: Sequence[Path]) -> list[RawTable]:
-    files: list[RawTable] = []
-    problems: list[str] = []
-    for path in paths:
-        try:
-            files.append(read_path(path, min_rows=1))
-        except SynthesizerError as error:
-            problems += error.problems
-    if problems:
-        raise DataError(dict.fromkeys(problems))
-    return files
 
 
 def _suggestion(risk: RiskResult) -> list[str]:

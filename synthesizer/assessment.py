@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from synthesizer.attempts import Attempts
 from synthesizer.assessment_inputs import (
     Files,
     Question,
@@ -38,7 +39,7 @@ from synthesizer.risk.result import RiskResult
 from synthesizer.risk.scenario import Scenario
 from synthesizer.risk.scenario_risk import ScenarioRisk
 from synthesizer.risk.suggest import suggest
-from synthesizer.risk.suite import Attempts, Measures, scenario_risk, unfamiliar
+from synthesizer.risk.suite import Measures, scenario_risk, unfamiliar
 from synthesizer.risk.uniques import key_counts
 
 __all__ = ["Measures", "Question", "assess"]

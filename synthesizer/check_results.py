@@ -9,7 +9,7 @@ from typing import Any
 from synthesizer.config_checks import LimitConfig
 from synthesizer.figures import Figure
 from synthesizer.risk.result import RiskResult
-from synthesizer.utility.tables import TableUtility
+from synthesizer.utility.result import UtilityResult
 
 __all__ = ["LIMITED", "CheckResults", "Summary", "exceeded_limits"]
 
@@ -31,6 +31,9 @@ LIMITED: Mapping[str, str] = {
 }
 """The risk figure that each limit is about."""
 
+FORMAT = 2
+"""Version of ``checks.json``: 1 had tables in place of ``utility``."""
+
 OF_SCENARIO = frozenset(LIMITED) - {
     "replicated_uniques",
     "nearer_share",
@@ -47,8 +50,9 @@ _UTILITY: Mapping[str, str] = {
     "mean_two_way": "mean two-way S_pMSE",
     "worst_two_way": "largest two-way S_pMSE",
     "worst_one_way": "largest one-way S_pMSE",
+    "pmse_ratio": "pMSE ratio",
 }
-_WRITTEN = ("VW", "df", "pMSE", "S_pMSE", "MabsDD", "SPECKS", "JSD")
+"""The utility figure that each limit is about, or the summary."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +66,10 @@ class Summary:
     mean_two_way, worst_two_way, worst_one_way : float or None
         S_pMSE: mean and largest over pairs, largest over variables, averaged over datasets.
         About 1 is what a right model gives; lower is better.
+    pmse_ratio : float or None
+        pMSE over its expectation, of the propensity model where it is largest. About 1 is good.
+    roe_two_way : float or None
+        Mean ratio of estimates over the cells of all pairs, in [0, 1]; 1 is equal.
     cap, cap_undefined, cap_original, cap_baseline : float or None
         Mean CAP of all datasets pooled with non-matches zero and undefined, of the original, and
         of matches whose target is guessed from its distribution. Lower is safer.
@@ -85,6 +93,8 @@ class Summary:
     mean_two_way: float | None = None
     worst_two_way: float | None = None
     worst_one_way: float | None = None
+    pmse_ratio: float | None = None
+    roe_two_way: float | None = None
     cap: float | None = None
     cap_undefined: float | None = None
     cap_original: float | None = None
@@ -113,14 +123,14 @@ class CheckResults:
     ----------
     risk : RiskResult
         Every risk measure.
-    tables : TableUtility or None
-        One- and two-way tables.
+    utility : UtilityResult or None
+        Every utility measure.
     failed : mapping of str to str
         Checks that could not be computed, and why.
     """
 
     risk: RiskResult
-    tables: TableUtility | None
+    utility: UtilityResult | None
     failed: Mapping[str, str]
 
     @property
@@ -156,16 +166,13 @@ class CheckResults:
         ]
 
     def _utility(self) -> dict[str, float | None]:
-        if self.tables is None:
+        if self.utility is None:
             return {}
-        mean = self.tables.mean
-        one = mean.loc[mean["ways"] == 1, "S_pMSE"].dropna()
-        two = mean.loc[mean["ways"] == 2, "S_pMSE"].dropna()
-        return {
-            "mean_two_way": float(two.mean()) if len(two) else None,
-            "worst_two_way": float(two.max()) if len(two) else None,
-            "worst_one_way": float(one.max()) if len(one) else None,
-        }
+        values: dict[str, list[float | None]] = {}
+        for _, figure in self.utility.figures:
+            values.setdefault(figure.name, []).append(figure.value)
+        found = {limit: _largest(values.get(name, [])) for limit, name in _UTILITY.items()}
+        return found | {"roe_two_way": _largest(values.get("ROE (two-way)", []))}
 
     def _risk(self) -> dict[str, float | None]:
         main = self.risk.main
@@ -185,9 +192,10 @@ class CheckResults:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for ``checks.json``."""
         return {
+            "format": FORMAT,
             "summary": asdict(self.summary),
             "risk": self.risk.to_dict(),
-            "tables": None if self.tables is None else _tables(self.tables),
+            "utility": None if self.utility is None else self.utility.to_dict(),
             "failed": dict(self.failed),
         }
 
@@ -211,22 +219,6 @@ def _largest(values: Iterable[float | None]) -> float | None:
 def _is_called(figure: Figure, name: str) -> bool:
     """Whether a figure has this name; attacks put their own before it."""
     return figure.name == name or figure.name.endswith(f": {name}")
-
-
-def _tables(tables: TableUtility) -> dict[str, Any]:
-    """Return the tables by name, and S_pMSE of every dataset: the rest of them can be recomputed.
-
-    Written in full the measures of all pairs would be larger than the data of a wide file.
-    """
-    found = tables.mean[["variables", "ways", *_WRITTEN]].round(6)
-    plain = found.astype(object).where(found.notna(), None)
-    by_dataset = tables.by_dataset.dropna(subset=["S_pMSE"]).groupby(["dataset", "ways"])
-    figures = by_dataset["S_pMSE"].agg(["mean", "max"]).reset_index()
-    return {
-        "columns": list(found.columns),
-        "mean": plain.to_numpy().tolist(),
-        "S_pMSE_by_dataset": figures.to_dict(orient="records"),
-    }
 
 
 def exceeded_limits(results: CheckResults, limits: LimitConfig) -> tuple[str, ...]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from synthesizer.attempts import Attempts
 from synthesizer.check_results import CheckResults
 from synthesizer.config import ChainConfig
-from synthesizer.config_checks import InferenceConfig
+from synthesizer.config_checks import CheckConfig, InferenceConfig
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import Table
 from synthesizer.half_checks import HalfChecks
@@ -22,8 +23,9 @@ from synthesizer.risk.halves import Synthesise
 from synthesizer.risk.public import InferenceResult, inference
 from synthesizer.risk.replicated import ReplicatedUniques, Replicates
 from synthesizer.risk.result import RiskResult
-from synthesizer.risk.suite import Attempts, Measures, scenario_risk
-from synthesizer.utility.tables import TableUtility, combine_tables, table_utility
+from synthesizer.risk.suite import Measures, scenario_risk
+from synthesizer.utility.suite import UtilityCollector
+from synthesizer.utility.wanted import UtilityMeasures, fit_names
 
 __all__ = ["Checker", "needed_names"]
 
@@ -33,6 +35,8 @@ def needed_names(config: ChainConfig, plan: Plan) -> tuple[str, ...]:
     names = [name for scenario in plan.scenarios for name in scenario.names]
     for part in config.checks.inference:
         names += [part.sensitive, *part.public]
+    for request in plan.fits:
+        names += fit_names(request)
     return tuple(dict.fromkeys(names))
 
 
@@ -46,19 +50,31 @@ class Checker:
     original : Table
         Confidential data.
     plan : Plan
-        Holds keys and targets.
+        Holds keys, targets and the models that are fitted.
+    seed : Seed
+        Decides what is random.
+    workers : int
+        Threads of the propensity trees; they do not change the result.
     """
 
-    def __init__(self, config: ChainConfig, original: Table, plan: Plan) -> None:
+    def __init__(
+        self, config: ChainConfig, original: Table, plan: Plan, seed: Seed, *, workers: int = 1
+    ) -> None:
         self.checks = config.checks
+        self.seed = seed
         self.m = config.m
         self.original = original
         self.scenarios = plan.scenarios
         self.names = needed_names(config, plan)
-        self.ways = [w for w, on in ((1, self.checks.one_way), (2, self.checks.two_way)) if on]
         self.known: list[Table] = []
-        self.tables: list[TableUtility] = []
         self.attempts = Attempts()
+        self.utility = UtilityCollector(
+            original,
+            _utility_measures(self.checks, plan),
+            lambda dataset: seed.generator("propensity", dataset),
+            attempts=Attempts(),
+            n_jobs=workers,
+        )
         self._drawn = tuple(v.name for v in original.schema if v.kind is not Kind.ID)
         self._replicates = self._replicate_counter()
 
@@ -66,22 +82,16 @@ class Checker:
         """Look at the next dataset."""
         if self.names:
             self.known.append(synthetic.select(self.names))
-        if self.ways and self._drawn and "tables" not in self.attempts.failed:
-            found = self.attempts.of(
-                "tables", lambda: table_utility(self.original, [synthetic], ways=self.ways)
-            )
-            self.tables += [] if found is None else [found]
+        self.utility.add(synthetic)
         counter = self._replicates
         if counter is not None and "replicated_uniques" not in self.attempts.failed:
             self.attempts.of("replicated_uniques", lambda: counter.add(synthetic))
 
-    def finish(
-        self, synthesise: Synthesise, seed: Seed, listener: Listener = silent
-    ) -> CheckResults:
+    def finish(self, synthesise: Synthesise, listener: Listener = silent) -> CheckResults:
         """Compute the rest; ``synthesise`` refits the chain on a half of the data."""
         halves = HalfChecks(self.checks, self.m, self.original, self.scenarios, self.attempts)
         if self.checks.needs_halves:
-            self.attempts.of("half split", lambda: halves.run(synthesise, seed))
+            self.attempts.of("half split", lambda: halves.run(synthesise, self.seed))
         risk = RiskResult(
             scenarios=tuple(
                 scenario_risk(
@@ -101,10 +111,9 @@ class Checker:
             attacks=halves.attacks,
             failed=self.attempts.failed,
         )
+        utility = self.utility.finish(self.known)
         return CheckResults(
-            risk=risk,
-            tables=combine_tables(self.tables) if self.tables else None,
-            failed=self.attempts.failed,
+            risk=risk, utility=utility, failed={**self.attempts.failed, **utility.failed}
         )
 
     def _measures(self) -> Measures:
@@ -136,6 +145,19 @@ class Checker:
     def _replicated(self) -> ReplicatedUniques | None:
         counter = self._replicates
         return None if counter is None or not counter.datasets else counter.result
+
+
+def _utility_measures(checks: CheckConfig, plan: Plan) -> UtilityMeasures:
+    score = checks.propensity
+    return UtilityMeasures(
+        ways=tuple(w for w, on in ((1, checks.one_way), (2, checks.two_way)) if on),
+        distributions=checks.one_way,
+        models=score.models if score.enabled else (),
+        interactions=score.interactions,
+        permutations=score.permutations,
+        distance=checks.full_table,
+        fits=plan.fits,
+    )
 
 
 def _inferred(original: Table, synthetic: list[Table], part: InferenceConfig) -> InferenceResult:

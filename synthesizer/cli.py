@@ -285,6 +285,113 @@ def risk(
 
 
 @app.command()
+def utility(
+    original: Annotated[Path, typer.Argument(help="The confidential file.")],
+    synthetic: Annotated[
+        list[Path], typer.Argument(help="Synthetic files, or the directory of a run.")
+    ],
+    variables: Annotated[
+        str | None, typer.Option(help="Variables to compare: A,B,C; all that both have if absent.")
+    ] = None,
+    ways: Annotated[str, typer.Option(help="Orders of the tables: 1, 2 and 3.")] = "1,2",
+    groups: Annotated[int, typer.Option(help="Quantile groups of numbers in tables.")] = 5,
+    model: Annotated[
+        str | None, typer.Option(help="Propensity models; logit,cart if absent.")
+    ] = None,
+    interactions: Annotated[
+        int | None, typer.Option(help="Order of the logit's interactions; 1 is main effects.")
+    ] = None,
+    permutations: Annotated[
+        int | None, typer.Option(help="Permutations for the null of cart; 10.")
+    ] = None,
+    fits: Annotated[
+        list[str] | None,
+        typer.Option("--fit", help="Model to fit on both sides, as 'income ~ age + sex'."),
+    ] = None,
+    family: Annotated[
+        str, typer.Option(help="Of the fits: ols, logit, poisson or multinomial.")
+    ] = "ols",
+    rule: Annotated[
+        str | None,
+        typer.Option(help="How m fits are combined: simple, fully or partially."),
+    ] = None,
+    clusters: Annotated[
+        str | None, typer.Option(help="Variable of cluster-robust errors of the fits.")
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="Variable that weighs the records in the fits.")
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="YAML of a run: kinds, missing codes, checks, limits."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides the permutations.")] = 0,
+    workers: Workers = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="JSON file to write (mode 0600).")
+    ] = None,
+    overwrite: Overwrite = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Print every figure, variable and pair.")
+    ] = False,
+) -> None:
+    """Say how near synthetic files are to the original, and to what a researcher would find.
+
+    Confidential. Exit code 3 means: a figure exceeds a limit of the configuration.
+    """
+    with errors_told():
+        from synthesizer import screen
+        from synthesizer.evaluate_files import evaluate_files
+        from synthesizer.result_files import workers_or_all
+        from synthesizer.risk_request import parse_names
+        from synthesizer.screen_utility import show_file_utility
+        from synthesizer.utility_request import asked_utility
+
+        asked = asked_utility(
+            names=parse_names(variables),
+            ways=ways,
+            groups=groups,
+            models=parse_names(model),
+            interactions=interactions,
+            permutations=permutations,
+            formulas=tuple(fits or ()),
+            family=family,
+            rule=rule,
+            clusters=clusters,
+            weights=weights,
+            seed=seed,
+            workers=workers_or_all(workers),
+        )
+        with screen.progress(quiet=json) as listener:
+            found = evaluate_files(
+                original, synthetic, asked=asked, config=config, out=out, overwrite=overwrite,
+                listener=listener,
+            )  # fmt: skip
+        show_file_utility(found, as_json=json, every=every)
+        if found.exceeded:
+            raise LimitExceededError(found.exceeded)
+
+
+@app.command()
+def report(
+    directory: Annotated[Path, typer.Argument(help="Result directory of a run.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="HTML file; report.html beside the run's files."),
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write the steward's report of a run: one page that needs no network. Confidential."""
+    with errors_told():
+        from synthesizer import screen
+        from synthesizer.report_files import write_report
+
+        path = write_report(directory, out, overwrite=overwrite)
+        screen.say(f"wrote {path} (confidential: for the steward; mode 0600)")
+
+
+@app.command()
 def models(
     name: Annotated[str | None, typer.Argument(help="Show the options of this model.")] = None,
 ) -> None:

@@ -118,6 +118,8 @@ class OutputConfig(Part):
         None, description="format of the datasets; that of the source when absent"
     )
     overwrite: bool = Field(False, description="replace an existing result directory")
+    report: bool = Field(True, description="write report.html, for the steward")
+    codebook: bool = Field(True, description="write codebook.html and .json, for researchers")
 
 
 class VariableConfig(Part):

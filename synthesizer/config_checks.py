@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from synthesizer.config_parts import Label, Names, Part
+from synthesizer.config_utility import FitConfig, PropensityConfig
 
 __all__ = [
     "CHECK_PARTS",
@@ -170,11 +171,20 @@ class CheckConfig(ScenarioConfig):
     )
     one_way: bool = Field(True, description="distribution of every variable")
     two_way: bool = Field(True, description="S_pMSE of every pair of variables")
+    propensity: PropensityConfig = Field(
+        default_factory=PropensityConfig, description="propensity scores"
+    )
+    full_table: bool = Field(
+        True, description="Jensen-Shannon distance of the table of all variables"
+    )
+    fits: tuple[FitConfig, ...] = Field(
+        (), description="models that are fitted to original and synthetic data"
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _switches(cls, value: Any) -> Any:
-        """Accept ``checks: false``, ``suda: false``, ``attacks: true`` and one inference."""
+        """Accept switches (``suda: false``), and one thing in place of a list of them."""
         if isinstance(value, bool):
             off = dict.fromkeys([*_SWITCHED, *_PLAIN], False)
             value = {} if value else off
@@ -183,6 +193,14 @@ class CheckConfig(ScenarioConfig):
             for name in _SWITCHED:
                 if isinstance(value.get(name), bool):
                     value[name] = {"enabled": value[name]}
+            if isinstance(models := value.get("propensity"), str | list | tuple):
+                value["propensity"] = {"models": [models] if isinstance(models, str) else models}
+            if isinstance(value.get("fits"), str | Mapping):
+                value["fits"] = [value["fits"]]
+            if isinstance(value.get("fits"), list | tuple):
+                value["fits"] = [
+                    {"formula": fit} if isinstance(fit, str) else fit for fit in value["fits"]
+                ]
             if isinstance(value.get("inference"), Mapping):
                 value["inference"] = [value["inference"]]
         return value
@@ -199,7 +217,7 @@ class CheckConfig(ScenarioConfig):
         return any(single) or self.differential_confidentiality.enabled or self.attacks.enabled
 
 
-_SWITCHED = ("suda", "differential_confidentiality", "attacks")
+_SWITCHED = ("suda", "differential_confidentiality", "attacks", "propensity")
 _PLAIN = (
     "cap",
     "identity",
@@ -208,6 +226,7 @@ _PLAIN = (
     "nearest",
     "one_way",
     "two_way",
+    "full_table",
 )
 
 
@@ -239,6 +258,9 @@ class LimitConfig(Part):
     mean_two_way: float | None = Field(None, ge=0, description="mean two-way S_pMSE")
     worst_two_way: float | None = Field(None, ge=0, description="largest two-way S_pMSE")
     worst_one_way: float | None = Field(None, ge=0, description="largest one-way S_pMSE")
+    pmse_ratio: float | None = Field(
+        None, ge=0, description="pMSE over its expectation, of the model where it is largest"
+    )
 
 
 CHECK_PARTS: Mapping[str, type[Part]] = {
@@ -250,6 +272,8 @@ CHECK_PARTS: Mapping[str, type[Part]] = {
     "differential_confidentiality": DifferentialConfig,
     "inference": InferenceConfig,
     "attacks": AttackConfig,
+    "propensity": PropensityConfig,
+    "fits": FitConfig,
     "limits": LimitConfig,
 }
 """The parts by the key that holds them, for hints at the nearest key."""

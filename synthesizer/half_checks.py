@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from synthesizer.attempts import Attempts
 from synthesizer.config_checks import CheckConfig
 from synthesizer.data.table import IntArray, Table
 from synthesizer.randomness import Seed
@@ -16,7 +17,6 @@ from synthesizer.risk.half_results import DifferentialResult, HalfPart, gather
 from synthesizer.risk.halves import HalfRun, Synthesise, half_runs, units_of
 from synthesizer.risk.nearest import NearestResult, nearer_share
 from synthesizer.risk.scenario import Scenario
-from synthesizer.risk.suite import Attempts
 
 __all__ = ["HalfChecks"]
 

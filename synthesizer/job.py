@@ -17,11 +17,13 @@ from synthesizer.checks import Checker, needed_names
 from synthesizer.config import ChainConfig, Config
 from synthesizer.data.table import Table
 from synthesizer.inputs import without_password
-from synthesizer.output import new_directory
+from synthesizer.output import new_directory, write_secret
 from synthesizer.preparation import Prepared, prepare
 from synthesizer.progress import Listener, Phases, silent
 from synthesizer.randomness import Seed, fresh_seed
 from synthesizer.registry import Registry
+from synthesizer.report.build import build_report
+from synthesizer.report_files import REPORT, read_record
 from synthesizer.result_files import file_entry, now, workers_or_all, write_dataset, write_json
 from synthesizer.saved import SavedModel
 
@@ -38,6 +40,8 @@ class RunResult:
     ----------
     directory : Path
         The output directory.
+    report : Path or None
+        The steward's page; None where it was switched off.
     datasets : tuple of Path
         One file for each synthetic dataset.
     checks : CheckResults
@@ -49,6 +53,7 @@ class RunResult:
     """
 
     directory: Path
+    report: Path | None
     datasets: tuple[Path, ...]
     checks: CheckResults
     exceeded: tuple[str, ...]
@@ -92,7 +97,13 @@ def run(
     with new_directory(settings.output.directory, overwrite=settings.output.overwrite) as work:
         seed = Seed(fresh_seed() if settings.seed is None else settings.seed)
         chain = _fit_chain(ready, seed, phases)
-        checker = Checker(settings, ready.table, ready.plan)
+        checker = Checker(
+            settings,
+            ready.table,
+            ready.plan,
+            seed,
+            workers=workers_or_all(settings.workers),
+        )
         names = write_datasets(ready, chain, seed, work, phases, checker)
         results = _check(ready, checker, seed, phases)
         exceeded = exceeded_limits(results, settings.limits)
@@ -101,9 +112,14 @@ def run(
         manifest["exceeded_limits"] = list(exceeded)
         manifest["files"] = [file_entry(work / name) for name in [*names, "checks.json"]]
         write_json(work / "manifest.json", manifest)
+        if settings.output.report:
+            with phases.phase("report"):
+                record = read_record(work, compare_files=False)
+                write_secret(work / REPORT, build_report(record), overwrite=False)
     directory = settings.output.directory
     return RunResult(
         directory=directory,
+        report=directory / REPORT if settings.output.report else None,
         datasets=tuple(directory / name for name in names),
         checks=results,
         exceeded=exceeded,
@@ -186,7 +202,7 @@ def _check(ready: Prepared, checker: Checker, seed: Seed, phases: Phases) -> Che
     known = needed_names(ready.config, ready.plan)
 
     with phases.phase("check"):
-        return checker.finish(synthesise, seed, phases.listener)
+        return checker.finish(synthesise, phases.listener)
 
 
 def _manifest(ready: Prepared, chain: FittedChain, seed: Seed, phases: Phases) -> dict[str, Any]:

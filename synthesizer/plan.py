@@ -2,7 +2,8 @@
 
 Nothing is fitted here. What the plan needs of the data is their schema, and counts for the rules.
 One file for each question: `plan_methods`, `plan_order`, `plan_steps`, `plan_rules`,
-`plan_scenario`.
+`plan_scenario`,
+`plan_fits`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from synthesizer.config import ChainConfig
 from synthesizer.data.table import Table
 from synthesizer.errors import ConfigError
 from synthesizer.plan_context import Context
+from synthesizer.plan_fits import plan_fits
 from synthesizer.plan_methods import plan_methods
 from synthesizer.plan_names import Columns, unknown_models, unknown_variables
 from synthesizer.plan_order import plan_order
@@ -26,6 +28,7 @@ from synthesizer.registry import Registry
 from synthesizer.risk.scenario import Scenario
 from synthesizer.steps import Step
 from synthesizer.strata import split_strata, whole_number_problems
+from synthesizer.utility.wanted import FitRequest
 
 __all__ = ["MIN_STRATUM_ROWS", "Plan", "make_plan", "try_plan"]
 
@@ -44,12 +47,15 @@ class Plan:
     scenarios : tuple of Scenario
         Keys and target of the disclosure checks, the main one first; empty when there are none
         to be had.
+    fits : tuple of FitRequest
+        Models that are fitted to the original and to the synthetic data.
     notes : tuple of str
         What a steward should know and need not change.
     """
 
     spec: ChainSpec
     scenarios: tuple[Scenario, ...]
+    fits: tuple[FitRequest, ...] = ()
     notes: tuple[str, ...]
 
 
@@ -88,6 +94,9 @@ def try_plan(
     problems += found
     scenarios, scenario_notes, found = plan_scenarios(config, table, columns)
     problems += found
+    keeps = any(step.model.abilities.copies_rows for step in steps)
+    fits, found = plan_fits(config, columns, keeps=keeps)
+    problems += found
     if problems:
         return None, problems
     spec = ChainSpec(
@@ -98,7 +107,7 @@ def try_plan(
         proper=config.proper,
     )
     notes = (*context.notes, *notes, *scenario_notes)
-    return Plan(spec=spec, scenarios=scenarios, notes=notes), []
+    return Plan(spec=spec, scenarios=scenarios, fits=fits, notes=notes), []
 
 
 def _check_names(context: Context) -> None:

@@ -17,7 +17,7 @@ from synthesizer.risk.suite import Measures
 
 __all__ = ["Asked", "RiskPlan", "parse_groups", "parse_names"]
 
-UTILITY_LIMITS = ("mean_two_way", "worst_two_way", "worst_one_way")
+UTILITY_LIMITS = ("mean_two_way", "worst_two_way", "worst_one_way", "pmse_ratio")
 HALF_LIMITS = ("differential_confidentiality", "worst_group", "nearer_share", "attack_risk")
 """Limits that cannot be looked at without a control file."""
 

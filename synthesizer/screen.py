@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from synthesizer.preparation import Prepared
     from synthesizer.registry import Registry
     from synthesizer.risk.result import RiskResult
+    from synthesizer.utility.result import UtilityResult
 
 __all__ = [
+    "notes_told",
     "progress",
     "say",
     "say_json",
@@ -40,7 +42,9 @@ __all__ = [
     "show_plan",
     "show_result",
     "show_risk",
+    "show_utility",
     "show_valid",
+    "tabulate",
 ]
 
 PIPE_WIDTH = 140
@@ -115,7 +119,7 @@ def progress(*, quiet: bool) -> Iterator[Listener]:
         yield _Bars(bars)
 
 
-def _grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def tabulate(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print a table; cells that are numbers go to the right. A list where it is narrow."""
     console = _console()
     if console.width < NARROW:
@@ -144,12 +148,41 @@ def _cell(value: object) -> str:
 
 def _show_checks(results: CheckResults) -> None:
     """Print the figures that decide about a release."""
-    from synthesizer.screen_checks import headlines, utility_lines
+    from synthesizer.screen_checks import headlines
 
     say("checks:")
-    for line in utility_lines(results):
-        say(line)
+    if results.utility is not None:
+        show_utility(results.utility, choose=headlines)
     show_risk(results.risk, choose=headlines)
+
+
+def show_utility(
+    utility: UtilityResult,
+    *,
+    choose: Callable[[Sequence[Figure]], Sequence[Figure]] = tuple,
+    explained: bool = False,
+) -> None:
+    """Print utility figures, and what is needed to read them."""
+    from synthesizer.screen_checks import figure_table, legend, utility_lines
+
+    chosen = [
+        (place, figure)
+        for place, found in _by_place(utility.figures).items()
+        for figure in choose(found)
+    ]
+    if chosen:
+        columns, rows = figure_table([figure for _, figure in chosen])
+        places = [place for place, _ in chosen]
+        tabulate(
+            "utility",
+            (columns[0], "of", *columns[1:]),
+            [(row[0], place, *row[1:]) for place, row in zip(places, rows, strict=True)],
+        )
+    for line in utility_lines(utility):
+        say(line)
+    if explained:
+        for line in legend([figure for _, figure in chosen]):
+            say(line)
 
 
 def show_risk(
@@ -161,14 +194,11 @@ def show_risk(
     """Print risk figures by what they are about, and what is needed to read them."""
     from synthesizer.screen_checks import figure_table, legend, risk_lines
 
-    places: dict[str, list[Figure]] = {}
-    for place, figure in risk.figures:
-        places.setdefault(place, []).append(figure)
     shown: list[Figure] = []
-    for place, found in places.items():
+    for place, found in _by_place(risk.figures).items():
         if chosen := choose(found):
             shown += chosen
-            _grid(f"risk: {place}", *figure_table(chosen))
+            tabulate(f"risk: {place}", *figure_table(chosen))
     for line in risk_lines(risk):
         say(line)
     if explained:
@@ -180,6 +210,13 @@ def show_risk(
             say(line)
 
 
+def _by_place(figures: Sequence[tuple[str, Figure]]) -> dict[str, list[Figure]]:
+    places: dict[str, list[Figure]] = {}
+    for place, figure in figures:
+        places.setdefault(place, []).append(figure)
+    return places
+
+
 def show_file_risk(found: FileRisk, *, as_json: bool, every: bool) -> None:
     """Print the risk of files: notes first, since they may say that all is in vain."""
     from synthesizer.screen_checks import headlines
@@ -187,13 +224,14 @@ def show_file_risk(found: FileRisk, *, as_json: bool, every: bool) -> None:
     if as_json:
         print(found.to_json(), end="")
         return
-    _notes(found.notes)
+    notes_told(found.notes)
     show_risk(found.risk, choose=tuple if every else headlines, explained=True)
     if not every:
         say("all figures: --all, or --json")
 
 
-def _notes(notes: Sequence[str]) -> None:
+def notes_told(notes: Sequence[str]) -> None:
+    """Print notes, one on each line."""
     for note in notes:
         say(f"note: {note}")
 
@@ -201,7 +239,7 @@ def _notes(notes: Sequence[str]) -> None:
 def show_valid(ready: Prepared) -> None:
     """Say that a run can start."""
     config, table = ready.config, ready.table
-    _notes([*ready.source.notes, *ready.plan.notes])
+    notes_told([*ready.source.notes, *ready.plan.notes])
     say(
         f"valid: {table.n_rows:,} rows, {len(ready.plan.spec.steps)} variables to draw, "
         f"m = {config.m}; output goes to {config.output.directory}"
@@ -223,7 +261,7 @@ def show_plan(ready: Prepared, rows: Sequence[PlanRow]) -> None:
         )
         for row in rows
     ]  # fmt: skip
-    _grid(f"plan for {ready.table.n_rows:,} rows", columns, cells)
+    tabulate(f"plan for {ready.table.n_rows:,} rows", columns, cells)
     spec = ready.plan.spec
     if spec.strata:
         say(f"strata: a chain for every combination of {', '.join(spec.strata)}")
@@ -234,7 +272,7 @@ def show_plan(ready: Prepared, rows: Sequence[PlanRow]) -> None:
         say(f"forbidden: {forbid.condition.text} (redraws {forbid.variable})")
     for scenario in ready.plan.scenarios:
         say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
-    _notes([*ready.source.notes, *ready.plan.notes])
+    notes_told([*ready.source.notes, *ready.plan.notes])
     say(f"rare levels: held by fewer than {RARE} rows; cost: share of the fit's work")
 
 
@@ -250,7 +288,7 @@ def show_models(registry: Registry) -> None:
         )
         for entry in registry.entries()
     ]
-    _grid("models", ("name", "package", "kinds", "stores values", "what it does"), rows)
+    tabulate("models", ("name", "package", "kinds", "stores values", "what it does"), rows)
 
 
 def show_model(registry: Registry, name: str) -> None:
@@ -259,7 +297,7 @@ def show_model(registry: Registry, name: str) -> None:
     say(text.partition("\nExamples\n")[0])
     options = registry.options_schema(name)["properties"]
     rows = [(option, json.dumps(entry.get("default"))) for option, entry in options.items()]
-    _grid("options", ("option", "default"), rows)
+    tabulate("options", ("option", "default"), rows)
 
 
 def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
@@ -273,8 +311,8 @@ def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
     ]
     title = f"{codebook.origin}: {codebook.n_rows:,} rows (CONFIDENTIAL: computed from the data)"
     columns = ("variable", "kind", "values", "missing rows", "codes", "levels or range", "why")
-    _grid(title, columns, rows)
-    _notes(codebook.notes)
+    tabulate(title, columns, rows)
+    notes_told(codebook.notes)
 
 
 def _methods(chain: Sequence[Mapping[str, Any]]) -> str:
@@ -287,14 +325,15 @@ def _methods(chain: Sequence[Mapping[str, Any]]) -> str:
 
 def show_result(result: RunResult) -> None:
     """Print where the outputs are and what the checks found."""
-    _notes([*result.manifest["notes"]])
+    notes_told([*result.manifest["notes"]])
     say(_methods(result.manifest["chain"]))
     _show_checks(result.checks)
     say("outputs:")
     for path in result.datasets:
         say(f"  {path}")
-    for name in ("checks.json", "manifest.json"):
-        say(f"  {result.directory / name} (confidential: not for release)")
+    confidential = [result.directory / name for name in ("checks.json", "manifest.json")]
+    for path in [*([result.report] if result.report else []), *confidential]:
+        say(f"  {path} (confidential: not for release)")
     seconds = result.manifest["seconds"]
     times = ", ".join(f"{phase} {taken:.1f} s" for phase, taken in seconds.items())
     say(f"seed {result.manifest['seed']}; {times}")

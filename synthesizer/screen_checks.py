@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from synthesizer.check_results import CheckResults, Summary
 from synthesizer.figures import Figure
 from synthesizer.risk.result import RiskResult
+from synthesizer.utility.result import UtilityResult
+from synthesizer.utility.tables import TableUtility
 
 __all__ = ["figure_table", "headlines", "legend", "risk_lines", "utility_lines"]
 
@@ -16,6 +17,12 @@ FAR_OFF = 3.0
 """A one-way S_pMSE above it says that a distribution is visibly wrong."""
 HEADLINES = frozenset(
     {
+        "mean two-way S_pMSE",
+        "largest two-way S_pMSE",
+        "largest one-way S_pMSE",
+        "ROE (two-way)",
+        "pMSE ratio",
+        "mean CI overlap",
         "differential confidentiality",
         "worst group",
         "share nearer to the fitted half",
@@ -105,33 +112,30 @@ def risk_lines(risk: RiskResult) -> Iterator[str]:
         yield f"  {name}: could not be computed: {why}"
 
 
-def utility_lines(results: CheckResults) -> Iterator[str]:
-    """Yield the lines about utility."""
-    yield from _utility(results, results.summary)
+def utility_lines(found: UtilityResult) -> Iterator[str]:
+    """Yield what must be known to read the figures: worst pairs, what is far off, what failed."""
+    if found.tables is not None:
+        for order, words in ((2, "pairs"), (1, "variables")):
+            worst = found.tables.worst(order, WORST_PAIRS)
+            told = ", ".join(
+                f"{' and '.join(names)} {value:.2f}"
+                for names, value in zip(worst["names"], worst["S_pMSE"], strict=True)
+            )
+            if told:
+                yield f"  worst {words}: {told}"
+        if _is_far_off(found.tables):
+            yield (
+                "  far off: look at the worst pairs; a smaller min_leaf, another order of the "
+                "variables or forbid: may help, at some risk"
+            )
+    for fit in found.fits:
+        yield from (f"  note: {fit.formula}: {note}" for note in fit.notes)
+    yield from (f"  note: {note}" for note in found.notes)
+    for name, why in found.failed.items():
+        yield f"  {name}: could not be computed: {why}"
 
 
-def _utility(results: CheckResults, summary: Summary) -> Iterator[str]:
-    if results.tables is None:
-        return
-    if summary.mean_two_way is not None:
-        yield (
-            f"  utility: mean two-way S_pMSE {summary.mean_two_way:.2f}, worst pair "
-            f"{summary.worst_two_way:.2f} (a fresh sample has 2; lower is better)"
-        )
-        worst = results.tables.worst(2, WORST_PAIRS)
-        pairs = (
-            f"{name} {value:.2f}"
-            for name, value in zip(worst["variables"], worst["S_pMSE"], strict=True)
-        )
-        yield f"           worst pairs: {', '.join(pairs)}"
-    if summary.worst_one_way is not None:
-        worst = results.tables.worst(1, 1)
-        yield (
-            f"  one-way: worst variable {worst['variables'].iloc[0]}, S_pMSE "
-            f"{summary.worst_one_way:.2f}"
-        )
-    if max(summary.worst_one_way or 0, (summary.worst_two_way or 0) / 5) > FAR_OFF:
-        yield (
-            "           far off: look at the worst pairs; a smaller min_leaf, another order of the "
-            "variables or forbid: may help, at some risk"
-        )
+def _is_far_off(tables: TableUtility) -> bool:
+    """Whether a distribution is visibly wrong, or a pair by much."""
+    largest = tables.mean.groupby("ways")["S_pMSE"].max()
+    return max(float(largest.get(1, 0)), float(largest.get(2, 0)) / 5) > FAR_OFF

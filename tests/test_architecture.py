@@ -12,6 +12,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 # A single file is a room under its own name.
 ROOMS = {
     "errors": set(),
+    "attempts": set(),
     "figures": set(),
     "randomness": set(),
     "yaml_text": set(),
@@ -20,8 +21,8 @@ ROOMS = {
     "samples": {"data"},
     "data": {"samples"},  # data.sources opens a built-in sample by name, inside a function
     "models": {"data"},
-    "risk": {"data", "figures", "progress"},
-    "utility": {"data", "figures"},
+    "risk": {"attempts", "data", "figures", "progress"},
+    "utility": {"attempts", "data", "figures", "progress"},
     "model_options": {"models.base"},
     "testing_data": {"data", "models.base"},
     "testing": {"data", "models.base", "testing_data"},
@@ -32,15 +33,23 @@ ROOMS = {
     "strata": {"data"},
     "drawing": {"data", "randomness", "rules", "steps", "strata"},
     "chain": {"data", "randomness", "models.base", "rules", "steps", "strata", "drawing"},
-    "report": {"risk", "utility"},
+    "report": {"figures"},
 }
 # The floors above the engine: a module imports from its own floor and from lower ones.
 UPPER = (
-    ("config", "config_aliases", "config_checks", "config_parts", "config_reading"),
+    (
+        "config",
+        "config_aliases",
+        "config_checks",
+        "config_parts",
+        "config_reading",
+        "config_utility",
+    ),
     ("plan_names", "inputs"),
     (
         "plan",
         "plan_context",
+        "plan_fits",
         "plan_methods",
         "plan_order",
         "plan_rules",
@@ -53,14 +62,28 @@ UPPER = (
         "preparation",
         "assessment",
         "assessment_inputs",
+        "evaluation",
         "checks",
         "saved",
         "plan_table",
         "codebook",
         "config_schema",
     ),
-    ("result_files", "manifests", "generation", "job", "risk_request", "assess_files", "starter"),
+    (
+        "assess_files",
+        "compared_files",
+        "evaluate_files",
+        "generation",
+        "job",
+        "manifests",
+        "result_files",
+        "report_files",
+        "risk_request",
+        "starter",
+        "utility_request",
+    ),
     ("library", "screen", "screen_checks"),
+    ("screen_utility",),
     ("cli",),
 )
 ENGINE = (

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from synthesizer.attempts import Attempts
 from synthesizer.check_results import LIMITED, CheckResults, exceeded_limits
 from synthesizer.config_checks import LimitConfig
 from synthesizer.data.table import Table
 from synthesizer.risk import Scenario, Tolerance
 from synthesizer.risk.result import RiskResult
 from synthesizer.risk.scenario_risk import ScenarioRisk
-from synthesizer.risk.suite import Attempts, Measures, scenario_risk
+from synthesizer.risk.suite import Measures, scenario_risk
 from tests.tables import coded, persons
 
 ORIGINAL, MADE = persons(200), persons(200, 1)
@@ -24,7 +25,7 @@ def risk_of(keys: tuple[str, ...], target: str, tolerance: Tolerance | None = No
 
 
 def results(*scenarios: ScenarioRisk) -> CheckResults:
-    return CheckResults(risk=RiskResult(scenarios=scenarios), tables=None, failed={})
+    return CheckResults(risk=RiskResult(scenarios=scenarios), utility=None, failed={})
 
 
 FIRST = risk_of(("sex", "age"), "marital")
@@ -36,6 +37,7 @@ def test_every_limit_is_about_a_figure() -> None:
         "mean_two_way",
         "worst_two_way",
         "worst_one_way",
+        "pmse_ratio",
     }
 
 

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthesizer import checks as checks_module
 from synthesizer import half_checks
 from synthesizer.chain import ChainSpec
 from synthesizer.check_results import CheckResults, exceeded_limits
@@ -19,6 +18,7 @@ from synthesizer.randomness import Seed
 from synthesizer.registry import Registry
 from synthesizer.risk import suite
 from synthesizer.risk.cap import cap
+from synthesizer.utility import suite as utility_suite
 from synthesizer.utility.tables import table_utility
 from tests.tables import persons
 
@@ -31,7 +31,7 @@ def checked(m: int = 2, **options: Any) -> tuple[CheckResults, list[Table]]:
     config = read_chain_config({"m": m} | options)
     plan = make_plan(config, TABLE, REGISTRY)
     made = list(plan.spec.fit(TABLE, Seed(1)).generate(Seed(1), m=m))
-    checker = Checker(config, TABLE, plan)
+    checker = Checker(config, TABLE, plan, Seed(0))
     for table in made:
         checker.add(table)
 
@@ -39,7 +39,7 @@ def checked(m: int = 2, **options: Any) -> tuple[CheckResults, list[Table]]:
         spec: ChainSpec = plan.spec
         return list(spec.fit(half, Seed(repeat)).generate(Seed(repeat), m=count))
 
-    return checker.finish(synthesise, Seed(0)), made
+    return checker.finish(synthesise), made
 
 
 def test_numbers_are_those_of_the_measures() -> None:
@@ -86,7 +86,7 @@ def test_checks_can_be_switched_off_one_by_one() -> None:
     assert (results.risk.nearest, results.risk.replicated) == (None, None)
     assert main.cap is not None
     results, _ = checked(checks=False)
-    assert (results.risk.figures, results.tables) == ((), None)
+    assert (results.risk.figures, results.utility.figures) == ((), ())
     assert set(results.to_dict()["summary"].values()) == {None}
 
 
@@ -138,7 +138,7 @@ def test_a_check_that_fails_is_told_and_counts_as_above_its_limit(
     def broken(*_: object, **__: object) -> None:
         raise DataError(["first reason", "second reason"])
 
-    monkeypatch.setattr(checks_module, "table_utility", broken)
+    monkeypatch.setattr(utility_suite, "table_utility", broken)
     monkeypatch.setattr(suite, "cap", broken)
     monkeypatch.setattr(half_checks, "compare_halves", broken)
     results, _ = checked(checks=SCENARIO)

@@ -42,7 +42,11 @@ def check_keys(
 
 
 def check_comparable(
-    original: Table, synthetic: Sequence[Table], names: Sequence[str] | None = None
+    original: Table,
+    synthetic: Sequence[Table],
+    names: Sequence[str] | None = None,
+    *,
+    first: int = 1,
 ) -> None:
     """Raise one DataError that lists every reason why tables cannot be compared.
 
@@ -56,12 +60,14 @@ def check_comparable(
         Synthetic tables, each with at least one record and the named variables.
     names : sequence of str, optional
         Variables to be compared; default all of the original.
+    first : int
+        Number of the first of these datasets, for messages where they come one by one.
     """
     problems = [] if original.n_rows else ["the original has no records: give it some"]
     if not synthetic:
         problems.append("there is no synthetic dataset: generate at least one")
     names = original.names if names is None else names
-    for number, table in enumerate(synthetic, start=1):
+    for number, table in enumerate(synthetic, start=first):
         if not table.n_rows:
             problems.append(f"synthetic dataset {number} has no records: generate it again")
         problems.extend(_column_problems(original, table, names, number))

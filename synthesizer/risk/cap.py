@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +24,10 @@ from synthesizer.data.pairs import Data, as_tables
 from synthesizer.data.table import BoolArray, FloatArray, Table
 from synthesizer.errors import DataError
 from synthesizer.risk.attribution import Tolerance, check_tolerance, hits_counter
-from synthesizer.risk.cap_result import CapResult, CapRow
+from synthesizer.risk.cap_result import CapResult, CapRow, CapSingle
 from synthesizer.risk.suda import affordable_size, suda
 
-__all__ = ["CapResult", "CapRow", "CapScores", "cap", "cap_scores", "fixed_groups"]
+__all__ = ["CapResult", "CapRow", "CapScores", "CapSingle", "cap", "cap_scores", "fixed_groups"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,8 @@ class CapScores:
     synthetic : ndarray of float, shape (M, n)
         From the first 1, ..., M synthetic datasets pooled; NaN where no synthetic record has
         the key.
+    singles : ndarray of float, shape (M, n)
+        The same from each synthetic dataset alone.
     uniques : ndarray of bool, shape (n,)
         Where the key occurs once in the original.
     """
@@ -47,6 +50,7 @@ class CapScores:
     original: FloatArray
     baseline: FloatArray
     synthetic: FloatArray
+    singles: FloatArray
     uniques: BoolArray
 
 
@@ -89,15 +93,20 @@ def cap_scores(
     matched = np.zeros(original.n_rows, dtype=np.int64)
     right = np.zeros(original.n_rows, dtype=np.int64)
     scores = np.full((len(synthetic), original.n_rows), np.nan)
+    singles = scores.copy()
     for position, table in enumerate(synthetic):
         theirs = coder.encode(table)
-        matched += np.bincount(theirs[theirs >= 0], minlength=coder.size)[ours]
-        right += hits.count(theirs, table[target])
+        own_matched = np.bincount(theirs[theirs >= 0], minlength=coder.size)[ours]
+        own_right = hits.count(theirs, table[target])
+        np.divide(own_right, own_matched, out=singles[position], where=own_matched > 0)
+        matched += own_matched
+        right += own_right
         np.divide(right, matched, out=scores[position], where=matched > 0)
     return CapScores(
         original=hits.count(ours, truth) / size_of_key,
         baseline=everywhere.count(one_key, truth) / original.n_rows,
         synthetic=scores,
+        singles=singles,
         uniques=size_of_key == 1,
     )
 
@@ -177,7 +186,13 @@ def cap(
         sizes={name: int(mask.sum()) for name, mask in masks.items()},
         original={name: mean_or_none(scores.original[mask]) for name, mask in masks.items()},
         baseline={name: mean_or_none(scores.baseline[mask]) for name, mask in masks.items()},
-        synthetic=tuple(_rows(scores, masks)),
+        synthetic=tuple(
+            CapRow(m=m, **row) for m, row in _rows(scores.synthetic, scores.baseline, masks)
+        ),
+        singles=tuple(
+            CapSingle(dataset=number, **row)
+            for number, row in _rows(scores.singles, scores.baseline, masks)
+        ),
     )
 
 
@@ -186,21 +201,26 @@ def mean_or_none(values: FloatArray) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def _rows(scores: CapScores, masks: Mapping[str, BoolArray]) -> Iterator[CapRow]:
-    for m, found in enumerate(scores.synthetic, start=1):
+def _rows(
+    scores: FloatArray, baseline: FloatArray, masks: Mapping[str, BoolArray]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number of every row of scores, from 1, and its means by subset."""
+    for number, found in enumerate(scores, start=1):
         matched = ~np.isnan(found)
         for name, mask in masks.items():
             size, use = int(mask.sum()), mask & matched
-            right, chance = found[use], scores.baseline[use]
-            yield CapRow(
-                m=m,
-                subset=name,
-                size=size,
-                matched=len(right),
-                zero=float(right.sum() / size) if size else None,
-                undefined=mean_or_none(right),
-                chance_zero=float(chance.sum() / size) if size else None,
-                chance_undefined=mean_or_none(chance),
+            right, chance = found[use], baseline[use]
+            yield (
+                number,
+                {
+                    "subset": name,
+                    "size": size,
+                    "matched": len(right),
+                    "zero": float(right.sum() / size) if size else None,
+                    "undefined": mean_or_none(right),
+                    "chance_zero": float(chance.sum() / size) if size else None,
+                    "chance_undefined": mean_or_none(chance),
+                },
             )
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from synthesizer.figures import Figure
 
-__all__ = ["CapResult", "CapRow"]
+__all__ = ["CapResult", "CapRow", "CapSingle"]
 
 
-@dataclass(frozen=True)
-class CapRow:
-    """Mean CAP of one subset of the original records from the first ``m`` synthetic datasets.
+@dataclass(frozen=True, kw_only=True)
+class CapMeans:
+    """Mean CAP of one subset of the original records.
 
     ``zero`` counts records without a match as 0, ``undefined`` leaves them out (None when no
     record is matched). ``chance_zero`` and ``chance_undefined`` are the same with the baseline
@@ -20,7 +20,6 @@ class CapRow:
     targets were anybody's.
     """
 
-    m: int
     subset: str
     size: int
     matched: int
@@ -28,6 +27,20 @@ class CapRow:
     undefined: float | None
     chance_zero: float | None
     chance_undefined: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapRow(CapMeans):
+    """Mean CAP from the first ``m`` synthetic datasets pooled."""
+
+    m: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapSingle(CapMeans):
+    """Mean CAP from one synthetic dataset alone, numbered from 1."""
+
+    dataset: int
 
 
 @dataclass(frozen=True)
@@ -46,6 +59,8 @@ class CapResult:
         Mean CAP by subset, the upper and the lower mark; None for empty subsets.
     synthetic : tuple of CapRow
         By number of pooled datasets and subset.
+    singles : tuple of CapSingle
+        By dataset and subset: what each of them gives away alone.
     """
 
     keys: tuple[str, ...]
@@ -55,6 +70,7 @@ class CapResult:
     original: dict[str, float | None]
     baseline: dict[str, float | None]
     synthetic: tuple[CapRow, ...]
+    singles: tuple[CapSingle, ...]
 
     def row(self, m: int, subset: str = "all") -> CapRow:
         """Return the row for ``m`` pooled datasets; raises KeyError if there is none."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from synthesizer.attempts import Attempts
 from synthesizer.data.codes import ColumnCoder, Groups
 from synthesizer.data.table import Table
-from synthesizer.errors import SynthesizerError
 from synthesizer.progress import Listener, counted, silent
 from synthesizer.risk.attribute import attribute
 from synthesizer.risk.cap import cap
@@ -21,7 +21,7 @@ from synthesizer.risk.scenario_risk import ScenarioRisk
 from synthesizer.risk.suda import affordable_size, suda
 from synthesizer.risk.tcap import tcap
 
-__all__ = ["Attempts", "Measures", "scenario_risk", "unfamiliar"]
+__all__ = ["Measures", "scenario_risk", "unfamiliar"]
 
 T = TypeVar("T")
 MANY_UNFAMILIAR = 0.1
@@ -71,28 +71,6 @@ class Measures:
         if self.max_size is not None and self.max_size < 1:
             problems.append(f"max_size ({self.max_size}) must be at least 1")
         return problems
-
-
-class Attempts:
-    """Computes measures; one that cannot be computed is told and does not lose the others.
-
-    Examples
-    --------
-    >>> attempts = Attempts()
-    >>> attempts.of("one", lambda: 1), attempts.failed
-    (1, {})
-    """
-
-    def __init__(self) -> None:
-        self.failed: dict[str, str] = {}
-
-    def of(self, name: str, compute: Callable[[], T]) -> T | None:
-        """Return what ``compute`` returns, None if it raises one of our errors."""
-        try:
-            return compute()
-        except SynthesizerError as error:
-            self.failed[name] = "; ".join(error.problems)
-            return None
 
 
 def unfamiliar(

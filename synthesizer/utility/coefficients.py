@@ -106,7 +106,7 @@ def lack_of_fit(
             )
         covariance = np.atleast_2d(np.cov(q, rowvar=False)) / m
     else:
-        extra = ratios if rule == "simple" else 1 + ratios
+        extra = ratios if rule == "simple" else 1 + ratios  # parameters drawn anew
         covariance = ours.covariance * extra.mean() / m
     distance = _distance(difference, covariance)
     if distance is None:

@@ -14,13 +14,15 @@ partially  U + B / m           original records in which some values are replace
                                as many records as the original; m >= 2
 simple     U (k/n + 1/m)       all values drawn with fixed (fitted) parameters, k records
                                from n original ones; m >= 1
+proper     U (k/n + (1+k/n)/m) all values drawn, parameters drawn anew for each dataset (from
+                               their posterior, or by a refit to a bootstrap sample); m >= 1
 =========  ==================  ==========================================================
 
 Sources: Raghunathan, Reiter and Rubin (2003), Multiple imputation for statistical disclosure
 limitation, JOS 19(1); Reiter (2002), Satisfying disclosure restrictions with synthetic data sets,
 JOS 18(4); Reiter (2003), Inference for partially synthetic, public use microdata sets, Survey
 Methodology 29(2); Raab, Nowok and Dibben (2016), Practical data synthesis for large samples,
-JPC 7(3).
+JPC 7(3). Which rule is for which data: `synthesizer.utility.rules`.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,10 +38,9 @@ from scipy.stats import t as student
 
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.errors import DataError
+from synthesizer.utility.rules import Rule, kind_problems, rule_for, rule_problems
 
-__all__ = ["CombinedEstimates", "Rule", "combine", "rule_problems"]
-
-Rule = Literal["fully", "partially", "simple"]
+__all__ = ["CombinedEstimates", "Rule", "combine", "kind_problems", "rule_for", "rule_problems"]
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,8 @@ def combine(
     """Combine estimates from m synthetic datasets for inference about the population.
 
     The degrees of freedom are (m - 1)(1 - U / ((1 + 1/m) B))^2 for ``fully`` and
-    (m - 1)(1 + U / (B/m))^2 for ``partially``; ``simple`` refers to the normal distribution.
+    (m - 1)(1 + U / (B/m))^2 for ``partially``; ``simple`` and ``proper`` refer to the normal
+    distribution.
     The fully synthetic T may come out negative. Then T* = (k/n) U stands in its place (Reiter
     2002), with the normal distribution: it estimates the variance in the original alone and no
     longer rests on B. For such estimates ``n`` and ``k`` are needed.
@@ -130,7 +132,7 @@ def combine(
     estimates, variances : array_like of float
         Shape (m, p), or (m,) for one estimate; variances are squared standard errors.
     rule : str
-        ``fully``, ``partially`` or ``simple``: how the data were synthesised (see above).
+        ``fully``, ``partially``, ``simple`` or ``proper``: how the data were made (see above).
     n, k : float, optional
         Records of the original and of each synthetic dataset.
     level : float
@@ -159,34 +161,6 @@ def combine(
         raise DataError(problems)
     titles = tuple(map(str, range(1, q.shape[1] + 1))) if names is None else tuple(names)
     return _combined(q, u, rule, None if n is None or k is None else k / n, level, titles)
-
-
-def rule_problems(
-    rule: str, m: int, *, n: float | None = None, k: float | None = None, level: float = 0.95
-) -> Iterator[str]:
-    """Yield why a rule does not apply to m datasets of k records from n original ones."""
-    if rule not in get_args(Rule):
-        yield f"rule ({rule!r}) must be one of {', '.join(get_args(Rule))}"
-    if rule in ("fully", "partially") and m == 1:
-        yield (
-            f"rule '{rule}' needs at least two synthetic datasets, there is one: generate more, "
-            "or use rule 'simple' if all values were drawn with fixed parameters"
-        )
-    if not 0 < level < 1:
-        yield f"level ({level}) must be between 0 and 1"
-    for name, value in (("n", n), ("k", k)):
-        if value is not None and not 0 < value < math.inf:
-            yield f"{name} ({value}) must be a positive number of records"
-    if rule == "simple" and (n is None or k is None):
-        yield (
-            "rule 'simple' needs n, the number of original records, and k, the number of records "
-            "of each synthetic dataset: give both"
-        )
-    if rule == "partially" and n is not None and k is not None and n != k:
-        yield (
-            f"rule 'partially' is for datasets with as many records as the original, not {k:g} "
-            f"from {n:g}: use 'fully' or 'simple', as the data were made"
-        )
 
 
 def _matrix(values: npt.ArrayLike) -> FloatArray:
@@ -233,13 +207,15 @@ def _combined(
     df = np.full(len(estimate), np.inf)
     if rule == "simple":
         total = within * ((ratio or 0.0) + 1 / m)
+    elif rule == "proper":
+        total = within * ((ratio or 0.0) + (1 + (ratio or 0.0)) / m)
     elif rule == "partially":
         total = within + between / m
-        df = (m - 1) * (1 + _quotient(within, between / m)) ** 2
+        df = (m - 1) * _squared(1 + _quotient(within, between / m))
     else:
         total = (1 + 1 / m) * between - within
         adjusted = (total <= 0) & (within > 0)
-        df = (m - 1) * (1 - _quotient(within, (1 + 1 / m) * between)) ** 2
+        df = (m - 1) * _squared(1 - _quotient(within, (1 + 1 / m) * between))
         total = np.where(adjusted, within * _needed(ratio, adjusted, names), total)
         df = np.where(adjusted, np.inf, df)
     half = student.ppf((1 + level) / 2, df) * np.sqrt(total)
@@ -274,9 +250,14 @@ def _needed(ratio: float | None, adjusted: BoolArray, names: Sequence[str]) -> f
 def _quotient(one: FloatArray, other: FloatArray) -> FloatArray:
     """Return one / other, infinite where the other is zero (and zero where both are)."""
     safe = np.where(other > 0, other, 1.0)
-    # The smallest numbers divide to infinity: so many degrees of freedom are the normal's.
     with np.errstate(over="ignore"):
         return np.where(other > 0, one / safe, np.where(one > 0, np.inf, 0.0))
+
+
+def _squared(values: FloatArray) -> FloatArray:
+    """Return squares, infinite beyond the largest number: such degrees of freedom are normal."""
+    with np.errstate(over="ignore"):
+        return np.asarray(values**2)
 
 
 def _floats(values: FloatArray) -> tuple[float, ...]:

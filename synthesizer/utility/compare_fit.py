@@ -9,24 +9,26 @@ models in synthpop, for standardised differences and the lack-of-fit test.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from synthesizer.data.comparable import check_comparable
 from synthesizer.data.inference import Declaration
-from synthesizer.data.pairs import Data, as_table, as_tables, column_names
-from synthesizer.data.table import BoolArray, Table
+from synthesizer.data.pairs import Data, as_tables, column_names
+from synthesizer.data.table import FloatArray, Table
 from synthesizer.errors import DataError, ExpressionError
 from synthesizer.utility.coefficients import compare_coefficients, lack_of_fit
 from synthesizer.utility.combining import Rule, combine, rule_problems
+from synthesizer.utility.fit_records import Extras, Wanted
 from synthesizer.utility.fit_results import FitComparison, FittedData
 from synthesizer.utility.fits import Fit, fit_model, need_statsmodels
+from synthesizer.utility.fixed_effects import fit_with_effects, informative, need_pyfixest
 from synthesizer.utility.formula_columns import Family, Model, learn_model
-from synthesizer.utility.formulas import Formula, parse_formula, unknown_names
+from synthesizer.utility.formulas import Formula, parse_atom, parse_formula, unknown_names
 
 __all__ = ["compare_fit"]
 
@@ -39,6 +41,8 @@ def compare_fit(
     family: Family = "ols",
     rule: Rule = "simple",
     clusters: str | None = None,
+    weights: str | None = None,
+    offset: str | None = None,
     level: float = 0.95,
     declared: Mapping[str, Declaration] | None = None,
 ) -> FitComparison:
@@ -53,17 +57,26 @@ def compare_fit(
     formula : str
         For example ``pay ~ age*sex + C(grade) + I(age ** 2)``; see
         `synthesizer.utility.formulas`. Nothing in it is run as code. Categories have treatment
-        coding with the first level that occurs in the original as reference.
+        coding with the first level that occurs in the original as reference. Behind ``|`` stand
+        fixed effects of many levels (``pay ~ age | agency + year``; ``ols`` and ``poisson``), see
+        `synthesizer.utility.fixed_effects`; their levels need not be the original's.
     family : str
         ``ols`` (a number), ``logit`` (two values; the second level, or 1, is what is modelled),
         ``poisson`` (counts), ``multinomial`` (categories against the first level).
     rule : str
-        How the data were synthesised: ``simple`` (all values, with fixed parameters), ``fully``
-        (new records from the posterior predictive distribution), ``partially`` (some values
-        replaced); see `synthesizer.utility.combining`.
+        How the data were synthesised: ``simple`` (all values, with fixed parameters), ``proper``
+        (all values, parameters drawn anew for each dataset), ``fully`` (the same, for many
+        datasets), ``partially`` (some values replaced); see `synthesizer.utility.combining` and
+        `synthesizer.utility.rules.rule_for`.
     clusters : str, optional
         Variable whose values mark records that belong together, such as a person's; for
         cluster-robust covariances. Its values need not be the same in both.
+    weights : str, optional
+        Variable of positive sampling weights: estimates maximise the weighted log-likelihood, and
+        errors are robust ones; see `synthesizer.utility.fits.fit_model`. Not for ``multinomial``.
+    offset : str, optional
+        What is added to the linear predictor of a ``poisson`` model, written as in the formula:
+        ``log_hours`` or ``I(log(hours))``.
     level : float
         Confidence level of the intervals, in (0, 1).
     declared : mapping of str to Declaration, optional
@@ -74,9 +87,9 @@ def compare_fit(
     FitComparison
         The lack-of-fit test takes the covariance V of the original's coefficients: under a
         correct synthesis the mean difference has covariance V (n/k)/m for ``simple`` and
-        V (1 + n/k)/m for ``fully``, and the statistic is chi-square. For ``partially`` it has
-        B/m, B the covariance between datasets, and Hotelling's statistic is an F; it needs more
-        datasets than coefficients.
+        V (1 + n/k)/m for ``proper`` and ``fully``, and the statistic is chi-square. For
+        ``partially`` it has B/m, B the covariance between datasets, and Hotelling's statistic is
+        an F; it needs more datasets than coefficients.
 
     Raises
     ------
@@ -93,21 +106,22 @@ def compare_fit(
     (1.0, 0.0, 1.0)
     """
     several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
-    request = _Request(str(formula).strip(), family, rule, clusters, level)
-    parsed = _checked(request, original, several)
-    need_statsmodels()
-    table, tables = as_tables(original, several, parsed.names, declared)
-    check_comparable(table, tables, parsed.names)
-    model = learn_model(parsed, table, family)
-    groups = [None if clusters is None else _groups(own, clusters) for own in (original, *several)]
-    ours, found = _fit(model, table, groups[0], 0)
+    request = _Request(str(formula).strip(), family, rule, clusters, weights, offset, level)
+    parsed, wanted = _checked(request, original, several)
+    need_pyfixest() if parsed.effects else need_statsmodels()
+    names = tuple(dict.fromkeys((*parsed.term_names, *wanted.numbers)))
+    table, tables = as_tables(original, several, names, declared)
+    check_comparable(table, tables, names)
+    extras = wanted.read(original, table, declared)
+    model = learn_model(parsed, table, family, extras.usable)
+    ours, found = _fit(model, lambda: extras, table, 0)
     if found is None:
         raise DataError(f"the original has no fit: {ours.problem}")
     made = [
-        _fit(model, own, group, number)
-        for number, (own, group) in enumerate(zip(tables, groups[1:], strict=True), start=1)
+        _fit(model, partial(wanted.read, data, own, declared), own, number)
+        for number, (data, own) in enumerate(zip(several, tables, strict=True), start=1)
     ]
-    return _compared(request, _names(model), (ours, found), made)
+    return _compared(request, model, (ours, found), made)
 
 
 @dataclass(frozen=True)
@@ -118,75 +132,107 @@ class _Request:
     family: Family
     rule: Rule
     clusters: str | None
+    weights: str | None
+    offset: str | None
     level: float
 
 
-def _checked(request: _Request, original: Data, synthetic: list[Data]) -> Formula:
-    """Return the formula; raise one error with every problem of the request."""
+def _checked(request: _Request, original: Data, synthetic: list[Data]) -> tuple[Formula, Wanted]:
+    """Return the formula and what else is needed; raise one error with every problem."""
     wrong = [type(data).__name__ for data in (original, *synthetic) if not isinstance(data, Data)]
     if wrong:
         raise DataError(f"tables or pandas frames are needed, not {name}" for name in wrong)
-    problems, names = list(_rule_problems(request, [original, *synthetic])), []
+    problems = list(_rule_problems(request, [original, *synthetic]))
+    parsed, offset = None, None
     try:
         parsed = parse_formula(request.formula)
-        names = list(parsed.names)
     except ExpressionError as error:
         problems += error.problems
-    problems += _name_problems(names, request.clusters, original, synthetic)
-    if problems:
+    try:
+        offset = None if request.offset is None else parse_atom(request.offset, "offset")
+    except ExpressionError as error:
+        problems += error.problems
+    effects = () if parsed is None else parsed.effects
+    problems += _family_problems(request, effects)
+    wanted = Wanted(request.clusters, effects, request.weights, offset)
+    names = [*(() if parsed is None else parsed.names), *wanted.numbers, *wanted.groups]
+    problems += unknown_names(names, column_names(original))
+    problems += _group_problems(wanted, synthetic)
+    if problems or parsed is None:
         raise DataError(problems)
-    return parsed
+    return parsed, wanted
+
+
+def _family_problems(request: _Request, effects: tuple[str, ...]) -> Iterator[str]:
+    family = request.family
+    if family not in get_args(Family):
+        yield f"family ({family!r}) must be one of {', '.join(get_args(Family))}"
+        return
+    if effects and family not in ("ols", "poisson"):
+        yield (
+            f"fixed effects (behind '|') are for families 'ols' and 'poisson', not '{family}': "
+            "write variables with few levels as terms, such as C(year)"
+        )
+    if request.weights is not None and family == "multinomial":
+        yield "weights are not for family 'multinomial': fit a 'logit' model for each outcome"
+    if request.offset is not None and family != "poisson":
+        yield f"an offset is for family 'poisson', not '{family}': leave it out"
 
 
 def _rule_problems(request: _Request, data: list[Data]) -> Iterator[str]:
-    """Yield what is wrong with family, rule and level; the original comes first in ``data``."""
-    if request.family not in get_args(Family):
-        yield f"family ({request.family!r}) must be one of {', '.join(get_args(Family))}"
+    """Yield what is wrong with rule and level; the original comes first in ``data``."""
     sizes = [_n_rows(own) for own in data]
     yield from rule_problems(request.rule, len(sizes) - 1, n=1, k=1, level=request.level)
     for number, size in enumerate(sizes[1:], start=1):
         if request.rule == "partially" and size != sizes[0]:
             yield (
                 "rule 'partially' is for datasets with as many records as the original, "
-                f"synthetic dataset {number} has {size}, not {sizes[0]}: use 'fully' or "
-                "'simple', as the data were made"
+                f"synthetic dataset {number} has {size}, not {sizes[0]}: use 'fully', "
+                "'simple' or 'proper', as the data were made"
             )
 
 
-def _name_problems(
-    names: list[str], clusters: str | None, original: Data, synthetic: list[Data]
-) -> Iterator[str]:
-    wanted = names if clusters is None else [*names, clusters]
-    yield from unknown_names(wanted, column_names(original))
+def _group_problems(wanted: Wanted, synthetic: list[Data]) -> Iterator[str]:
     for number, data in enumerate(synthetic, start=1):
-        if clusters is not None and clusters not in column_names(data):
-            yield f"clusters: column {clusters!r} is not in synthetic dataset {number}: add it"
+        for name in wanted.groups:
+            if name not in column_names(data):
+                yield f"column {name!r} is not in synthetic dataset {number}: add it"
 
 
 def _n_rows(data: Data) -> int:
     return data.n_rows if isinstance(data, Table) else len(data)
 
 
-def _groups(data: Data, name: str) -> npt.NDArray[np.int64]:
-    """Return the cluster of each record, -1 where it is missing."""
-    column = as_table(data, [name])[name]
-    codes = np.unique(column.data, return_inverse=True)[1].astype(np.int64)
-    return np.where(column.is_observed, codes, -1)
-
-
 def _fit(
-    model: Model, table: Table, groups: npt.NDArray[np.int64] | None, number: int
+    model: Model, read: Callable[[], Extras], table: Table, number: int
 ) -> tuple[FittedData, Fit | None]:
     """Return the fit of one dataset, or why there is none."""
-    usable: BoolArray | None = None if groups is None else groups >= 0
     said = FittedData(dataset=number, n=0, n_missing=0, n_unknown=0)
     try:
-        data = model.build(table, usable)
+        extras = read()
+        data = model.build(table, extras.usable)
+        extras = extras.take(data.rows)
         said = replace(said, n=len(data.y), n_missing=data.n_missing, n_unknown=data.n_unknown)
-        own = None if groups is None else groups[data.rows]
-        return said, fit_model(model.family, data.y, data.X, model.names, clusters=own)
+        y, X = data.y, data.X
+        if extras.effects:
+            kept = informative(extras.effects, y, model.family)
+            extras, y, X = extras.take(kept), y[kept], X[kept]
+            said = replace(said, n=len(y), n_uninformative=said.n - len(y))
+        return said, _fitted(model, y, X, extras)
     except DataError as error:
         return replace(said, problem="; ".join(error.problems)), None
+
+
+def _fitted(model: Model, y: FloatArray, X: FloatArray, extras: Extras) -> Fit:
+    groups, weights, offset = extras.clusters, extras.weights, extras.offset
+    if not extras.effects:
+        return fit_model(
+            model.family, y, X, model.names, clusters=groups, weights=weights, offset=offset
+        )
+    return fit_with_effects(
+        model.family, y, X, model.names, extras.effects,
+        clusters=groups, weights=weights, offset=offset,
+    )  # fmt: skip
 
 
 def _names(model: Model) -> tuple[str, ...]:
@@ -197,7 +243,7 @@ def _names(model: Model) -> tuple[str, ...]:
 
 def _compared(
     request: _Request,
-    names: tuple[str, ...],
+    model: Model,
     ours: tuple[FittedData, Fit],
     made: list[tuple[FittedData, Fit | None]],
 ) -> FitComparison:
@@ -208,7 +254,7 @@ def _compared(
         if fit is None
     ]
     _check_enough(request.rule, len(fitted), lost)
-    n = ours[0].n
+    names, n = _names(model), ours[0].n
     sizes = np.array([said.n for said, _ in fitted], dtype=np.float64)
     q = np.array([fit.coefficients for _, fit in fitted])
     u = np.array([np.diag(fit.covariance) for _, fit in fitted])
@@ -228,6 +274,7 @@ def _compared(
         lost.append(f"the results are of {len(fitted)} of {len(made)} synthetic datasets")
     return FitComparison(
         **vars(request),
+        effects=model.formula.effects,
         coefficients=compare_coefficients(names, ours[1], q.mean(axis=0), expected, request.level),
         combined=combined,
         lack_of_fit=lack,

@@ -96,6 +96,9 @@ class FittedData:
         Records left out because the original lacks one of their levels.
     problem : str or None
         Why the dataset has no fit.
+    n_uninformative : int
+        Records left out because they are alone in a level of a fixed effect or, in Poisson models,
+        all counts of the level are 0.
     """
 
     dataset: int
@@ -103,6 +106,7 @@ class FittedData:
     n_missing: int
     n_unknown: int
     problem: str | None = None
+    n_uninformative: int = 0
 
 
 @dataclass(frozen=True)
@@ -111,8 +115,10 @@ class FitComparison:
 
     Parameters
     ----------
-    formula, family, rule, clusters : str
-        What was asked for; ``clusters`` is None for plain covariances.
+    formula, family, rule : str
+        What was asked for.
+    clusters, weights, offset : str or None
+        Variables of clusters and weights, and the offset.
     level : float
         Confidence level of the intervals.
     coefficients : tuple of CoefficientComparison
@@ -125,6 +131,8 @@ class FitComparison:
         The original first.
     notes : tuple of str
         What a reader must know: datasets without a fit, what could not be computed.
+    effects : tuple of str
+        Fixed effects: variables whose levels have constants of their own that are not shown.
     """
 
     formula: str
@@ -137,6 +145,26 @@ class FitComparison:
     lack_of_fit: LackOfFit | None
     datasets: tuple[FittedData, ...]
     notes: tuple[str, ...]
+    weights: str | None = None
+    offset: str | None = None
+    effects: tuple[str, ...] = ()
+
+    @property
+    def errors(self) -> str:
+        """How standard errors were computed, in plain words; the same way for every dataset."""
+        if self.clusters is not None:
+            kind = f"cluster-robust by {self.clusters}, times G / (G - 1) (n - 1) / (n - K)"
+        elif self.weights is not None:
+            kind = "robust to unequal variances (HC1), times n / (n - K)"
+        elif self.effects:
+            kind = "of the model, times (n - 1) / (n - K)"
+        else:
+            return "of the model"
+        counts = "n records, K coefficients" + (", G clusters" if self.clusters is not None else "")
+        if self.effects:
+            nested = " that are not nested in clusters" if self.clusters is not None else ""
+            counts += f" and levels of fixed effects{nested}"
+        return f"{kind} ({counts})"
 
     @property
     def mean_overlap(self) -> float | None:
@@ -153,7 +181,9 @@ class FitComparison:
     def figures(self) -> tuple[Figure, ...]:
         """Mean and lowest overlap, mean absolute standardised difference, lack of fit."""
         n = self.datasets[0].n
-        known = [own.overlap for own in self.coefficients if own.overlap is not None]
+        known = [(own.overlap, own.name) for own in self.coefficients if own.overlap is not None]
+        lowest, name = min(known, default=(None, ""))
+        worst = f", {name}" if name else ""
         test = self.lack_of_fit
         return (
             Figure(
@@ -167,8 +197,8 @@ class FitComparison:
             ),
             Figure(
                 name="lowest CI overlap",
-                value=min(known, default=None),
-                meaning="the same for the coefficient whose intervals differ most",
+                value=lowest,
+                meaning=f"the same for the coefficient whose intervals differ most{worst}",
                 direction="about 1 is good",
                 n=n,
                 original=1.0,
@@ -185,8 +215,10 @@ class FitComparison:
             Figure(
                 name="lack of fit",
                 value=None if test is None else test.ratio,
-                meaning="all differences of coefficients at once over what a correct synthesis "
-                "would show by chance; far above 1 the synthesis distorts this model",
+                meaning="all differences between synthetic and original coefficients at once, over "
+                "what a correct synthesis would show by chance (p-value "
+                f"{'unknown' if test is None else _written(test.p_value)}); far above 1 the "
+                "synthesis distorts this model",
                 direction="about 1 is good",
                 n=n,
                 original=0.0,
@@ -201,7 +233,12 @@ class FitComparison:
             "family": self.family,
             "rule": self.rule,
             "clusters": self.clusters,
+            "weights": self.weights,
+            "offset": self.offset,
+            "effects": list(self.effects),
+            "errors": self.errors,
             "level": self.level,
+            "figures": [own.to_dict() for own in self.figures],
             "coefficients": [_plain(asdict(own)) for own in self.coefficients],
             "mean_overlap": self.mean_overlap,
             "mean_standardised": self.mean_standardised,
@@ -210,6 +247,10 @@ class FitComparison:
             "datasets": [asdict(own) for own in self.datasets],
             "notes": list(self.notes),
         }
+
+
+def _written(p_value: float) -> str:
+    return "below 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
 def _mean(values: list[float | None]) -> float | None:

@@ -7,29 +7,28 @@ different size, and the coefficients are given for the columns as they came.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import lapack
 
 from synthesizer.data.table import FloatArray
 from synthesizer.errors import DataError
+from synthesizer.utility.fit_faults import check_rank, check_residuals, unsettled
 from synthesizer.utility.formula_columns import Family
 
-__all__ = ["Fit", "fit_model", "need_statsmodels"]
+__all__ = ["Codes", "Fit", "fit_model", "need_statsmodels", "standardised"]
 
-# Columns whose part outside the span of the others is below 1e-5 of their length are redundant.
-_DEPENDENT = 1e-10
 # Fits that settle do so within some 10 steps; where a level has always the same outcome the
 # coefficient moves by about 1 at each step and never settles.
 _MOST_STEPS = 35
 _SETTLED = 1e-8
 # A spread that is but the rounding of the mean.
 _CONSTANT = 1e-13
+Codes = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +67,16 @@ def fit_model(
     X: FloatArray,
     names: Sequence[str],
     *,
-    clusters: npt.NDArray[np.integer[Any]] | None = None,
+    clusters: Codes | None = None,
+    weights: FloatArray | None = None,
+    offset: FloatArray | None = None,
 ) -> Fit:
     """Fit one model.
+
+    With weights the estimates maximise the weighted sum of the records' log-likelihoods (weighted
+    least squares for ``ols``), and the covariance is the sandwich estimate with n / (n - p) in
+    front (HC1). With clusters it is the cluster-robust one with G / (G - 1) (n - 1) / (n - p) in
+    front, G the number of clusters. n counts records, however they are weighted.
 
     Parameters
     ----------
@@ -85,72 +91,80 @@ def fit_model(
         Names of the columns, for messages.
     clusters : ndarray of int, optional
         Cluster of each record, shape (n,), for cluster-robust covariances.
+    weights : ndarray, optional
+        Positive weight of each record, shape (n,); not for ``multinomial``.
+    offset : ndarray, optional
+        What is added to each record's linear predictor, shape (n,); for ``poisson``.
 
     Raises
     ------
     DataError
-        If there are too few records or clusters, columns are redundant, or the fit does not
-        settle.
+        If there are too few records or clusters, columns are redundant, the columns determine
+        the response exactly, or the fit does not settle.
 
     Examples
     --------
     >>> x = np.arange(4.0)
-    >>> fit = fit_model("ols", 1 + 2 * x, np.column_stack([np.ones(4), x]), ["Intercept", "x"])
+    >>> X = np.column_stack([np.ones(4), x])
+    >>> fit = fit_model("ols", x + [0, 1, 1, 0], X, ["Intercept", "x"])
     >>> fit.coefficients.round(6).tolist(), fit.df
-    ([1.0, 2.0], 2.0)
+    ([0.5, 1.0], 2.0)
     """
     n, p = X.shape
     if n <= p:
         raise DataError(f"{n} complete records are too few for {p} columns: use a smaller model")
     if clusters is not None and len(np.unique(clusters)) < 2:
         raise DataError("there is only one cluster: cluster-robust errors need at least two")
-    back = _standardised(X)
-    _check_rank(X, names)
-    options = {} if clusters is None else {
-        "cov_type": "cluster", "cov_kwds": {"groups": clusters},
-    }  # fmt: skip
-    found = _fitted(family, y, X, options)
+    centre, scale = standardised(X[:, 1:])
+    back: FloatArray = np.diag(np.append(1.0, 1 / scale))
+    back[0, 1:] = -centre / scale
+    check_rank(X, names)
+    weights = None if weights is None else weights / weights.mean()
+    options: dict[str, Any] = {}
+    if clusters is not None:
+        options = {"cov_type": "cluster", "cov_kwds": {"groups": clusters}}
+    elif weights is not None:
+        options = {"cov_type": "HC1"}
+    found = _fitted(family, y, X, {"weights": weights, "offset": offset}, options)
     if found is None:
-        raise DataError(_unsettled(family, y, X, names))
+        raise DataError(unsettled(family, y, X, names))
     coefficients, covariance, df = found
+    if family == "ols":
+        check_residuals(y, y - X @ coefficients)
     if family == "multinomial":
         back = np.asarray(np.kron(np.eye(len(coefficients) // p), back), dtype=np.float64)
     return Fit(back @ coefficients, back @ covariance @ back.T, df)
 
 
-def _standardised(X: FloatArray) -> FloatArray:
-    """Centre and scale all columns but the constant in place; return what undoes it, (p, p)."""
-    centre, scale = X[:, 1:].mean(axis=0), X[:, 1:].std(axis=0)
+def standardised(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Centre and scale columns in place; return the centres and scales, shape (p,).
+
+    Examples
+    --------
+    >>> X = np.array([[1.0], [3.0]])
+    >>> standardised(X)[1].tolist(), X.ravel().tolist()
+    ([1.0], [-1.0, 1.0])
+    """
+    centre, scale = X.mean(axis=0), X.std(axis=0)
     scale[scale <= _CONSTANT * np.abs(centre)] = 1.0
-    X[:, 1:] -= centre
-    X[:, 1:] /= scale
-    back: FloatArray = np.diag(np.append(1.0, 1 / scale))
-    back[0, 1:] = -centre / scale
-    return back
-
-
-def _check_rank(X: FloatArray, names: Sequence[str]) -> None:
-    """Raise DataError with the columns that others determine (pivoted Cholesky of X'X)."""
-    _, pivots, rank, _ = lapack.dpstrf(X.T @ X / len(X), tol=_DEPENDENT)
-    redundant = sorted(pivots[rank:] - 1)
-    if redundant:
-        shown = ", ".join(names[column] for column in redundant[:5])
-        more = f" and {len(redundant) - 5} more" if len(redundant) > 5 else ""
-        raise DataError(
-            f"the model is singular: {shown}{more} never vary among the complete records, or "
-            "follow from other columns: leave them out or join levels"
-        )
+    X -= centre
+    X /= scale
+    return centre, scale
 
 
 def _fitted(
-    family: Family, y: FloatArray, X: FloatArray, options: dict[str, Any]
+    family: Family,
+    y: FloatArray,
+    X: FloatArray,
+    own: Mapping[str, FloatArray | None],
+    options: dict[str, Any],
 ) -> tuple[FloatArray, FloatArray, float] | None:
     """Return coefficients, covariance and degrees of freedom, None if the fit does not settle."""
     try:
         # What is odd about a fit shows in the result, and is told from there.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            result, converged = _run(family, y, X, options)
+            result, converged = _run(family, y, X, own, options)
             covariance = np.asarray(result.cov_params(), dtype=np.float64)
     except (ArithmeticError, ValueError, np.linalg.LinAlgError):
         return None
@@ -160,39 +174,25 @@ def _fitted(
     return coefficients, covariance, float(result.df_resid) if result.use_t else np.inf
 
 
-def _run(family: Family, y: FloatArray, X: FloatArray, options: dict[str, Any]) -> tuple[Any, bool]:
+def _run(
+    family: Family,
+    y: FloatArray,
+    X: FloatArray,
+    own: Mapping[str, FloatArray | None],
+    options: dict[str, Any],
+) -> tuple[Any, bool]:
     import statsmodels.api as sm
 
+    weights = own["weights"]
     if family == "ols":
-        return sm.OLS(y, X, hasconst=True).fit(method="qr", **options), True
+        model = sm.WLS(y, X, weights=1.0 if weights is None else weights, hasconst=True)
+        return model.fit(method="qr", **options), True
     if family == "multinomial":
         model = sm.MNLogit(y.astype(np.int64), X)
         result = model.fit(method="newton", maxiter=_MOST_STEPS, disp=0, **options)
         return result, bool(result.mle_retvals["converged"])
-    families = {"logit": sm.families.Binomial, "poisson": sm.families.Poisson}
-    model = sm.GLM(y, X, family=families[family]())
+    kind = {"logit": sm.families.Binomial, "poisson": sm.families.Poisson}[family]
+    # These are weights of the log-likelihoods; "freq_weights" would count records several times.
+    model = sm.GLM(y, X, family=kind(), var_weights=weights, offset=own["offset"])
     result = model.fit(maxiter=_MOST_STEPS, tol=_SETTLED, tol_criterion="params", **options)
     return result, bool(result.converged)
-
-
-def _unsettled(family: str, y: FloatArray, X: FloatArray, names: Sequence[str]) -> str:
-    suspects = [name for name, column in zip(names, X.T, strict=True) if _separates(column, y)]
-    if not suspects:
-        return (
-            f"the {family} fit does not converge: leave out variables, or join levels with few "
-            "records"
-        )
-    shown = ", ".join(suspects[:5]) + (" and more" if len(suspects) > 5 else "")
-    return (
-        f"the {family} fit does not converge: some response does not occur with {shown}; leave "
-        "the variable out or join its levels"
-    )
-
-
-def _separates(column: FloatArray, y: FloatArray) -> bool:
-    """Whether the records of an indicator lack one of the responses (any but 0 for counts)."""
-    low, high = column.min(), column.max()
-    if low == high or not ((column == low) | (column == high)).all():
-        return False
-    own = y[column == high]
-    return not own.any() or len(np.unique(own)) < min(len(np.unique(y)), 2)

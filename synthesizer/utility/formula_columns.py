@@ -4,7 +4,8 @@ Categories have treatment coding: a column for each level that occurs in the com
 the original, but the first, which is the reference. A category that multiplies only numbers that
 are no terms of their own (``f + x:f`` without ``x``) has a column for every level. Records with a
 missing value in a variable that the formula mentions are left out, and so are those with a level
-that the original does not have; both are counted.
+that the original does not have; both are counted. Fixed effects stand for the constant, which
+then is no column.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class ModelData:
     y : ndarray
         Response, shape (n,): numbers, 0 and 1 (logit), or codes of levels (multinomial).
     X : ndarray
-        Shape (n, p), the first column is the constant.
+        Shape (n, p), the first column is the constant unless there are fixed effects.
     rows : ndarray of bool
         Which records of the table these are.
     n_missing : int
@@ -79,7 +80,8 @@ class Model:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns of ``X``."""
-        return ("Intercept", *(":".join(map(self._title, parts)) for parts in self.columns))
+        own = tuple(":".join(map(self._title, parts)) for parts in self.columns)
+        return own if self.formula.effects else ("Intercept", *own)
 
     def _title(self, part: Part) -> str:
         atom, code = part
@@ -103,7 +105,8 @@ class Model:
         Raises
         ------
         DataError
-            If no record is complete, or the response is not what the family needs.
+            If no record is complete, the response is not what the family needs, or levels of
+            the original do not occur.
         """
         values = {atom: self._known(atom, atom_values(atom, table)) for atom in self.formula.atoms}
         complete = np.ones(table.n_rows, dtype=bool) if usable is None else usable.copy()
@@ -116,7 +119,12 @@ class Model:
             raise DataError("no record is complete: leave out variables that are mostly missing")
         kept = {atom: own.data[rows] for atom, (own, _) in values.items()}
         response = np.asarray(kept[self.formula.response], dtype=np.float64)
-        _check_response(response, self.family, self.outcomes, str(self.formula.response))
+        problems = [
+            *_value_problems(response, self.family, self.outcomes, str(self.formula.response)),
+            *self._lost_levels(kept),
+        ]
+        if problems:
+            raise DataError(problems)
         n_complete = int(complete.sum())
         n = int(rows.sum())
         return ModelData(
@@ -136,18 +144,46 @@ class Model:
         observed = AtomValues(np.where(values.data >= 0, codes.clip(0), -1), levels)
         return observed, np.asarray((codes >= 0) | (values.data < 0))
 
+    def _lost_levels(self, values: Mapping[Atom, npt.NDArray[Any]]) -> Iterator[str]:
+        """Yield the levels of the original that do not occur: their columns would not vary."""
+        for atom, levels in self.levels.items():
+            if atom == self.formula.response:
+                continue
+            found = np.bincount(values[atom].astype(np.int64), minlength=len(levels))
+            lost = [self._title((atom, int(code))) for code in np.flatnonzero(found == 0)]
+            if lost:
+                more = "" if len(lost) <= 5 else f" and {len(lost) - 5} more"
+                yield (
+                    f"no complete record has {', '.join(lost[:5])}{more}, which the original has: "
+                    "join levels or leave the variable out"
+                )
+
     def _design(self, values: Mapping[Atom, npt.NDArray[Any]], n: int) -> FloatArray:
-        X = np.empty((n, 1 + len(self.columns)), order="F")
-        X[:, 0] = 1.0
-        for place, parts in enumerate(self.columns, start=1):
+        first = 0 if self.formula.effects else 1
+        X = np.empty((n, first + len(self.columns)), order="F")
+        X[:, :first] = 1.0
+        for place, parts in enumerate(self.columns, start=first):
             X[:, place] = 1.0
             for atom, code in parts:
                 X[:, place] *= values[atom] if code is None else values[atom] == code
         return X
 
 
-def learn_model(formula: Formula, table: Table, family: Family) -> Model:
+def learn_model(
+    formula: Formula, table: Table, family: Family, usable: BoolArray | None = None
+) -> Model:
     """Return what the original decides: levels, references and columns.
+
+    Parameters
+    ----------
+    formula : Formula
+        Response and terms.
+    table : Table
+        The original.
+    family : str
+        Kind of model.
+    usable : ndarray of bool, optional
+        Records that count, shape (n,); default all.
 
     Raises
     ------
@@ -175,7 +211,8 @@ def learn_model(formula: Formula, table: Table, family: Family) -> Model:
             problems += [f"{atom}: {problem}" for problem in error.problems]
     if problems:
         raise ExpressionError(problems)
-    complete = np.logical_and.reduce([own.complete for own in values.values()])
+    everyone = np.ones(table.n_rows, dtype=bool) if usable is None else usable
+    complete = np.logical_and.reduce([everyone, *(own.complete for own in values.values())])
     if not complete.any():
         raise DataError("no record is complete: leave out variables that are mostly missing")
     levels = {
@@ -241,21 +278,20 @@ def _response_problems(
         yield f"response {response} has one value: choose another"
 
 
-def _check_response(
+def _value_problems(
     y: FloatArray, family: Family, outcomes: tuple[str, ...], response: str
-) -> None:
-    """Raise DataError unless the values are what the family needs."""
-    problem = None
+) -> Iterator[str]:
+    """Yield why the values are not what the family needs."""
     if family == "poisson" and (y < 0).any():
-        problem = f"has {int((y < 0).sum())} negative values: counts are needed"
-    elif family == "poisson" and not y.any():
-        problem = "is 0 everywhere: choose another response"
+        yield f"response {response} has {int((y < 0).sum())} negative values: counts are needed"
     elif family == "logit" and not np.isin(y, (0, 1)).all():
-        problem = "has other values than 0 and 1: write a condition such as I(y > 3)"
-    elif family == "logit" and (y == y[0]).all():
-        problem = "has one value in the complete records: choose another response"
-    elif family == "multinomial":
-        lost = len(outcomes) - len(np.unique(y))
-        problem = f"lacks {lost} of the original's {len(outcomes)} levels" if lost else None
-    if problem is not None:
-        raise DataError(f"response {response} {problem}")
+        yield (
+            f"response {response} has other values than 0 and 1: write a condition such as I(y > 3)"
+        )
+    elif family == "multinomial" and (lost := len(outcomes) - len(np.unique(y))):
+        yield f"response {response} lacks {lost} of the original's {len(outcomes)} levels"
+    elif (y == y[0]).all():
+        yield (
+            f"response {response} has one value in the complete records, so there is nothing to "
+            "explain: choose another response"
+        )

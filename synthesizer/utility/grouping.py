@@ -17,7 +17,14 @@ import numpy.typing as npt
 
 from synthesizer.data.table import Column, FloatArray, Table
 
-__all__ = ["GroupedPair", "QuantilesOf", "breaks_of", "group_pair", "group_tables"]
+__all__ = [
+    "GroupedPair",
+    "QuantilesOf",
+    "breaks_of",
+    "group_pair",
+    "group_tables",
+    "interval_labels",
+]
 
 QuantilesOf = Literal["both", "original"]
 
@@ -93,7 +100,7 @@ def group_pair(
     breaks = breaks_of(values, groups)
     texts = _union(original.variable.missing, synthetic.variable.missing)
     ours, theirs = (_by_break(column, breaks, texts) for column in (original, synthetic))
-    labels = (*_interval_labels(breaks), *texts)
+    labels = (*interval_labels([f"{value:.10g}" for value in breaks]), *texts)
     return GroupedPair(original.name, len(labels), ours, theirs, labels)
 
 
@@ -145,9 +152,15 @@ def _by_break(column: Column, breaks: FloatArray, texts: tuple[str, ...]) -> npt
     return codes
 
 
-def _interval_labels(breaks: FloatArray) -> tuple[str, ...]:
-    texts = [f"{value:.10g}" for value in breaks]
-    if not texts:
+def interval_labels(breaks: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the groups between breaks, which are given as they are to be written.
+
+    Examples
+    --------
+    >>> interval_labels(["19", "37"])
+    ('below 19', '[19, 37)', '37 and above')
+    """
+    if not breaks:
         return ("all values",)
-    inner = [f"[{low}, {high})" for low, high in pairwise(texts)]
-    return (f"below {texts[0]}", *inner, f"{texts[-1]} and above")
+    inner = [f"[{low}, {high})" for low, high in pairwise(breaks)]
+    return (f"below {breaks[0]}", *inner, f"{breaks[-1]} and above")

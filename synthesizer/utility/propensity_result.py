@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from synthesizer.data.table import FloatArray
+from synthesizer.errors import DataError
 from synthesizer.figures import Figure
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "PropensityMeans",
     "PropensityResult",
     "averaged",
+    "combine_pmse",
     "measured",
 ]
 
@@ -253,6 +255,41 @@ def averaged(datasets: Sequence[PropensityResult]) -> PropensityMeans:
         po50=certain("po50"),
         u=certain("u"),
         expected=mean("expected"),
+    )
+
+
+def combine_pmse(results: Sequence[PmseResult]) -> PmseResult:
+    """Return results computed for one dataset after the other as one, in that order.
+
+    Parameters
+    ----------
+    results : sequence of PmseResult
+        At least one; all of the same original, variables and model.
+
+    Raises
+    ------
+    DataError
+        When there is none, or they are of different models.
+
+    Examples
+    --------
+    >>> part = measured(np.array([0.25, 0.75]), 1, Null(0.05, None), parameters=2)
+    >>> one = PmseResult("logit", 1, 0, ("sex",), 1, (1,), (part,), averaged([part]))
+    >>> combine_pmse([one, one]).n_synthetic
+    (1, 1)
+    """
+    if not results:
+        raise DataError("there is no result to combine: give at least one")
+    first = results[0]
+    about = {(r.model, r.interactions, r.permutations, r.names, r.n) for r in results}
+    if len(about) > 1:
+        raise DataError("results to combine must be of the same original, variables and model")
+    datasets = tuple(part for result in results for part in result.datasets)
+    return replace(
+        first,
+        n_synthetic=tuple(n for result in results for n in result.n_synthetic),
+        datasets=datasets,
+        mean=averaged(datasets),
     )
 
 

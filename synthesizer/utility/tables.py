@@ -21,6 +21,8 @@ e = c (o + s) and k the number of cells that occur on either side::
     WMabsDD  sqrt(pi / 2) sum |s - r o| / sqrt(e)
     U        Mann-Whitney statistic of the propensity scores
     dBhatt   Bhattacharyya (Hellinger) distance of the shares
+    ROE      ratio of estimates: mean of min / max of the two shares of a cell (Taub et al. 2017)
+    chi_square   Pearson's statistic of homogeneity of two independent samples, VW (1 - c)
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ __all__ = ["MEASURES", "TableUtility", "cell_measures", "combine_tables", "table
 MEASURES = (
     "VW", "FT", "JSD", "SPECKS", "WMabsDD", "U", "G", "pMSE", "PO50", "MabsDD", "dBhatt",
     "S_VW", "S_FT", "S_JSD", "S_WMabsDD", "S_G", "S_pMSE", "df", "dfG",
+    "ROE", "chi_square",
 )  # fmt: skip
+_TESTS = {"p": "VW", "p_chi_square": "chi_square"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +60,11 @@ class TableUtility:
     Parameters
     ----------
     by_dataset : DataFrame
-        One row per table and synthetic dataset: ``variables`` (names joined by ":"), ``ways``,
-        ``dataset`` (from 1), the measures, and ``p`` of the chi-square test of VW.
+        One row per table and synthetic dataset: ``variables`` (names joined by ":"), ``names``
+        (the same as a tuple: a name may hold a colon), ``ways``, ``dataset`` (from 1), the
+        measures, ``p`` of the chi-square test of VW and ``p_chi_square`` of Pearson's.
     mean : DataFrame
-        One row per table, averaged over datasets (without p), sorted by S_pMSE, worst first.
+        One row per table, averaged over datasets (without both p), sorted by S_pMSE, worst first.
     """
 
     by_dataset: pd.DataFrame
@@ -125,8 +130,11 @@ def table_utility(
             dataset,
         )
     ]
-    by_dataset = pd.DataFrame(rows, columns=["variables", "ways", "dataset", *MEASURES])
-    by_dataset["p"] = stats.chi2.sf(by_dataset["VW"], by_dataset["df"].where(by_dataset["df"] > 0))
+    columns = ["variables", "names", "ways", "dataset", *MEASURES]
+    by_dataset = pd.DataFrame(rows, columns=columns)
+    df = by_dataset["df"].where(by_dataset["df"] > 0)
+    for name, statistic in _TESTS.items():
+        by_dataset[name] = stats.chi2.sf(by_dataset[statistic], df)
     return _averaged(by_dataset)
 
 
@@ -152,8 +160,12 @@ def combine_tables(results: Sequence[TableUtility]) -> TableUtility:
 
 
 def _averaged(by_dataset: pd.DataFrame) -> TableUtility:
-    mean = by_dataset.drop(columns=["dataset", "p"])
-    mean = mean.groupby(["variables", "ways"], sort=False, as_index=False).mean()
+    # One number for each table: pandas would take tuples of names for several columns.
+    numbers: dict[tuple[str, ...], int] = {}
+    table = [numbers.setdefault(names, len(numbers)) for names in by_dataset["names"]]
+    first = np.unique(table, return_index=True)[1]
+    mean = by_dataset[["variables", "names", "ways"]].take(first).reset_index(drop=True)
+    mean = mean.join(by_dataset[list(MEASURES)].groupby(np.array(table)).mean())
     mean = mean.sort_values("S_pMSE", ascending=False, kind="stable", ignore_index=True)
     return TableUtility(by_dataset=by_dataset, mean=mean)
 
@@ -199,9 +211,11 @@ def cell_measures(o: FloatArray, s: FloatArray) -> tuple[float, ...]:
     bhattacharyya = float(np.sqrt(ft / (8 * n_s)))
     s_vw, s_ft, s_w = (_ratio(value, df) for value in (vw, ft, weighted))
     s_jsd = _ratio(4 * n_s * jsd / np.log(2), df)
+    ratios = np.minimum(shares_o, shares_s) / np.maximum(shares_o, shares_s)
     return (
         vw, ft, jsd, distance / 2, weighted, _mann_whitney(o, s), g, float(pmse), 25 * distance,
         distance, bhattacharyya, s_vw, s_ft, s_jsd, s_w, _ratio(g, df_g), s_vw, df, df_g,
+        float(ratios.sum()) / len(o), float(vw * (1 - c)),
     )  # fmt: skip
 
 
@@ -217,8 +231,12 @@ def _likelihood_ratio(o: FloatArray, s: FloatArray) -> float:
 def _divergence(p: FloatArray, q: FloatArray) -> float:
     """Return the Jensen-Shannon divergence with base-2 logarithms, in [0, 1]."""
     middle = (p + q) / 2
-    parts = (x[x > 0] @ np.log2(x[x > 0] / middle[x > 0]) for x in (p, q))
-    return max(float(sum(parts)) / 2, 0.0)
+    total = 0.0
+    for share in (p, q):
+        occurs = share > 0
+        x = share[occurs]
+        total += float(x @ np.log2(x / middle[occurs]))
+    return max(total / 2, 0.0)
 
 
 def _mann_whitney(o: FloatArray, s: FloatArray) -> float:
@@ -236,8 +254,9 @@ def _rows(
 ) -> Iterator[tuple[Any, ...]]:
     for order in ways:
         for chosen in combinations(pairs, order):
-            name = ":".join(pair.name for pair in chosen)
-            yield (name, order, dataset, *cell_measures(*cell_counts(chosen)))
+            names = tuple(pair.name for pair in chosen)
+            measures = cell_measures(*cell_counts(chosen))
+            yield (":".join(names), names, order, dataset, *measures)
 
 
 def _checked_names(
@@ -261,4 +280,5 @@ def _checked_names(
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     plain = frame.astype(object).where(frame.notna(), None)
+    plain["names"] = [list(names) for names in frame["names"]]
     return [dict(zip(frame.columns, row, strict=True)) for row in plain.to_numpy().tolist()]

@@ -16,6 +16,7 @@ from synthesizer.errors import DataError
 from synthesizer.utility import cells
 from synthesizer.utility.cells import cell_counts
 from synthesizer.utility.estimates import chi_square, jensen_shannon, ratio_of_estimates
+from synthesizer.utility.estimates_result import combine_distances, combine_ratios
 from synthesizer.utility.grouping import group_tables
 from tests.reference_data import REFERENCE, load_reference, needs_reference
 from tests.tables import coded, numeric, persons
@@ -313,3 +314,34 @@ def test_statistic_equals_the_reference_where_quantiles_do_not_matter():
         (test,) = table.datasets
         assert test.vw == pytest.approx(expected[table.variables[0]], rel=1e-9)
         assert test.chi_square == pytest.approx(test.vw / 2, rel=1e-12)
+
+
+def short(digits):
+    return round(float(digits), 12)
+
+
+@pytest.mark.parametrize(
+    ("measure", "combine"),
+    [(ratio_of_estimates, combine_ratios), (jensen_shannon, combine_distances)],
+)
+def test_results_of_single_datasets_combine_to_that_of_all(measure, combine):
+    original, made = persons(200), [persons(n, n) for n in (50, 120, 90)]
+    combined, at_once = combine([measure(original, t) for t in made]), measure(original, made)
+    # Sums of ratios in another order differ in the last digit.
+    rounded = [json.loads(json.dumps(r.to_dict()), parse_float=short) for r in (combined, at_once)]
+    assert rounded[0] == rounded[1]
+    assert combine([combined]) == combined
+    assert [f.name for f in combined.figures] == [f.name for f in at_once.figures]
+
+
+@pytest.mark.parametrize(
+    ("measure", "combine"),
+    [(ratio_of_estimates, combine_ratios), (jensen_shannon, combine_distances)],
+)
+def test_only_results_about_the_same_are_combined(measure, combine):
+    original = persons(60)
+    with pytest.raises(DataError, match="give at least one"):
+        combine([])
+    results = [measure(original, original, names=[name]) for name in ("sex", "age")]
+    with pytest.raises(DataError, match="same original, variables and groups"):
+        combine(results)

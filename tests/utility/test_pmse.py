@@ -9,6 +9,7 @@ from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
 from synthesizer.errors import DataError
 from synthesizer.utility.propensity import logit_pmse, pmse
+from synthesizer.utility.propensity_result import combine_pmse
 from tests.reference_data import REFERENCE, load_reference, needs_reference
 from tests.tables import coded, numeric, persons
 
@@ -230,3 +231,22 @@ def test_equals_the_reference(name):
     assert result.mean.u == expected["U"]
     tree = pmse(original, made, model="cart", permutations=2, rng=rng())
     assert tree.mean.s_pmse > 2 if name == "parametric" else tree.mean.s_pmse < 1.2
+
+
+@pytest.mark.parametrize("permutations", [0, 4])
+def test_results_of_single_datasets_combine_to_that_of_all(permutations):
+    original, made = persons(200), [persons(n, n) for n in (150, 120)]
+    assert combine_pmse([pmse(original, table) for table in made]) == pmse(original, made)
+    one, other = rng(), rng()
+    options = {"model": "cart", "permutations": permutations}
+    apart = [pmse(original, table, rng=one, **options) for table in made]
+    assert combine_pmse(apart) == pmse(original, made, rng=other, **options)
+
+
+def test_only_results_of_the_same_model_are_combined():
+    original = persons(60)
+    with pytest.raises(DataError, match="give at least one"):
+        combine_pmse([])
+    results = [pmse(original, original, names=names) for names in (["sex"], ["sex", "age"])]
+    with pytest.raises(DataError, match="same original, variables and model"):
+        combine_pmse(results)

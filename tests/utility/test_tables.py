@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.table import Column, Table
 from synthesizer.errors import DataError
-from synthesizer.utility import MEASURES, cell_measures, combine_tables, table_utility
+from synthesizer.utility import (
+    MEASURES,
+    cell_measures,
+    chi_square,
+    combine_tables,
+    ratio_of_estimates,
+    table_utility,
+)
 from synthesizer.utility.grouping import breaks_of, group_pair
 
 _spec = importlib.util.spec_from_file_location(
@@ -143,6 +150,9 @@ def test_datasets_are_averaged_and_combined():
     row = both.mean.set_index("variables").loc["a:b"]
     assert row["VW"] == pytest.approx(one["VW"].mean())
     assert one["p"].between(0, 1).all()
+    assert set(one["names"]) == {("a", "b")}
+    assert row["names"] == ("a", "b")
+    assert (one["p_chi_square"] >= one["p"]).all()
     apart = [table_utility(original, [t], ways=[1, 2, 3]) for t in (first, second)]
     joined = combine_tables(apart)
     key = ["variables", "dataset"]
@@ -151,6 +161,45 @@ def test_datasets_are_averaged_and_combined():
         both.by_dataset.sort_values(key, ignore_index=True),
     )
     assert joined.worst(2, 1)["variables"].tolist() == both.worst(2, 1)["variables"].tolist()
+
+
+def test_names_that_hold_a_colon_are_not_mixed_up():
+    codes = np.arange(12)
+    names = ("a", "b:c", "a:b", "c")
+    table = Table([coded(name, codes % (2 + n), "uvwxy") for n, name in enumerate(names)])
+    result = table_utility(table, [table, table], ways=[2])
+    assert len(result.mean) == 6
+    mixed = result.mean[result.mean["variables"] == "a:b:c"]
+    assert set(mixed["names"]) == {("a", "b:c"), ("a:b", "c")}
+    assert mixed["df"].nunique() == 2
+    assert result.to_dict()["mean"][0]["names"] == list(result.mean["names"][0])
+
+
+def test_ratio_and_chi_square_equal_the_measures_of_their_own():
+    original, made = (random_table(seed, n).select(["a", "b"]) for seed, n in ((0, 300), (1, 90)))
+    ways = [1, 2]
+    result = table_utility(original, [made, original], ways=ways)
+    rows = {(row["names"], row["dataset"]): row for _, row in result.by_dataset.iterrows()}
+    for table in ratio_of_estimates(original, [made, original], ways=ways).tables:
+        for number, ratio in enumerate(table.ratios, start=1):
+            assert rows[table.variables, number]["ROE"] == pytest.approx(ratio, rel=1e-12)
+    for table in chi_square(original, [made, original], ways=ways).tables:
+        for number, test in enumerate(table.datasets, start=1):
+            row = rows[table.variables, number]
+            assert row["chi_square"] == pytest.approx(test.chi_square, rel=1e-9)
+            assert row["p_chi_square"] == pytest.approx(test.p, rel=1e-9)
+            assert row["p"] == pytest.approx(test.p_vw, rel=1e-9)
+
+
+def test_one_record_empty_columns_and_levels_of_one_side_are_no_errors():
+    empty = Variable(name="e", kind=Kind.NUMERIC, missing=("",))
+    none = Column(empty, np.array([np.nan]), np.array([1], dtype=np.int8))
+    original = Table([coded("a", [0], "x"), none])
+    made = Table([coded("a", [0], "y"), none])
+    mean = table_utility(original, [made]).mean.set_index("variables")
+    assert (mean.loc["a", "ROE"], mean.loc["a", "df"]) == (0, 1)
+    assert (mean.loc["e", "ROE"], mean.loc["e", "chi_square"]) == (1, 0)
+    assert np.isnan(mean.loc["e", "S_pMSE"])
 
 
 def test_a_constant_variable_has_no_degrees_of_freedom():

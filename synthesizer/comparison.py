@@ -1,0 +1,287 @@
+"""Several runs side by side: what was set differently, and which of them are worth choosing.
+
+A run is on the frontier of a figure of risk and a figure of utility if no other run is at least as
+good on both and better on one (Pareto). Figures are put on one axis only where all runs asked the
+same question of the same data; otherwise a note says why they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from json import dumps
+from pathlib import Path
+from typing import Any
+
+from synthesizer.errors import DataError, OutputError
+from synthesizer.key_paths import KeyPath, display
+from synthesizer.output import check_file, write_secret
+from synthesizer.report.comparison_page import comparison_page
+from synthesizer.run_measures import MEASURES, RISK, UTILITY, Measure
+from synthesizer.run_points import RunPoint, read_runs
+
+__all__ = ["Comparison", "compare_points", "compare_runs", "write_comparison"]
+
+OPTIMISM = (
+    "The best of several runs, chosen by the checks of these same runs, looks a little better than "
+    "it is: run the chosen setting again with another seed before you rely on its figures."
+)
+OTHER_SIZE = 1.2
+"""Ratio of rows above which repU and replicated uniques cannot be compared."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Runs side by side.
+
+    Parameters
+    ----------
+    points : tuple of RunPoint
+        The runs.
+    differing : mapping of path to tuple
+        Settings that are not the same in all runs, and their value in each (None: not set).
+    notes : tuple of str
+        What a reader must know before comparing.
+    risk, utility : tuple of Measure
+        Figures that all runs share an axis for and at least one run has; the first of each is
+        what the map shows first.
+    """
+
+    points: tuple[RunPoint, ...]
+    differing: Mapping[KeyPath, tuple[Any, ...]]
+    notes: tuple[str, ...]
+    risk: tuple[Measure, ...]
+    utility: tuple[Measure, ...]
+
+    @property
+    def frontier(self) -> tuple[str, ...]:
+        """Names of the runs on the frontier of the first figures; empty without a common axis."""
+        if not self.risk or not self.utility:
+            return ()
+        found = self.frontier_of(self.risk[0].key, self.utility[0].key)
+        return tuple(point.name for point in found)
+
+    def frontier_of(self, risk: str, utility: str) -> tuple[RunPoint, ...]:
+        """Return the runs that no other run beats, by rising risk.
+
+        Parameters
+        ----------
+        risk, utility : str
+            Keys of measures that are in ``risk`` and ``utility``.
+        """
+        known: list[tuple[float, float, RunPoint]] = []
+        for point in self.points:
+            x, y = point.value(risk), point.value(utility)
+            if x is not None and y is not None:
+                known.append((MEASURES[risk].loss(x), MEASURES[utility].loss(y), point))
+        best = [one for one in known if not any(_beats(other, one) for other in known)]
+        return tuple(point for _, _, point in sorted(best, key=lambda one: one[:2]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file; the page is made from them."""
+        pairs = [(x, y) for x in self.risk for y in self.utility]
+        return {
+            "runs": [_plain(point, self.differing) for point in self.points],
+            "differing": [display(path) for path in self.differing],
+            "measures": [measure.to_dict() for measure in (*RISK, *UTILITY)],
+            "axes": {
+                "risk": [measure.key for measure in self.risk],
+                "utility": [measure.key for measure in self.utility],
+            },
+            "frontier": list(self.frontier),
+            "frontiers": [
+                {
+                    "risk": x.key,
+                    "utility": y.key,
+                    "runs": [point.name for point in self.frontier_of(x.key, y.key)],
+                }
+                for x, y in pairs
+            ],
+            "notes": list(self.notes),
+        }
+
+
+def _beats(other: tuple[float, float, RunPoint], one: tuple[float, float, RunPoint]) -> bool:
+    return other[:2] != one[:2] and other[0] <= one[0] and other[1] <= one[1]
+
+
+def _plain(point: RunPoint, differing: Collection[KeyPath]) -> dict[str, Any]:
+    return {
+        "name": point.name,
+        "m": point.m,
+        "seed": point.seed,
+        "rows": point.rows,
+        "differing": {display(path): point.settings.get(path) for path in differing},
+        "settings": {display(path): value for path, value in point.settings.items()},
+        "figures": {key: found.to_dict() for key, found in point.figures.items()},
+        "worst_pair": list(point.worst_pair),
+        "exceeded": list(point.exceeded),
+        "failed": list(point.failed),
+    }
+
+
+def compare_runs(directories: Sequence[str | Path]) -> Comparison:
+    """Compare the results of several runs.
+
+    Parameters
+    ----------
+    directories : sequence of path
+        Result directories of ``run``, at least two.
+
+    Raises
+    ------
+    DataError
+        With every directory that is no complete run, or is named twice.
+    """
+    return compare_points(read_runs(directories))
+
+
+def compare_points(points: Sequence[RunPoint]) -> Comparison:
+    """Compare runs that were read already; see `compare_runs`."""
+    points = tuple(points)
+    differing = _differing(points)
+    return Comparison(
+        points=points,
+        differing=differing,
+        notes=tuple(_notes(points)),
+        risk=_shared(points, RISK),
+        utility=_shared(points, UTILITY),
+    )
+
+
+def write_comparison(
+    directories: Sequence[str | Path],
+    page: Path,
+    *,
+    json: Path | None = None,
+    overwrite: bool = False,
+) -> Comparison:
+    """Compare runs and leave a page with their map, for the steward only (mode 0600).
+
+    Parameters
+    ----------
+    directories : sequence of path
+        Result directories of ``run``, at least two.
+    page : Path
+        HTML file.
+    json : Path, optional
+        File for every number.
+    overwrite : bool
+        Replace existing files.
+
+    Raises
+    ------
+    DataError
+        With every directory that is no complete run and every file that is there already.
+    OutputError
+        If a file cannot be written.
+    """
+    problems = _file_problems([page, *([] if json is None else [json])], overwrite=overwrite)
+    points: tuple[RunPoint, ...] = ()
+    try:
+        points = read_runs(directories)
+    except DataError as error:
+        problems += error.problems
+    if problems:
+        raise DataError(problems)
+    comparison = compare_points(points)
+    content = comparison.to_dict()
+    write_secret(page, comparison_page(content), overwrite=overwrite)
+    if json is not None:
+        head = {"confidential": "not for release with the datasets", "format": 1}
+        text = dumps(head | content, indent=1, ensure_ascii=False, allow_nan=False)
+        write_secret(json, text + "\n", overwrite=overwrite)
+    return comparison
+
+
+def _file_problems(paths: Sequence[Path], *, overwrite: bool) -> list[str]:
+    problems: list[str] = []
+    for path in paths:
+        try:
+            check_file(path, overwrite=overwrite)
+        except OutputError as error:
+            problems += error.problems
+    return problems
+
+
+def _differing(points: Sequence[RunPoint]) -> dict[KeyPath, tuple[Any, ...]]:
+    paths = dict.fromkeys(path for point in points for path in point.settings)
+    values = {path: tuple(point.settings.get(path) for point in points) for path in paths}
+    return {path: given for path, given in values.items() if len(set(map(_text, given))) > 1}
+
+
+def _text(value: object) -> str:
+    return dumps(value, sort_keys=True, default=str)
+
+
+def _shared(points: Sequence[RunPoint], measures: Sequence[Measure]) -> tuple[Measure, ...]:
+    """Return the measures that mean the same in all runs and that some run has.
+
+    Those that all runs have come first: the first is what the map shows.
+    """
+    counts = {
+        measure: sum(point.value(measure.key) is not None for point in points)
+        for measure in measures
+        if _is_alike(points, "data") and _is_alike(points, measure.scope)
+    }
+    found = [measure for measure, count in counts.items() if count]
+    return tuple(sorted(found, key=lambda measure: counts[measure] < len(points)))
+
+
+def _is_alike(points: Sequence[RunPoint], scope: str) -> bool:
+    return len({point.questions[scope] for point in points}) == 1
+
+
+def _notes(points: Sequence[RunPoint]) -> list[str]:
+    notes = []
+    if not _is_alike(points, "data"):
+        notes.append(
+            "The runs were made from different data (or other versions of a file), so there is no "
+            "common map: only what was set and found is shown. Run all settings on the same file."
+        )
+    else:
+        notes += _question_notes(points)
+    notes += _luck_notes(points)
+    for point in points:
+        if point.failed:
+            notes.append(f"{point.name}: could not be computed: {', '.join(point.failed)}.")
+        if all(found.value is None for found in point.figures.values()):
+            notes.append(f"{point.name}: has no figures; its checks were off or failed.")
+    return [*notes, OPTIMISM]
+
+
+def _question_notes(points: Sequence[RunPoint]) -> list[str]:
+    notes = []
+    if not _is_alike(points, "scenario"):
+        notes.append(
+            "The runs were checked with different keys, targets or groups: what an intruder learns "
+            "cannot be put on one axis. The map shows risk that does not depend on them; name the "
+            "same checks in all configurations to compare the rest."
+        )
+    if len({point.m for point in points}) > 1:
+        notes.append(
+            "The runs have different numbers of datasets (m). What an intruder learns from all "
+            "datasets pooled grows with m, so the map takes the risk of a single dataset where "
+            "there is one."
+        )
+    if len({frozenset(point.variables) for point in points}) > 1:
+        notes.append(
+            "The runs do not synthesise the same variables: their utility is averaged over "
+            "different tables."
+        )
+    rows = [point.rows for point in points if point.rows]
+    if rows and max(rows) > OTHER_SIZE * min(rows):
+        notes.append(
+            "The runs have different numbers of records: repU, replicated uniques and revealed "
+            "share fall when records repeat, and cannot be compared between sizes."
+        )
+    return notes
+
+
+def _luck_notes(points: Sequence[RunPoint]) -> list[str]:
+    if len({point.seed for point in points}) == 1:
+        return [
+            "All runs have the same seed (common random numbers): they differ by their settings "
+            "rather than by luck."
+        ]
+    return ["The runs have different seeds: small differences between them may be luck."]

@@ -1,0 +1,254 @@
+"""What a frontier will run: every problem of every setting before the first of them starts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from synthesizer.config import ChainConfig, Config
+from synthesizer.config_reading import try_file
+from synthesizer.errors import ConfigError
+from synthesizer.grid import Setting, grid
+from synthesizer.inputs import Encoded, Input, try_input
+from synthesizer.job import PACKAGES, plain_config
+from synthesizer.manifests import read_manifest
+from synthesizer.output import check_output
+from synthesizer.plan import Plan, try_plan
+from synthesizer.randomness import fresh_seed
+from synthesizer.registry import Registry
+from synthesizer.vary import variations
+
+__all__ = ["STATE", "FrontierPlan", "plan_frontier"]
+
+STATE = "grid.json"
+"""File that says that a directory holds the finished settings of an unfinished grid."""
+NOT_COMPARED = ("output", "workers")
+"""Keys that change no data: a finished setting is kept whatever they are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrontierPlan:
+    """A grid that is ready to run.
+
+    Parameters
+    ----------
+    directory : Path
+        Where the result goes.
+    settings : tuple of Setting
+        One run each.
+    kept : tuple of str
+        Names of those that an interrupted call finished; they are not run again.
+    vary : mapping of str to tuple
+        What is varied.
+    seed : int
+        Of all settings.
+    origin : str
+        Where the data come from.
+    fingerprint : str or None
+        SHA-256 of the data; None for a query.
+    rows : int
+        Records of the data.
+    """
+
+    directory: Path
+    settings: tuple[Setting, ...]
+    kept: tuple[str, ...]
+    vary: Mapping[str, tuple[Any, ...]]
+    seed: int
+    origin: str
+    fingerprint: str | None
+    rows: int
+
+    @property
+    def workshop(self) -> Path:
+        """Where finished settings wait until all are done."""
+        return workshop(self.directory)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The plan in words."""
+        sizes = sorted({setting.config.m for setting in self.settings})
+        datasets = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        told = [
+            f"{len(self.settings)} settings, each a whole run (m = {datasets}, {self.rows:,} "
+            f"records, seed {self.seed} for all); the result goes to {self.directory}"
+        ]
+        if self.kept:
+            told.append(
+                f"{len(self.kept)} of them are finished already, in {self.workshop}, and are kept"
+            )
+        return (*told, *(f"  {setting.name}" for setting in self.settings))
+
+
+def workshop(directory: Path) -> Path:
+    """Return where the finished settings of a grid wait for the others.
+
+    Examples
+    --------
+    >>> workshop(Path("out/pilot")).name
+    'pilot.unfinished'
+    """
+    return directory.with_name(f"{directory.name}.unfinished")
+
+
+def plan_frontier(
+    config: Config | str | Path,
+    vary: Mapping[str, Sequence[Any]],
+    *,
+    directory: str | Path | None = None,
+    m: int | None = None,
+    seed: int | None = None,
+    workers: int | None = None,
+    overwrite: bool = False,
+    registry: Registry | None = None,
+) -> FrontierPlan:
+    """Check every setting of a grid against the data; nothing is fitted or written.
+
+    Parameters
+    ----------
+    config, vary, directory, m, seed, workers, overwrite, registry
+        See `synthesizer.frontier.run_frontier`.
+
+    Raises
+    ------
+    ConfigError
+        With every problem of the configuration, of what is varied, of each setting, of the data
+        and of the output.
+    """
+    registry = registry or Registry.load()
+    overrides = {"m": m, "seed": seed, "workers": workers}
+    base, problems = _base(config, {k: v for k, v in overrides.items() if v is not None})
+    varied, told = variations(vary, registry)
+    problems += told
+    if base is None:
+        raise ConfigError(dict.fromkeys(problems))
+    usual = base.output.directory
+    final = usual.with_name(f"{usual.name}_frontier") if directory is None else Path(directory)
+    problems += check_output(final, overwrite=overwrite) + _workshop_problems(workshop(final))
+    base = base.model_copy(update={"seed": _seed(base, workshop(final))})
+    # with faults in what is varied the configuration itself is still checked
+    found = grid(base, [] if told else varied, registry)
+    source, wrong = _check(found.settings, registry)
+    problems += found.told({**found.problems, **wrong})
+    if problems or source is None:
+        raise ConfigError(dict.fromkeys(problems))
+    return FrontierPlan(
+        directory=final,
+        settings=found.settings,
+        kept=tuple(s.name for s in found.settings if _is_done(s, workshop(final), source)),
+        vary={one.key: one.values for one in varied},
+        seed=base.seed or 0,
+        origin=source.origin,
+        fingerprint=source.fingerprint,
+        rows=source.table.n_rows,
+    )
+
+
+def _base(
+    config: Config | str | Path, overrides: Mapping[str, Any]
+) -> tuple[Config | None, list[str]]:
+    if isinstance(config, Config):
+        return config.model_copy(update=dict(overrides)), []
+    return try_file(config, overrides)
+
+
+def _seed(base: Config, waiting: Path) -> int:
+    """Return the seed of all settings: that of the configuration, or of the interrupted call."""
+    if base.seed is not None:
+        return base.seed
+    known = (read_state(waiting) or {}).get("seed")
+    return known if isinstance(known, int) else fresh_seed()
+
+
+def read_state(waiting: Path) -> Mapping[str, Any] | None:
+    """Return what an interrupted call left behind, None where there is nothing of the kind."""
+    try:
+        content = json.loads((waiting / STATE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _workshop_problems(waiting: Path) -> list[str]:
+    if not waiting.exists() or read_state(waiting) is not None:
+        return []
+    return [
+        f"{waiting} is there and holds no unfinished grid; finished settings would wait there: "
+        "move it away or name another output directory"
+    ]
+
+
+def _check(
+    settings: Sequence[Setting], registry: Registry
+) -> tuple[Input | None, dict[str, list[str]]]:
+    """Plan every setting; the data are read once for each way of reading them."""
+    sources: dict[str, tuple[Input | None, Encoded]] = {}
+    problems: dict[str, list[str]] = {}
+    plans: dict[str, tuple[Setting, Plan]] = {}
+    for setting in settings:
+        config = setting.config
+        reading = repr((config.declarations(), config.drop))
+        if reading not in sources:
+            sources[reading] = try_input(config.data, config.declarations(), config.drop)
+        source, encoded = sources[reading]
+        plan, found = try_plan(config, encoded.table, registry, encoded.columns)
+        told = [*encoded.problems, *found]
+        if told or plan is None or source is None:
+            problems[setting.name] = told
+            continue
+        told = _twin(setting, plan, plans)
+        if told:
+            problems[setting.name] = told
+        plans[setting.name] = (setting, plan)
+    known = [source for source, _ in sources.values() if source is not None]
+    return (known[0] if known else None), problems
+
+
+def _twin(setting: Setting, plan: Plan, others: Mapping[str, tuple[Setting, Plan]]) -> list[str]:
+    """Say that another setting makes the same data, as when no variable uses a varied model."""
+    for name, (other, made) in others.items():
+        same = plan.spec.steps == made.spec.steps and plan.spec.strata == made.spec.strata
+        if same and _rest(setting.config) == _rest(other.config):
+            return [
+                f"would make the same data as {name}: what is varied has no effect here (is the "
+                "model used by any variable?); take one of them out"
+            ]
+    return []
+
+
+def _rest(config: ChainConfig) -> dict[str, Any]:
+    """Return what decides about the data besides the steps of the chain."""
+    return {
+        "m": config.m,
+        "rows": config.rows,
+        "proper": config.proper,
+        "drop": config.drop,
+        "keep": config.keep,
+        "rules": config.rules,
+        "forbid": config.forbid,
+        "on_violation": config.on_violation,
+        "declared": config.declarations(),
+    }
+
+
+def _is_done(setting: Setting, waiting: Path, source: Input) -> bool:
+    """Whether an interrupted call finished a setting, with these data and this software."""
+    manifest = read_manifest(waiting / setting.name)
+    if manifest is None or source.fingerprint is None:
+        return False
+    asked = _compared(plain_config(setting.config))
+    return (
+        _compared(manifest.get("config")) == asked
+        and (manifest.get("data") or {}).get("sha256") == source.fingerprint
+        and manifest.get("packages") == {name: version(name) for name in PACKAGES}
+    )
+
+
+def _compared(config: Any) -> Any:
+    if not isinstance(config, Mapping):
+        return None
+    return {key: value for key, value in config.items() if key not in NOT_COMPARED}

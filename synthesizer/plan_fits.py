@@ -1,0 +1,66 @@
+"""Models that the checks fit to original and synthetic data: formulas, names, combining rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from synthesizer.config import ChainConfig
+from synthesizer.config_utility import FitConfig
+from synthesizer.errors import DataError, ExpressionError
+from synthesizer.plan_names import Columns
+from synthesizer.utility import combining as rules
+from synthesizer.utility.combining import rule_problems
+from synthesizer.utility.fits import need_statsmodels
+from synthesizer.utility.wanted import FitRequest, fit_names
+
+__all__ = ["plan_fits"]
+
+
+def plan_fits(
+    config: ChainConfig, columns: Columns, *, keeps: bool
+) -> tuple[tuple[FitRequest, ...], list[str]]:
+    """Return the fits that the checks ask for, and every problem of them.
+
+    ``keeps`` says whether variables are copied row by row, which decides about the combining rule.
+    """
+    requests, problems = [], []
+    natural = rules.rule_for(proper=config.proper, keeps=keeps) if config.checks.fits else "simple"
+    for number, fit in enumerate(config.checks.fits):
+        place = f"checks.fits.{number}"
+        request = FitRequest(
+            formula=fit.formula,
+            family=fit.family,
+            rule=fit.rule or natural,
+            clusters=fit.clusters,
+            weights=fit.weights,
+        )
+        requests.append(request)
+        problems += [f"{place}: {problem}" for problem in _rule_problems(fit, config, keeps=keeps)]
+        problems += _name_problems(place, request, config, columns)
+    if requests:
+        try:
+            need_statsmodels()
+        except DataError as error:
+            problems += [f"checks.fits: {problem}" for problem in error.problems]
+    return tuple(requests), problems
+
+
+def _rule_problems(fit: FitConfig, config: ChainConfig, *, keeps: bool) -> Iterator[str]:
+    rule = fit.rule or rules.rule_for(proper=config.proper, keeps=keeps)
+    yield from rules.kind_problems(rule, proper=config.proper, keeps=keeps)
+    yield from rule_problems(rule, config.m, n=1, k=1)
+
+
+def _name_problems(
+    place: str, request: FitRequest, config: ChainConfig, columns: Columns
+) -> Iterator[str]:
+    try:
+        names = fit_names(request)
+    except ExpressionError as error:
+        yield from (f"{place}.formula: {problem}" for problem in error.problems)
+        return
+    for name in dict.fromkeys(names):
+        if name in config.drop:
+            yield f"{place}: {name!r} is dropped from the synthesis; take it out"
+        elif not columns.is_known(name):
+            yield from columns.unknown(place, name)

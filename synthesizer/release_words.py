@@ -1,0 +1,192 @@
+"""How the variables of a release were made, in words that a researcher understands."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from synthesizer.data.expressions import Expression
+from synthesizer.data.schema import Kind
+from synthesizer.errors import SynthesizerError
+from synthesizer.release_facts import Facts, StepFacts, VariableFacts
+
+__all__ = ["forbidden_words", "listed", "made", "rule_words", "unmodelled"]
+
+MODELS: Mapping[str, str] = {
+    "cart": "a {tree} tree",
+    "forest": "a random forest of {tree} trees",
+    "bagging": "a set of {tree} trees grown on bootstrap samples",
+    "logistic": "a logistic regression",
+    "multinomial": "a multinomial logistic regression",
+    "ordinal": "a proportional odds regression",
+    "normal": "a linear regression with normal residuals",
+    "lognormal": "a linear regression of its logarithm",
+    "normrank": "a linear regression of its ranks (normal scores)",
+    "pmm": "predictive mean matching",
+    "sample": "draws from its own distribution",
+}
+"""What the package's own models are; others are told by their name."""
+
+FEW = 6
+"""So many predictors are named in the sentence; the list beside it names all."""
+
+
+def made(
+    name: str, step: StepFacts | None, known: VariableFacts, facts: Facts, *, has_missing: bool
+) -> dict[str, Any]:
+    """Return how one variable was made: ``how``, ``words``, ``model``, ``predictors``, ``options``.
+
+    Parameters
+    ----------
+    name : str
+        The variable.
+    step : StepFacts or None
+        Its part of the chain; None for an identifier.
+    known, facts : VariableFacts, Facts
+        What may be told of the variable and of the run.
+    has_missing : bool
+        Whether missing codes are known to the reader: they occur, or the configuration lists them.
+    """
+    if step is None:
+        words = (
+            "Numbered anew: the numbers have no meaning and lead to no person, here or in other "
+            "files."
+        )
+        return {"how": "numbered", "words": words, "model": None, "predictors": [], "options": {}}
+    how, words = _how(step, known, facts)
+    set_by_rule = [
+        f"Where {condition}, it is set to {then[name]}."
+        for condition, then in _rules(facts)
+        if name in then
+    ]
+    missing = _missing_words(step, known) if has_missing and how == "drawn" else ""
+    options = {**facts.model_options.get(step.model, {}), **known.options}
+    return {
+        "how": how,
+        "words": " ".join(filter(None, [words, missing, *set_by_rule])),
+        "model": step.model,
+        "predictors": list(step.predictors),
+        "options": options if step.model in MODELS else {},
+    }
+
+
+def _how(step: StepFacts, known: VariableFacts, facts: Facts) -> tuple[str, str]:
+    if step.kept:
+        return "kept", (
+            "Copied from the confidential data, record by record: these are real values, not "
+            "synthetic ones."
+        )
+    if step.model == "derived":
+        text = f" as {known.expression}" if _is_public(known.expression, facts) else ""
+        inputs = "" if text else f" from {_names(step, facts)}"
+        return "derived", f"Computed{text}{inputs} in every synthetic record, not drawn."
+    if step.model == "constant":
+        return "constant", "The same value in every record, set by the data holder."
+    if step.model == "sample" or not step.predictors:
+        how = "independent" if step.model == "sample" else "drawn"
+        by = "" if step.model in ("sample", "cart") else f" by {_model(step.model, known.kind)}"
+        first = step is facts.steps[0]
+        why = "it was made first" if first else "without regard to variables made before it"
+        return how, f"Drawn{by} from its own distribution{';' if first else ','} {why}."
+    return "drawn", f"Drawn by {_model(step.model, known.kind)} from {_names(step, facts)}."
+
+
+def _model(model: str, kind: Kind) -> str:
+    tree = "classification" if kind.is_coded else "regression"
+    words = MODELS.get(model)
+    if words is None:
+        return f"the model {model!r} (an extension that is no part of the synthesizer package)"
+    return words.format(tree=tree)
+
+
+def _names(step: StepFacts, facts: Facts) -> str:
+    predictors = step.predictors
+    if len(predictors) <= FEW:
+        return ", ".join(predictors) or "other variables"
+    order = [other.variable for other in facts.steps]
+    earlier = order[: order.index(step.variable)]
+    if set(predictors) == set(earlier):
+        return f"the {len(earlier)} variables that were made before it"
+    return f"{len(predictors)} of the variables that were made before it"
+
+
+def _missing_words(step: StepFacts, known: VariableFacts) -> str:
+    if known.kind.is_coded:
+        return "Missing codes were drawn like levels."
+    by = step.missing_model or step.model
+    kind = Kind.CATEGORICAL  # whether and how a value is missing is a category
+    model = f" by {_model(by, kind)}" if by != "sample" else ""
+    return f"Whether the value is missing, and with which code, was drawn first{model}."
+
+
+def unmodelled(facts: Facts) -> dict[str, list[str]]:
+    """Return, for each variable, those whose association with it was not modelled directly.
+
+    Two variables are modelled together if the later one was drawn from the earlier one, if one of
+    them tells the strata, or if both are copies. What is computed or constant is left out: its
+    associations follow from its inputs.
+
+    Examples
+    --------
+    >>> from synthesizer.release_facts import facts_of
+    >>> chain = [("a", []), ("b", ["a"]), ("c", ["b"])]
+    >>> steps = [{"variable": n, "kind": "numeric", "model": "cart", "predictors": p}
+    ...          for n, p in chain]
+    >>> unmodelled(facts_of({"chain": steps}))
+    {'a': ['c'], 'b': [], 'c': ['a']}
+    """
+    drawn = [step for step in facts.steps if step.model not in ("derived", "constant")]
+    found: dict[str, list[str]] = {step.variable: [] for step in facts.steps}
+    for i, later in enumerate(drawn):
+        given = {*later.predictors, *facts.strata}
+        for earlier in drawn[:i]:
+            both_kept = later.kept and earlier.kept
+            if both_kept or earlier.variable in given or later.variable in facts.strata:
+                continue
+            found[later.variable].append(earlier.variable)
+            found[earlier.variable].append(later.variable)
+    return found
+
+
+def rule_words(facts: Facts) -> list[str]:
+    """Return the rules that set values, as sentences."""
+    return [
+        f"If {condition}, then {' and '.join(f'{n} is {v}' for n, v in then.items())}."
+        for condition, then in _rules(facts)
+    ]
+
+
+def forbidden_words(facts: Facts) -> list[str]:
+    """Return the combinations that no record may show, as sentences."""
+    shown = [condition for condition in facts.forbid if _is_public(condition, facts)]
+    return [f"No record has: {condition}." for condition in shown]
+
+
+def _rules(facts: Facts) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield the rules that speak of released variables only."""
+    for condition, then in facts.rules:
+        if _is_public(condition, facts) and set(then) <= set(facts.variables):
+            yield condition, then
+
+
+def _is_public(expression: str, facts: Facts) -> bool:
+    """Whether an expression can be read, and names released variables only."""
+    try:
+        names: Collection[str] = Expression.parse(expression).names
+    except SynthesizerError:
+        return False
+    return set(names) <= set(facts.variables)
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Return names as a list in a sentence.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], most=2)
+    ('a, b and c', 'a, b and 1 more')
+    """
+    shown, rest = list(names[:most]), len(names) - most
+    if rest > 0:
+        shown.append(f"{rest} more")
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))

@@ -1,0 +1,261 @@
+"""The page that compares runs: map, table of runs, settings that differ, every figure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from synthesizer.report.map import map_section
+from synthesizer.report.map_places import map_data
+from synthesizer.report.numbers import plural
+from synthesizer.report.page import render
+from synthesizer.report.parts import Block, Cell, DataTable, Form, Note, Section
+from synthesizer.report.record import dig, listed, mappings, number, words
+
+__all__ = ["comparison_page", "setting_text"]
+
+BANNER = (
+    "Confidential: computed from the confidential data. For the data steward; not for release "
+    "with the datasets."
+)
+UNSET = "not set"
+MOST_COLUMNS = 6
+"""Runs up to which they are the columns of the table of all figures."""
+
+
+def comparison_page(content: Mapping[str, Any], *, title: str = "Comparison of runs") -> str:
+    """Return the page of a comparison as HTML.
+
+    Parameters
+    ----------
+    content : mapping
+        What ``Comparison.to_dict`` gives; with ``failed`` (name of a setting: why) where some
+        settings of a grid could not be run.
+    title : str
+        Heading of the page.
+
+    Examples
+    --------
+    >>> "Comparison of runs" in comparison_page({"runs": []})
+    True
+    """
+    data = map_data(content)
+    sections = [
+        map_section(content, data),
+        _notes(content),
+        _runs(content),
+        _settings(content),
+        _figures(content),
+        _meanings(content),
+    ]
+    return render(
+        title,
+        [section for section in sections if section.blocks],
+        banner=BANNER,
+        subtitle=plural(len(mappings(content, "runs")), "run"),
+        data=None if data is None else {"map": data.to_dict()},
+        scripts=("map.js",),
+    )
+
+
+def setting_text(value: Any) -> str:
+    """Write a value of a configuration.
+
+    Examples
+    --------
+    >>> setting_text(True), setting_text("cart"), setting_text([1, 2]), setting_text(None)
+    ('true', 'cart', '[1, 2]', 'not set')
+    """
+    if value is None:
+        return UNSET
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _notes(content: Mapping[str, Any]) -> Section:
+    blocks: list[Block] = [Note(str(note)) for note in listed(content, "notes")]
+    for name, why in _pairs(content, "failed"):
+        told = "; ".join(map(str, why)) if isinstance(why, list) else str(why)
+        blocks.append(Note(f"The setting {name} failed and is not compared: {told}", "alert"))
+    return Section(anchor="notes", title="Before you choose", lead="", blocks=blocks)
+
+
+def _pairs(content: Mapping[str, Any], key: str) -> list[tuple[str, Any]]:
+    found = dig(content, key)
+    return list(found.items()) if isinstance(found, Mapping) else []
+
+
+def _runs(content: Mapping[str, Any]) -> Section:
+    runs = mappings(content, "runs")
+    best = set(map(str, listed(content, "frontier")))
+    columns: list[tuple[str, Form]] = [
+        ("run", "text"),
+        ("on the frontier", "text"),
+        ("limits exceeded", "count"),
+        ("worst pair", "text"),
+        ("mean two-way S_pMSE", "figure"),
+        ("pMSE ratio", "figure"),
+        ("CAP", "share"),
+        ("CAP by chance", "share"),
+        ("differential confi\u00addentiality", "share"),
+        ("95 %: from", "share"),
+        ("to", "share"),
+        ("DiSCO", "share"),
+        ("repU", "share"),
+        ("nearer share", "share"),
+    ]
+    table = DataTable(
+        caption=f"The runs; the frontier is that of {_first_pair(content)}",
+        columns=[name for name, _ in columns],
+        forms=[form for _, form in columns],
+        rows=[_row(run, words(run, "name") in best) for run in runs],
+        sortable=len(runs) > 4,
+        highlight=[i for i, run in enumerate(runs) if listed(run, "exceeded")],
+    )
+    blocks: list[Block] = [table] if runs else []
+    exceeded = [(words(run, "name"), str(t)) for run in runs for t in listed(run, "exceeded")]
+    if exceeded:
+        caption = "Limits of the configuration that are exceeded"
+        blocks.append(
+            DataTable(
+                caption=caption, columns=["run", "limit"], forms=["text", "text"], rows=exceeded
+            )
+        )
+    lead = "The figures that decide; lower is better in all of them."
+    return Section(anchor="runs", title="Runs", lead=lead, blocks=blocks)
+
+
+def _first_pair(content: Mapping[str, Any]) -> str:
+    titles = {words(one, "key"): words(one, "title") for one in mappings(content, "measures")}
+    keys = [words(content, "axes", axis, 0) for axis in ("risk", "utility")]
+    return " and ".join(titles.get(key, key) for key in keys) if all(keys) else "no common figures"
+
+
+def _row(run: Mapping[str, Any], on: bool) -> list[Cell]:
+    half = dig(run, "figures", "differential_confidentiality")
+    return [
+        words(run, "name"),
+        "yes" if on else "",
+        len(listed(run, "exceeded")),
+        " and ".join(map(str, listed(run, "worst_pair"))) or None,
+        _value(run, "mean_two_way"),
+        _ratio(run),
+        _value(run, "cap"),
+        number(run, "figures", "cap", "baseline"),
+        number(half, "value"),
+        number(half, "low"),
+        number(half, "high"),
+        _value(run, "disco"),
+        _value(run, "repu"),
+        _value(run, "nearer_share"),
+    ]
+
+
+def _value(run: Mapping[str, Any], key: str) -> float | None:
+    return number(run, "figures", key, "value")
+
+
+def _ratio(run: Mapping[str, Any]) -> float | None:
+    """Return the pMSE ratio by a tree, which sees more, else that by a logit."""
+    tree = _value(run, "pmse_ratio_cart")
+    return _value(run, "pmse_ratio_logit") if tree is None else tree
+
+
+def _settings(content: Mapping[str, Any]) -> Section:
+    runs, keys = mappings(content, "runs"), list(map(str, listed(content, "differing")))
+    same = {
+        key: setting_text(value)
+        for key, value in (_pairs(runs[0], "settings") if runs else [])
+        if key not in keys
+    }
+    blocks: list[Block] = []
+    if keys:
+        blocks.append(
+            DataTable(
+                caption="Settings that are not the same in all runs",
+                columns=["run", *keys, "seed"],
+                forms=["text"] * (len(keys) + 2),
+                rows=[
+                    [
+                        words(run, "name"),
+                        *(setting_text(dig(run, "differing", default={}).get(k)) for k in keys),
+                        words(run, "seed") or None,
+                    ]
+                    for run in runs
+                ],
+                sortable=len(runs) > 4,
+            )
+        )
+    elif runs:
+        blocks.append(Note("The settings of all runs are the same."))
+    if same:
+        caption = "Settings that all runs share; the rest are defaults"
+        rows = list(same.items())
+        blocks.append(
+            DataTable(
+                caption=caption, columns=["setting", "value"], forms=["text", "text"], rows=rows
+            )
+        )
+    return Section(anchor="settings", title="Settings", lead="What was set.", blocks=blocks)
+
+
+def _figures(content: Mapping[str, Any]) -> Section:
+    runs = mappings(content, "runs")
+    blocks: list[Block] = []
+    for axis, what in (("risk", "Risk"), ("utility", "Loss of utility")):
+        found = [
+            (words(one, "key"), words(one, "title"))
+            for one in mappings(content, "measures")
+            if one.get("axis") == axis
+            and any(_value(run, words(one, "key")) is not None for run in runs)
+        ]
+        if found:
+            blocks.append(_matrix(f"{what}, every figure", runs, found))
+    return Section(
+        anchor="figures",
+        title="Every figure",
+        lead="Lower is better in all of them.",
+        blocks=blocks,
+    )
+
+
+def _matrix(
+    caption: str, runs: Sequence[Mapping[str, Any]], found: Sequence[tuple[str, str]]
+) -> DataTable:
+    """Return runs as columns where they are few, else as rows."""
+    names = [words(run, "name") for run in runs]
+    by_run: list[list[Cell]] = [[_value(run, key) for key, _ in found] for run in runs]
+    titles = [title for _, title in found]
+    if len(runs) <= MOST_COLUMNS:
+        cells, heads, sides, corner = [*zip(*by_run, strict=True)], names, titles, "figure"
+    else:
+        cells, heads, sides, corner = [*map(tuple, by_run)], titles, names, "run"
+    figures: list[Form] = ["figure"] * len(heads)
+    return DataTable(
+        caption=caption,
+        columns=[corner, *heads],
+        forms=["text", *figures],
+        rows=[[side, *row] for side, row in zip(sides, cells, strict=True)],
+        sortable=len(cells) > 4 and corner == "run",
+    )
+
+
+def _meanings(content: Mapping[str, Any]) -> Section:
+    runs = mappings(content, "runs")
+    rows = [
+        (words(one, "title"), words(one, "meaning"))
+        for one in mappings(content, "measures")
+        if any(_value(run, words(one, "key")) is not None for run in runs)
+    ]
+    table = DataTable(
+        caption="Figures in words",
+        columns=["figure", "what it says"],
+        forms=["text", "text"],
+        rows=rows,
+    )
+    return Section(
+        anchor="meanings",
+        title="What the figures mean",
+        lead="",
+        blocks=[table] if rows else [],
+    )

@@ -1,0 +1,202 @@
+"""At a glance: limits, the figures that decide about a release, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from synthesizer.report.numbers import interval, plural, written
+from synthesizer.report.parts import Block, Cell, DataTable, Form, Gap, Note, Section
+from synthesizer.report.record import Record, dig, listed, mappings, number, words
+from synthesizer.report.risk_other_rates import other_rates
+from synthesizer.report.risk_reading import Rate, rate, rates, scenarios
+from synthesizer.report.utility_tables import AGAIN, distance_in_words, utility_of
+
+__all__ = ["glance_section"]
+
+_FAIR = 0.5
+
+
+@dataclass(frozen=True)
+class _Headline:
+    """One row: figure, value, interval, what is good, the original's value, in words."""
+
+    name: str
+    value: float | None
+    told: str
+    low: float | None = None
+    high: float | None = None
+    good: float | None = None
+    original: float | None = None
+
+    @property
+    def cells(self) -> list[Cell]:
+        ends = interval(self.low, self.high, "share")
+        return [self.name, self.value, ends, self.good, self.original, self.told]
+
+
+def glance_section(record: Record) -> Section:
+    """Return the verdicts and headline figures.
+
+    Parameters
+    ----------
+    record : Record
+        A run.
+    """
+    return Section(
+        anchor="glance",
+        title="At a glance",
+        lead="What decides about a release. Every figure is explained further down.",
+        blocks=[
+            *_limits(record),
+            *_missing(record),
+            *_table("How useful the data are", list(_useful(record)), "no figure of utility"),
+            *_table("What the data give away", list(_risky(record)), "no figure of risk"),
+        ],
+    )
+
+
+def _limits(record: Record) -> Iterator[Block]:
+    told = listed(record.checks, "exceeded") or listed(record.manifest, "exceeded_limits")
+    limits = dig(record.manifest, "config", "limits", default={})
+    count = sum(v is not None for v in limits.values()) if isinstance(limits, Mapping) else 0
+    if told:
+        yield Note(
+            f"{plural(len(told), 'figure')} above the limits of the configuration: by the "
+            "steward's own rule these data are not to be released as they are.",
+            "alert",
+        )
+        yield from (Note(words(entry), "alert") for entry in told)
+    elif not record.checks:
+        yield Gap("the checks", "The run has no checks.json that can be read; run it again.")
+    elif count:
+        kept = (
+            "The limit that the configuration sets is"
+            if count == 1
+            else (f"All {count} limits that the configuration sets are")
+        )
+        yield Note(f"{kept} kept.", "good")
+    else:
+        yield Note(
+            "No limits were set, so no figure could exceed one and this page takes no decision. "
+            "To have the run say no by itself, write limits in the configuration, for example "
+            "limits: {differential_confidentiality: 0.03, mean_two_way: 2.0}."
+        )
+
+
+def _missing(record: Record) -> Iterator[Block]:
+    yield from record.gaps
+    for name, why in _failures(record).items():
+        yield Note(f"Could not be computed: {name}. {why}", "alert")
+    if record.checks and not utility_of(record) and dig(record.checks, "tables"):
+        yield Gap(
+            "distributions, tables of pairs and propensity scores",
+            f"The checks were made by an older version, which did not keep them. {AGAIN}",
+        )
+    notes = [words(note) for note in listed(utility_of(record), "notes")]
+    yield from (Note(note) for note in notes)
+
+
+def _failures(record: Record) -> dict[str, str]:
+    parts = (record.checks, dig(record.checks, "risk"), utility_of(record))
+    found: dict[str, str] = {}
+    for part in parts:
+        failed = dig(part, "failed", default={})
+        if isinstance(failed, Mapping):
+            found |= {words(name): words(why) for name, why in failed.items()}
+    return found
+
+
+def _table(caption: str, rows: Sequence[_Headline], what: str) -> Iterator[Block]:
+    if not rows:
+        yield Gap(what, "The checks were off, failed, or cannot be read; see checks.json.")
+        return
+    columns = ["Figure", "Value", "95 % interval", "Good is", "Original", "In words"]
+    forms: list[Form] = ["text", "share", "text", "share", "share", "text"]
+    yield DataTable(caption=caption, columns=columns, forms=forms, rows=[row.cells for row in rows])
+
+
+def _useful(record: Record) -> Iterator[_Headline]:
+    told = {words(f, "name"): f for f in reversed(mappings(utility_of(record), "figures"))}
+    summary = dig(record.checks, "summary")
+    for name, key, shown in (
+        ("mean two-way S_pMSE", "mean_two_way", "Pairs of variables, mean S_pMSE"),
+        ("largest two-way S_pMSE", "worst_two_way", "Worst pair, S_pMSE"),
+        ("largest one-way S_pMSE", "worst_one_way", "Worst variable, S_pMSE"),
+        ("pMSE ratio", "pmse_ratio", "All variables at once, pMSE ratio"),
+    ):
+        value = number(told, name, "value")
+        value = number(summary, key) if value is None else value
+        if value is not None or name in told:
+            yield _Headline(shown, value, f"{_start(distance_in_words(value))}.", good=1.0)
+    fits = mappings(utility_of(record), "fits")
+    overlaps = [v for fit in fits if (v := number(fit, "mean_overlap")) is not None]
+    if overlaps:
+        yield _Headline(
+            "Models, lowest mean overlap of intervals",
+            min(overlaps),
+            "How much of each confidence interval original and synthetic data share; 1 is all.",
+            good=1.0,
+        )
+
+
+def _start(told: str) -> str:
+    return told[:1].upper() + told[1:]
+
+
+def _risky(record: Record) -> Iterator[_Headline]:
+    several = len(scenarios(record)) > 1
+    for scenario in scenarios(record):
+        found = rates(scenario.content, "figures")
+        about = f" ({scenario.label})" if several else ""
+        halves, cap = rate(found, "differential confidentiality"), rate(found, "CAP")
+        if halves is not None:
+            yield _headline(halves, f"Differential confidentiality{about}", _added(halves), 0.0)
+        if cap is not None:
+            yield _headline(cap, f"CAP{about}", _attributed(cap), cap.baseline)
+    for other in other_rates(record):
+        if other.name == "share nearer to the fitted half":
+            yield _headline(other, "Share nearer to the fitted half", _nearer(other), _FAIR)
+        if other.name == "replicated uniques":
+            yield _headline(other, "Replicated uniques", _replicated(other), 0.0)
+
+
+def _headline(found: Rate, name: str, told: str, good: float | None) -> _Headline:
+    return _Headline(name, found.value, told, found.low, found.high, good, found.original)
+
+
+def _added(found: Rate) -> str:
+    meaning = "What persons add to their own risk by being in the data; 0 is safe. "
+    if found.value is None or found.low is None or found.high is None:
+        return f"{meaning}Without an interval nothing can be concluded, which is no good news."
+    if found.low > 0:
+        return f"{meaning}The interval lies above 0: being in the data discloses something."
+    if found.high < 0:
+        return f"{meaning}The interval lies below 0, which discloses nothing."
+    return f"{meaning}The interval covers 0: no difference was found."
+
+
+def _attributed(found: Rate) -> str:
+    told = "How often an intruder reads off the target rightly"
+    if found.value is None or found.baseline is None or found.original is None:
+        return f"{told}. Lower is safer."
+    way = found.original - found.baseline
+    share = (found.value - found.baseline) / way if way > 0 else None
+    place = "" if share is None else f" {written(share, 'share')} of the way to the original's."
+    return f"{told}; good is what guessing achieves.{place} Lower is safer."
+
+
+def _nearer(found: Rate) -> str:
+    meaning = "Are synthetic records nearer to those they were made from than to others; 0.5 is no."
+    if found.low is None or found.high is None:
+        return meaning
+    if found.low > _FAIR:
+        return f"{meaning} The interval lies above 0.5: they are."
+    return f"{meaning} The interval does not lie above 0.5."
+
+
+def _replicated(found: Rate) -> str:
+    meaning = "Share of the synthetic records that repeat a unique original record in every value."
+    if found.value is None or not found.n:
+        return meaning
+    return f"{meaning} Here {plural(round(found.value * found.n), 'record')} of {found.n:,}."

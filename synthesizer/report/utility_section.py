@@ -1,0 +1,183 @@
+"""Utility at a glance: how far the tables of synthetic data are from those of the original."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from synthesizer.report.numbers import written
+from synthesizer.report.page import fragment, from_template
+from synthesizer.report.parts import Block, DataTable, Form, Gap, Note, Section, Words
+from synthesizer.report.record import Record, mappings, number, words
+from synthesizer.report.utility_heat import heat_chart, heat_names
+from synthesizer.report.utility_pairs import (
+    PairCounts,
+    as_data,
+    differences,
+    in_words,
+    pair_counts,
+)
+from synthesizer.report.utility_tables import (
+    AGAIN,
+    TableRow,
+    by_ways,
+    distance_in_words,
+    no_tables,
+    pair_columns,
+    table_rows,
+    utility_of,
+)
+
+__all__ = ["utility_data", "utility_section"]
+
+_FEATURED = 4
+_LISTED = 300
+"""Rows of the list of pairs and of variables: what a reader looks through, and a page carries."""
+_ODD = 5.0
+_P = 0.01
+_FORMS: dict[str, Form] = {"chi_square": "figure", "df": "count", "p": "p"}
+_HEADINGS = {"chi_square": "Chi-square", "df": "df", "p": "p", "VW": "VW (chi-square)"}
+
+
+def utility_section(record: Record) -> Section:
+    """Return the tables of one and of two variables, the worst first.
+
+    Parameters
+    ----------
+    record : Record
+        A run; its checks and the order of its chain are read.
+    """
+    rows = table_rows(record)
+    return Section(
+        anchor="utility",
+        title="Utility at a glance",
+        lead="How near the distributions and relations in the synthetic data are to the original.",
+        blocks=[
+            Words(
+                [
+                    "Every variable and every pair of variables is tabulated in both files "
+                    "(numbers in five groups) and the tables are compared. S_pMSE, the "
+                    "standardised propensity score, is the distance divided by what draws from a "
+                    "right model would show by chance: about 1 is as good as it gets, a fresh "
+                    "sample of the same people would have 2, and lower is better. ROE, the ratio "
+                    "of estimates, is 1 for equal tables."
+                ]
+            ),
+            *_pairs(record, rows),
+            *_variables(record, rows),
+            *_datasets(record),
+        ],
+    )
+
+
+def utility_data(record: Record) -> dict[str, Any]:
+    """Return what the page's script needs for the map and the tables of pairs."""
+    pairs = by_ways(table_rows(record), 2)
+    return {"names": heat_names(_order(record), pairs), "pairs": as_data(pair_counts(record))}
+
+
+def _order(record: Record) -> list[str]:
+    return [words(step, "variable") for step in mappings(record.manifest, "chain")]
+
+
+def _pairs(record: Record, rows: Sequence[TableRow]) -> Iterator[Block]:
+    pairs = by_ways(rows, 2)
+    if not pairs:
+        yield no_tables(record, "pairs of variables")
+        return
+    names = heat_names(_order(record), pairs)
+    yield heat_chart(names, pairs)
+    yield Markup('<div id="pair-view"></div>')
+    yield _pair_list(pairs)
+    yield from _featured(record, pairs)
+
+
+def _pair_list(pairs: Sequence[TableRow]) -> Markup:
+    columns = pair_columns(pairs)
+    shown = pairs[:_LISTED]
+    caption = "Pairs of variables, the worst first; measures are means over the datasets"
+    if len(pairs) > len(shown):
+        caption += f"; the {len(shown)} worst of {len(pairs):,}"
+    table = DataTable(
+        caption=caption,
+        columns=["Variable", "With", *(_HEADINGS.get(name, name) for name in columns)],
+        forms=["text", "text", *(_FORMS.get(name, "figure") for name in columns)],
+        rows=[[*pair.names, *(pair.values.get(name) for name in columns)] for pair in shown],
+        sortable=True,
+        highlight=[i for i, pair in enumerate(shown) if (pair.standardised or 0) > _ODD],
+    )
+    return Markup('<div class="tall" id="pair-list">{}</div>').format(fragment(table))
+
+
+def _featured(record: Record, pairs: Sequence[TableRow]) -> Iterator[Block]:
+    counts = {frozenset(pair.names): pair for pair in pair_counts(record)}
+    if not counts:
+        yield Gap("the tables behind the pairs", f"checks.json does not hold their counts. {AGAIN}")
+        return
+    found = [(row, counts[frozenset(row.names)]) for row in pairs if frozenset(row.names) in counts]
+    yield Markup("<h3>The worst pairs</h3>")
+    yield Words(
+        [
+            "Counts of the original beside those of the synthetic data. Marked are up to three "
+            "cells that make up most of the difference: ▲ more than in the original, "
+            "▼ fewer."
+        ]
+    )
+    for row, pair in found[:_FEATURED]:
+        yield _pair_tables(pair, row.standardised)
+
+
+def _pair_tables(pair: PairCounts, value: float | None) -> Markup:
+    marks = {(c.row, c.column): "more" if c.more else "less" for c in differences(pair)}
+    shown = "" if value is None else written(value)
+    return from_template("pairs.html", pair=pair, value=shown, marks=marks, words=in_words(pair))
+
+
+def _variables(record: Record, rows: Sequence[TableRow]) -> Iterator[Block]:
+    single = by_ways(rows, 1)
+    yield Markup("<h3>Every variable by itself</h3>")
+    if not single:
+        yield no_tables(record, "distributions of single variables")
+        return
+    columns = pair_columns(single)
+    shown = single[:_LISTED]
+    worst = single[0]
+    yield Note(
+        f"The worst variable is {worst.names[0]}, S_pMSE {written(worst.standardised)}: "
+        f"{distance_in_words(worst.standardised)}."
+    )
+    caption = "Variables, the worst first: does a chi-square test tell the distributions apart"
+    if len(single) > len(shown):
+        caption += f"; the {len(shown)} worst of {len(single):,}"
+    yield DataTable(
+        caption=caption + " (a small p says yes)",
+        columns=["Variable", *(_HEADINGS.get(name, name) for name in columns)],
+        forms=["text", *(_FORMS.get(name, "figure") for name in columns)],
+        rows=[[row.names[0], *(row.values.get(name) for name in columns)] for row in shown],
+        sortable=True,
+        highlight=[i for i, row in enumerate(shown) if _is_off(row)],
+    )
+
+
+def _is_off(row: TableRow) -> bool:
+    p = row.values.get("p")
+    return (p is not None and p < _P) or (row.standardised or 0) > _ODD
+
+
+def _datasets(record: Record) -> Iterator[Block]:
+    tables = utility_of(record).get("tables")
+    rows = [
+        [number(row, name) for name in ("dataset", "ways", "S_pMSE_mean", "S_pMSE_max", "ROE_mean")]
+        for row in mappings(tables, "by_dataset")
+    ]
+    if len({row[0] for row in rows}) > 1:
+        yield DataTable(
+            caption="Each synthetic dataset: S_pMSE and ROE over its tables of one (1) or two (2) "
+            "variables",
+            columns=["Dataset", "Variables", "Mean S_pMSE", "Largest S_pMSE", "Mean ROE"],
+            forms=["count", "count", "figure", "figure", "share"],
+            rows=rows,
+            sortable=True,
+        )

@@ -1,0 +1,279 @@
+"""Reading the directories of runs, to compare them: what was set, asked and found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from synthesizer.errors import DataError
+from synthesizer.key_paths import KeyPath, flattened
+from synthesizer.report.record import dig, listed, mappings
+from synthesizer.run_figures import Found, read_measures
+
+__all__ = ["RunPoint", "read_run", "read_runs"]
+
+KNOWN_FORMATS = (1, 2)
+NO_SETTINGS = frozenset({"codebook", "data", "output", "report", "seed", "version", "workers"})
+"""Keys of a configuration that say nothing about how the data were made."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPoint:
+    """One run as a point among others.
+
+    Parameters
+    ----------
+    name : str
+        Name of its directory, made unique among the runs.
+    directory : Path
+        Where it is.
+    settings : mapping of path to value
+        The configuration, flattened, without data, output, seed and workers.
+    seed : int or None
+        Of the run.
+    m : int or None
+        Number of datasets.
+    rows : int or None
+        Rows of each.
+    variables : tuple of str
+        What was synthesised.
+    questions : mapping of str to str
+        For every scope of a measure, what two runs must have in common.
+    figures : mapping of str to Found
+        By key of a measure.
+    worst_pair : tuple of str
+        The pair of variables whose table is farthest off; empty where there is none.
+    exceeded : tuple of str
+        Limits that the run exceeds.
+    failed : tuple of str
+        Checks that could not be computed.
+    """
+
+    name: str
+    directory: Path
+    settings: Mapping[KeyPath, Any]
+    seed: int | None
+    m: int | None
+    rows: int | None
+    variables: tuple[str, ...]
+    questions: Mapping[str, str]
+    figures: Mapping[str, Found]
+    worst_pair: tuple[str, ...]
+    exceeded: tuple[str, ...]
+    failed: tuple[str, ...]
+
+    def value(self, key: str) -> float | None:
+        """Return the run's value of a measure."""
+        found = self.figures.get(key)
+        return None if found is None else found.value
+
+
+def read_runs(directories: Sequence[str | Path]) -> tuple[RunPoint, ...]:
+    """Read the directories of several runs.
+
+    Parameters
+    ----------
+    directories : sequence of path
+        At least two different ones.
+
+    Raises
+    ------
+    DataError
+        With every directory that is no run, incomplete, unreadable, there twice, and where only
+        one is given.
+    """
+    paths = [Path(directory) for directory in directories]
+    problems = _list_problems(paths)
+    points: list[RunPoint] = []
+    for path, name in zip(paths, _unique_names(paths), strict=True):
+        try:
+            points.append(read_run(path, name))
+        except DataError as error:
+            problems += error.problems
+    if problems:
+        raise DataError(dict.fromkeys(problems))
+    return tuple(points)
+
+
+def _list_problems(paths: Sequence[Path]) -> list[str]:
+    if not paths:
+        return ["no runs are given; name the directories of at least two"]
+    problems = []
+    if len(paths) == 1:
+        problems.append(
+            f"{paths[0]}: one run alone cannot be compared; name the directories of at least two, "
+            "or let 'frontier' run several settings"
+        )
+    seen: dict[Path, Path] = {}
+    for path in paths:
+        first = seen.setdefault(path.resolve(), path)
+        if first is not path:
+            problems.append(f"{path}: is the same directory as {first}; name it once")
+    return problems
+
+
+def _unique_names(paths: Sequence[Path]) -> list[str]:
+    """Return the last part of each path, with as many parts before it as tell them apart."""
+    parts = [path.resolve().parts for path in paths]
+    names = ["/".join(own[-1:]) for own in parts]
+    for depth in range(2, max((len(own) for own in parts), default=0) + 1):
+        if len(set(names)) == len(names):
+            break
+        twice = {name for name in names if names.count(name) > 1}
+        names = [
+            "/".join(own[-depth:]) if name in twice else name
+            for own, name in zip(parts, names, strict=True)
+        ]
+    return names
+
+
+def read_run(directory: Path, name: str | None = None) -> RunPoint:
+    """Read one run; see `read_runs`.
+
+    Raises
+    ------
+    DataError
+        If it is no run, or incomplete.
+    """
+    try:
+        problems = _place_problems(directory)
+    except OSError as error:
+        problems = [f"{directory}: cannot be read ({error.strerror}); check its mode"]
+    if problems:
+        raise DataError(problems)
+    contents = []
+    for file in ("manifest.json", "checks.json"):
+        try:
+            contents.append(_read_json(directory / file))
+        except DataError as error:
+            problems += error.problems
+    if problems:
+        raise DataError(problems)
+    return _point(directory, name or directory.resolve().name, *contents)
+
+
+def _place_problems(directory: Path) -> list[str]:
+    if not directory.exists():
+        return [f"{directory}: there is no such directory; check the path"]
+    if not directory.is_dir():
+        return [f"{directory}: is a file; name the directory of a run"]
+    if (directory / "frontier.json").is_file():
+        return [f"{directory}: holds several runs; name them: {directory}/*/"]
+    if not (directory / "manifest.json").is_file():
+        return [f"{directory}: is no result of a run (no manifest.json); name the directory of one"]
+    if not (directory / "checks.json").is_file():
+        return [
+            f"{directory}: has no checks.json: it is incomplete, or was made by 'generate', which "
+            "checks nothing; make it with 'run'"
+        ]
+    return []
+
+
+def _read_json(path: Path) -> Mapping[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}); check its mode") from None
+    except (ValueError, RecursionError):
+        raise DataError(f"{path}: is no JSON, perhaps cut short; run it again") from None
+    if not isinstance(content, dict):
+        raise DataError(f"{path}: holds no result of a run; run it again")
+    found = content.get("format", 1)
+    if found not in KNOWN_FORMATS:
+        raise DataError(
+            f"{path}: its format is not known; it was written by another version of this package, "
+            "compare with that one or run it again"
+        )
+    return content
+
+
+def _point(
+    directory: Path, name: str, manifest: Mapping[str, Any], checks: Mapping[str, Any]
+) -> RunPoint:
+    config = dig(manifest, "config")
+    settings = dict(config) if isinstance(config, Mapping) else {}
+    steps = mappings(manifest, "chain")
+    m = _whole(manifest.get("m"))
+    return RunPoint(
+        name=name,
+        directory=directory,
+        settings=_settings(settings | {"m": m}),
+        seed=_whole(manifest.get("seed")),
+        m=m,
+        rows=_whole(manifest.get("rows")),
+        variables=tuple(str(step.get("variable")) for step in steps),
+        questions=_questions(manifest, checks, m),
+        figures=read_measures(checks),
+        worst_pair=_worst_pair(checks),
+        exceeded=tuple(map(str, listed(checks, "exceeded"))),
+        failed=tuple(str(key) for key in _failed(checks)),
+    )
+
+
+def _settings(config: Mapping[str, Any]) -> dict[KeyPath, Any]:
+    return flattened({key: value for key, value in config.items() if key not in NO_SETTINGS})
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _failed(checks: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for part in (
+        checks.get("failed"),
+        dig(checks, "risk", "failed"),
+        dig(checks, "utility", "failed"),
+    ):
+        found |= part if isinstance(part, dict) else {}
+    return found
+
+
+def _questions(
+    manifest: Mapping[str, Any], checks: Mapping[str, Any], m: int | None
+) -> dict[str, str]:
+    """Return what figures of each scope depend on besides the synthesis itself."""
+    data = dig(manifest, "data", "sha256")
+    # a query has no hash: origin and size must do
+    known = data or [dig(manifest, "data", part) for part in ("origin", "rows", "columns")]
+    scenarios = mappings(checks, "risk", "scenarios")
+    first = dig(scenarios, 0, "scenario")
+    asked = {key: v for key, v in first.items() if key != "reason"} if _is_map(first) else {}
+    asked["keys"] = sorted(map(str, listed(first, "keys")))
+    inference = [
+        {key: part.get(key) for key in ("sensitive", "public", "positive")}
+        for part in mappings(checks, "risk", "inference")
+    ]
+    scores = mappings(checks, "utility", "propensity")
+    models = [[score.get("model"), score.get("interactions")] for score in scores]
+    formulas = [fit.get("formula") for fit in mappings(checks, "utility", "fits")]
+    parts = {
+        "data": known,
+        "scenario": [known, asked],
+        "pooled": [known, asked, m],
+        "inference": [known, inference],
+        "propensity": [known, models],
+        "fits": [known, formulas],
+    }
+    return {scope: json.dumps(part, sort_keys=True, default=str) for scope, part in parts.items()}
+
+
+def _is_map(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _worst_pair(checks: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the variables of the table of two that is farthest off."""
+    tables = dig(checks, "utility", "tables") or checks.get("tables")
+    columns, rows = listed(tables, "columns"), listed(tables, "mean")
+    named = [
+        dict(zip(map(str, columns), row, strict=False)) for row in rows if isinstance(row, list)
+    ]
+    pairs = [row for row in named if row.get("ways") == 2 and isinstance(row.get("S_pMSE"), float)]
+    if not pairs:
+        return ()
+    names = max(pairs, key=lambda row: float(row["S_pMSE"])).get("variables")
+    return tuple(map(str, names)) if isinstance(names, list) else (str(names),)

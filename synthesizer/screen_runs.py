@@ -1,0 +1,94 @@
+"""What the commands that compare runs print: a table of the runs and what to keep in mind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from synthesizer.key_paths import display
+from synthesizer.report.comparison_page import setting_text
+from synthesizer.screen import notes_told, say, tabulate
+
+if TYPE_CHECKING:
+    from synthesizer.comparison import Comparison
+    from synthesizer.frontier import Frontier
+    from synthesizer.run_points import RunPoint
+
+__all__ = ["show_comparison", "show_frontier"]
+
+WIDEST = 40
+"""Letters of a setting on the screen; the page has them all."""
+
+
+def show_comparison(comparison: Comparison) -> None:
+    """Print the runs, what was set differently, and which of them no other one beats."""
+    best = set(comparison.frontier)
+    tables = [_settings(point, comparison, point.name in best) for point in comparison.points]
+    tabulate(f"{len(tables)} runs: settings that differ, and utility", _USE, tables)
+    tabulate("risk; lower is safer", _RISK, [_risk(point) for point in comparison.points])
+    if comparison.risk and comparison.utility:
+        pair = f"{comparison.risk[0].title} and {comparison.utility[0].title}"
+        say(f"frontier: no other run is better on both {pair}")
+    for point in comparison.points:
+        for limit in point.exceeded:
+            say(f"{point.name}: exceeds {limit}")
+    notes_told(comparison.notes)
+
+
+_USE = (
+    "run", "settings", "mean two-way S_pMSE", "worst pair", "pMSE ratio", "limits exceeded",
+    "on the frontier",
+)  # fmt: skip
+_RISK = ("run", "CAP", "by chance", "differential confidentiality", "DiSCO", "repU", "nearer share")
+
+
+def _settings(point: RunPoint, comparison: Comparison, on: bool) -> tuple[object, ...]:
+    ratio = point.value("pmse_ratio_cart")
+    return (
+        point.name,
+        "; ".join(_setting(point, comparison)),
+        point.value("mean_two_way"),
+        " and ".join(point.worst_pair),
+        point.value("pmse_ratio_logit") if ratio is None else ratio,
+        len(point.exceeded),
+        "yes" if on else "no",
+    )
+
+
+def _risk(point: RunPoint) -> tuple[object, ...]:
+    half = point.figures["differential_confidentiality"]
+    return (
+        point.name,
+        point.value("cap"),
+        point.figures["cap"].baseline,
+        _interval(half.value, half.low, half.high),
+        point.value("disco"),
+        point.value("repu"),
+        point.value("nearer_share"),
+    )
+
+
+def _setting(point: RunPoint, comparison: Comparison) -> Sequence[str]:
+    texts = [
+        f"{display(path)}: {setting_text(point.settings.get(path))}"
+        for path in comparison.differing
+    ]
+    return [text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…" for text in texts]
+
+
+def _interval(value: float | None, low: float | None, high: float | None) -> str:
+    if value is None:
+        return ""
+    ends = "" if low is None or high is None else f" ({low:.3f} to {high:.3f})"
+    return f"{value:.3f}{ends}"
+
+
+def show_frontier(found: Frontier) -> None:
+    """Print the comparison of a grid, what failed, and where the result is."""
+    show_comparison(found.comparison)
+    for name, why in found.failed.items():
+        say(f"failed: {name}: {'; '.join(why)}")
+    say("outputs:")
+    for name in ("frontier.html", "frontier.json"):
+        say(f"  {found.directory / name} (confidential: not for release)")
+    say(f"  {found.directory} (a directory for each setting)")

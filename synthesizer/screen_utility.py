@@ -1,0 +1,95 @@
+"""What the command ``utility`` prints: figures, variables, worst pairs, models side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from synthesizer.screen import notes_told, say, show_utility, tabulate
+from synthesizer.screen_checks import headlines
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from synthesizer.evaluate_files import FileUtility
+    from synthesizer.utility.fit_results import FitComparison
+    from synthesizer.utility.tables import TableUtility
+
+__all__ = ["show_file_utility"]
+
+SHOWN = 10
+"""Tables of an order that are shown without ``--all``, the worst ones."""
+_TITLES = {1: "variables", 2: "pairs", 3: "triples"}
+
+
+def show_file_utility(found: FileUtility, *, as_json: bool, every: bool) -> None:
+    """Print the utility of files: notes first, since they may say that all is in vain."""
+    if as_json:
+        print(found.to_json(), end="")
+        return
+    notes_told(found.notes)
+    utility = found.utility
+    if utility.tables is not None:
+        _show_tables(utility.tables, every=every)
+    for fit in utility.fits:
+        _show_fit(fit)
+    show_utility(utility, choose=tuple if every else headlines, explained=True)
+    if not every:
+        say("all figures, variables and pairs: --all, or --json")
+
+
+def _show_tables(tables: TableUtility, *, every: bool) -> None:
+    """Print the tables of every order, worst first."""
+    for order, title in _TITLES.items():
+        mean = tables.mean[tables.mean["ways"] == order]
+        if not len(mean):
+            continue
+        shown = mean if every else mean.head(SHOWN)
+        rest = "" if len(shown) == len(mean) else f" (the worst {len(shown)} of {len(mean)})"
+        columns = (title, "S_pMSE", "chi-square", "df", "p (median)", "ROE", "SPECKS")
+        tabulate(f"{title}{rest}", columns, list(_rows(shown, tables.by_dataset)))
+
+
+def _rows(mean: pd.DataFrame, by_dataset: pd.DataFrame) -> Iterator[tuple[object, ...]]:
+    p = by_dataset.groupby("variables", sort=False)["p_chi_square"].median()
+    found = mean.assign(p=mean["variables"].map(p))
+    for row in found.to_dict(orient="records"):
+        yield (
+            " and ".join(row["names"]),
+            _known(row["S_pMSE"]),
+            row["chi_square"],
+            f"{row['df']:g}",
+            _known(row["p"]),
+            row["ROE"],
+            row["SPECKS"],
+        )
+
+
+def _known(value: float) -> float | None:
+    """Return None where there is no number: a constant variable has no degree of freedom."""
+    return None if value != value else float(value)
+
+
+def _show_fit(fit: FitComparison) -> None:
+    columns = (
+        "coefficient",
+        "original",
+        "interval",
+        "synthetic",
+        "interval ",
+        "overlap",
+        "diff/se",
+    )
+    rows: Sequence[tuple[object, ...]] = [
+        (
+            own.name,
+            own.original,
+            f"{own.original_low:.3f} to {own.original_high:.3f}",
+            own.synthetic,
+            f"{own.synthetic_low:.3f} to {own.synthetic_high:.3f}",
+            own.overlap,
+            own.standardised,
+        )
+        for own in fit.coefficients
+    ]
+    tabulate(f"{fit.family}: {fit.formula} (rule {fit.rule})", columns, rows)
