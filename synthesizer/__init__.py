@@ -12,18 +12,22 @@ if TYPE_CHECKING:
     from synthesizer.assessment import Question, assess
     from synthesizer.config_reading import load_config, read_config
     from synthesizer.errors import SynthesizerError
+    from synthesizer.evaluation import FitRequest, UtilityMeasures, evaluate
     from synthesizer.generation import generate
     from synthesizer.job import RunResult, fit, run
     from synthesizer.library import Synthesizer
     from synthesizer.registry import Registry
 
 __all__ = [
+    "FitRequest",
     "Question",
     "Registry",
     "RunResult",
     "Synthesizer",
     "SynthesizerError",
+    "UtilityMeasures",
     "assess",
+    "evaluate",
     "fit",
     "generate",
     "load_config",
@@ -32,12 +36,15 @@ __all__ = [
 ]
 
 _HOMES = {
+    "FitRequest": "evaluation",
     "Question": "assessment",
     "Registry": "registry",
     "RunResult": "job",
     "Synthesizer": "library",
     "SynthesizerError": "errors",
+    "UtilityMeasures": "evaluation",
     "assess": "assessment",
+    "evaluate": "evaluation",
     "fit": "job",
     "generate": "generation",
     "load_config": "config_reading",

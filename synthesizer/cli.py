@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from synthesizer.errors import LimitExceededError, SynthesizerError
+from synthesizer.errors import LimitExceededError, OutputError, SynthesizerError
 
 __all__ = ["app", "errors_told", "main"]
 
@@ -44,8 +44,8 @@ def errors_told() -> Iterator[None]:
     except SynthesizerError as error:
         screen.show_error(error)
         raise typer.Exit(error.exit_code) from None
-    except KeyboardInterrupt:
-        screen.show_error(SynthesizerError("interrupted; nothing was written"))
+    except KeyboardInterrupt as stop:  # one that kept something says what
+        screen.show_error(SynthesizerError(str(stop) or "interrupted; nothing was written"))
         raise typer.Exit(130) from None
 
 
@@ -133,15 +133,38 @@ def init(
 
 @app.command()
 def codebook(
-    data: DataPath,
+    data: Annotated[Path, typer.Argument(help="Data file, or the result directory of a run.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Of a run: directory for codebook.html and .json."),
+    ] = None,
+    overwrite: Overwrite = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show the variables of a file: kind, levels, missing codes, range. Confidential."""
+    """Show the variables of a data file (confidential), or write the codebook for researchers.
+
+    Of the result directory of a run it writes what may go out with the synthetic datasets: the
+    variables, how they were made, what not to conclude; no number is computed from the original.
+    """
     with errors_told():
         from synthesizer import screen
         from synthesizer.codebook import make_codebook
+        from synthesizer.release_codebook import is_result, run_codebook, write_run_codebook
 
-        screen.show_codebook(make_codebook(data), as_json=json)
+        if not is_result(data):
+            if out is not None:
+                raise OutputError(
+                    f"{data}: is no result of a run, and the codebook of a data file is "
+                    "confidential: it is only shown; leave out -o"
+                )
+            screen.show_codebook(make_codebook(data), as_json=json)
+        elif out is not None:
+            paths = write_run_codebook(data, out, overwrite=overwrite)
+            screen.say("\n".join(["wrote", *(f"  {path}" for path in paths)]))
+        elif json:
+            screen.say_json(run_codebook(data))
+        else:
+            raise OutputError(f"{data}: name a directory for its codebook (-o), or say --json")
 
 
 @app.command()
@@ -389,6 +412,79 @@ def report(
 
         path = write_report(directory, out, overwrite=overwrite)
         screen.say(f"wrote {path} (confidential: for the steward; mode 0600)")
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Result directories of 'run', at least two.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="HTML file with the map (mode 0600).")
+    ] = Path("map.html"),
+    json: Annotated[
+        Path | None, typer.Option("--json", help="JSON file with every number (mode 0600).")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Compare runs: what was set differently, their risk and utility, and a map to choose from."""
+    with errors_told():
+        from synthesizer import comparison, screen, screen_runs
+
+        found = comparison.write_comparison(runs, out, json=json, overwrite=overwrite)
+        screen_runs.show_comparison(found)
+        for path in (out, json):
+            if path is not None:
+                screen.say(f"wrote {path} (confidential: not for release)")
+
+
+@app.command()
+def frontier(
+    config: ConfigPath,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(help="KEY=VALUE,VALUE such as cart.min_leaf=3,10 or proper=true,false."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Output directory; that of the run and _frontier."),
+    ] = None,
+    m: Annotated[int | None, typer.Option("-m", help="Replaces the number of datasets.")] = None,
+    seed: Seed = None,
+    workers: Workers = None,
+    overwrite: Overwrite = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Check and show the settings only.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a grid of settings and draw the frontier of risk and utility.
+
+    An interrupted call goes on from the finished settings. Exit code 1 means: a setting failed
+    (the others are written).
+    """
+    with errors_told():
+        from functools import partial
+
+        from synthesizer import screen, screen_runs
+        from synthesizer.frontier import run_frontier
+        from synthesizer.frontier_plan import plan_frontier
+
+        given: dict[str, Any] = {
+            "vary": vary or (), "directory": out, "m": m, "seed": seed,
+            "workers": workers, "overwrite": overwrite,
+        }  # fmt: skip
+        if plan:
+            screen.say("\n".join(plan_frontier(config, **given).lines))
+            return
+        found = run_frontier(
+            config,
+            **given,
+            listening=partial(screen.progress, quiet=quiet),
+            told=(lambda _: None) if quiet else screen.say,
+        )
+        if not quiet:
+            screen_runs.show_frontier(found)
+        if found.failed:
+            raise SynthesizerError(
+                f"setting {name} failed: {'; '.join(why)}" for name, why in found.failed.items()
+            )
 
 
 @app.command()

@@ -219,17 +219,17 @@ def _shared(points: Sequence[RunPoint], measures: Sequence[Measure]) -> tuple[Me
 
     Those that all runs have come first: the first is what the map shows.
     """
-    counts = {
-        measure: sum(point.value(measure.key) is not None for point in points)
-        for measure in measures
-        if _is_alike(points, "data") and _is_alike(points, measure.scope)
-    }
+    counts = {}
+    for measure in measures:
+        having = [point for point in points if point.value(measure.key) is not None]
+        if _is_alike(points, "data") and _is_alike(having, measure.scope):
+            counts[measure] = len(having)
     found = [measure for measure, count in counts.items() if count]
     return tuple(sorted(found, key=lambda measure: counts[measure] < len(points)))
 
 
 def _is_alike(points: Sequence[RunPoint], scope: str) -> bool:
-    return len({point.questions[scope] for point in points}) == 1
+    return len({point.questions[scope] for point in points}) <= 1
 
 
 def _notes(points: Sequence[RunPoint]) -> list[str]:
@@ -252,7 +252,9 @@ def _notes(points: Sequence[RunPoint]) -> list[str]:
 
 def _question_notes(points: Sequence[RunPoint]) -> list[str]:
     notes = []
-    if not _is_alike(points, "scenario"):
+    keyed = [measure.key for measure in RISK if measure.scope == "scenario"]
+    asking = [point for point in points if any(point.value(key) is not None for key in keyed)]
+    if not _is_alike(asking, "scenario"):
         notes.append(
             "The runs were checked with different keys, targets or groups: what an intruder learns "
             "cannot be put on one axis. The map shows risk that does not depend on them; name the "

@@ -138,6 +138,12 @@ class VariableConfig(Part):
     predictors: Names | None = Field(None, description="all earlier variables when absent")
     exclude: Names = Field((), description="predictors to leave out")
     options: Options = Field(default_factory=dict, description="options of the model")
+    label: str | None = Field(None, description="what it is, for the codebook")
+    unit: str | None = Field(None, description="unit of its numbers, for the codebook")
+    level_labels: dict[Label, Label] = Field(
+        default_factory=dict,
+        description="what levels and missing codes mean, for the codebook; '' is an empty cell",
+    )
 
     def declaration(self) -> Declaration:
         """Return what concerns the reading of the data."""

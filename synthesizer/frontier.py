@@ -12,7 +12,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +69,7 @@ def _tells_nobody(_: str) -> None:
 
 def run_frontier(
     config: Config | str | Path,
-    vary: Mapping[str, Sequence[Any]],
+    vary: Mapping[str, Sequence[Any]] | Iterable[str],
     *,
     directory: str | Path | None = None,
     m: int | None = None,
@@ -86,9 +86,9 @@ def run_frontier(
     ----------
     config : Config or path
         What is varied.
-    vary : mapping of str to sequence
+    vary : mapping of str to sequence, or iterable of str
         Values by key, such as ``{"cart.min_leaf": [3, 10], "proper": [True, False]}``; None
-        stands for the default.
+        stands for the default. Or texts such as ``cart.min_leaf=3,10``.
     directory : path, optional
         Where the result goes; that of the configuration with ``_frontier`` behind it by default.
     m, seed, workers : int, optional

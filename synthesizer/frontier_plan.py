@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -97,7 +97,7 @@ def workshop(directory: Path) -> Path:
 
 def plan_frontier(
     config: Config | str | Path,
-    vary: Mapping[str, Sequence[Any]],
+    vary: Mapping[str, Sequence[Any]] | Iterable[str],
     *,
     directory: str | Path | None = None,
     m: int | None = None,
@@ -130,10 +130,10 @@ def plan_frontier(
     final = usual.with_name(f"{usual.name}_frontier") if directory is None else Path(directory)
     problems += check_output(final, overwrite=overwrite) + _workshop_problems(workshop(final))
     base = base.model_copy(update={"seed": _seed(base, workshop(final))})
-    # with faults in what is varied the configuration itself is still checked
-    found = grid(base, [] if told else varied, registry)
+    found = grid(base, varied, registry)
     source, wrong = _check(found.settings, registry)
-    problems += found.told({**found.problems, **wrong})
+    problems += found.told(found.problems, among=found.given)
+    problems += found.told(wrong, among=[setting.name for setting in found.settings])
     if problems or source is None:
         raise ConfigError(dict.fromkeys(problems))
     return FrontierPlan(

@@ -57,21 +57,29 @@ class Grid:
     given: Mapping[str, Mapping[str, Any]]
     problems: Mapping[str, Sequence[str]]
 
-    def told(self, problems: Mapping[str, Sequence[str]]) -> list[str]:
+    def told(self, problems: Mapping[str, Sequence[str]], among: Collection[str]) -> list[str]:
         """Say each problem once, with the value that causes it where that can be seen.
+
+        Parameters
+        ----------
+        problems : mapping of str to sequence of str
+            By name of a combination.
+        among : collection of str
+            Names of the combinations that were looked at.
 
         Examples
         --------
         >>> given = {"k=0,p=1": {"k": 0, "p": 1}, "k=0,p=2": {"k": 0, "p": 2}, "k=3": {"k": 3}}
         >>> found = Grid(settings=(), given=given, problems={})
-        >>> found.told({"k=0,p=1": ["too small"], "k=0,p=2": ["too small"]})
+        >>> found.told({"k=0,p=1": ["too small"], "k=0,p=2": ["too small"]}, among=given)
         ['--vary k=0: too small']
         """
         having: dict[str, list[str]] = {}
         for name, own in problems.items():
             for problem in dict.fromkeys(own):
                 having.setdefault(problem, []).append(name)
-        return [f"{_cause(found, self.given)}{problem}" for problem, found in having.items()]
+        given = {name: self.given[name] for name in among}
+        return [f"{_cause(found, given)}{problem}" for problem, found in having.items()]
 
 
 def grid(base: Config, varied: Sequence[Variation], registry: Registry) -> Grid:

@@ -16,12 +16,14 @@ from synthesizer.check_results import CheckResults, exceeded_limits
 from synthesizer.checks import Checker, needed_names
 from synthesizer.config import ChainConfig, Config
 from synthesizer.data.table import Table
+from synthesizer.errors import SynthesizerError
 from synthesizer.inputs import without_password
 from synthesizer.output import new_directory, write_secret
 from synthesizer.preparation import Prepared, prepare
 from synthesizer.progress import Listener, Phases, silent
 from synthesizer.randomness import Seed, fresh_seed
 from synthesizer.registry import Registry
+from synthesizer.release_codebook import write_release_codebook
 from synthesizer.report.build import build_report
 from synthesizer.report_files import REPORT, read_record
 from synthesizer.result_files import file_entry, now, workers_or_all, write_dataset, write_json
@@ -40,6 +42,8 @@ class RunResult:
     ----------
     directory : Path
         The output directory.
+    codebook : tuple of Path
+        The codebook for researchers, HTML and JSON; for release with the datasets.
     report : Path or None
         The steward's page; None where it was switched off.
     datasets : tuple of Path
@@ -53,6 +57,7 @@ class RunResult:
     """
 
     directory: Path
+    codebook: tuple[Path, ...]
     report: Path | None
     datasets: tuple[Path, ...]
     checks: CheckResults
@@ -110,7 +115,12 @@ def run(
         write_json(work / "checks.json", results.to_dict() | {"exceeded": list(exceeded)})
         manifest = _manifest(ready, chain, seed, phases)
         manifest["exceeded_limits"] = list(exceeded)
-        manifest["files"] = [file_entry(work / name) for name in [*names, "checks.json"]]
+        manifest["files"] = [file_entry(work / name) for name in names]
+        further = ["checks.json"]
+        if settings.output.codebook:
+            with phases.phase("codebook"):
+                further += _codebook(work, manifest)
+        manifest["files"] += [file_entry(work / name) for name in further]
         write_json(work / "manifest.json", manifest)
         if settings.output.report:
             with phases.phase("report"):
@@ -119,6 +129,7 @@ def run(
     directory = settings.output.directory
     return RunResult(
         directory=directory,
+        codebook=tuple(directory / name for name in further if name != "checks.json"),
         report=directory / REPORT if settings.output.report else None,
         datasets=tuple(directory / name for name in names),
         checks=results,
@@ -185,6 +196,15 @@ def write_datasets(
     return names
 
 
+def _codebook(work: Path, manifest: dict[str, Any]) -> list[str]:
+    """Write the codebook for researchers; a failure is a note and costs nothing else."""
+    try:
+        return list(write_release_codebook(work, manifest))
+    except SynthesizerError as error:
+        manifest["notes"] += [f"no codebook: {problem}" for problem in error.problems]
+        return []
+
+
 def _check(ready: Prepared, checker: Checker, seed: Seed, phases: Phases) -> CheckResults:
     def synthesise(half: Table, m: int, repeat: int) -> list[Table]:
         """Refit the chain on a half, with generators of its own."""
@@ -222,6 +242,15 @@ def _manifest(ready: Prepared, chain: FittedChain, seed: Seed, phases: Phases) -
         "seed": seed.entropy,
         "m": config.m,
         "rows": chain.n_rows if config.rows is None else config.rows,
+        "variables": [
+            {
+                "name": variable.name,
+                "kind": variable.kind.value,
+                "missing": list(variable.missing),
+                "date_format": variable.storage.get("date_format"),
+            }
+            for variable in ready.table.schema
+        ],
         "chain": [
             {
                 "variable": step.variable,
@@ -229,6 +258,7 @@ def _manifest(ready: Prepared, chain: FittedChain, seed: Seed, phases: Phases) -
                 "model": step.method,
                 "model_of_missing_codes": step.missing_method,
                 "predictors": list(step.predictors),
+                "kept": step.model.abilities.copies_rows,
             }
             for step in plan.spec.steps
         ],

@@ -15,7 +15,8 @@ from typing import Any
 from synthesizer.errors import DataError, OutputError
 from synthesizer.manifests import dataset_names, read_manifest
 from synthesizer.output import check_file, sha256
-from synthesizer.release_cautions import analysis, cautions, synthesis_words
+from synthesizer.release_analysis import analysis
+from synthesizer.release_cautions import cautions, synthesis_words
 from synthesizer.release_facts import facts_of
 from synthesizer.release_files import read_released
 from synthesizer.release_variables import described

@@ -329,7 +329,7 @@ def show_result(result: RunResult) -> None:
     say(_methods(result.manifest["chain"]))
     _show_checks(result.checks)
     say("outputs:")
-    for path in result.datasets:
+    for path in (*result.datasets, *result.codebook):
         say(f"  {path}")
     confidential = [result.directory / name for name in ("checks.json", "manifest.json")]
     for path in [*([result.report] if result.report else []), *confidential]:

@@ -71,8 +71,15 @@ def parse_vary(texts: Iterable[str]) -> dict[str, tuple[Any, ...]]:
     >>> parse_vary(["cart.min_leaf=3,5", "proper=true,false", "keep=[age, sex],[]"])
     {'cart.min_leaf': (3, 5), 'proper': (True, False), 'keep': (['age', 'sex'], [])}
     """
+    found, problems = _parsed(texts)
+    if problems:
+        raise ConfigError(problems)
+    return found
+
+
+def _parsed(texts: Iterable[str]) -> tuple[dict[str, tuple[Any, ...]], list[str]]:
     found: dict[str, tuple[Any, ...]] = {}
-    problems = []
+    problems: list[str] = []
     for text in texts:
         key, sign, values = text.partition("=")
         key = key.strip()
@@ -85,9 +92,7 @@ def parse_vary(texts: Iterable[str]) -> dict[str, tuple[Any, ...]]:
                 found[key] = _values(key, values)
             except ConfigError as error:
                 problems += error.problems
-    if problems:
-        raise ConfigError(problems)
-    return found
+    return found, problems
 
 
 def _values(key: str, text: str) -> tuple[Any, ...]:
@@ -105,33 +110,36 @@ def _values(key: str, text: str) -> tuple[Any, ...]:
 
 
 def variations(
-    vary: Mapping[str, Sequence[Any]], registry: Registry
+    vary: Mapping[str, Sequence[Any]] | Iterable[str], registry: Registry
 ) -> tuple[list[Variation], list[str]]:
-    """Return what is varied, and every problem of it.
+    """Return what is varied, as far as it is sound, and every problem of it.
 
     Parameters
     ----------
-    vary : mapping of str to sequence
-        Values by key.
+    vary : mapping of str to sequence, or iterable of str
+        Values by key, or texts as for `parse_vary`.
     registry : Registry
         The models that are known.
     """
     found: dict[KeyPath, Variation] = {}
-    problems = [] if vary else ["nothing is varied; say for example --vary cart.min_leaf=3,10"]
-    for key, given in vary.items():
+    wanted, problems = (vary, []) if isinstance(vary, Mapping) else _parsed(vary)
+    if not wanted and not problems:
+        problems = ["nothing is varied; say for example --vary cart.min_leaf=3,10"]
+    for key, given in wanted.items():
         path, told = _path(key, registry)
         values = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else ()
-        problems += told + _value_problems(key, values)
-        if not path:
-            continue
+        told += _value_problems(key, values)
         if path in found:
-            problems.append(f"--vary {key}: says the same as {found[path].key}; keep one")
-        found.setdefault(path, Variation(key=key, path=path, values=values))
+            told.append(f"--vary {key}: says the same as {found[path].key}; keep one")
+        if not told:
+            found[path] = Variation(key=key, path=path, values=values)
+        problems += told
     count = prod(len(one.values) for one in found.values())
     if count > MAX_SETTINGS:
         problems.append(
             f"the grid has {count:,} settings, more than {MAX_SETTINGS}; vary less at a time"
         )
+        return [], problems
     if count == 1 and not problems:
         problems.append("there is one setting only; give a key at least two values")
     return list(found.values()), problems

@@ -1,12 +1,16 @@
+from typing import get_args
+
 import coverage_of_rules as script
 import numpy as np
 import pytest
+
+from synthesizer.utility.rules import Rule
 
 
 def row(design, n=150):
     return dict(
         zip(
-            ("fully", "partially", "simple"),
+            get_args(Rule),
             script.simulate(design, n, np.random.default_rng(3)),
             strict=True,
         )
@@ -32,4 +36,6 @@ def test_a_rule_covers_where_it_is_valid_and_fails_where_it_is_not():
     assert made["fully"].startswith("**")
     assert 90 <= coverage(made["fully"]) <= 100
     assert coverage(made["partially"]) < 80
-    assert row(script.Design("fixed", 1, 100, ("simple",)), 3)["fully"] == "refused"
+    one = row(script.Design("new records", 1, 5 * script.N, ("proper",)))
+    assert one["fully"] == one["partially"] == "refused"
+    assert coverage(one["simple"]) < 90 <= coverage(one["proper"])

@@ -152,14 +152,14 @@ def _coded(column: Column, kind: pa.DataType) -> pa.Array:
     if not pa.types.is_dictionary(kind):
         labels = _labels_as(variable.labels, kind, null)
         return labels.take(pa.array(np.asarray(column.data, dtype=np.int32)))
-    # Nulls of a dictionary column are nulls of its codes, not an entry of the dictionary.
-    texts = [label for label in variable.labels if not _is_null(label, null)]
+    # Nulls of a dictionary column are nulls of its codes, not an entry of the dictionary; nor are
+    # levels that do not occur: a level of one confidential person would be told without a record.
+    occurs = np.bincount(column.data, minlength=len(variable.labels)) > 0
+    listed = occurs & ~np.array([_is_null(x, null) for x in variable.labels], dtype=np.bool_)
+    texts = [label for label, is_listed in zip(variable.labels, listed, strict=True) if is_listed]
     dictionary = _labels_as(texts, kind.value_type, None)
-    lookup: npt.NDArray[np.int32] = np.cumsum(
-        [not _is_null(label, null) for label in variable.labels], dtype=np.int32
-    ) - np.int32(1)
-    gone = np.array([_is_null(label, null) for label in variable.labels], dtype=np.bool_)
-    codes = pa.array(lookup[column.data], mask=gone[column.data])
+    lookup: npt.NDArray[np.int32] = np.cumsum(listed, dtype=np.int32) - np.int32(1)
+    codes = pa.array(lookup[column.data], mask=~listed[column.data])
     array = pa.DictionaryArray.from_arrays(codes, dictionary, ordered=kind.ordered)
     return pc.cast(array, kind) if array.type != kind else array
 

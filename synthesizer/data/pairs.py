@@ -137,7 +137,8 @@ def _like(
         return Table((), len(data))
     table = encode_like(raw, original.select(raw.names).schema, new_codes=NEW_CODES)
     problems = [
-        f"column {name!r} shares no level with the original: check that both write it alike"
+        f"column {name!r} shares no {'level' if original[name].is_coded else 'number'} with the "
+        "original: check that both write it alike"
         for name in table.names
         if name not in persons and _is_foreign(original[name], table[name])
     ]
@@ -147,13 +148,15 @@ def _like(
 
 
 def _is_foreign(original: Column, other: Column) -> bool:
-    """Whether a category has no level in common, which makes every comparison zero.
+    """Whether a variable has no level, or no number, in common: every comparison is then zero.
 
     Few records may well have none, and names of persons have none in other people's data.
     """
     n = min(len(original), len(other))
-    if not original.is_coded or n < FEW_RECORDS:
+    if n < FEW_RECORDS:
         return False
+    if not original.is_coded:  # its texts were taken for missing codes
+        return bool(original.is_observed.any() and not other.is_observed.any())
     ours = {original.variable.labels[code] for code in np.unique(original.data)}
     theirs = {other.variable.labels[code] for code in np.unique(other.data)}
     return len(ours) <= n / 2 and not ours & theirs

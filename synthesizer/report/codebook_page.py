@@ -18,7 +18,8 @@ from synthesizer.report.svg import el
 
 __all__ = ["codebook_page"]
 
-BANNER = "Synthetic data: for release together with the datasets. No record is a person."
+BANNER = "Synthetic data: for release together with the datasets."
+NOBODY = "No record is a person."
 MOST_FILES = 20
 
 
@@ -45,7 +46,9 @@ def codebook_page(content: Mapping[str, Any]) -> str:
         _synthesis(content),
         _analysis(content),
     ]
-    return render("Codebook of the synthetic data", sections, banner=BANNER)
+    whole = not listed(content, "synthesis", "kept")
+    banner = f"{BANNER} {NOBODY}" if whole else BANNER
+    return render("Codebook of the synthetic data", sections, banner=banner, for_release=True)
 
 
 def _datasets(content: Mapping[str, Any]) -> Section:
@@ -65,8 +68,8 @@ def _datasets(content: Mapping[str, Any]) -> Section:
     paragraphs = [part for part in (purpose, _format(content)) if part]
     if len(files) > 1:
         paragraphs.append(
-            "All datasets have the same variables; each is another draw from the same models. "
-            "Analyses use all of them, see the last part of this page."
+            "All datasets have the same variables and were made in the same way, each with draws "
+            "of its own. Analyses use all of them, see the last part of this page."
         )
     return Section(anchor="data", title="The data", lead=lead, blocks=[Words(paragraphs), table])
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from synthesizer.report.numbers import interval, plural, written
 from synthesizer.report.parts import Block, Cell, DataTable, Form, Gap, Note, Section
+from synthesizer.report.propensity_section import MODELS, ratio_in_words
 from synthesizer.report.record import Record, dig, listed, mappings, number, words
 from synthesizer.report.risk_other_rates import other_rates
 from synthesizer.report.risk_reading import Rate, rate, rates, scenarios
@@ -28,6 +29,7 @@ class _Headline:
     high: float | None = None
     good: float | None = None
     original: float | None = None
+    alert: bool = False
 
     @property
     def cells(self) -> list[Cell]:
@@ -113,7 +115,13 @@ def _table(caption: str, rows: Sequence[_Headline], what: str) -> Iterator[Block
         return
     columns = ["Figure", "Value", "95 % interval", "Good is", "Original", "In words"]
     forms: list[Form] = ["text", "share", "text", "share", "share", "text"]
-    yield DataTable(caption=caption, columns=columns, forms=forms, rows=[row.cells for row in rows])
+    yield DataTable(
+        caption=caption,
+        columns=columns,
+        forms=forms,
+        rows=[row.cells for row in rows],
+        highlight=[i for i, row in enumerate(rows) if row.alert],
+    )
 
 
 def _useful(record: Record) -> Iterator[_Headline]:
@@ -123,12 +131,16 @@ def _useful(record: Record) -> Iterator[_Headline]:
         ("mean two-way S_pMSE", "mean_two_way", "Pairs of variables, mean S_pMSE"),
         ("largest two-way S_pMSE", "worst_two_way", "Worst pair, S_pMSE"),
         ("largest one-way S_pMSE", "worst_one_way", "Worst variable, S_pMSE"),
-        ("pMSE ratio", "pmse_ratio", "All variables at once, pMSE ratio"),
     ):
         value = number(told, name, "value")
         value = number(summary, key) if value is None else value
         if value is not None or name in told:
             yield _Headline(shown, value, f"{_start(distance_in_words(value))}.", good=1.0)
+    for entry in mappings(utility_of(record), "propensity"):
+        model = words(entry, "model")
+        name = f"All variables at once, pMSE ratio by {MODELS.get(model, model)}"
+        told_by = f"{_start(ratio_in_words(entry))}."
+        yield _Headline(name, number(entry, "mean", "s_pmse"), told_by, good=1.0)
     fits = mappings(utility_of(record), "fits")
     overlaps = [v for fit in fits if (v := number(fit, "mean_overlap")) is not None]
     if overlaps:
@@ -162,7 +174,8 @@ def _risky(record: Record) -> Iterator[_Headline]:
 
 
 def _headline(found: Rate, name: str, told: str, good: float | None) -> _Headline:
-    return _Headline(name, found.value, told, found.low, found.high, good, found.original)
+    alert = found.low is not None and good is not None and found.low > good
+    return _Headline(name, found.value, told, found.low, found.high, good, found.original, alert)
 
 
 def _added(found: Rate) -> str:

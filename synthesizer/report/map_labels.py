@@ -15,6 +15,8 @@ Box = tuple[float, float, float, float]
 
 HEIGHT = 13
 RADIUS = 7
+REACH = 30
+"""How far from the height of its dot a name may stand."""
 _CANDIDATES = (
     (-11, 4, "end"),
     (8, 18, "start"),
@@ -32,7 +34,9 @@ def place_labels(
     dots: Sequence[tuple[int, float, float]],
     others: Sequence[Box],
     names: Mapping[int, str],
-    frame: tuple[float, float, float, float],
+    frame: Box,
+    *,
+    crowded: bool = False,
 ) -> list[Label]:
     """Return a place for each name.
 
@@ -43,14 +47,16 @@ def place_labels(
     others : sequence of (left, top, right, bottom)
         What else should not be hidden.
     names : mapping of int to str
-        Runs that are named.
+        Runs that are named, the most important first.
     frame : tuple of float
         Left, top, right and bottom of the map.
+    crowded : bool
+        Whether names that find no free place are left out.
 
     Returns
     -------
     list of (run, x, y, anchor)
-        The first free place beside each dot; the last one tried where there is none.
+        The first free place beside each dot; where there is none, that which hides least.
 
     Examples
     --------
@@ -58,11 +64,12 @@ def place_labels(
     [(0, 9, 54, 'end'), (1, 33, 68, 'start')]
     """
     taken = [*(_around(x, y) for _, x, y in dots), *others]
+    places = {run: (x, y) for run, x, y in dots}
     placed = []
-    for run, x, y in dots:
-        if run not in names:
+    for run, name in names.items():
+        hidden, label, box = _place(run, *places[run], name, taken, frame)
+        if crowded and hidden:
             continue
-        label, box = _place(run, x, y, names[run], taken, frame)
         taken.append(box)
         placed.append(label)
     return placed
@@ -70,17 +77,17 @@ def place_labels(
 
 def _place(
     run: int, x: float, y: float, name: str, taken: Sequence[Box], frame: Box
-) -> tuple[Label, Box]:
-    others = [box for box in taken if box != _around(x, y)]
+) -> tuple[float, Label, Box]:
+    near = [b for b in taken if b[1] < y + REACH and b[3] > y - REACH and b != _around(x, y)]
     tried: list[tuple[float, int, Label, Box]] = []
     for dx, dy, anchor in _CANDIDATES:
         label = (run, round(x + dx, 1), round(y + dy, 1), anchor)
         box = _box(label, text_width(name, 12))
-        tried.append((_overlap(box, others, frame), len(tried), label, box))
+        tried.append((_overlap(box, near, frame), len(tried), label, box))
         if not tried[-1][0]:
             break
-    _, _, label, box = min(tried)
-    return label, box
+    hidden, _, label, box = min(tried)
+    return hidden, label, box
 
 
 def _around(x: float, y: float) -> Box:

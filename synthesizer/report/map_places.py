@@ -30,7 +30,7 @@ LEFT, RIGHT, TOP, BOTTOM = 58, 640, 44, 410
 MAX_DOTS = 3000
 """Dots of single datasets, over all runs; more hide each other."""
 MOST_NAMED = 12
-"""Runs up to which all are named on the map; beyond, those on the frontier."""
+"""Runs up to which all are named on the map; beyond, those on the frontier where there is room."""
 MOST_TOLD = 8
 
 
@@ -99,10 +99,19 @@ def _pair(
     on = [i for i in shown if names[i] in best]
     on.sort(key=lambda i: (x.places[i], -(y.places[i] or 0)))
     dots = [(i, float(x.places[i] or 0), float(y.places[i] or 0)) for i in shown]
-    named = [i for i in shown if len(shown) <= MOST_NAMED or i in on[:MOST_NAMED]]
-    names_on = {i: clipped(names[i], 30) for i in named}
-    frame = (LEFT, TOP, RIGHT, BOTTOM)
-    labels = place_labels(dots, _in_the_way(dots, x, y), names_on, frame)
+    crowded = len(shown) > MOST_NAMED
+    # the ends of the frontier are what a reader looks for first
+    named = [*on[:1], *on[:0:-1]][:: max(1, len(on) // MOST_NAMED)] if crowded else shown
+    labels = place_labels(
+        dots,
+        [
+            *_in_the_way(dots, x, y),
+            *_line_boxes([(x.places[i] or 0, y.places[i] or 0) for i in on]),
+        ],
+        {i: clipped(names[i], 30) for i in named},
+        (LEFT, TOP, RIGHT, BOTTOM),
+        crowded=crowded,
+    )
     return {
         "path": frontier_path([(x.places[i] or 0, y.places[i] or 0) for i in on]),
         "on": on,
@@ -113,7 +122,7 @@ def _pair(
 
 def _in_the_way(dots: Sequence[tuple[int, float, float]], x: Axis, y: Axis) -> list[Box]:
     """Return the boxes of small dots and of intervals, which names should not hide."""
-    boxes: list[Box] = []
+    boxes: list[Box] = [(LEFT, TOP, RIGHT, TOP + 15)]  # words of lines of reference
     for i, _, place in dots:
         for px, py in zip(x.dots[i], y.dots[i], strict=False):
             if px is not None and py is not None:
@@ -142,6 +151,17 @@ def frontier_path(points: Sequence[tuple[float, float]]) -> str:
     steps = [f"M{points[0][0]:g} {TOP}V{points[0][1]:g}"]
     steps += [f"H{x:g}V{y:g}" for x, y in points[1:]]
     return "".join([*steps, f"H{RIGHT}"])
+
+
+def _line_boxes(points: Sequence[tuple[float, float]]) -> list[Box]:
+    """Return thin boxes around the steps of `frontier_path`."""
+    boxes: list[Box] = []
+    above: float = TOP
+    for n, (x, y) in enumerate(points):
+        right = points[n + 1][0] if n + 1 < len(points) else RIGHT
+        boxes += [(x - 1, above, x + 1, y), (x, y - 1, right, y + 1)]
+        above = y
+    return boxes
 
 
 def _words(names: Sequence[str], on: Sequence[int], shown: Sequence[int], x: Axis, y: Axis) -> str:

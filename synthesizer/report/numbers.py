@@ -20,8 +20,9 @@ def written(value: Cell, form: Form = "figure") -> str:
     value : str, int, float or None
         None and numbers that are not finite are shown as a dash; text stays as it is.
     form : Form
-        ``count``: 1,234; ``figure``: four significant digits; ``share``: three decimals, never
-        percent; ``p``: three decimals, or that it is below 0.001; ``text``: as it is.
+        ``count``: 1,234; ``figure``: four significant digits, whole numbers as they are;
+        ``share``: three decimals, never percent; ``p``: three decimals, or that it
+        is below 0.001; ``text``: as it is.
 
     Returns
     -------
@@ -52,10 +53,8 @@ def _count(size: float) -> str:
 
 
 def _figure(size: float) -> str:
-    """Four significant digits; at least the whole part of large ones."""
-    if size == 0:
-        return "0"
-    if size >= 1000:
+    """Four significant digits; at least the whole part of large ones, nothing after whole ones."""
+    if size >= 1000 or size % 1 == 0:
         return f"{size:,.0f}"
     if size < 0.001:
         return _tiny(size)

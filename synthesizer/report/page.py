@@ -32,6 +32,8 @@ _KINDS: dict[type, str] = {
 }
 # rows up to which the numbers behind a chart are printed with it
 _SHORT = 12
+# letters from which a cell is a sentence and needs room
+_PROSE = 40
 
 
 def render(
@@ -42,6 +44,7 @@ def render(
     subtitle: str = "",
     data: Mapping[str, Any] | None = None,
     scripts: Sequence[str] = (),
+    for_release: bool = False,
 ) -> str:
     """Return a page as HTML.
 
@@ -60,6 +63,9 @@ def render(
         What the page's script needs; plain values. Numbers that are not finite become null.
     scripts : sequence of str
         Further files of ``assets`` that act on the page, after its own.
+    for_release : bool
+        Whether the page may leave the house: its banner then has another colour than that of a
+        confidential one.
 
     Returns
     -------
@@ -75,13 +81,14 @@ def render(
     style = Markup(_style(banner))  # noqa: S704 - our own file; the banner is escaped for CSS
     acting = "\n".join(map(_asset, ("page.js", *scripts)))
     script = Markup(acting)  # noqa: S704 - our own files
-    return (
+    page = (
         _environment()
         .get_template("page.html")
         .render(
             title=title,
             subtitle=subtitle,
             banner=banner,
+            for_release=for_release,
             sections=sections,
             style=style,
             script=script,
@@ -90,6 +97,8 @@ def render(
             short=_SHORT,
         )
     )
+    # half a surrogate pair, which JSON may hold, cannot be written to a file
+    return page.encode("utf-8", "replace").decode("utf-8")
 
 
 def fragment(block: Block) -> Markup:
@@ -133,6 +142,7 @@ def _cells(row: Sequence[Cell], forms: Sequence[Form]) -> list[dict[str, Any]]:
             "shown": written(value, form),
             "form": form,
             "number": form != "text",
+            "prose": isinstance(value, str) and len(value) > _PROSE,
             "raw": value if _is_number(value) else None,
         }
         for value, form in zip(row, forms, strict=True)
@@ -177,8 +187,6 @@ def _embedded(data: Mapping[str, Any] | None) -> Markup | None:
     plain = json.dumps(_finite(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for letter in "<>&\u2028\u2029":
         plain = plain.replace(letter, f"\\u{ord(letter):04x}")
-    # half a surrogate pair cannot be written to a file
-    plain = plain.encode("utf-8", "replace").decode("utf-8")
     return Markup(plain)  # noqa: S704 - escaped above
 
 

@@ -8,11 +8,16 @@ from typing import Any
 from synthesizer.report.numbers import plural, written
 from synthesizer.report.parts import Block, Cell, DataTable, Form, Gap, Note, Section, Words
 from synthesizer.report.record import Record, dig, listed, mappings, number, words
-from synthesizer.report.utility_tables import AGAIN, distance_in_words, utility_of
+from synthesizer.report.utility_tables import (
+    AGAIN,
+    chance_in_words,
+    distance_in_words,
+    utility_of,
+)
 
-__all__ = ["propensity_section"]
+__all__ = ["MODELS", "propensity_section", "ratio_in_words"]
 
-_MODELS = {"logit": "a logistic regression", "cart": "a classification tree"}
+MODELS = {"logit": "a logistic regression", "cart": "a classification tree"}
 _KEYS = ("pmse", "expected", "s_pmse", "z_pmse", "specks", "po50")
 _COLUMNS = (
     "Dataset", "pMSE", "Expected", "pMSE ratio", "Standardised", "SPECKS", "PO50", "Settled",
@@ -71,10 +76,10 @@ def _nothing(record: Record) -> Gap:
 
 def _model(entry: Mapping[str, Any]) -> Iterator[Block]:
     model = words(entry, "model")
-    name = _MODELS.get(model, model or "a model")
+    name = MODELS.get(model, model or "a model")
     ratio = number(entry, "mean", "s_pmse")
-    shown = "no ratio" if ratio is None else f"the pMSE ratio is {written(ratio)}"
-    yield Note(f"By {name}, {shown}: {distance_in_words(ratio)}.")
+    shown = "there is no pMSE ratio" if ratio is None else f"the pMSE ratio is {written(ratio)}"
+    yield Note(f"By {name}, {shown}: {ratio_in_words(entry)}.")
     datasets = mappings(entry, "datasets")
     rows: list[list[Cell]] = [
         [str(i + 1), *(number(row, key) for key in _KEYS), _settled(row)]
@@ -89,6 +94,18 @@ def _model(entry: Mapping[str, Any]) -> Iterator[Block]:
         rows=rows,
         highlight=[i for i, row in enumerate(datasets) if row.get("converged") is False],
     )
+
+
+def ratio_in_words(entry: Mapping[str, Any]) -> str:
+    """Say what the mean pMSE ratio of a model means; the two kinds of expectation differ.
+
+    A formula gives what draws from a right model show, of which a fresh sample has twice as much;
+    permutations give what a fresh sample shows.
+    """
+    ratio = number(entry, "mean", "s_pmse")
+    if number(entry, "permutations"):
+        return chance_in_words(ratio, number(entry, "mean", "z_pmse"))
+    return distance_in_words(ratio)
 
 
 def _settled(row: Mapping[str, Any]) -> str:
@@ -115,9 +132,9 @@ def _distance(record: Record) -> Iterator[Block]:
         [
             "The Jensen-Shannon distance compares the table of all variables at once, from 0 "
             "(the same) to 1 (no combination in common). With many variables nearly every record "
-            "is a combination of its own, and the distance is near 1 for any honest synthesis: a "
-            "small value would mean that original records were copied. It is no sign of low "
-            "utility."
+            "is a combination of its own, and the distance is near 1 for any honest synthesis: "
+            "that is no sign of low utility, and a small distance would mean that original "
+            "records were copied."
         ]
     )
     yield DataTable(

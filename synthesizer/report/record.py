@@ -95,7 +95,10 @@ def number(content: Any, *path: str | int) -> float | None:
     found = dig(content, *path)
     if isinstance(found, bool) or not isinstance(found, int | float):
         return None
-    return float(found) if math.isfinite(found) else None
+    try:
+        return float(found) if math.isfinite(found) else None
+    except OverflowError:  # a whole number of JSON may have any size
+        return None
 
 
 def numbers(content: Any, *path: str | int) -> list[float]:

@@ -33,9 +33,7 @@ _READS = (
     "released as it is. Where no match counts as 0 the line rises with the number of datasets "
     "because matches become likelier; where non-matches are left out it should be flat."
 )
-_OFF = (
-    "CAP was not computed for this intruder. It runs by default; checks.cap: false switches it off."
-)
+_OFF = "CAP was not computed for this intruder; it is unless checks.cap is false."
 
 
 def cap_section(record: Record) -> Section | None:
@@ -187,14 +185,22 @@ def _table(cap: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> DataTa
 def _singles(singles: Sequence[Mapping[str, Any]]) -> DataTable:
     return DataTable(
         caption="Mean CAP of each dataset by itself",
-        columns=("Records", "Dataset", "Matched", "CAP (0)", "Baseline (0)", "CAP (left out)"),
-        forms=("text", "count", "count", *[FIGURE] * 3),
+        columns=(
+            "Records",
+            "Dataset",
+            "Matched",
+            "CAP (0)",
+            "Baseline (0)",
+            "CAP (left out)",
+            "Baseline (left out)",
+        ),
+        forms=("text", "count", "count", *[FIGURE] * 4),
         rows=[
             (
                 _SUBSETS.get(words(row, "subset"), words(row, "subset")),
                 count(row, "dataset"),
                 count(row, "matched"),
-                *(number(row, name) for name in ("zero", "chance_zero", "undefined")),
+                *(number(row, n) for n in ("zero", "chance_zero", "undefined", "chance_undefined")),
             )
             for row in singles
         ],
@@ -207,17 +213,28 @@ def _regression(scenario: ScenarioPart) -> Iterator[Block]:
     if not lines:
         yield Words(["No straight line through the number of datasets: it needs three of them."])
         return
-    fields = ("intercept", "slope", "slope_error")
+    fields = ("intercept", "intercept_error", "slope", "slope_error")
     yield DataTable(
         caption="Straight line of mean CAP on the number of datasets; the datasets are nested, so "
         "the p-values describe the line and prove nothing",
-        columns=("Records", "Rule", "Start", "Rise for each", "Its error", "p of the rise", "R²"),
-        forms=("text", "text", *[FIGURE] * 3, "p", "figure"),
+        columns=(
+            "Records",
+            "Rule",
+            "Start",
+            "Its error",
+            "Rise for each",
+            "Its error (rise)",
+            "p of the start",
+            "p of the rise",
+            "R²",
+        ),
+        forms=("text", "text", *[FIGURE] * 4, "p", "p", "figure"),
         rows=[
             (
                 _SUBSETS.get(words(row, "subset"), words(row, "subset")),
                 _RULES.get(words(row, "rule"), words(row, "rule")),
                 *(number(row, "line", name) for name in fields),
+                number(row, "line", "intercept_p"),
                 number(row, "line", "slope_p"),
                 number(row, "line", "r2"),
             )
@@ -246,7 +263,7 @@ def _tcap(record: Record, scenario: ScenarioPart) -> Iterator[Block]:
 
 def _tcap_table(found: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> DataTable:
     fields = ("matched", "attributed", "correct", "guessed")
-    shares = ("tcap", "chance", "guess", "of_matched")
+    shares = ("tcap", "chance", "guess", "baseline", "of_matched", "of_records")
     named = [(f"first {count(row, 'm') or 1}", row) for row in steps]
     tau = written(number(found, "tau"), "text")
     return DataTable(
@@ -261,9 +278,11 @@ def _tcap_table(found: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) ->
             "TCAP",
             "Agreement by chance",
             "Guessing",
+            "Baseline CAP",
             "Of the matched",
+            "Of all",
         ),
-        forms=("text", *[COUNT] * 4, *[FIGURE] * 4),
+        forms=("text", *[COUNT] * 4, *[FIGURE] * 6),
         rows=[
             (name, *(count(row, f) for f in fields), *(number(row, f) for f in shares))
             for name, row in [*named, ("original", part(found, "original"))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from synthesizer.report.numbers import written
+from synthesizer.report.numbers import plural, written
 from synthesizer.report.parts import Block, Chart, DataTable, Words
 from synthesizer.report.record import listed, mappings, number
 from synthesizer.report.risk_bars import Bar, bars
@@ -79,7 +79,7 @@ def _sizes(unique: Mapping[str, Any]) -> Iterator[Chart]:
     title = "Combinations of public values by number of persons"
     drawn = [
         Bar(
-            label=f"{written(size, 'count')} with the same",
+            label=plural(round(size), "person"),
             value=cells,
             said=written(cells, "count"),
         )

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from synthesizer.report.numbers import plural, written
-from synthesizer.report.parts import Block, Chart, DataTable, Note, Section, Words
+from synthesizer.report.parts import Block, Chart, Section, Words
 from synthesizer.report.record import Record, mappings, number, words
 from synthesizer.report.risk_charts import DotRow, dots
-from synthesizer.report.risk_glance import verdict
 from synthesizer.report.risk_groups import group_blocks
+from synthesizer.report.risk_halves import RULES, split_table, spread_table, unique_blocks
 from synthesizer.report.risk_reading import (
     ScenarioPart,
     absent,
@@ -20,7 +20,8 @@ from synthesizer.report.risk_reading import (
     rates,
     scenarios,
 )
-from synthesizer.report.risk_words import COUNT, FIGURE, heading, span
+from synthesizer.report.risk_verdict import verdict
+from synthesizer.report.risk_words import heading, span
 
 __all__ = ["differential_section"]
 
@@ -44,7 +45,6 @@ _OFF_FILES = (
     "No control file was given, so nothing is known of the risk that the release adds: give "
     "--control, records of other people of the same population that were kept out of the fit."
 )
-_RULES = {"zero": "no match counts as 0", "undefined": "no match is left out"}
 MANY_SPLITS = 12
 """So many splits, and numbers of datasets, are drawn; the tables hold all."""
 
@@ -90,7 +90,7 @@ def _scenario(record: Record, scenario: ScenarioPart) -> Iterator[Block]:
     yield Words(list(_plainly(found, spreads)))
     yield _halves_chart(scenario, spreads)
     yield _difference_chart(scenario, found, spreads)
-    yield from _uniques(found)
+    yield from unique_blocks(found)
     yield from group_blocks(found)
 
 
@@ -146,14 +146,14 @@ def _halves_chart(scenario: ScenarioPart, spreads: Sequence[Mapping[str, Any]]) 
             "records. The nearer dot and bar, the less the release adds."
         ),
         summary=summary,
-        table=_spread_table(spreads),
+        table=spread_table(spreads),
     )
 
 
 def _in_order(spreads: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the rows by rule; of many numbers of datasets the first and the last ones."""
     drawn: list[Mapping[str, Any]] = []
-    for rule in _RULES:
+    for rule in RULES:
         own = [row for row in spreads if words(row, "rule") == rule]
         drawn += own if len(own) <= MANY_SPLITS else [own[0], *own[-MANY_SPLITS + 1 :]]
     return drawn
@@ -161,37 +161,7 @@ def _in_order(spreads: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 def _name(row: Mapping[str, Any]) -> str:
     rule = words(row, "rule")
-    return f"{plural(count(row, 'm') or 1, 'dataset')}, {_RULES.get(rule, rule)}"
-
-
-def _spread_table(spreads: Sequence[Mapping[str, Any]]) -> DataTable:
-    fields = ("mean_a", "mean_b", "difference", "difference_sd", "low", "high")
-    return DataTable(
-        caption="Averages over the splits; from and to are the mean ends of the 95 % intervals",
-        columns=(
-            "Datasets",
-            "No match",
-            "Splits",
-            "Fitted",
-            "Unseen",
-            "Difference",
-            "Its SD over splits",
-            "From",
-            "To",
-            "Splits that cover 0",
-        ),
-        forms=("count", "text", "count", *[FIGURE] * 6, "count"),
-        rows=[
-            (
-                count(row, "m"),
-                _RULES.get(words(row, "rule"), words(row, "rule")),
-                count(row, "repeats"),
-                *(number(row, field) for field in fields),
-                count(row, "covering_zero"),
-            )
-            for row in spreads
-        ],
-    )
+    return f"{plural(count(row, 'm') or 1, 'dataset')}, {RULES.get(rule, rule)}"
 
 
 def _difference_chart(
@@ -224,7 +194,7 @@ def _difference_chart(
             "interval is possible."
         ),
         summary=summary,
-        table=_split_table(splits) if splits else None,
+        table=split_table(splits) if splits else None,
     )
 
 
@@ -239,76 +209,3 @@ def _difference(row: Mapping[str, Any], label: str) -> DotRow:
         low=number(row, "low"),
         high=number(row, "high"),
     )
-
-
-def _split_table(splits: Sequence[Mapping[str, Any]]) -> DataTable:
-    fields = ("mean_a", "mean_b", "difference", "low", "high", "t", "df")
-    return DataTable(
-        caption="Every split: Welch's t test of the difference; numbers of records, or of persons "
-        "where units were named",
-        columns=(
-            "Split",
-            "Datasets",
-            "No match",
-            "Fitted, number",
-            "Unseen, number",
-            "Fitted",
-            "Unseen",
-            "Difference",
-            "From",
-            "To",
-            "t",
-            "df",
-            "p",
-        ),
-        forms=("count", "count", "text", "count", "count", *[FIGURE] * 7, "p"),
-        rows=[
-            (
-                1 + (count(row, "repeat") or 0),
-                count(row, "m"),
-                _RULES.get(words(row, "rule"), words(row, "rule")),
-                count(row, "n_a"),
-                count(row, "n_b"),
-                *(number(row, field) for field in fields),
-                number(row, "p"),
-            )
-            for row in splits
-        ],
-        sortable=True,
-    )
-
-
-def _uniques(found: Mapping[str, Any]) -> Iterator[Block]:
-    shown = mappings(found, "uniques")
-    if not shown:
-        return
-    sizes = ("uniques", "present", "once")
-    yield DataTable(
-        caption="Records with a key of their own, and how many of these keys the synthetic data "
-        "show, at all and exactly once: fitted beside unseen",
-        columns=(
-            "Split",
-            "Datasets",
-            "Fitted: uniques",
-            "shown",
-            "shown once",
-            "Unseen: uniques",
-            "shown (unseen)",
-            "shown once (unseen)",
-        ),
-        forms=[COUNT] * 8,
-        rows=[
-            (
-                1 + (count(row, "repeat") or 0),
-                count(row, "m"),
-                *(count(row, "fitted", name) for name in sizes),
-                *(count(row, "unseen", name) for name in sizes),
-            )
-            for row in shown
-        ],
-    )
-    if any(row.get("same_size") is False for row in shown):
-        yield Note(
-            "The two parts differ in size, so their uniques cannot be compared: of fewer records "
-            "more are unique, with commoner keys."
-        )

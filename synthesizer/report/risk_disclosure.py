@@ -82,7 +82,7 @@ def _scenario(record: Record, scenario: ScenarioPart) -> Iterator[Block]:
         "identity",
         "Identity disclosure",
         _IDENTITY,
-        "Identity measures were not computed; checks.identity: false switches them off.",
+        "Identity measures were not computed; they are unless checks.identity is false.",
     )
     if scenario.has_tolerance and scenario.content.get("attribute") is None:
         yield Words(
@@ -98,7 +98,7 @@ def _scenario(record: Record, scenario: ScenarioPart) -> Iterator[Block]:
             "attribute",
             "Attribute disclosure",
             _ATTRIBUTE,
-            "Attribute measures were not computed; checks.attribute: false switches them off.",
+            "Attribute measures were not computed; they are unless checks.attribute is false.",
         )
         yield from _attribute_rest(scenario)
     yield from determined_blocks(scenario)
@@ -205,13 +205,13 @@ def _attribute_rest(scenario: ScenarioPart) -> Iterator[Block]:
         "key occurs (TCAP); and the groups that DiSCO counts: large ones hint at relations that "
         "everybody knows",
         columns=("Of", *_OTHERS.values(), "Largest group", "Left out"),
-        forms=("text", *[FIGURE] * len(_OTHERS), "count", "count"),
+        forms=("text", *[FIGURE] * len(_OTHERS), "count", "figure"),
         rows=[
             (
                 name,
                 *(number(row, field) for field in _OTHERS),
                 count(row, "max_denom"),
-                count(row, "left_out"),
+                number(row, "left_out"),
             )
             for name, row in _named(mean, datasets)
         ],
@@ -227,5 +227,5 @@ def _excluded(scenario: ScenarioPart, found: Mapping[str, Any]) -> str:
     return (
         f"{levels} exclusion(s) of levels known to everybody (checks.exclude) leave out "
         f"{written(records, 'count')} of the original records; DiSCO would count "
-        f"{written(number(found, 'mean', 'left_out'), 'count')} of them."
+        f"{written(number(found, 'mean', 'left_out'), 'text')} of them on average."
     )

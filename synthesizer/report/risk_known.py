@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from synthesizer.report.parts import Block, Cell, DataTable, Note
-from synthesizer.report.record import mappings, number, words
+from synthesizer.report.record import dig, mappings, number, words
 from synthesizer.report.risk_reading import ScenarioPart, count, names, part
 from synthesizer.report.risk_words import COUNT, TEXT
 
@@ -57,9 +57,9 @@ def _dominant(line: str, same: Sequence[Mapping[str, Any]]) -> tuple[Cell, ...]:
     row = max(same, key=lambda entry: number(entry, "share") or 0.0)
     return (
         words(row, "target"),
-        words(row, "confidential", "target_level"),
+        _level(row, "target_level"),
         words(row, "key") or None,
-        words(row, "confidential", "key_level") if words(row, "key") else None,
+        _level(row, "key_level"),
         line,
         len(same),
         count(row, "records"),
@@ -68,17 +68,23 @@ def _dominant(line: str, same: Sequence[Mapping[str, Any]]) -> tuple[Cell, ...]:
     )
 
 
+def _level(row: Mapping[str, Any], name: str) -> Cell:
+    plain = number(row, "confidential", name)
+    return words(row, "confidential", name) or None if plain is None else plain
+
+
 def _line(row: Mapping[str, Any]) -> str:
-    pairs = [("target_level", words(row, "confidential", "target_level"))]
+    pairs = {"target_level": dig(row, "confidential", "target_level")}
     if words(row, "key"):
-        pairs += [("key", words(row, "key"))]
-        pairs += [("key_level", words(row, "confidential", "key_level"))]
-    return "- {" + ", ".join(f"{name}: {_quoted(value)}" for name, value in pairs) + "}"
+        key_level = dig(row, "confidential", "key_level")
+        pairs |= {"key": words(row, "key"), "key_level": key_level}
+    return "- {" + ", ".join(f"{name}: {_quoted(value)}" for name, value in pairs.items()) + "}"
 
 
-def _quoted(value: str) -> str:
-    """Write a level so that YAML reads it as the same text."""
-    return json.dumps(value, ensure_ascii=False)
+def _quoted(value: Any) -> str:
+    """Write a level so that YAML reads it as the same number or text."""
+    plain = number(value)
+    return json.dumps(words(value), ensure_ascii=False) if plain is None else json.dumps(plain)
 
 
 def determined_blocks(scenario: ScenarioPart) -> Iterator[Block]:

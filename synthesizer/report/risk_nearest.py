@@ -22,7 +22,7 @@ from synthesizer.report.risk_words import span
 
 __all__ = ["nearest_section"]
 
-_OFF_RUN = "Nearest records were not compared; checks.nearest: false switches it off."
+_OFF_RUN = "Nearest records were not compared; they are unless checks.nearest is false."
 _OFF_FILES = (
     "Nearest records were not compared: that needs a control file (--control), records of other "
     "people of the same population that were kept out of the fit."
@@ -64,8 +64,8 @@ def _blocks(nearest: Mapping[str, Any]) -> Iterator[Block]:
     share, low, high = (number(nearest, name) for name in ("share", "low", "high"))
     yield _verdict(low, high)
     summary = (
-        f"{written(share, 'share')} of the synthetic records are nearer to the fitted half, 95 % "
-        f"interval {span(low, high)}; the fitted records themselves would have "
+        f"A share of {written(share, 'share')} of the synthetic records is nearer to the fitted "
+        f"half, 95 % interval {span(low, high)}; the fitted records themselves would have "
         f"{written(number(nearest, 'original'), 'share')}."
     )
     title = "Share nearer to the fitted half"

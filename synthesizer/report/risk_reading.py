@@ -201,10 +201,11 @@ def failed(record: Record, name: str, label: str = "") -> str | None:
         Of the scenario, or the sensitive variable, where there is one.
     """
     told = part(risk_part(record), "failed")
-    why = told.get(f"{name} ({label})" if label else name)
-    if why is None and name in ("differential_confidentiality", "nearest", "attacks"):
-        why = told.get(_HALF_SPLIT)
-    return None if why is None else words(why) or "no reason was stored"
+    asked = [f"{name} ({label})" if label else name]
+    if name in ("differential_confidentiality", "nearest", "attacks"):
+        asked.append(_HALF_SPLIT)
+    found = next((entry for entry in asked if entry in told), None)
+    return None if found is None else words(told[found]) or "no reason was stored"
 
 
 def failed_like(record: Record, name: str) -> list[tuple[str, str]]:

@@ -24,10 +24,10 @@ from synthesizer.report.risk_words import COUNT, heading
 
 __all__ = ["uniques_section"]
 
-_OFF = "Special uniques were not looked for; checks.suda: false switches the search off."
+_OFF = "Special uniques were not looked for; they are unless checks.suda is false."
 _OFF_REPLICATED = (
-    "Whole records that are there again were not counted; checks.replicated_uniques: false "
-    "switches it off."
+    "Whole records that are there again were not counted; they are unless "
+    "checks.replicated_uniques is false."
 )
 
 
@@ -105,7 +105,7 @@ def _value(found: Sequence[Rate], name: str) -> str:
 
 def _charts(scenario: ScenarioPart, suda: Mapping[str, Any]) -> Iterator[Block]:
     bands = mappings(suda, "dis_scores")
-    if bands:
+    if any(count(band, "records") for band in bands):
         yield _bands(scenario, bands)
     weights = {
         str(name): value

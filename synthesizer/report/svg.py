@@ -31,8 +31,10 @@ __all__ = [
 
 Value = str | float | int | None
 
-# mean width of a letter of system fonts over the font's size; generous, to avoid overlaps
+# mean width of letters of system fonts over the font's size; generous, to avoid overlaps
 _LETTER = 0.56
+_CAPITAL = 0.69
+_WIDE_SCRIPT = 1.05
 _WIDE = 480
 
 
@@ -247,7 +249,13 @@ def text_width(words: str, size: float = 12) -> float:
     >>> text_width("age", 10) < text_width("年齢年", 10)
     True
     """
-    return sum(_LETTER * (1.9 if ord(letter) > 0x2E80 else 1) for letter in words) * size
+    return size * sum(map(_letter_width, words))
+
+
+def _letter_width(letter: str) -> float:
+    if ord(letter) > 0x2E80:
+        return _WIDE_SCRIPT
+    return _CAPITAL if letter.isupper() else _LETTER
 
 
 def clipped(words: str, limit: int) -> str:

@@ -58,9 +58,9 @@ def heat_chart(names: Sequence[str], pairs: Sequence[TableRow]) -> Chart:
         title="How far every pair of variables is off",
         svg=_drawn(names, values, summary),
         reads="Each cell is a table of two variables, compared between synthetic and original "
-        "data by S_pMSE. The paler the better: 1 is what draws from a right model give, and a "
-        "fresh sample of the same people would have 2. Dark rows are variables that the "
-        "synthesis relates badly to others. Choose a cell to see its table below.",
+        "data by S_pMSE. The stronger its colour, the worse: 1 is what draws from a right model "
+        "give, and a fresh sample of the same people would have 2. Rows of strong colour are "
+        "variables that the synthesis relates badly to others. Choose a cell to see its table.",
         summary=summary,
     )
 

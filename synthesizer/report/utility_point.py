@@ -17,7 +17,7 @@ from synthesizer.report.utility_tables import AGAIN, utility_of
 __all__ = ["RiskAxis", "point_section", "points", "risk_axis"]
 
 _HEIGHT = 330.0
-_BOTTOM = 270.0
+_BOTTOM = 280.0
 
 
 @dataclass(frozen=True)
@@ -180,13 +180,14 @@ def _panel(
     *,
     references: bool,
 ) -> Iterator[Markup]:
-    top, right = 46.0, left + 290.0
+    top, right = 60.0, left + 290.0
     x = Scale(domain=across, range=(left, right))
     y = Scale(domain=upwards, range=(_BOTTOM, top))
     title = "In context" if references else "The same points, near to"
     yield text(left - 34, 14, title, class_="label strong")
     yield axis_bottom(x, _BOTTOM, f"{axis.name} of the dataset alone", count=4, grid=_BOTTOM - top)
-    yield axis_left(y, left, "mean S_pMSE", grid=right - left)
+    yield text(left - 34, 30, "mean S_pMSE", class_="label")
+    yield axis_left(y, left, grid=right - left)
     if references:
         yield from _references(axis, x, top)
     for dataset, risk, distance in found:

@@ -15,6 +15,7 @@ __all__ = [
     "BOUNDS",
     "TableRow",
     "by_ways",
+    "chance_in_words",
     "distance_in_words",
     "no_tables",
     "pair_columns",
@@ -135,6 +136,25 @@ def distance_in_words(value: float | None) -> str:
     if value <= 10:
         return "clearly further off than a fresh sample of the same people (2)"
     return f"{written(value / 2, 'count')} times as far off as a fresh sample of the same people"
+
+
+def chance_in_words(ratio: float | None, deviations: float | None) -> str:
+    """Say what a pMSE ratio means whose expectation is from permuted labels.
+
+    Examples
+    --------
+    >>> chance_in_words(1.02, 0.7)
+    'told apart no better than by chance (1)'
+    >>> chance_in_words(1.23, 9.6)
+    'told apart a little better than by chance (1)'
+    """
+    if ratio is None:
+        return "could not be computed, which is no good news"
+    if ratio <= 1 or (deviations is not None and deviations <= 2):
+        return "told apart no better than by chance (1)"
+    if ratio <= 1.5:
+        return "told apart a little better than by chance (1)"
+    return f"told apart {'clearly' if ratio <= 3 else 'far'} better than by chance (1)"
 
 
 def no_tables(record: Record, what: str) -> Gap:

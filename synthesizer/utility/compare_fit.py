@@ -66,8 +66,7 @@ def compare_fit(
     rule : str
         How the data were synthesised: ``simple`` (all values, with fixed parameters), ``proper``
         (all values, parameters drawn anew for each dataset), ``fully`` (the same, for many
-        datasets), ``partially`` (some values replaced); see `synthesizer.utility.combining` and
-        `synthesizer.utility.rules.rule_for`.
+        datasets), ``partially`` (some values replaced); see `synthesizer.utility.rules`.
     clusters : str, optional
         Variable whose values mark records that belong together, such as a person's; for
         cluster-robust covariances. Its values need not be the same in both.
@@ -112,7 +111,7 @@ def compare_fit(
     names = tuple(dict.fromkeys((*parsed.term_names, *wanted.numbers)))
     table, tables = as_tables(original, several, names, declared)
     check_comparable(table, tables, names)
-    extras = wanted.read(original, table, declared)
+    extras = _extras_of_original(wanted, original, table, declared)
     model = learn_model(parsed, table, family, extras.usable)
     ours, found = _fit(model, lambda: extras, table, 0)
     if found is None:
@@ -157,7 +156,7 @@ def _checked(request: _Request, original: Data, synthetic: list[Data]) -> tuple[
     wanted = Wanted(request.clusters, effects, request.weights, offset)
     names = [*(() if parsed is None else parsed.names), *wanted.numbers, *wanted.groups]
     problems += unknown_names(names, column_names(original))
-    problems += _group_problems(wanted, synthetic)
+    problems += _group_problems(wanted, original, synthetic)
     if problems or parsed is None:
         raise DataError(problems)
     return parsed, wanted
@@ -192,15 +191,27 @@ def _rule_problems(request: _Request, data: list[Data]) -> Iterator[str]:
             )
 
 
-def _group_problems(wanted: Wanted, synthetic: list[Data]) -> Iterator[str]:
+def _group_problems(wanted: Wanted, original: Data, synthetic: list[Data]) -> Iterator[str]:
+    known = [name for name in wanted.groups if name in column_names(original)]
     for number, data in enumerate(synthetic, start=1):
-        for name in wanted.groups:
+        for name in known:
             if name not in column_names(data):
                 yield f"column {name!r} is not in synthetic dataset {number}: add it"
 
 
 def _n_rows(data: Data) -> int:
     return data.n_rows if isinstance(data, Table) else len(data)
+
+
+def _extras_of_original(
+    wanted: Wanted, data: Data, table: Table, declared: Mapping[str, Declaration] | None
+) -> Extras:
+    try:
+        return wanted.read(data, table, declared)
+    except DataError as error:
+        raise DataError(
+            f"the original has no fit: {problem}" for problem in error.problems
+        ) from error
 
 
 def _fit(
@@ -213,10 +224,13 @@ def _fit(
         data = model.build(table, extras.usable)
         extras = extras.take(data.rows)
         said = replace(said, n=len(data.y), n_missing=data.n_missing, n_unknown=data.n_unknown)
+        if data.problems:
+            raise DataError(data.problems)
         y, X = data.y, data.X
         if extras.effects:
             kept = informative(extras.effects, y, model.family)
-            extras, y, X = extras.take(kept), y[kept], X[kept]
+            if not kept.all():
+                extras, y, X = extras.take(kept), y[kept], X[kept]
             said = replace(said, n=len(y), n_uninformative=said.n - len(y))
         return said, _fitted(model, y, X, extras)
     except DataError as error:
@@ -224,14 +238,10 @@ def _fit(
 
 
 def _fitted(model: Model, y: FloatArray, X: FloatArray, extras: Extras) -> Fit:
-    groups, weights, offset = extras.clusters, extras.weights, extras.offset
-    if not extras.effects:
-        return fit_model(
-            model.family, y, X, model.names, clusters=groups, weights=weights, offset=offset
-        )
-    return fit_with_effects(
-        model.family, y, X, model.names, extras.effects,
-        clusters=groups, weights=weights, offset=offset,
+    fit = partial(fit_with_effects, effects=extras.effects) if extras.effects else fit_model
+    return fit(
+        model.family, y, X, model.names,
+        clusters=extras.clusters, weights=extras.weights, offset=extras.offset,
     )  # fmt: skip
 
 
@@ -258,16 +268,9 @@ def _compared(
     sizes = np.array([said.n for said, _ in fitted], dtype=np.float64)
     q = np.array([fit.coefficients for _, fit in fitted])
     u = np.array([np.diag(fit.covariance) for _, fit in fitted])
-    with_sizes = request.rule != "partially"
-    combined = combine(
-        q,
-        u,
-        rule=request.rule,
-        n=n if with_sizes else None,
-        k=float(sizes.mean()) if with_sizes else None,
-        level=request.level,
-        names=names,
-    )
+    # What "partially" says does not rest on the numbers of records.
+    counts = {} if request.rule == "partially" else {"n": n, "k": float(sizes.mean())}
+    combined = combine(q, u, rule=request.rule, level=request.level, names=names, **counts)
     expected = np.sqrt((u * (sizes / n)[:, None]).mean(axis=0))
     lack, why = lack_of_fit(ours[1], q, request.rule, n / sizes)
     if lost:
@@ -284,8 +287,7 @@ def _compared(
 
 
 def _check_enough(rule: Rule, m: int, lost: list[str]) -> None:
-    if m == 0:
-        raise DataError([*lost, "no synthetic dataset has a fit: use a smaller model"])
-    problems = list(rule_problems(rule, m, n=1, k=1))
+    few = list(rule_problems(rule, m, n=1, k=1))
+    problems = few if m else ["no synthetic dataset has a fit: use a smaller model"]
     if problems:
         raise DataError([*lost, *problems])

@@ -11,7 +11,7 @@ from synthesizer.data.expressions import quote_name
 from synthesizer.data.inference import Declaration
 from synthesizer.data.pairs import Data, as_table
 from synthesizer.data.table import BoolArray, FloatArray, Table
-from synthesizer.errors import DataError
+from synthesizer.errors import DataError, ExpressionError
 from synthesizer.utility.fits import Codes
 from synthesizer.utility.formula_values import atom_values
 from synthesizer.utility.formulas import Atom
@@ -117,7 +117,7 @@ class Wanted:
             None if self.clusters is None else group_codes(data, self.clusters, declared),
             tuple(group_codes(data, name, declared) for name in self.effects),
             None if self.weights is None else _weights(table, self.weights),
-            None if self.offset is None else _numbers(self.offset, table),
+            None if self.offset is None else _numbers("offset", self.offset, table),
         )
 
 
@@ -137,14 +137,17 @@ def group_codes(data: Data, name: str, declared: Mapping[str, Declaration] | Non
     return codes
 
 
-def _numbers(atom: Atom, table: Table) -> FloatArray:
+def _numbers(what: str, atom: Atom, table: Table) -> FloatArray:
     """Return numbers, also where a file has so few distinct ones that they pass for levels."""
     number = atom if atom.kind == "I" else Atom("I", quote_name(atom.text))
-    return np.asarray(atom_values(number, table).data, dtype=np.float64)
+    try:
+        return np.asarray(atom_values(number, table).data, dtype=np.float64)
+    except ExpressionError as error:
+        raise ExpressionError(f"{what} {atom}: {problem}" for problem in error.problems) from error
 
 
 def _weights(table: Table, name: str) -> FloatArray:
-    values = _numbers(Atom("name", name), table)
+    values = _numbers("weights", Atom("name", name), table)
     counts = {
         "missing": int((~np.isfinite(values)).sum()),
         "zero": int((values == 0).sum()),

@@ -124,7 +124,7 @@ def fit_model(
     if clusters is not None:
         options = {"cov_type": "cluster", "cov_kwds": {"groups": clusters}}
     elif weights is not None:
-        options = {"cov_type": "HC1"}
+        options = {"cov_type": "HC0"}
     found = _fitted(family, y, X, {"weights": weights, "offset": offset}, options)
     if found is None:
         raise DataError(unsettled(family, y, X, names))
@@ -133,6 +133,9 @@ def fit_model(
         check_residuals(y, y - X @ coefficients)
     if family == "multinomial":
         back = np.asarray(np.kron(np.eye(len(coefficients) // p), back), dtype=np.float64)
+    if weights is not None and clusters is None:
+        # statsmodels' own HC1 has this factor in linear models only.
+        covariance = covariance * (n / (n - p))
     return Fit(back @ coefficients, back @ covariance @ back.T, df)
 
 

@@ -47,6 +47,9 @@ class ModelData:
         Records left out because a value is missing.
     n_unknown : int
         Records left out because the original lacks one of their levels.
+    problems : tuple of str
+        Why they have no fit: a response that is not what the family needs, or levels of the
+        original that do not occur.
     """
 
     y: FloatArray
@@ -54,6 +57,7 @@ class ModelData:
     rows: BoolArray
     n_missing: int
     n_unknown: int
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +109,7 @@ class Model:
         Raises
         ------
         DataError
-            If no record is complete, the response is not what the family needs, or levels of
-            the original do not occur.
+            If no record is complete.
         """
         values = {atom: self._known(atom, atom_values(atom, table)) for atom in self.formula.atoms}
         complete = np.ones(table.n_rows, dtype=bool) if usable is None else usable.copy()
@@ -119,17 +122,13 @@ class Model:
             raise DataError("no record is complete: leave out variables that are mostly missing")
         kept = {atom: own.data[rows] for atom, (own, _) in values.items()}
         response = np.asarray(kept[self.formula.response], dtype=np.float64)
-        problems = [
+        problems = (
             *_value_problems(response, self.family, self.outcomes, str(self.formula.response)),
             *self._lost_levels(kept),
-        ]
-        if problems:
-            raise DataError(problems)
-        n_complete = int(complete.sum())
-        n = int(rows.sum())
-        return ModelData(
-            response, self._design(kept, n), rows, table.n_rows - n_complete, n_complete - n
         )
+        n_complete, n = int(complete.sum()), int(rows.sum())
+        left_out = (table.n_rows - n_complete, n_complete - n)
+        return ModelData(response, self._design(kept, n), rows, *left_out, problems)
 
     def _known(self, atom: Atom, values: AtomValues) -> tuple[AtomValues, BoolArray]:
         """Renumber codes by the original's levels; the mask is False at levels it lacks."""
@@ -214,7 +213,9 @@ def learn_model(
     everyone = np.ones(table.n_rows, dtype=bool) if usable is None else usable
     complete = np.logical_and.reduce([everyone, *(own.complete for own in values.values())])
     if not complete.any():
-        raise DataError("no record is complete: leave out variables that are mostly missing")
+        raise DataError(
+            "no record of the original is complete: leave out variables that are mostly missing"
+        )
     levels = {
         atom: tuple(own.labels[code] for code in np.unique(own.data[complete]).astype(int))
         for atom, own in values.items()
@@ -267,15 +268,18 @@ def _response_problems(
     n_levels = len(levels[response]) if response in levels else None
     if family in ("ols", "poisson") and n_levels is not None:
         yield f"family '{family}' needs a number as response: write I({response}) if it is one"
-    if family == "logit" and n_levels not in (None, 2):
+    if family in ("logit", "multinomial") and n_levels == 1:
+        yield (
+            f"response {response} has one value in the complete records of the original: choose "
+            "another response"
+        )
+    elif family == "logit" and n_levels not in (None, 2):
         yield (
             f"family 'logit' needs a response with two values, {response} has {n_levels}: "
             "write a condition such as I(y == 'yes')"
         )
     if family == "multinomial" and n_levels is None:
         yield f"family 'multinomial' needs categories as response: write C({response})"
-    elif family == "multinomial" and n_levels == 1:
-        yield f"response {response} has one value: choose another"
 
 
 def _value_problems(
@@ -291,7 +295,5 @@ def _value_problems(
     elif family == "multinomial" and (lost := len(outcomes) - len(np.unique(y))):
         yield f"response {response} lacks {lost} of the original's {len(outcomes)} levels"
     elif (y == y[0]).all():
-        yield (
-            f"response {response} has one value in the complete records, so there is nothing to "
-            "explain: choose another response"
-        )
+        what = "has one value in the complete records, so there is nothing to explain"
+        yield f"response {response} {what}: choose another response"

@@ -119,3 +119,21 @@ def test_frames_of_other_sources(tmp_path: Path) -> None:
     table, layout = _table()
     frame = to_pandas(table, layout)
     assert list(frame["sex"].cat.categories) == ['f,"x"', "m", ""]
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_levels_that_do_not_occur_are_not_in_the_file(tmp_path: Path, ordered: bool) -> None:
+    """A typed file would tell a level of one confidential person without any record."""
+    labels = ["low", "SECRET", "high", None]
+    frame = pd.DataFrame(
+        {"pay": pd.Categorical(labels, ["low", "SECRET", "high"], ordered=ordered)}
+    )
+    raw = from_pandas(frame)
+    table = encode(raw).take(np.array([2, 0, 3, 2]))
+    back = to_pandas(table, raw.layout)
+    assert back["pay"].astype(object).tolist()[:2] == ["high", "low"]
+    assert list(back["pay"].cat.categories) == ["low", "high"]
+    assert back["pay"].cat.ordered == ordered
+    write(table, tmp_path / "a.parquet", raw.layout, format="parquet")
+    assert b"SECRET" not in (tmp_path / "a.parquet").read_bytes()
+    assert pq.read_table(tmp_path / "a.parquet")["pay"].to_pylist() == ["high", "low", None, "high"]

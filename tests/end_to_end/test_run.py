@@ -57,7 +57,8 @@ def frames(result: RunResult) -> list[pd.DataFrame]:
 
 
 SHOWN = (
-    "mean_two_way", "worst_two_way", "worst_one_way", "pmse_ratio", "roe_two_way", "cap", "cap_baseline", "cap_original", "cap_u", "cap_special_uniques", "tcap", "disco", "repu",
+    "mean_two_way", "worst_two_way", "worst_one_way", "pmse_ratio", "roe_two_way",
+    "cap", "cap_baseline", "cap_original", "cap_u", "cap_special_uniques", "tcap", "disco", "repu",
     "replicated_uniques", "differential_confidentiality", "nearer_share",
 )  # fmt: skip
 
@@ -67,7 +68,8 @@ def test_outputs_manifest_and_checks(data: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     out = tmp_path / "out"
     names = [
-        "checks.json", "manifest.json", "report.html", "synthetic_1.csv", "synthetic_2.csv",
+        "checks.json", "codebook.html", "codebook.json", "manifest.json", "report.html",
+        "synthetic_1.csv", "synthetic_2.csv",
     ]  # fmt: skip
     assert sorted(path.name for path in out.iterdir()) == names
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []

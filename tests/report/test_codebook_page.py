@@ -134,6 +134,11 @@ def test_it_says_for_whom_it_is_and_is_sound() -> None:
     page = codebook_page(content())
     found = shape(page)
     assert "for release together with the datasets" in page
+    assert '<p class="banner release"' in page
+    assert "No record is a person.</p>" not in page  # a variable is copied
+    given = content()
+    given["synthesis"]["kept"] = []
+    assert "No record is a person.</p>" in codebook_page(given)
     assert "confidential: " not in page.lower()
     assert len(set(found.ids)) == len(found.ids)
     assert {link for link in found.links if re.match(r"#v\d", link)} == {"#v1", "#v2", "#v3", "#v4"}

@@ -63,6 +63,22 @@ def test_simple_synthesis_by_hand_for_one_and_for_several():
     json.dumps(one.to_dict(), allow_nan=False)
 
 
+def test_proper_synthesis_by_hand_for_one_and_for_several():
+    """U = 0.4, k/n = 0.5: T = 0.4 (0.5 + 1.5) for one dataset, 0.4 (0.5 + 1.5/2) for two."""
+    one = combine([2.0], [0.4], rule="proper", n=200, k=100)
+    assert one.total == pytest.approx((0.8,))
+    assert one.df == (math.inf,)
+    two = combine([1.0, 3.0], [0.3, 0.5], rule="proper", n=200, k=100)
+    assert two.total == pytest.approx((0.5,))
+    assert two.high[0] == pytest.approx(2 + norm.ppf(0.975) * math.sqrt(0.5))
+
+
+def test_degrees_of_freedom_beyond_the_largest_number_are_the_normal_ones():
+    result = combine([0.0, 1e-93], [1.0, 1.0], rule="fully", n=10, k=10)
+    assert result.df == (math.inf,)
+    assert combine([0.0, 1e-93], [1.0, 1.0], rule="partially").df == (math.inf,)
+
+
 def test_datasets_that_do_not_differ():
     same = combine([2.0, 2.0, 2.0], [0.5, 0.5, 0.5], rule="partially")
     assert (same.total, same.df) == ((0.5,), (math.inf,))
@@ -80,7 +96,7 @@ numbers = st.floats(-1e3, 1e3)
     st.lists(
         st.tuples(numbers, st.floats(0, 1e3), numbers, st.floats(0, 1e3)), min_size=2, max_size=6
     ),
-    st.sampled_from(["fully", "partially", "simple"]),
+    st.sampled_from(["fully", "partially", "simple", "proper"]),
 )
 def test_estimates_are_combined_one_by_one(rows, rule):
     q = np.array([[a, c] for a, _, c, _ in rows])
@@ -97,6 +113,7 @@ def test_estimates_are_combined_one_by_one(rows, rule):
             "fully": (1 + 1 / m) * between - within,
             "partially": within + between / m,
             "simple": within * (k / 100 + 1 / m),
+            "proper": within * (k / 100 + (1 + k / 100) / m),
         }[rule]
         assert both.total[place] == alone.total[0] >= 0
         assert both.low[place] <= both.estimate[place] <= both.high[place]
@@ -125,7 +142,8 @@ def test_all_problems_are_told_at_once():
     ("arguments", "message"),
     [
         ({"rule": "simple"}, "rule 'simple' needs n"),
-        ({"rule": "rubin"}, r"rule \('rubin'\) must be one of fully, partially, simple"),
+        ({"rule": "rubin"}, r"rule \('rubin'\) must be one of fully, partially, simple, proper"),
+        ({"rule": "proper"}, "rule 'proper' needs n"),
         ({"rule": "partially", "n": 100, "k": 50}, "not 50 from 100"),
     ],
 )

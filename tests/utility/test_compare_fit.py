@@ -205,7 +205,7 @@ def test_a_dataset_without_a_fit_is_left_out_and_told():
         == compare_fit(original, good, "smoker ~ area", family="logit").combined.estimate
     )
     assert [own.problem is None for own in result.datasets] == [True, True, False, False]
-    assert "synthetic dataset 2 is left out: the model is singular: area[west]" in result.notes[0]
+    assert "synthetic dataset 2 is left out: no complete record has area[west]" in result.notes[0]
     assert "synthetic dataset 3 is left out: the logit fit does not converge" in result.notes[1]
     assert result.notes[2] == "the results are of 1 of 3 synthetic datasets"
     with pytest.raises(DataError, match="needs at least two synthetic datasets") as caught:
@@ -264,9 +264,15 @@ def test_all_problems_of_a_request_are_told_at_once():
         "unknown variable 'agee'; did you mean 'age'?",
         "unknown variable 'persn'; did you mean 'person'?",
         "level (2)",
-        "'persn' is not in synthetic dataset 2",
     ):
         assert part in text
+
+
+def test_clusters_that_one_synthetic_dataset_lacks():
+    table = people(50, 1)
+    bare = table.select(["visits", "age"])
+    with pytest.raises(DataError, match="'person' is not in synthetic dataset 2: add it"):
+        compare_fit(table, [table, bare], "visits ~ age", clusters="person")
 
 
 def test_other_bad_input():
@@ -280,8 +286,8 @@ def test_other_bad_input():
         compare_fit(table, table.select(["pay", "age"]), "pay ~ sex")
     with pytest.raises(DataError, match="no synthetic dataset"):
         compare_fit(table, [], "pay ~ sex")
-    with pytest.raises(DataError, match="too few"):
-        compare_fit(table.take(slice(0, 2)), table, "visits ~ age")
+    with pytest.raises(DataError, match="the original has no fit: 2 complete records are too few"):
+        compare_fit(table.take(slice(0, 2)), table, "pay ~ age")
     with pytest.raises(DataError, match="needs at least two synthetic datasets, there is one"):
         compare_fit(table, table, "pay ~ sex", rule="fully")
 
@@ -291,6 +297,163 @@ def test_a_missing_statsmodels_names_the_extra(monkeypatch):
     table = people(50, 1)
     with pytest.raises(DataError, match=r"pip install 'synthesizer\[analysis\]'"):
         compare_fit(table, table, "pay ~ sex")
+
+
+def broken(table, how):
+    """A synthetic dataset that a logit of smoker on age, sex and area has no fit for."""
+    age, area = table["age"].data, table["area"].data
+    smoker = table["smoker"].variable
+    if how == "separated":
+        return table.with_column(Column(smoker, (age > 45).astype(np.int32)))
+    if how == "constant outcome":
+        return table.with_column(Column(smoker, np.zeros(len(age), dtype=np.int32)))
+    if how == "collinear":
+        return table.with_column(numeric("age", 30 + 5 * table["sex"].data))
+    if how == "lost level":
+        return table.take(area != 0)
+    if how == "constant column":
+        return table.with_column(numeric("age", np.full(len(age), 40.0)))
+    return table.with_column(numeric("age", age, np.ones(len(age)), missing=("",)))
+
+
+WHY = {
+    "separated": "the logit fit does not converge: age tells the response exactly; leave it out",
+    "constant outcome": "response smoker has one value in the complete records, so there is",
+    "collinear": "the model is singular: ",
+    "lost level": "no complete record has area[east], which the original has: join levels",
+    "constant column": "the model is singular: age: one value in all complete records",
+    "nothing complete": "no record is complete: leave out variables that are mostly missing",
+}
+
+
+@pytest.mark.parametrize("how", list(WHY))
+def test_one_dataset_without_a_fit_does_not_stop_the_rest(how):
+    original, good = people(300, 8), people(300, 9)
+    bad = broken(people(300, 10), how)
+    formula = "smoker ~ age + sex + area"
+    result = compare_fit(original, [bad, good], formula, family="logit")
+    assert result.notes[0].startswith(f"synthetic dataset 1 is left out: {WHY[how]}")
+    assert result.notes[1] == "the results are of 1 of 2 synthetic datasets"
+    assert result.datasets[1].problem.startswith(WHY[how])
+    assert (result.datasets[1].n > 0) == (how != "nothing complete")
+    assert result.to_dict()["datasets"][1]["problem"] == result.datasets[1].problem
+    alone = compare_fit(original, good, formula, family="logit")
+    assert result.coefficients == alone.coefficients
+    if how != "lost level":
+        with pytest.raises(DataError, match="original"):
+            compare_fit(bad, good, formula, family="logit")
+
+
+def test_numbers_too_large_in_one_dataset():
+    original, good = people(300, 8), people(300, 9)
+    huge = good.with_column(numeric("pay", good["age"].data ** 2 * 1e304))
+    result = compare_fit(original, [good, huge], "pay ~ age + sex")
+    assert "dataset 2 is left out: the ols fit has coefficients that are not finite" in str(
+        result.notes
+    )
+
+
+def test_weights_by_hand_and_their_faults():
+    original, made = people(300, 1), people(300, 2)
+    rng = np.random.default_rng(3)
+    original, made = (
+        table.with_column(numeric("weight", rng.integers(1, 9, 300))) for table in (original, made)
+    )
+    result = compare_fit(original, made, "visits ~ age", weights="weight")
+    frame = frame_of(original).assign(weight=original["weight"].data)
+    expected = smf.wls("visits ~ age", frame, weights=frame["weight"]).fit(cov_type="HC1")
+    assert [c.original for c in result.coefficients] == pytest.approx(list(expected.params))
+    assert [c.original_error for c in result.coefficients] == pytest.approx(list(expected.bse))
+    assert result.to_dict()["weights"] == "weight"
+    assert result.errors.startswith("robust to unequal variances (HC1), times n / (n - K)")
+    odd = numeric("weight", [0, 0, -1, *range(1, 298)], [0, 0, 0, 1, *[0] * 296], missing=("",))
+    told = compare_fit(original, [made, made.with_column(odd)], "visits ~ age", weights="weight")
+    assert told.datasets[2].problem == (
+        "weights 'weight': of 300 there are 1 missing, 2 zero, 1 negative: leave out those "
+        "records, or give every record a positive weight"
+    )
+    with pytest.raises(DataError, match="the original has no fit: weights .* 1 missing, 2 zero"):
+        compare_fit(original.with_column(odd), made, "visits ~ age", weights="weight")
+    with pytest.raises(DataError, match="weights area: "):
+        compare_fit(original, made, "visits ~ age", weights="area")
+
+
+def test_weights_of_a_frame_with_few_distinct_numbers():
+    frame = frame_of(people(200, 1)).assign(weight=np.arange(200) % 2 + 1)
+    result = compare_fit(frame, frame, "age ~ sex", weights="weight")
+    expected = smf.wls("age ~ sex", frame, weights=frame["weight"]).fit(cov_type="HC1")
+    assert [c.original for c in result.coefficients] == pytest.approx(list(expected.params))
+
+
+@pytest.mark.parametrize("offset", ["hours", "I(log(time))"])
+def test_an_offset(offset):
+    rng = np.random.default_rng(3)
+    time = rng.uniform(1, 9, 300)
+    original = people(300, 1)
+    for column in (numeric("time", time), numeric("hours", np.log(time))):
+        original = original.with_column(column)
+    states = np.arange(300) < 7
+    holes = original.with_column(numeric("time", time, states, missing=("",)))
+    holes = holes.with_column(numeric("hours", np.log(time), states, missing=("",)))
+    result = compare_fit(original, holes, "visits ~ age", family="poisson", offset=offset)
+    frame = frame_of(original).assign(hours=np.log(time))
+    expected = smf.poisson("visits ~ age", frame, offset=frame["hours"]).fit(disp=0)
+    assert [c.original for c in result.coefficients] == pytest.approx(list(expected.params))
+    assert (result.datasets[1].n, result.datasets[1].n_missing) == (293, 7)
+    assert result.to_dict()["offset"] == offset
+
+
+def test_what_does_not_go_together_is_told_with_the_nearest_names():
+    table = people(50, 1)
+    with pytest.raises(DataError) as caught:
+        compare_fit(
+            table, table, "area ~ agee | sexx", family="multinomial", weights="wait", offset="a +",
+            clusters="persn",
+        )  # fmt: skip
+    text = str(caught.value)
+    for part in (
+        "fixed effects (behind '|') are for families 'ols' and 'poisson', not 'multinomial'",
+        "weights are not for family 'multinomial': fit a 'logit' model",
+        "an offset is for family 'poisson', not 'multinomial'",
+        "offset ('a +') must be a variable or I(...)",
+        "unknown variable 'agee'; did you mean 'age'?",
+        "unknown variable 'sexx'; did you mean 'sex'?",
+        "unknown variable 'persn'; did you mean 'person'?",
+        "unknown variable 'wait'; name a column of the data",
+    ):
+        assert part in text
+
+
+def test_the_lack_of_fit_allows_for_parameters_drawn_anew():
+    original, made = people(300, 7), [people(300, seed) for seed in (10, 11)]
+    simple, proper, fully = (
+        compare_fit(original, made, "visits ~ age", rule=rule)
+        for rule in ("simple", "proper", "fully")
+    )
+    assert proper.lack_of_fit == fully.lack_of_fit
+    assert proper.lack_of_fit.statistic == pytest.approx(simple.lack_of_fit.statistic / 2)
+    assert proper.combined.total == pytest.approx([own * 2 / 1.5 for own in simple.combined.total])
+
+
+def test_what_a_report_needs_is_in_the_plain_values():
+    original, made = people(300, 7), [people(200, 8), people(300, 9)]
+    result = compare_fit(original, made, "visits ~ age + sex", family="poisson")
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert plain["errors"] == "of the model"
+    assert (plain["effects"], plain["weights"], plain["clusters"]) == ([], None, None)
+    first = plain["coefficients"][1]
+    assert first["original_low"] < first["original"] < first["original_high"]
+    assert first["synthetic_low"] < first["synthetic"] < first["synthetic_high"]
+    assert {"name", "difference", "standardised", "overlap"} <= set(first)
+    assert plain["lack_of_fit"]["ratio"] == plain["lack_of_fit"]["statistic"] / 3
+    assert [own["n"] for own in plain["datasets"]] == [300, 200, 300]
+    assert [own["name"] for own in plain["figures"]] == [
+        "mean CI overlap", "lowest CI overlap", "mean standardised difference", "lack of fit",
+    ]  # fmt: skip
+    worst = min(plain["coefficients"], key=lambda own: own["overlap"])["name"]
+    assert plain["figures"][1]["meaning"].endswith(f"differ most, {worst}")
+    assert f"{plain['lack_of_fit']['p_value']:.3f}" in plain["figures"][3]["meaning"]
+    assert len(plain["combined"]["low"]) == 3
 
 
 @needs_reference

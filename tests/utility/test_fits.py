@@ -1,7 +1,10 @@
+import re
+
 import numpy as np
 import pytest
 
 from synthesizer.errors import DataError
+from synthesizer.utility import fits
 from synthesizer.utility.fits import fit_model
 
 sm = pytest.importorskip("statsmodels.api")
@@ -59,9 +62,11 @@ def test_coefficients_and_errors_are_those_of_statsmodels(family, clustered):
 def test_redundant_columns_are_named():
     X, responses, _ = sample()
     X = np.column_stack([X, 2 * X[:, 1] - 3 * X[:, 2], np.full(len(X), 7.1)])
-    with pytest.raises(DataError, match="singular") as caught:
+    with pytest.raises(DataError) as caught:
         fit_model("ols", responses["ols"], X, ["Intercept", "a", "b", "c", "never"])
-    assert "never" in str(caught.value)
+    one, other = caught.value.problems
+    assert one.startswith("the model is singular: never: one value in all complete records")
+    assert re.match("the model is singular: [abc]: determined by the other columns", other)
 
 
 def test_too_few_records_or_clusters():
@@ -73,6 +78,56 @@ def test_too_few_records_or_clusters():
         fit_model("ols", responses["ols"], X, "abc", clusters=np.zeros_like(clusters))
 
 
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("family", ["ols", "logit", "poisson"])
+def test_weighted_errors_are_the_sandwich_by_hand(family, clustered):
+    X, responses, clusters = sample()
+    X[:, 1] = (X[:, 1] - 1e6) / 1e4
+    y, n = responses[family], len(X)
+    w = np.random.default_rng(3).uniform(0.2, 5, n)
+    fit = fit_model(family, y, X.copy(), "abc", weights=w, clusters=clusters if clustered else None)
+    linear = X @ fit.coefficients
+    mean, spread = {
+        "ols": (linear, np.ones(n)),
+        "logit": (1 / (1 + np.exp(-linear)), np.exp(-linear) / (1 + np.exp(-linear)) ** 2),
+        "poisson": (np.exp(linear), np.exp(linear)),
+    }[family]
+    scores = (w * (y - mean))[:, None] * X
+    np.testing.assert_allclose(scores.sum(axis=0), 0, atol=1e-5)
+    bread = np.linalg.inv(X.T @ ((w * spread)[:, None] * X))
+    correction = n / (n - 3)
+    if clustered:
+        scores = np.array([scores[clusters == own].sum(axis=0) for own in np.unique(clusters)])
+        correction = len(scores) / (len(scores) - 1) * (n - 1) / (n - 3)
+    covariance = correction * bread @ (scores.T @ scores) @ bread
+    np.testing.assert_allclose(fit.covariance, covariance, rtol=1e-6, atol=1e-12)
+    assert fit.df == np.inf
+    scaled = fit_model(
+        family, y, X.copy(), "abc", weights=7 * w, clusters=clusters if clustered else None
+    )
+    np.testing.assert_allclose(scaled.covariance, fit.covariance, rtol=1e-9)
+
+
+def test_weights_count_records_several_times_in_coefficients():
+    X, responses, _ = sample()
+    twice = np.repeat(np.arange(300), np.arange(300) % 3 + 1)
+    for family in ("ols", "logit", "poisson"):
+        y = responses[family]
+        fit = fit_model(family, y, X.copy(), "abc", weights=np.arange(300.0) % 3 + 1)
+        repeated = fit_model(family, y[twice], X[twice], "abc")
+        np.testing.assert_allclose(fit.coefficients, repeated.coefficients, rtol=1e-8)
+
+
+def test_an_offset_is_added_to_the_linear_predictor():
+    X, responses, _ = sample()
+    X[:, 1] = (X[:, 1] - 1e6) / 1e4
+    offset, y = np.linspace(-1, 2, 300), responses["poisson"]
+    expected = sm.GLM(y, X, sm.families.Poisson(), offset=offset).fit(tol=1e-12)
+    fit = fit_model("poisson", y, X.copy(), "abc", offset=offset)
+    np.testing.assert_allclose(fit.coefficients, expected.params, rtol=1e-8)
+    np.testing.assert_allclose(fit.std_errors, expected.bse, rtol=1e-6)
+
+
 @pytest.mark.parametrize("family", ["logit", "poisson", "multinomial"])
 def test_a_level_without_a_response_never_settles(family):
     X, responses, _ = sample()
@@ -82,8 +137,41 @@ def test_a_level_without_a_response_never_settles(family):
         fit_model(family, y, X, ["Intercept", "a", "b"])
 
 
-def test_perfect_separation_by_a_number():
+@pytest.mark.parametrize("family", ["logit", "multinomial"])
+def test_perfect_separation_by_a_number(family):
     X, _, _ = sample()
     y = (X[:, 1] > 1e6).astype(float)
-    with pytest.raises(DataError, match="does not converge: leave out variables"):
+    if family == "multinomial":
+        y += X[:, 1] > 1.01e6
+    message = f"the {family} fit does not converge: a tells the response exactly; leave it out"
+    with pytest.raises(DataError, match=message):
+        fit_model(family, y, X, ["Intercept", "a", "b"])
+
+
+def test_perfect_separation_by_several_columns():
+    X, _, _ = sample()
+    y = ((X[:, 1] - 1e6) / 1e4 + X[:, 2] > 0.5).astype(float)
+    with pytest.raises(DataError, match="together some columns may tell the response exactly"):
         fit_model("logit", y, X, ["Intercept", "a", "b"])
+
+
+def test_a_response_that_the_columns_determine():
+    X, _, _ = sample()
+    with pytest.raises(DataError, match="the columns determine the response exactly"):
+        fit_model("ols", 3 * X[:, 1] - X[:, 2], X, ["Intercept", "a", "b"])
+
+
+def test_coefficients_that_are_not_finite():
+    X, responses, _ = sample()
+    with pytest.raises(DataError, match="coefficients that are not finite: look for extreme"):
+        fit_model("ols", responses["ols"] * 1e307, X, ["Intercept", "a", "b"])
+
+
+def test_a_fit_that_statsmodels_gives_up_is_told(monkeypatch):
+    def give_up(*_):
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    monkeypatch.setattr(fits, "_run", give_up)
+    X, responses, _ = sample()
+    with pytest.raises(DataError, match="the poisson fit does not converge"):
+        fit_model("poisson", responses["poisson"], X, ["Intercept", "a", "b"])

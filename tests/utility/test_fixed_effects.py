@@ -4,10 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synthesizer.data.schema import Kind, Variable
+from synthesizer.data.table import Column, Table
 from synthesizer.errors import DataError
 from synthesizer.utility import fixed_effects
 from synthesizer.utility.compare_fit import compare_fit
 from synthesizer.utility.fixed_effects import fit_with_effects, informative
+from tests.tables import numeric
 
 NAMES = ("a", "b", "c")
 
@@ -179,6 +182,18 @@ def test_a_poisson_coefficient_that_runs_off_is_told():
         fit_with_effects("poisson", y, X, NAMES, effects)
 
 
+def test_a_fit_that_gives_no_finite_numbers_is_told(monkeypatch):
+    class Odd:
+        _beta_hat = np.array([np.nan])
+        _vcov = np.ones((1, 1))
+        _collin_vars = ()
+
+    monkeypatch.setattr(fixed_effects, "_called", lambda *_: Odd())
+    X, responses, effects, _, _ = sample()
+    with pytest.raises(DataError, match="not finite: look for extreme"):
+        fit_with_effects("ols", responses["ols"], X[:, :1], ("a",), effects)
+
+
 def test_warnings_of_pyfixest_are_not_shown_and_others_are_left_alone(recwarn):
     pytest.importorskip("pyfixest")
     X, responses, effects, clusters, _ = sample()
@@ -254,12 +269,31 @@ def test_an_effect_that_absorbs_a_term_in_one_synthetic_dataset_only():
         compare_fit(bad, good, "pay ~ age + sex | agency + year")
 
 
-def test_an_identifier_of_a_table_serves_as_effect():
+def test_persons_as_effects():
     pytest.importorskip("pyfixest")
     frame = people(400, 4)
-    result = compare_fit(frame, frame, "pay ~ age | person", clusters="person")
+    result = compare_fit(frame, frame, "pay ~ age | person")
+    assert result.errors == (
+        "of the model, times (n - 1) / (n - K) (n records, K coefficients and levels of fixed "
+        "effects)"
+    )
     assert result.mean_overlap == pytest.approx(1)
     assert result.lack_of_fit.p_value == pytest.approx(1)
+
+
+def test_an_identifier_of_a_table_serves_as_effect():
+    pytest.importorskip("pyfixest")
+    rng = np.random.default_rng(0)
+    id_ = Variable(name="id", kind=Kind.ID, decimals=0)
+    table = Table(
+        [
+            Column(id_, np.repeat(np.arange(25.0), 4)),
+            numeric("x", rng.standard_normal(100)),
+            numeric("y", rng.standard_normal(100)),
+        ]
+    )
+    result = compare_fit(table, table, "y ~ x | id", clusters="id")
+    assert result.mean_overlap == pytest.approx(1)
 
 
 @pytest.mark.parametrize("family", ["logit", "multinomial"])

@@ -27,7 +27,10 @@ def frame_of(table):
 
 def built(text, table, family="ols"):
     model = learn_model(parse_formula(text), table, family)
-    return model, model.build(table)
+    data = model.build(table)
+    if data.problems:
+        raise DataError(data.problems)
+    return model, data
 
 
 @pytest.mark.parametrize(
@@ -72,15 +75,41 @@ def test_levels_match_by_label_and_what_the_original_lacks_is_counted():
     assert (data.n_missing, data.n_unknown) == (1, 0)
     other = Table(
         [
-            coded("sex", [0, 1, 2, 3], ["x", "other", "f"], missing=["!"]),
-            numeric("pay", [9, 8, 7, 6]),
+            coded("sex", [0, 1, 2, 4, 3], ["x", "other", "f", "m"], missing=["!"]),
+            numeric("pay", [9, 8, 7, 6, 5]),
         ]
     )
     made = model.build(other)
-    assert made.X.tolist() == [[1, 0, 1], [1, 0, 0]]
-    assert made.y.tolist() == [9, 7]
+    assert made.X.tolist() == [[1, 0, 1], [1, 0, 0], [1, 1, 0]]
+    assert made.y.tolist() == [9, 7, 5]
     assert (made.n_missing, made.n_unknown) == (1, 1)
-    assert made.rows.tolist() == [True, False, True, False]
+    assert made.rows.tolist() == [True, False, True, False, True]
+
+
+def test_levels_that_do_not_occur_are_named():
+    levels = [f"l{code}" for code in range(9)]
+    original = Table(
+        [coded("sex", np.arange(36) % 9, levels), coded("one", np.arange(36) % 2, ["a", "b"]),
+         numeric("pay", np.arange(36))]
+    )  # fmt: skip
+    model, _ = built("pay ~ sex + one", original)
+    assert model.build(original.take(slice(0, 1)).take([0, 0])).problems == (
+        "response pay has one value in the complete records, so there is nothing to explain: "
+        "choose another response",
+        "no complete record has sex[l1], sex[l2], sex[l3], sex[l4], sex[l5] and 3 more, which the "
+        "original has: join levels or leave the variable out",
+        "no complete record has one[b], which the original has: join levels or leave the variable "
+        "out",
+    )
+    usable = np.asarray(original["sex"].data < 4)
+    narrow = learn_model(parse_formula("pay ~ sex"), original, "ols", usable)
+    assert len(narrow.names) == 4
+
+
+def test_fixed_effects_stand_for_the_constant():
+    model, data = built("income ~ age + sex | marital", persons(50))
+    assert model.names == ("age", "sex[m]")
+    assert data.X.shape[1] == 2
 
 
 def test_the_reference_is_the_first_level_that_occurs():
@@ -116,7 +145,8 @@ def test_a_comparison_with_a_missing_value_is_no_answer():
         ("age ~ sex", "logit", "other values than 0 and 1"),
         ("age ~ sex", "multinomial", r"needs categories as response: write C\(age\)"),
         ("I(age - 50) ~ sex", "poisson", "negative values: counts are needed"),
-        ("I(0 * age) ~ sex", "poisson", "is 0 everywhere"),
+        ("I(0 * age) ~ sex", "poisson", "has one value in the complete records"),
+        ("I(0 * age + 7) ~ sex", "ols", "nothing to explain"),
         ("I(age > 200) ~ sex", "logit", "has one value"),
         ("age ~ sex:marital", "ols", r"write sex\*marital"),
         ("age ~ one", "ols", "one has one value"),
@@ -147,11 +177,11 @@ def test_expressions_that_do_not_fit_are_told_together():
 
 def test_nothing_complete_and_a_lost_level():
     table = Table([numeric("x", [0, 0], [1, 1], [""]), numeric("y", [1, 2])])
-    with pytest.raises(DataError, match="no record is complete"):
+    with pytest.raises(DataError, match="no record of the original is complete"):
         built("y ~ x", table)
     original = Table([coded("s", [0, 1, 2], "abc"), numeric("x", [1, 2, 4])])
     model = learn_model(parse_formula("s ~ x"), original, "multinomial")
-    with pytest.raises(DataError, match="lacks 1 of the original's 3 levels"):
-        model.build(original.take(slice(0, 2)))
+    problem, *_ = model.build(original.take(slice(0, 2))).problems
+    assert problem == "response s lacks 1 of the original's 3 levels"
     with pytest.raises(DataError, match="no record is complete"):
         model.build(original, usable=np.zeros(3, dtype=bool))

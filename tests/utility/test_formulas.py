@@ -1,7 +1,7 @@
 import pytest
 
 from synthesizer.errors import ExpressionError
-from synthesizer.utility.formulas import parse_formula, unknown_names
+from synthesizer.utility.formulas import parse_atom, parse_formula, unknown_names
 
 
 def terms(text):
@@ -38,6 +38,25 @@ def test_names_and_response():
     assert formula.text == "I(log(pay)) ~ C(grade)*age + I(age ** 2 * hours)"
 
 
+def test_fixed_effects():
+    formula = parse_formula("y ~ a + a:f + I(b > 1 or c > 2) | C(f) + `my | g` + f")
+    assert [":".join(map(str, t)) for t in formula.terms] == ["a", "I(b > 1 or c > 2)", "a:f"]
+    assert formula.effects == ("f", "my | g")
+    assert formula.names == ("y", "a", "b", "c", "f", "my | g")
+    assert formula.term_names == ("y", "a", "b", "c", "f")
+    assert parse_formula("y ~ a").effects == ()
+
+
+def test_one_atom():
+    assert str(parse_atom("`log hours`", "offset")) == "log hours"
+    assert str(parse_atom(" I(log(hours)) ", "offset")) == "I(log(hours))"
+    for text in ("", "a + b", "log(a)", "1"):
+        with pytest.raises(ExpressionError, match="offset .* must be a variable or I"):
+            parse_atom(text, "offset")
+    with pytest.raises(ExpressionError, match="^offset: .*reserved word"):
+        parse_atom("I(lambda: 1)", "offset")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -65,6 +84,15 @@ def test_names_and_response():
         ("y ~ I(a + 1", "close the parenthesis"),
         ("y ~ C(a + 1)", "the name of one variable"),
         ("y ~ a*b*c*d*e*f*g", "joined by"),
+        ("y ~ a | f | g", "one '\\|' before all fixed effects"),
+        ("y ~ a |", "behind '\\|' stand names"),
+        ("y ~ a | f + I(g + 1)", "position 13: behind '\\|' stand names"),
+        ("y ~ a | f:g", "behind '\\|' stand names"),
+        ("y ~ a | f ^ g", "write powers in I"),
+        ("y ~ 1 | f", "needs a term before '\\|'"),
+        ("y ~ a + C(f) | f", "C\\(f\\) is a fixed effect too"),
+        ("y ~ a | y", "y is a fixed effect too"),
+        ("y | f ~ a", "stands before '~'"),
         ("y ~ " + "a" * 6000, "longer than 5000"),
     ],
 )

@@ -1,0 +1,200 @@
+"""Runs side by side: what differs, what shares an axis, who is on the frontier, what is told."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synthesizer import screen_runs
+from synthesizer.comparison import Comparison, compare_points, compare_runs, write_comparison
+from synthesizer.errors import DataError
+from synthesizer.run_points import RunPoint, read_run
+from tests.run_directories import checks_of, manifest_of, write_run
+
+WORDS = {
+    "data": "made from different data",
+    "question": "different keys, targets or groups",
+    "m": "different numbers of datasets",
+    "variables": "do not synthesise the same variables",
+    "rows": "different numbers of records",
+    "seeds": "different seeds",
+}
+
+
+def point(where: Path, name: str, cap: float, loss: float, **changes: Any) -> RunPoint:
+    settings = {"models": {"cart": {"min_leaf": int(name[-1])}}, "proper": True}
+    checks = changes.pop("checks", None) or checks_of(cap, loss)
+    manifest = manifest_of(changes.pop("settings", settings), **changes)
+    return read_run(write_run(where / name, manifest, checks))
+
+
+@pytest.fixture
+def four(tmp_path: Path) -> Comparison:
+    """The third is beaten by the second on both, the fourth on one of them only."""
+    return compare_points(
+        [
+            point(tmp_path, "leaf3", 0.40, 1.0),
+            point(tmp_path, "leaf5", 0.30, 1.2),
+            point(tmp_path, "leaf7", 0.35, 1.3),
+            point(tmp_path, "leaf9", 0.30, 1.4),
+        ]
+    )
+
+
+def told(comparison: Comparison) -> set[str]:
+    notes = " ".join(comparison.notes)
+    return {name for name, words in WORDS.items() if words in notes}
+
+
+def test_only_differing_settings(four: Comparison) -> None:
+    assert four.differing == {("models", "cart", "min_leaf"): (3, 5, 7, 9)}
+    assert told(four) == set()
+    assert "same seed (common random numbers)" in four.notes[0]
+    assert "looks a little better than it is" in four.notes[-1]
+
+
+def test_frontier(four: Comparison) -> None:
+    assert four.risk[0].key == "cap"
+    assert four.utility[0].key == "mean_two_way"
+    assert four.frontier == ("leaf5", "leaf3")  # by rising risk
+
+
+def test_equal_runs_are_both_on_the_frontier(tmp_path: Path) -> None:
+    runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0) for n in (1, 2)]
+    assert compare_points(runs).frontier == ("leaf1", "leaf2")
+
+
+def test_below_the_ideal_is_no_better(tmp_path: Path) -> None:
+    runs = []
+    for n, value in enumerate((-0.02, -0.001, 0.01), 1):
+        checks = checks_of(0.3, 4.0 - n, differential_confidentiality=value)
+        runs.append(point(tmp_path, f"leaf{n}", 0.3, 0, checks=checks))
+    found = compare_points(runs).frontier_of("differential_confidentiality", "mean_two_way")
+    assert [one.name for one in found] == ["leaf2", "leaf3"]
+
+
+def test_a_run_without_a_figure_is_left_out(tmp_path: Path) -> None:
+    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0)]
+    checks = {"summary": {"cap": 0.1}, "failed": {"two_way": "?"}, "format": 2}
+    checks["risk"] = checks_of(0.1, 1.0)["risk"]
+    runs.append(point(tmp_path, "leaf3", 0, 0, checks=checks))
+    found = compare_points(runs)
+    assert found.frontier == ("leaf2", "leaf1")
+    assert "leaf3: could not be computed: two_way." in found.notes
+    # what all runs have comes first
+    assert found.risk[0].key == "cap"
+    assert found.risk[-1].key == "nearer_share"
+
+
+def test_other_data_have_no_common_axis(tmp_path: Path) -> None:
+    data = {"origin": "b.csv", "sha256": "def", "rows": 100, "columns": 3}
+    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, data=data)]
+    found = compare_points(runs)
+    assert told(found) == {"data"}
+    assert (found.risk, found.utility, found.frontier) == ((), (), ())
+
+
+def test_other_questions_share_what_does_not_depend_on_them(tmp_path: Path) -> None:
+    checks = checks_of(0.2, 2.0)
+    checks["risk"]["scenarios"][0]["scenario"]["groups"] = {"age": 10}
+    runs = [
+        point(tmp_path, "leaf1", 0.3, 1.0),
+        point(tmp_path, "leaf2", 0, 0, checks=checks),
+    ]
+    found = compare_points(runs)
+    assert told(found) == {"question"}
+    assert [one.key for one in found.risk] == ["replicated_uniques", "nearer_share"]
+    assert found.utility[0].key == "mean_two_way"
+    assert len(found.frontier) == 1
+
+
+def test_other_m_takes_single_datasets(tmp_path: Path) -> None:
+    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, m=5)]
+    found = compare_points(runs)
+    assert told(found) == {"m"}
+    assert found.risk[0].key == "cap_single"
+    assert "cap" not in {one.key for one in found.risk}
+    assert found.differing[("m",)] == (2, 5)
+
+
+def test_other_variables_sizes_and_seeds_are_told(tmp_path: Path) -> None:
+    runs = [
+        point(tmp_path, "leaf1", 0.3, 1.0),
+        point(tmp_path, "leaf2", 0.2, 2.0, chain=[{"variable": "age"}], rows=200, seed=2),
+    ]
+    assert told(compare_points(runs)) == {"variables", "rows", "seeds"}
+
+
+def test_checks_that_were_off(tmp_path: Path) -> None:
+    runs = [
+        point(tmp_path, "leaf1", 0.3, 1.0),
+        point(tmp_path, "leaf2", 0, 0, checks={"format": 2, "summary": {}}),
+    ]
+    notes = compare_points(runs).notes
+    assert "leaf2: has no figures; its checks were off or failed." in notes
+
+
+def test_settings_with_lists_and_dots(tmp_path: Path) -> None:
+    one = {"keep": ["age"], "variables": {"Jul.93": {"method": "pmm"}}}
+    two = {"keep": ["age"], "variables": {"Jul.93": {"method": "cart"}}}
+    runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0, settings=s) for n, s in ((1, one), (2, two))]
+    content = compare_points(runs).to_dict()
+    assert content["differing"] == ["variables.`Jul.93`.method"]
+    assert content["runs"][1]["differing"] == {"variables.`Jul.93`.method": "cart"}
+
+
+def test_plain_values_hold_every_number(four: Comparison) -> None:
+    content = json.loads(json.dumps(four.to_dict(), allow_nan=False))
+    assert content["frontier"] == ["leaf5", "leaf3"]
+    pairs = len(content["axes"]["risk"]) * len(content["axes"]["utility"])
+    assert len(content["frontiers"]) == pairs
+    first = content["runs"][0]
+    assert first["figures"]["cap"]["datasets"] == pytest.approx([0.39, 0.38])
+    assert first["worst_pair"] == ["age", "ill"]
+
+
+def test_files_are_secret_and_not_overwritten(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / n, manifest_of(), checks_of(0.3, 1.5)) for n in ("a", "b")]
+    page, numbers = tmp_path / "map.html", tmp_path / "map.json"
+    found = write_comparison(runs, page, json=numbers)
+    assert found.frontier == ("a", "b")
+    for path in (page, numbers):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "Content-Security-Policy" in page.read_text()
+    assert json.loads(numbers.read_text())["confidential"]
+    with pytest.raises(DataError) as caught:
+        write_comparison([runs[0], tmp_path / "c"], page, json=numbers)
+    assert len(caught.value.problems) == 3
+    write_comparison(runs, page, overwrite=True)
+    assert compare_runs(runs) == found
+
+
+def test_the_screen_shows_runs_limits_and_notes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checks = checks_of(0.3, 1.0) | {"exceeded": ["limits.cap: above"]}
+    settings = {"forbid": ["age < 18 and marital == 'widowed' and sex == 'f'"]}
+    runs = [
+        point(tmp_path, "leaf1", 0, 0, checks=checks, settings=settings),
+        point(tmp_path, "leaf2", 0.2, 2.0, settings={}),
+        point(tmp_path, "leaf3", 0, 0, checks={"format": 2}),
+    ]
+    screen_runs.show_comparison(compare_points(runs))
+    shown = capsys.readouterr().out
+    for words in ("not set", "…", "0.010 (-0.010 to 0.030)", "leaf1: exceeds limits.cap"):
+        assert words in shown
+    assert "frontier: no other run is better on both CAP" in shown
+    assert "note: leaf3: has no figures" in shown
+
+
+def test_the_screen_without_a_common_axis(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = {"sha256": "def"}
+    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, data=data)]
+    screen_runs.show_comparison(compare_points(runs))
+    assert "frontier:" not in capsys.readouterr().out
