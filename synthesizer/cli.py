@@ -344,6 +344,9 @@ def utility(
     weights: Annotated[
         str | None, typer.Option(help="Variable that weighs the records in the fits.")
     ] = None,
+    offset: Annotated[
+        str | None, typer.Option(help="Offset of poisson fits: A or 'I(log(hours))'.")
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(help="YAML of a run: kinds, missing codes, checks, limits."),
@@ -383,6 +386,7 @@ def utility(
             rule=rule,
             clusters=clusters,
             weights=weights,
+            offset=offset,
             seed=seed,
             workers=workers_or_all(workers),
         )

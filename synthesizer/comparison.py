@@ -18,7 +18,7 @@ from synthesizer.key_paths import KeyPath, display
 from synthesizer.output import check_file, write_secret
 from synthesizer.report.comparison_page import comparison_page
 from synthesizer.run_measures import MEASURES, RISK, UTILITY, Measure
-from synthesizer.run_points import RunPoint, read_runs
+from synthesizer.run_points import RunPoint, read_runs, report_links
 
 __all__ = ["Comparison", "compare_points", "compare_runs", "write_comparison"]
 
@@ -186,7 +186,8 @@ def write_comparison(
         raise DataError(problems)
     comparison = compare_points(points)
     content = comparison.to_dict()
-    write_secret(page, comparison_page(content), overwrite=overwrite)
+    links = {"reports": report_links(points, page.parent)}
+    write_secret(page, comparison_page(content | links), overwrite=overwrite)
     if json is not None:
         head = {"confidential": "not for release with the datasets", "format": 1}
         text = dumps(head | content, indent=1, ensure_ascii=False, allow_nan=False)

@@ -34,3 +34,4 @@ class FitConfig(Part):
     )
     clusters: Label | None = Field(None, description="variable of cluster-robust errors")
     weights: Label | None = Field(None, description="variable that weighs the records")
+    offset: str | None = Field(None, description="of poisson: a variable or I(log(hours))")

@@ -30,7 +30,7 @@ from synthesizer.progress import Listener, silent
 from synthesizer.registry import Registry
 from synthesizer.report.comparison_page import comparison_page
 from synthesizer.result_files import file_entry, now, write_json
-from synthesizer.run_points import read_run
+from synthesizer.run_points import read_run, report_links
 
 __all__ = ["Frontier", "run_frontier"]
 
@@ -223,7 +223,8 @@ def _write(
     """Give the finished settings their place beside the comparison, in one step."""
     told = {name: list(why) for name, why in failed.items()}
     content = comparison.to_dict() | {"vary": _plain_vary(plan), "failed": told}
-    page = comparison_page(content, title="Frontier of risk and utility")
+    links = {"reports": report_links(comparison.points, work)}
+    page = comparison_page(content | links, title="Frontier of risk and utility")
     with new_directory(plan.directory, overwrite=overwrite) as new:
         for setting in done:
             # linked, so that nothing is lost if this fails half-way

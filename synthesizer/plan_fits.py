@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from synthesizer.config import ChainConfig
 from synthesizer.config_utility import FitConfig
 from synthesizer.errors import DataError, ExpressionError
 from synthesizer.plan_names import Columns
-from synthesizer.utility import combining as rules
-from synthesizer.utility.combining import rule_problems
 from synthesizer.utility.fits import need_statsmodels
+from synthesizer.utility.fixed_effects import need_pyfixest
+from synthesizer.utility.formulas import parse_formula
+from synthesizer.utility.rules import kind_problems, rule_for, rule_problems
 from synthesizer.utility.wanted import FitRequest, fit_names
 
 __all__ = ["plan_fits"]
@@ -24,7 +25,7 @@ def plan_fits(
     ``keeps`` says whether variables are copied row by row, which decides about the combining rule.
     """
     requests, problems = [], []
-    natural = rules.rule_for(proper=config.proper, keeps=keeps) if config.checks.fits else "simple"
+    natural = rule_for(proper=config.proper, keeps=keeps)
     for number, fit in enumerate(config.checks.fits):
         place = f"checks.fits.{number}"
         request = FitRequest(
@@ -33,21 +34,34 @@ def plan_fits(
             rule=fit.rule or natural,
             clusters=fit.clusters,
             weights=fit.weights,
+            offset=fit.offset,
         )
         requests.append(request)
         problems += [f"{place}: {problem}" for problem in _rule_problems(fit, config, keeps=keeps)]
         problems += _name_problems(place, request, config, columns)
-    if requests:
-        try:
-            need_statsmodels()
-        except DataError as error:
-            problems += [f"checks.fits: {problem}" for problem in error.problems]
+    problems += [f"checks.fits: {problem}" for problem in _packages_missing(requests)]
     return tuple(requests), problems
 
 
+def _packages_missing(requests: Sequence[FitRequest]) -> Iterator[str]:
+    """Yield what must be installed for the fits, once."""
+    needed: dict[Callable[[], None], None] = {}
+    for request in requests:
+        try:
+            effects = parse_formula(request.formula).effects
+        except ExpressionError:  # told by the names already
+            continue
+        needed[need_pyfixest if effects else need_statsmodels] = None
+    for need in needed:
+        try:
+            need()
+        except DataError as error:
+            yield from error.problems
+
+
 def _rule_problems(fit: FitConfig, config: ChainConfig, *, keeps: bool) -> Iterator[str]:
-    rule = fit.rule or rules.rule_for(proper=config.proper, keeps=keeps)
-    yield from rules.kind_problems(rule, proper=config.proper, keeps=keeps)
+    rule = fit.rule or rule_for(proper=config.proper, keeps=keeps)
+    yield from kind_problems(rule, proper=config.proper, keeps=keeps)
     yield from rule_problems(rule, config.m, n=1, k=1)
 
 

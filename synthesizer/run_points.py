@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from synthesizer.errors import DataError
 from synthesizer.key_paths import KeyPath, flattened
 from synthesizer.report.record import dig, listed, mappings
 from synthesizer.run_figures import Found, read_measures
 
-__all__ = ["RunPoint", "read_run", "read_runs"]
+__all__ = ["RunPoint", "read_run", "read_runs", "report_links"]
 
 KNOWN_FORMATS = (1, 2)
 NO_SETTINGS = frozenset({"codebook", "data", "output", "report", "seed", "version", "workers"})
@@ -96,6 +98,24 @@ def read_runs(directories: Sequence[str | Path]) -> tuple[RunPoint, ...]:
     if problems:
         raise DataError(dict.fromkeys(problems))
     return tuple(points)
+
+
+def report_links(points: Sequence[RunPoint], page: Path) -> dict[str, str]:
+    """Return relative links from a page to the reports of runs that have one.
+
+    Parameters
+    ----------
+    points : sequence of RunPoint
+        The runs.
+    page : Path
+        Directory of the page.
+    """
+    reports = {point.name: point.directory / "report.html" for point in points}
+    return {
+        name: quote(Path(os.path.relpath(report.resolve(), page.resolve())).as_posix())
+        for name, report in reports.items()
+        if report.is_file()
+    }
 
 
 def _list_problems(paths: Sequence[Path]) -> list[str]:

@@ -60,7 +60,7 @@ class AskedUtility:
         Order of the logit's interactions; permutations for the null of ``cart``.
     formulas : tuple of str
         Models that a researcher might fit.
-    family, rule, clusters, weights
+    family, rule, clusters, weights, offset
         Of these models; see `synthesizer.utility.compare_fit`. The rule is that of the kind of
         synthesis when None, as far as a manifest tells it.
     seed : int
@@ -80,6 +80,7 @@ class AskedUtility:
     rule: Rule | None = None
     clusters: str | None = None
     weights: str | None = None
+    offset: str | None = None
     seed: int = 0
     workers: int = 1
 
@@ -118,6 +119,7 @@ class AskedUtility:
                 rule=self.rule or natural,
                 clusters=self.clusters,
                 weights=self.weights,
+                offset=self.offset,
             )
         if settings is not None and not self.formulas:
             for fit in settings.checks.fits:
@@ -127,6 +129,7 @@ class AskedUtility:
                     rule=fit.rule or natural,
                     clusters=fit.clusters,
                     weights=fit.weights,
+                    offset=fit.offset,
                 )
 
 

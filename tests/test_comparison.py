@@ -173,6 +173,16 @@ def test_files_are_secret_and_not_overwritten(tmp_path: Path) -> None:
     assert compare_runs(runs) == found
 
 
+def test_links_to_the_reports_that_there_are(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / n, manifest_of(), checks_of(0.3, 1.5)) for n in ("a b", "c")]
+    (runs[0] / "report.html").write_text("")
+    (tmp_path / "maps").mkdir()
+    write_comparison(runs, tmp_path / "maps" / "map.html")
+    page = (tmp_path / "maps" / "map.html").read_text()
+    assert '<a href="../a%20b/report.html">a b</a>' in page
+    assert "c/report.html" not in page
+
+
 def test_the_screen_shows_runs_limits_and_notes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

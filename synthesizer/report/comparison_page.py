@@ -6,12 +6,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from synthesizer.report.map import map_section
 from synthesizer.report.map_places import map_data
 from synthesizer.report.numbers import plural
 from synthesizer.report.page import render
 from synthesizer.report.parts import Block, Cell, DataTable, Form, Note, Section
 from synthesizer.report.record import dig, listed, mappings, number, words
+from synthesizer.report.svg import el
 
 __all__ = ["comparison_page", "setting_text"]
 
@@ -30,8 +33,9 @@ def comparison_page(content: Mapping[str, Any], *, title: str = "Comparison of r
     Parameters
     ----------
     content : mapping
-        What ``Comparison.to_dict`` gives; with ``failed`` (name of a setting: why) where some
-        settings of a grid could not be run.
+        What ``Comparison.to_dict`` gives; with ``reports`` (name of a run: relative link) where
+        there are reports, and ``failed`` (name of a setting: why) where some settings of a grid
+        could not be run.
     title : str
         Heading of the page.
 
@@ -121,8 +125,16 @@ def _runs(content: Mapping[str, Any]) -> Section:
                 caption=caption, columns=["run", "limit"], forms=["text", "text"], rows=exceeded
             )
         )
+    if links := _pairs(content, "reports"):
+        blocks.append(_links(links))
     lead = "The figures that decide; lower is better in all of them."
     return Section(anchor="runs", title="Runs", lead=lead, blocks=blocks)
+
+
+def _links(links: Sequence[tuple[str, Any]]) -> Markup:
+    """Return links to the reports of the runs."""
+    items = [el("li", None, el("a", {"href": str(href)}, name)) for name, href in links]
+    return el("div", None, el("p", None, "The reports of the runs:"), el("ul", None, *items))
 
 
 def _first_pair(content: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synthesizer.report.parts import Cell, DataTable, Form, Gap, Section
-from synthesizer.report.record import Record, words
+from synthesizer.report.record import Record, mappings, words
 from synthesizer.report.risk_other_rates import other_rates
 from synthesizer.report.risk_reading import Rate, rates, scenarios
 from synthesizer.report.utility_tables import utility_of
@@ -47,8 +47,8 @@ _FIGURES: tuple[Form, ...] = ("figure",) * 5
 
 def _useful(record: Record) -> list[tuple[str, Rate]]:
     told = utility_of(record)
-    places = [words(row, "place") for row in told.get("figures", []) if words(row, "name")]
-    return list(zip(places, rates(told, "figures"), strict=False))
+    places = [words(row, "place") for row in mappings(told, "figures") if words(row, "name")]
+    return list(zip(places, rates(told, "figures"), strict=True))
 
 
 def _risky(record: Record) -> list[tuple[str, Rate]]:

@@ -32,6 +32,8 @@ _KINDS: dict[type, str] = {
 }
 # rows up to which the numbers behind a chart are printed with it
 _SHORT = 12
+# a name of the data with one of these would turn the numbers after it around
+_TURNING = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
 # letters from which a cell is a sentence and needs room
 _PROSE = 40
 
@@ -98,7 +100,7 @@ def render(
         )
     )
     # half a surrogate pair, which JSON may hold, cannot be written to a file
-    return page.encode("utf-8", "replace").decode("utf-8")
+    return page.translate(_TURNING).encode("utf-8", "replace").decode("utf-8")
 
 
 def fragment(block: Block) -> Markup:

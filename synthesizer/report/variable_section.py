@@ -64,7 +64,8 @@ def _blocks(record: Record) -> Iterator[Block]:
             f"The page shows the {MOST} that are furthest off; the shares of all are in "
             "checks.json under utility, distributions.",
         )
-    items = [_item(own, _standardised(record)) for _, own in shown]
+    off = _standardised(record)
+    items = [_item(own, off) for _, own in shown]
     yield Markup('<div class="picker">{}</div>').format(Markup("").join(items))
     yield from _statistics([item for item, _ in shown])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from synthesizer.utility.combining import Rule
 from synthesizer.utility.formula_columns import Family
-from synthesizer.utility.formulas import parse_formula
+from synthesizer.utility.formulas import parse_atom, parse_formula
 from synthesizer.utility.propensity_result import Model
 
 __all__ = ["FitRequest", "UtilityMeasures", "fit_names"]
@@ -23,6 +23,7 @@ class FitRequest:
     rule: Rule = "simple"
     clusters: str | None = None
     weights: str | None = None
+    offset: str | None = None
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -32,6 +33,7 @@ class FitRequest:
             "rule": self.rule,
             "clusters": self.clusters,
             "weights": self.weights,
+            "offset": self.offset,
         }
 
 
@@ -43,8 +45,9 @@ def fit_names(request: FitRequest) -> tuple[str, ...]:
     >>> fit_names(FitRequest(formula="income ~ age", clusters="person"))
     ('income', 'age', 'person')
     """
-    further = (request.clusters, request.weights)
-    return (*parse_formula(request.formula).names, *(name for name in further if name is not None))
+    further = [name for name in (request.clusters, request.weights) if name is not None]
+    offset = () if request.offset is None else parse_atom(request.offset, "offset").names
+    return (*parse_formula(request.formula).names, *further, *offset)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -214,6 +214,14 @@ def test_page_shows_runs_settings_and_figures(content: dict[str, Any]) -> None:
         assert words in page
 
 
+def test_reports_of_the_runs_are_linked(content: dict[str, Any]) -> None:
+    content["reports"] = {"a": "a/report.html", HOSTILE: '"><script>'}
+    reader = Reader(comparison_page(content))
+    links = [attrs["href"] for tag, attrs in reader.tags if tag == "a"]
+    assert "a/report.html" in links
+    assert '"><script>' in links
+
+
 def test_runs_with_equal_settings(tmp_path: Path) -> None:
     page = comparison_page(content_of(tmp_path, {"a": (0.4, 1.0), "b": (0.3, 1.5)}, rows=5))
     assert "The settings of all runs are the same." in page

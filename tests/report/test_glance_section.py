@@ -1,0 +1,174 @@
+"""The verdicts and headline figures."""
+
+import pytest
+
+from synthesizer.report.glance_section import glance_section
+from synthesizer.report.parts import DataTable, Gap, Note
+from synthesizer.report.record import Record
+from tests.report.blocks import gaps, of_kind, table
+from tests.report.fixtures import checks, figure, first_format, manifest, record
+
+
+def notes(found):
+    return [(note.tone, note.text) for note in of_kind(found, Note)]
+
+
+def row(section, caption, name):
+    (found,) = [r for r in table(section, caption).rows if r[0].startswith(name)]
+    return found
+
+
+def with_figures(*figures):
+    content = checks()
+    content["risk"]["scenarios"][0]["figures"] = list(figures)
+    return glance_section(Record(manifest(), content))
+
+
+def test_limits_that_are_kept():
+    assert notes(glance_section(record()))[0] == (
+        "good",
+        "The limit that the configuration sets is kept.",
+    )
+    several = manifest()
+    several["config"]["limits"] = {"cap": 0.5, "disco": 0.5, "auc": None}
+    assert "All 2 limits" in notes(glance_section(Record(several, checks())))[0][1]
+
+
+def test_no_limits_are_said_to_be_none():
+    tone, words = notes(glance_section(Record({**manifest(), "config": {}}, checks())))[0]
+    assert tone == "plain"
+    assert words.startswith("No limits were set")
+    assert "limits: {" in words
+
+
+@pytest.mark.parametrize("where", ["checks", "manifest"])
+def test_limits_that_are_exceeded(where):
+    above = ["limits.cap: CAP is 0.3000, above the limit 0.2"]
+    content, own = checks(), manifest()
+    if where == "checks":
+        content["exceeded"] = above
+    else:
+        own["exceeded_limits"] = above
+    found = notes(glance_section(Record(own, content)))
+    assert [tone for tone, _ in found[:2]] == ["alert", "alert"]
+    assert "1 figure above the limits" in found[0][1]
+    assert found[1][1] == above[0]
+
+
+def test_no_checks_at_all():
+    section = glance_section(Record({}, {}))
+    assert gaps(section) == ["the checks", "no figure of utility", "no figure of risk"]
+
+
+def test_failed_checks_are_told_once_each():
+    content = checks()
+    content["failed"] = {"suda": "too many"}
+    content["risk"]["failed"] = {"suda": "too many"}
+    content["utility"]["failed"] = {"pairs": "no rows"}
+    content["utility"]["notes"] = ["dataset 2 has other levels"]
+    found = notes(glance_section(Record(manifest(), content)))
+    assert [words for tone, words in found if tone == "alert"] == [
+        "Could not be computed: suda. too many",
+        "Could not be computed: pairs. no rows",
+    ]
+    assert ("plain", "dataset 2 has other levels") in found
+
+
+def test_gaps_of_the_record_are_shown():
+    own = record()
+    section = glance_section(Record(own.manifest, own.checks, (Gap("checks", "cut short"),)))
+    assert gaps(section) == ["checks"]
+
+
+def test_headlines_of_utility():
+    section = glance_section(record())
+    assert [r[:2] for r in table(section, "How useful").rows] == [
+        ["Pairs of variables, mean S_pMSE", 1.6],
+        ["Worst pair, S_pMSE", 13.0],
+        ["Worst variable, S_pMSE", 4.1],
+        ["All variables at once, pMSE ratio by a logistic regression", 1.4],
+        ["All variables at once, pMSE ratio by a classification tree", 1.4],
+        ["Models, lowest mean overlap of intervals", 0.9],
+    ]
+    assert row(section, "How useful", "Worst pair")[-1].startswith("6 times as far off")
+
+
+def test_two_kinds_of_expectation_are_read_differently():
+    section = glance_section(record())
+    logit = row(section, "How useful", "All variables at once, pMSE ratio by a logistic")
+    tree = row(section, "How useful", "All variables at once, pMSE ratio by a classification")
+    assert "fresh sample" in logit[-1]
+    assert "better than by chance" in tree[-1]
+
+
+def test_headlines_of_risk():
+    section = glance_section(record())
+    found = {r[0]: r for r in table(section, "What the data give away").rows}
+    assert list(found) == [
+        "Differential confidentiality", "CAP", "Share nearer to the fitted half",
+        "Replicated uniques",
+    ]  # fmt: skip
+    assert found["Differential confidentiality"][1:5] == [0.02, "0.010 to 0.030", 0.0, 0.5]
+    assert found["CAP"][3:5] == [0.1, 0.6]
+    assert "0.400 of the way" in found["CAP"][-1]
+    assert "4 records of 200" in found["Replicated uniques"][-1]
+    assert found["Share nearer to the fitted half"][3] == 0.5
+    assert "they are" in found["Share nearer to the fitted half"][-1]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words", "alert"),
+    [
+        (0.01, 0.03, "lies above 0", True),
+        (-0.01, 0.03, "covers 0", False),
+        (-0.03, -0.01, "lies below 0", False),
+        (None, 0.03, "no good news", False),
+    ],
+)
+def test_interval_of_differential_confidentiality_decides(low, high, words, alert):
+    section = with_figures(figure("differential confidentiality", 0.02, low=low, high=high))
+    found = table(section, "What the data give away")
+    assert words in found.rows[0][-1]
+    assert (0 in found.highlight) is alert
+
+
+def test_cap_without_references_and_with_equal_ones():
+    assert with_figures(figure("CAP", 0.3)).blocks
+    section = with_figures(figure("CAP", 0.3, baseline=0.3, original=0.3))
+    assert "of the way" not in row(section, "What the data give away", "CAP")[-1]
+
+
+@pytest.mark.parametrize("low", [None, 0.49])
+def test_nearest_without_a_verdict(low):
+    content = checks()
+    content["risk"]["nearest"]["low"] = low
+    content["risk"]["replicated_uniques"]["figures"] = [figure("replicated uniques", None)]
+    section = glance_section(Record(manifest(), content))
+    words = row(section, "What the data give away", "Share nearer")[-1]
+    assert "they are" not in words
+    assert "Here" not in row(section, "What the data give away", "Replicated")[-1]
+
+
+def test_several_scenarios_are_told_apart():
+    content = checks()
+    content["risk"]["scenarios"] *= 2
+    names = [
+        r[0]
+        for r in table(glance_section(Record(manifest(), content)), "What the data give away").rows
+    ]
+    assert names[0].startswith("Differential confidentiality (age, ")
+    assert len(names) == 6
+
+
+def test_a_file_of_the_first_format_shows_its_summary_and_the_gap():
+    section = glance_section(first_format())
+    assert "distributions, tables of pairs and propensity scores" in gaps(section)
+    assert row(section, "How useful", "Pairs of variables")[1] == 1.6
+    assert len(of_kind(section, DataTable)) == 2
+
+
+def test_a_figure_without_value_is_no_good_news():
+    own = record(figures=[{"place": "tables", **figure("mean two-way S_pMSE", None)}])
+    own.checks["summary"].clear()
+    section = glance_section(own)
+    assert "no good news" in row(section, "How useful", "Pairs of variables")[-1]

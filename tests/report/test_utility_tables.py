@@ -1,0 +1,82 @@
+"""Reading the measures of tables."""
+
+import pytest
+
+from synthesizer.report.record import Record
+from synthesizer.report.utility_tables import (
+    by_ways,
+    chance_in_words,
+    distance_in_words,
+    no_tables,
+    pair_columns,
+    table_rows,
+)
+from tests.report.fixtures import NAMES, first_format, record
+
+
+def test_rows_are_sorted_by_distance():
+    rows = table_rows(record())
+    values = [row.standardised for row in rows]
+    assert values == sorted(values, reverse=True)
+    assert rows[0].names == (NAMES[2], NAMES[3])
+    assert len(by_ways(rows, 1)) == 4
+
+
+def test_rows_without_value_are_last():
+    own = record()
+    own.checks["utility"]["tables"]["mean"][-1][5] = None
+    assert table_rows(own)[-1].standardised is None
+
+
+def test_first_format_is_read():
+    rows = table_rows(first_format())
+    assert len(rows) == 10
+    assert rows[0].names == (NAMES[2], NAMES[3])
+    assert pair_columns(rows) == ["S_pMSE", "SPECKS", "VW", "df"]
+    assert "VW" not in pair_columns(table_rows(record()))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [["a:b:c", 2, 1.0], [7, 1, 1.0], ["a", 1], [None, 1, 1.0], ["a:b", 3, 1.0], "text", [[], 1, 1]],
+)
+def test_rows_that_are_not_whole_are_left_out(row):
+    tables = {"columns": ["variables", "ways", "S_pMSE"], "mean": [row, ["x:y", 1, 2.0]]}
+    (found,) = table_rows(Record({}, {"tables": tables}))
+    assert found.names == ("x:y",)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (None, "no good news"),
+        (1.2, "right model"),
+        (2.0, "no further off"),
+        (3.0, "somewhat"),
+        (10.0, "clearly"),
+        (13.0, "6 times"),
+    ],
+)
+def test_distance_in_words(value, words):
+    assert words in distance_in_words(value)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "deviations", "words"),
+    [
+        (None, None, "no good news"),
+        (0.9, None, "no better"),
+        (1.3, 1.9, "no better"),
+        (1.5, 9.0, "a little"),
+        (3.0, None, "clearly"),
+        (3.1, None, "far"),
+    ],
+)
+def test_chance_in_words(ratio, deviations, words):
+    assert words in chance_in_words(ratio, deviations)
+
+
+def test_why_there_are_no_tables():
+    assert "were off" in no_tables(Record({}, {}), "pairs").why
+    assert "no rows" in no_tables(Record({}, {"failed": {"tables": "no rows"}}), "pairs").why
+    assert "no rows" in no_tables(record(failed={"tables": "no rows"}), "pairs").why
