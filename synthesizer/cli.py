@@ -149,7 +149,7 @@ def codebook(
     with errors_told():
         from synthesizer import screen
         from synthesizer.codebook import make_codebook
-        from synthesizer.release_codebook import is_result, run_codebook, write_run_codebook
+        from synthesizer.release.codebook import is_result, run_codebook, write_run_codebook
 
         if not is_result(data):
             if out is not None:

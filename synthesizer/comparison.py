@@ -7,27 +7,23 @@ same question of the same data; otherwise a note says why they are not.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+from synthesizer.comparison_notes import is_alike, notes_about
 from synthesizer.errors import DataError, OutputError
 from synthesizer.key_paths import KeyPath, display
 from synthesizer.output import check_file, write_secret
 from synthesizer.report.comparison_page import comparison_page
 from synthesizer.run_measures import MEASURES, RISK, UTILITY, Measure
-from synthesizer.run_points import RunPoint, read_runs, report_links
+from synthesizer.run_points import RunPoint, read_runs
 
-__all__ = ["Comparison", "compare_points", "compare_runs", "write_comparison"]
-
-OPTIMISM = (
-    "The best of several runs, chosen by the checks of these same runs, looks a little better than "
-    "it is: run the chosen setting again with another seed before you rely on its figures."
-)
-OTHER_SIZE = 1.2
-"""Ratio of rows above which repU and replicated uniques cannot be compared."""
+__all__ = ["Comparison", "compare_points", "compare_runs", "report_links", "write_comparison"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +139,7 @@ def compare_points(points: Sequence[RunPoint]) -> Comparison:
     return Comparison(
         points=points,
         differing=differing,
-        notes=tuple(_notes(points)),
+        notes=tuple(notes_about(points)),
         risk=_shared(points, RISK),
         utility=_shared(points, UTILITY),
     )
@@ -195,6 +191,24 @@ def write_comparison(
     return comparison
 
 
+def report_links(points: Sequence[RunPoint], page: Path) -> dict[str, str]:
+    """Return relative links from a page to the reports of runs that have one.
+
+    Parameters
+    ----------
+    points : sequence of RunPoint
+        The runs.
+    page : Path
+        Directory of the page.
+    """
+    reports = {point.name: point.directory / "report.html" for point in points}
+    return {
+        name: quote(Path(os.path.relpath(report.resolve(), page.resolve())).as_posix())
+        for name, report in reports.items()
+        if report.is_file()
+    }
+
+
 def _file_problems(paths: Sequence[Path], *, overwrite: bool) -> list[str]:
     problems: list[str] = []
     for path in paths:
@@ -223,68 +237,7 @@ def _shared(points: Sequence[RunPoint], measures: Sequence[Measure]) -> tuple[Me
     counts = {}
     for measure in measures:
         having = [point for point in points if point.value(measure.key) is not None]
-        if _is_alike(points, "data") and _is_alike(having, measure.scope):
+        if is_alike(points, "data") and is_alike(having, measure.scope):
             counts[measure] = len(having)
     found = [measure for measure, count in counts.items() if count]
     return tuple(sorted(found, key=lambda measure: counts[measure] < len(points)))
-
-
-def _is_alike(points: Sequence[RunPoint], scope: str) -> bool:
-    return len({point.questions[scope] for point in points}) <= 1
-
-
-def _notes(points: Sequence[RunPoint]) -> list[str]:
-    notes = []
-    if not _is_alike(points, "data"):
-        notes.append(
-            "The runs were made from different data (or other versions of a file), so there is no "
-            "common map: only what was set and found is shown. Run all settings on the same file."
-        )
-    else:
-        notes += _question_notes(points)
-    notes += _luck_notes(points)
-    for point in points:
-        if point.failed:
-            notes.append(f"{point.name}: could not be computed: {', '.join(point.failed)}.")
-        if all(found.value is None for found in point.figures.values()):
-            notes.append(f"{point.name}: has no figures; its checks were off or failed.")
-    return [*notes, OPTIMISM]
-
-
-def _question_notes(points: Sequence[RunPoint]) -> list[str]:
-    notes = []
-    keyed = [measure.key for measure in RISK if measure.scope == "scenario"]
-    asking = [point for point in points if any(point.value(key) is not None for key in keyed)]
-    if not _is_alike(asking, "scenario"):
-        notes.append(
-            "The runs were checked with different keys, targets or groups: what an intruder learns "
-            "cannot be put on one axis. The map shows risk that does not depend on them; name the "
-            "same checks in all configurations to compare the rest."
-        )
-    if len({point.m for point in points}) > 1:
-        notes.append(
-            "The runs have different numbers of datasets (m). What an intruder learns from all "
-            "datasets pooled grows with m, so the map takes the risk of a single dataset where "
-            "there is one."
-        )
-    if len({frozenset(point.variables) for point in points}) > 1:
-        notes.append(
-            "The runs do not synthesise the same variables: their utility is averaged over "
-            "different tables."
-        )
-    rows = [point.rows for point in points if point.rows]
-    if rows and max(rows) > OTHER_SIZE * min(rows):
-        notes.append(
-            "The runs have different numbers of records: repU, replicated uniques and revealed "
-            "share fall when records repeat, and cannot be compared between sizes."
-        )
-    return notes
-
-
-def _luck_notes(points: Sequence[RunPoint]) -> list[str]:
-    if len({point.seed for point in points}) == 1:
-        return [
-            "All runs have the same seed (common random numbers): they differ by their settings "
-            "rather than by luck."
-        ]
-    return ["The runs have different seeds: small differences between them may be luck."]

@@ -19,7 +19,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from synthesizer.comparison import Comparison, compare_points
+from synthesizer.comparison import Comparison, compare_points, report_links
 from synthesizer.config import Config
 from synthesizer.errors import ModelError, OutputError, SynthesizerError
 from synthesizer.frontier_plan import STATE, FrontierPlan, plan_frontier
@@ -30,7 +30,7 @@ from synthesizer.progress import Listener, silent
 from synthesizer.registry import Registry
 from synthesizer.report.comparison_page import comparison_page
 from synthesizer.result_files import file_entry, now, write_json
-from synthesizer.run_points import read_run, report_links
+from synthesizer.run_points import read_run
 
 __all__ = ["Frontier", "run_frontier"]
 

@@ -92,7 +92,7 @@ def workshop(directory: Path) -> Path:
     >>> workshop(Path("out/pilot")).name
     'pilot.unfinished'
     """
-    return directory.with_name(f"{directory.name}.unfinished")
+    return directory.parent / f"{directory.name}.unfinished"
 
 
 def plan_frontier(
@@ -127,7 +127,7 @@ def plan_frontier(
     if base is None:
         raise ConfigError(dict.fromkeys(problems))
     usual = base.output.directory
-    final = usual.with_name(f"{usual.name}_frontier") if directory is None else Path(directory)
+    final = usual.parent / f"{usual.name}_frontier" if directory is None else Path(directory)
     problems += check_output(final, overwrite=overwrite) + _workshop_problems(workshop(final))
     base = base.model_copy(update={"seed": _seed(base, workshop(final))})
     found = grid(base, varied, registry)

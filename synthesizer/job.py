@@ -23,7 +23,7 @@ from synthesizer.preparation import Prepared, prepare
 from synthesizer.progress import Listener, Phases, silent
 from synthesizer.randomness import Seed, fresh_seed
 from synthesizer.registry import Registry
-from synthesizer.release_codebook import write_release_codebook
+from synthesizer.release.codebook import write_release_codebook
 from synthesizer.report.build import build_report
 from synthesizer.report_files import REPORT, read_record
 from synthesizer.result_files import file_entry, now, workers_or_all, write_dataset, write_json

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from synthesizer.errors import DataError
 from synthesizer.key_paths import KeyPath, flattened
-from synthesizer.report.record import dig, listed, mappings
+from synthesizer.report.record import dig, listed, mappings, words
 from synthesizer.run_figures import Found, read_measures
 
-__all__ = ["RunPoint", "read_run", "read_runs", "report_links"]
+__all__ = ["RunPoint", "read_run", "read_runs"]
 
 KNOWN_FORMATS = (1, 2)
-NO_SETTINGS = frozenset({"codebook", "data", "output", "report", "seed", "version", "workers"})
+LONGEST = 300
+"""Digits of a whole number beyond which it is none of ours."""
+NO_SETTINGS = frozenset({"data", "output", "seed", "version", "workers"})
 """Keys of a configuration that say nothing about how the data were made."""
 
 
@@ -42,6 +43,8 @@ class RunPoint:
         Rows of each.
     variables : tuple of str
         What was synthesised.
+    fingerprint : str or None
+        SHA-256 of the data; None for a query.
     questions : mapping of str to str
         For every scope of a measure, what two runs must have in common.
     figures : mapping of str to Found
@@ -61,6 +64,7 @@ class RunPoint:
     m: int | None
     rows: int | None
     variables: tuple[str, ...]
+    fingerprint: str | None
     questions: Mapping[str, str]
     figures: Mapping[str, Found]
     worst_pair: tuple[str, ...]
@@ -98,24 +102,6 @@ def read_runs(directories: Sequence[str | Path]) -> tuple[RunPoint, ...]:
     if problems:
         raise DataError(dict.fromkeys(problems))
     return tuple(points)
-
-
-def report_links(points: Sequence[RunPoint], page: Path) -> dict[str, str]:
-    """Return relative links from a page to the reports of runs that have one.
-
-    Parameters
-    ----------
-    points : sequence of RunPoint
-        The runs.
-    page : Path
-        Directory of the page.
-    """
-    reports = {point.name: point.directory / "report.html" for point in points}
-    return {
-        name: quote(Path(os.path.relpath(report.resolve(), page.resolve())).as_posix())
-        for name, report in reports.items()
-        if report.is_file()
-    }
 
 
 def _list_problems(paths: Sequence[Path]) -> list[str]:
@@ -194,7 +180,14 @@ def _place_problems(directory: Path) -> list[str]:
 
 def _read_json(path: Path) -> Mapping[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        # what no file of ours holds: numbers without end or beyond all size
+        content = json.loads(
+            text,
+            parse_float=_finite,
+            parse_constant=lambda _: None,
+            parse_int=lambda digits: int(digits) if len(digits) < LONGEST else None,
+        )
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); check its mode") from None
     except (ValueError, RecursionError):
@@ -208,6 +201,10 @@ def _read_json(path: Path) -> Mapping[str, Any]:
             "compare with that one or run it again"
         )
     return content
+
+
+def _finite(digits: str) -> float | None:
+    return float(digits) if isfinite(float(digits)) else None
 
 
 def _point(
@@ -225,6 +222,7 @@ def _point(
         m=m,
         rows=_whole(manifest.get("rows")),
         variables=tuple(str(step.get("variable")) for step in steps),
+        fingerprint=words(manifest, "data", "sha256") or None,
         questions=_questions(manifest, checks, m),
         figures=read_measures(checks),
         worst_pair=_worst_pair(checks),

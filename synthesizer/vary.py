@@ -28,10 +28,8 @@ _ALIKE = "it must be the same for all settings, or they could not be compared"
 REFUSED: Mapping[str, str] = {
     "data": _ALIKE,
     "checks": _ALIKE,
-    "codebook": "it changes no data",
     "limits": "limits change no data; compare against them afterwards",
     "output": "every setting gets a directory of its own; say --out for the whole",
-    "report": "it changes no data",
     "seed": f"{_ALIKE}; say --seed for all, and m to see how much is chance",
     "version": "it is the version of the format",
     "workers": "it changes no data; say --workers",

@@ -34,6 +34,7 @@ ROOMS = {
     "drawing": {"data", "randomness", "rules", "steps", "strata"},
     "chain": {"data", "randomness", "models.base", "rules", "steps", "strata", "drawing"},
     "report": {"figures"},
+    "release": {"data", "manifests", "output", "report", "utility"},
 }
 # The floors above the engine: a module imports from its own floor and from lower ones.
 UPPER = (

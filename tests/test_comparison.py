@@ -98,6 +98,14 @@ def test_other_data_have_no_common_axis(tmp_path: Path) -> None:
     assert (found.risk, found.utility, found.frontier) == ((), (), ())
 
 
+def test_queries_have_no_hash(tmp_path: Path) -> None:
+    data = {"origin": "db", "sha256": None, "rows": 100, "columns": 3}
+    runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0, data=data) for n in (1, 2)]
+    found = compare_points(runs)
+    assert found.risk[0].key == "cap"
+    assert "cannot be seen" in found.notes[0]
+
+
 def test_other_questions_share_what_does_not_depend_on_them(tmp_path: Path) -> None:
     checks = checks_of(0.2, 2.0)
     checks["risk"]["scenarios"][0]["scenario"]["groups"] = {"age": 10}

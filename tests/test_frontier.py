@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from synthesizer import frontier
-from synthesizer.config import Config
 from synthesizer.config_reading import load_config
 from synthesizer.data.table import Column, Table
 from synthesizer.errors import ConfigError, ModelError, OutputError
@@ -37,9 +36,8 @@ def config(tmp_path: Path) -> Path:
     persons_frame(150).to_csv(tmp_path / "persons.csv", index=False)
     content = {
         "data": {"path": "persons.csv"},
-        "output": {"directory": "out"},
+        "output": {"directory": "out", "report": False, "codebook": False},
         "seed": 3,
-        **{name: False for name in ("report", "codebook") if name in Config.model_fields},
         "checks": {
             "keys": ["sex", "age"],
             "target": "marital",
@@ -264,6 +262,12 @@ def test_overwriting_a_result(config: Path, tmp_path: Path) -> None:
     run_frontier(config, {"cart.min_leaf": [20, 40]}, workers=1, overwrite=True)
     assert not (where / NAMES[0]).exists()
     assert (where / "cart.min_leaf=20").is_dir()
+
+
+@pytest.mark.parametrize("directory", [".", "/", ".."])
+def test_directories_that_are_no_place_for_a_result(config: Path, directory: str) -> None:
+    with pytest.raises(ConfigError, match="is no result of a run|exists already"):
+        run_frontier(config, LEAVES, directory=directory)
 
 
 def test_the_waiting_place_is_somebody_elses(config: Path, tmp_path: Path) -> None:

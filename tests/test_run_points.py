@@ -106,6 +106,15 @@ def test_a_run_as_a_point(tmp_path: Path) -> None:
     assert read_run(write_run(tmp_path / "old", manifest, OLD)).worst_pair == ("age:ill",)
 
 
+def test_numbers_that_no_file_of_ours_holds(tmp_path: Path) -> None:
+    text = '{"summary": {"cap": NaN, "repu": 1e999, "disco": 1' + "0" * 400 + ', "tcap": 0.5}}'
+    manifest = '{"config": {"rows": -Infinity, "models": {"cart": {"x": 1e999}}}, "m": 2}'
+    point = read_run(write_run(tmp_path / "odd", manifest, text))
+    assert {k: f.value for k, f in point.figures.items() if f.value is not None} == {"tcap": 0.5}
+    assert point.settings == {("rows",): None, ("models", "cart", "x"): None, ("m",): 2}
+    assert point.fingerprint is None
+
+
 def test_questions_tell_what_can_be_compared(tmp_path: Path) -> None:
     first = read_run(write_run(tmp_path / "a", manifest_of(), checks_of(0.3, 1.5)))
     turned = checks_of(0.2, 1.0)

@@ -6,15 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from markupsafe import Markup
-
+from synthesizer.report.comparison_runs import MANY_ROWS, pairs, runs_section, value_of
 from synthesizer.report.map import map_section
 from synthesizer.report.map_places import map_data
 from synthesizer.report.numbers import plural
 from synthesizer.report.page import render
 from synthesizer.report.parts import Block, Cell, DataTable, Form, Note, Section
 from synthesizer.report.record import dig, listed, mappings, number, words
-from synthesizer.report.svg import el
 
 __all__ = ["comparison_page", "setting_text"]
 
@@ -23,7 +21,7 @@ BANNER = (
     "with the datasets."
 )
 UNSET = "not set"
-MOST_COLUMNS = 6
+MOST_COLUMNS = 4
 """Runs up to which they are the columns of the table of all figures."""
 
 
@@ -48,7 +46,7 @@ def comparison_page(content: Mapping[str, Any], *, title: str = "Comparison of r
     sections = [
         map_section(content, data),
         _notes(content),
-        _runs(content),
+        runs_section(content),
         _settings(content),
         _figures(content),
         _meanings(content),
@@ -78,106 +76,17 @@ def setting_text(value: Any) -> str:
 
 def _notes(content: Mapping[str, Any]) -> Section:
     blocks: list[Block] = [Note(str(note)) for note in listed(content, "notes")]
-    for name, why in _pairs(content, "failed"):
+    for name, why in pairs(content, "failed"):
         told = "; ".join(map(str, why)) if isinstance(why, list) else str(why)
         blocks.append(Note(f"The setting {name} failed and is not compared: {told}", "alert"))
     return Section(anchor="notes", title="Before you choose", lead="", blocks=blocks)
-
-
-def _pairs(content: Mapping[str, Any], key: str) -> list[tuple[str, Any]]:
-    found = dig(content, key)
-    return list(found.items()) if isinstance(found, Mapping) else []
-
-
-def _runs(content: Mapping[str, Any]) -> Section:
-    runs = mappings(content, "runs")
-    best = set(map(str, listed(content, "frontier")))
-    columns: list[tuple[str, Form]] = [
-        ("run", "text"),
-        ("on the frontier", "text"),
-        ("limits exceeded", "count"),
-        ("worst pair", "text"),
-        ("mean two-way S_pMSE", "figure"),
-        ("pMSE ratio", "figure"),
-        ("CAP", "share"),
-        ("CAP by chance", "share"),
-        ("differential confi\u00addentiality", "share"),
-        ("95 %: from", "share"),
-        ("to", "share"),
-        ("DiSCO", "share"),
-        ("repU", "share"),
-        ("nearer share", "share"),
-    ]
-    table = DataTable(
-        caption=f"The runs; the frontier is that of {_first_pair(content)}",
-        columns=[name for name, _ in columns],
-        forms=[form for _, form in columns],
-        rows=[_row(run, words(run, "name") in best) for run in runs],
-        sortable=len(runs) > 4,
-        highlight=[i for i, run in enumerate(runs) if listed(run, "exceeded")],
-    )
-    blocks: list[Block] = [table] if runs else []
-    exceeded = [(words(run, "name"), str(t)) for run in runs for t in listed(run, "exceeded")]
-    if exceeded:
-        caption = "Limits of the configuration that are exceeded"
-        blocks.append(
-            DataTable(
-                caption=caption, columns=["run", "limit"], forms=["text", "text"], rows=exceeded
-            )
-        )
-    if links := _pairs(content, "reports"):
-        blocks.append(_links(links))
-    lead = "The figures that decide; lower is better in all of them."
-    return Section(anchor="runs", title="Runs", lead=lead, blocks=blocks)
-
-
-def _links(links: Sequence[tuple[str, Any]]) -> Markup:
-    """Return links to the reports of the runs."""
-    items = [el("li", None, el("a", {"href": str(href)}, name)) for name, href in links]
-    return el("div", None, el("p", None, "The reports of the runs:"), el("ul", None, *items))
-
-
-def _first_pair(content: Mapping[str, Any]) -> str:
-    titles = {words(one, "key"): words(one, "title") for one in mappings(content, "measures")}
-    keys = [words(content, "axes", axis, 0) for axis in ("risk", "utility")]
-    return " and ".join(titles.get(key, key) for key in keys) if all(keys) else "no common figures"
-
-
-def _row(run: Mapping[str, Any], on: bool) -> list[Cell]:
-    half = dig(run, "figures", "differential_confidentiality")
-    return [
-        words(run, "name"),
-        "yes" if on else "",
-        len(listed(run, "exceeded")),
-        " and ".join(map(str, listed(run, "worst_pair"))) or None,
-        _value(run, "mean_two_way"),
-        _ratio(run),
-        _value(run, "cap"),
-        number(run, "figures", "cap", "baseline"),
-        number(half, "value"),
-        number(half, "low"),
-        number(half, "high"),
-        _value(run, "disco"),
-        _value(run, "repu"),
-        _value(run, "nearer_share"),
-    ]
-
-
-def _value(run: Mapping[str, Any], key: str) -> float | None:
-    return number(run, "figures", key, "value")
-
-
-def _ratio(run: Mapping[str, Any]) -> float | None:
-    """Return the pMSE ratio by a tree, which sees more, else that by a logit."""
-    tree = _value(run, "pmse_ratio_cart")
-    return _value(run, "pmse_ratio_logit") if tree is None else tree
 
 
 def _settings(content: Mapping[str, Any]) -> Section:
     runs, keys = mappings(content, "runs"), list(map(str, listed(content, "differing")))
     same = {
         key: setting_text(value)
-        for key, value in (_pairs(runs[0], "settings") if runs else [])
+        for key, value in (pairs(runs[0], "settings") if runs else [])
         if key not in keys
     }
     blocks: list[Block] = []
@@ -190,12 +99,12 @@ def _settings(content: Mapping[str, Any]) -> Section:
                 rows=[
                     [
                         words(run, "name"),
-                        *(setting_text(dig(run, "differing", default={}).get(k)) for k in keys),
+                        *(_setting_cell(dig(run, "differing", k)) for k in keys),
                         words(run, "seed") or None,
                     ]
                     for run in runs
                 ],
-                sortable=len(runs) > 4,
+                sortable=len(runs) > MANY_ROWS,
             )
         )
     elif runs:
@@ -211,6 +120,12 @@ def _settings(content: Mapping[str, Any]) -> Section:
     return Section(anchor="settings", title="Settings", lead="What was set.", blocks=blocks)
 
 
+def _setting_cell(value: Any) -> Cell:
+    """Return numbers as they are, so that they are sorted as numbers."""
+    known = number(value)
+    return setting_text(value) if known is None else value
+
+
 def _figures(content: Mapping[str, Any]) -> Section:
     runs = mappings(content, "runs")
     blocks: list[Block] = []
@@ -219,7 +134,7 @@ def _figures(content: Mapping[str, Any]) -> Section:
             (words(one, "key"), words(one, "title"))
             for one in mappings(content, "measures")
             if one.get("axis") == axis
-            and any(_value(run, words(one, "key")) is not None for run in runs)
+            and any(value_of(run, words(one, "key")) is not None for run in runs)
         ]
         if found:
             blocks.append(_matrix(f"{what}, every figure", runs, found))
@@ -236,7 +151,7 @@ def _matrix(
 ) -> DataTable:
     """Return runs as columns where they are few, else as rows."""
     names = [words(run, "name") for run in runs]
-    by_run: list[list[Cell]] = [[_value(run, key) for key, _ in found] for run in runs]
+    by_run: list[list[Cell]] = [[value_of(run, key) for key, _ in found] for run in runs]
     titles = [title for _, title in found]
     if len(runs) <= MOST_COLUMNS:
         cells, heads, sides, corner = [*zip(*by_run, strict=True)], names, titles, "figure"
@@ -248,7 +163,7 @@ def _matrix(
         columns=[corner, *heads],
         forms=["text", *figures],
         rows=[[side, *row] for side, row in zip(sides, cells, strict=True)],
-        sortable=len(cells) > 4 and corner == "run",
+        sortable=len(cells) > MANY_ROWS and corner == "run",
     )
 
 
@@ -257,7 +172,7 @@ def _meanings(content: Mapping[str, Any]) -> Section:
     rows = [
         (words(one, "title"), words(one, "meaning"))
         for one in mappings(content, "measures")
-        if any(_value(run, words(one, "key")) is not None for run in runs)
+        if any(value_of(run, words(one, "key")) is not None for run in runs)
     ]
     table = DataTable(
         caption="Figures in words",

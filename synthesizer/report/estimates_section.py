@@ -135,7 +135,9 @@ def _drawn(coefficients: Sequence[Mapping[str, Any]], title: str, description: s
     entries = [("line-original", "original"), ("line-synthetic", "synthetic")]
     parts = [
         legend(2, 12, entries),
-        axis_bottom(x, bottom, "difference in standard errors of the original", count=8, grid=bottom - _TOP),
+        axis_bottom(
+            x, bottom, "difference in standard errors of the original", count=8, grid=bottom - _TOP
+        ),
         line(x(0), _TOP, x(0), bottom, class_="line-baseline dashed"),
     ]
     parts += [_drawn_row(row, x, _TOP + _ROW * i) for i, row in enumerate(rows)]

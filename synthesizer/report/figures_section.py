@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from synthesizer.report.parts import Cell, DataTable, Form, Gap, Section
+from collections.abc import Iterator
+
+from synthesizer.report.numbers import interval
+from synthesizer.report.parts import Cell, DataTable, Form, Gap, Section, Words
 from synthesizer.report.record import Record, mappings, words
 from synthesizer.report.risk_other_rates import other_rates
-from synthesizer.report.risk_reading import Rate, rates, scenarios
+from synthesizer.report.risk_reading import Rate, ScenarioPart, rates, scenarios
 from synthesizer.report.utility_tables import utility_of
 
 __all__ = ["figures_section"]
+
+_COLUMNS = (
+    "Figure", "About", "Value", "95 % interval", "Baseline", "Original", "Records", "Good is",
+    "Meaning",
+)  # fmt: skip
+_FORMS: tuple[Form, ...] = (
+    "text", "text", "figure", "text", "figure", "figure", "count", "text", "text",
+)  # fmt: skip
 
 
 def figures_section(record: Record) -> Section:
@@ -20,16 +31,11 @@ def figures_section(record: Record) -> Section:
         A run; its checks are read.
     """
     found = [*_useful(record), *_risky(record)]
-    columns = [
-        "Figure", "About", "Value", "From", "To", "Baseline", "Original", "Records", "Good is",
-        "Meaning",
-    ]  # fmt: skip
-    forms: list[Form] = ["text", "text", *_FIGURES, "count", "text", "text"]
     table = DataTable(
-        caption="All figures; from and to are the ends of a 95 % interval, the baseline is what "
-        "guessing or chance gives, the original is what releasing it as it is would give",
-        columns=columns,
-        forms=forms,
+        caption="All figures; the baseline is what guessing or chance gives, the original is what "
+        "releasing it as it is would give",
+        columns=_COLUMNS,
+        forms=_FORMS,
         rows=[_row(about, figure) for about, figure in found],
         sortable=True,
     )
@@ -38,11 +44,19 @@ def figures_section(record: Record) -> Section:
         anchor="figures",
         title="All figures",
         lead="Everything that was computed, with what it means and which direction is good.",
-        blocks=[table if found else gap],
+        blocks=[*_scenarios(record), table if found else gap],
     )
 
 
-_FIGURES: tuple[Form, ...] = ("figure",) * 5
+def _scenarios(record: Record) -> Iterator[Words]:
+    """Say what the scenarios of the table are."""
+    told = [f"{_about(i, s)}: {s.heading}." for i, s in enumerate(scenarios(record))]
+    if told:
+        yield Words(told)
+
+
+def _about(place: int, scenario: ScenarioPart) -> str:
+    return f"scenario {place + 1} ({scenario.target})"
 
 
 def _useful(record: Record) -> list[tuple[str, Rate]]:
@@ -52,10 +66,15 @@ def _useful(record: Record) -> list[tuple[str, Rate]]:
 
 
 def _risky(record: Record) -> list[tuple[str, Rate]]:
-    own = [(s.label, figure) for s in scenarios(record) for figure in rates(s.content, "figures")]
+    own = [
+        (_about(i, scenario), figure)
+        for i, scenario in enumerate(scenarios(record))
+        for figure in rates(scenario.content, "figures")
+    ]
     return own + [("whole records", figure) for figure in other_rates(record)]
 
 
 def _row(about: str, figure: Rate) -> list[Cell]:
-    ends = (figure.low, figure.high, figure.baseline, figure.original, figure.n)
-    return [figure.name, about, figure.value, *ends, figure.direction, figure.meaning]
+    ends = interval(figure.low, figure.high)
+    numbers = (figure.value, ends, figure.baseline, figure.original, figure.n)
+    return [figure.name, about, *numbers, figure.direction, figure.meaning]

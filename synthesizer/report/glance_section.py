@@ -195,8 +195,12 @@ def _attributed(found: Rate) -> str:
         return f"{told}. Lower is safer."
     way = found.original - found.baseline
     share = (found.value - found.baseline) / way if way > 0 else None
-    place = "" if share is None else f" {written(share, 'share')} of the way to the original's."
-    return f"{told}; good is what guessing achieves.{place} Lower is safer."
+    place = (
+        ""
+        if share is None
+        else f" It is {written(share, 'share')} of the way there to the original."
+    )
+    return f"{told}; safe is what guessing achieves.{place}"
 
 
 def _nearer(found: Rate) -> str:

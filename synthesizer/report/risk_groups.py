@@ -9,6 +9,7 @@ from synthesizer.report.numbers import written
 from synthesizer.report.parts import Block, Chart, DataTable, Note
 from synthesizer.report.record import mappings, number, words
 from synthesizer.report.risk_charts import DotRow, dots
+from synthesizer.report.risk_halves import shortened
 from synthesizer.report.risk_reading import count, part
 from synthesizer.report.risk_words import FIGURE, span
 
@@ -107,8 +108,9 @@ def _summary(worst: Mapping[str, Any], number_of_groups: int) -> str:
 
 def _table(by: str, order: Sequence[Mapping[str, Any]]) -> DataTable:
     fields = ("mean_a", "mean_b", "difference", "low", "high")
+    order, more = shortened(order)
     return DataTable(
-        caption=f"Groups of {by}, largest difference first",
+        caption=f"Groups of {by}, largest difference first{more}",
         columns=(
             "Group",
             "Split",

@@ -10,10 +10,30 @@ from synthesizer.report.record import mappings, number, words
 from synthesizer.report.risk_reading import count
 from synthesizer.report.risk_words import COUNT, FIGURE
 
-__all__ = ["RULES", "split_table", "spread_table", "unique_blocks"]
+__all__ = ["MOST_ROWS", "RULES", "shortened", "split_table", "spread_table", "unique_blocks"]
 
 RULES = {"zero": "no match counts as 0", "undefined": "no match is left out"}
 """How records without a match count."""
+MOST_ROWS = 400
+"""Longer tables keep the rows of all datasets pooled: a hundred splits make a page too large."""
+
+
+def shortened(rows: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], str]:
+    """Return the rows of a table that has room for them, and what to say of the others.
+
+    Examples
+    --------
+    >>> shortened([{"m": 1}, {"m": 2}])
+    ([{'m': 1}, {'m': 2}], '')
+    >>> rows, said = shortened([{"m": m} for m in (1, 2) for _ in range(300)])
+    >>> len(rows), said
+    (300, '; 300 more rows are in checks.json')
+    """
+    if len(rows) <= MOST_ROWS:
+        return list(rows), ""
+    most = max(number(row, "m") or 0.0 for row in rows)
+    kept = [row for row in rows if (number(row, "m") or 0.0) == most][:MOST_ROWS]
+    return kept, f"; {len(rows) - len(kept)} more rows are in checks.json"
 
 
 def spread_table(spreads: Sequence[Mapping[str, Any]]) -> DataTable:
@@ -62,9 +82,10 @@ def split_table(splits: Sequence[Mapping[str, Any]]) -> DataTable:
         The part ``comparisons``.
     """
     fields = ("mean_a", "mean_b", "difference", "low", "high", "t", "df")
+    shown, more = shortened(splits)
     return DataTable(
         caption="Every split: Welch's t test of the difference; numbers of records, or of persons "
-        "where units were named",
+        f"where units were named{more}",
         columns=(
             "Split",
             "Datasets",
@@ -91,7 +112,7 @@ def split_table(splits: Sequence[Mapping[str, Any]]) -> DataTable:
                 *(number(row, field) for field in fields),
                 number(row, "p"),
             )
-            for row in splits
+            for row in shown
         ],
         sortable=True,
     )
@@ -105,13 +126,13 @@ def unique_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
     found : mapping
         The part ``differential_confidentiality`` of a scenario.
     """
-    shown = mappings(found, "uniques")
+    shown, more = shortened(mappings(found, "uniques"))
     if not shown:
         return
     sizes = ("uniques", "present", "once")
     yield DataTable(
         caption="Records with a key of their own, and how many of these keys the synthetic data "
-        "show, at all and exactly once: fitted beside unseen",
+        f"show, at all and exactly once: fitted beside unseen{more}",
         columns=(
             "Split",
             "Datasets",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -18,6 +19,7 @@ _WIDTH = 700.0
 _LETTERS = 16
 _NUMBERS_FROM = 24.0
 _DARK = 5
+_ROOM = 12.0
 
 
 def heat_names(order: Sequence[str], pairs: Sequence[TableRow]) -> tuple[str, ...]:
@@ -90,91 +92,74 @@ def _summary(pairs: Sequence[TableRow]) -> str:
     )
 
 
+@dataclass(frozen=True)
+class _Frame:
+    """Where the cells of the triangle stand: ``left`` of them the labels of the rows."""
+
+    names: Sequence[str]
+    left: float
+    size: float
+
+    @property
+    def bottom(self) -> float:
+        return self.size * len(self.names)
+
+    def middle(self, place: int) -> float:
+        return (place + 0.5) * self.size
+
+
 def _drawn(
     names: Sequence[str], values: Mapping[tuple[int, int], float | None], description: str
 ) -> Markup:
-    labels = [clipped(name, _LETTERS) for name in names]
-    side = 12 + max(text_width(label, 10.5) for label in labels)
-    size = max(10.0, min(34.0, (_WIDTH - side) / len(names)))
-    grid = size * len(names)
-    rows = [_row(i, names, values, side, size) for i in range(1, len(names))]
-    words = [*_left(labels, names, side, size), *_below(labels, names, side, size)]
-    key = _key(side + grid - 210, 6)
+    left = 12 + max(text_width(clipped(name, _LETTERS), 10.5) for name in names)
+    size = max(10.0, min(34.0, (_WIDTH - left) / len(names)))
+    frame = _Frame(names, left, size)
+    rows = [_row(i, frame, values) for i in range(1, len(names))]
+    key = _key(left + frame.bottom - 210, 6)
     return svg(
-        side + grid + 12,
-        grid + side + 4,
+        left + frame.bottom + 12,
+        frame.bottom + left + 4,
         el("g", {"class": "heat"}, *rows),
-        el("g", {"aria-hidden": "true"}, *words, key),
+        el("g", {"aria-hidden": "true"}, *_labels(frame), key),
         title="Heat map of two-way S_pMSE",
         description=description,
     )
 
 
-def _row(
-    row: int,
-    names: Sequence[str],
-    values: Mapping[tuple[int, int], float | None],
-    left: float,
-    size: float,
-) -> Markup:
-    cells = []
-    for column in range(row):
-        if (row, column) in values:
-            words = f"{names[row]} with {names[column]}: {written(values[row, column])}"
-            corner = (left + column * size, row * size)
-            cells.append(_cell(row, column, values[row, column], corner, size, words))
-    return el("g", None, *cells)
+def _row(row: int, frame: _Frame, values: Mapping[tuple[int, int], float | None]) -> Markup:
+    known = [column for column in range(row) if (row, column) in values]
+    return el("g", None, *(_cell(row, column, values[row, column], frame) for column in known))
 
 
-def _cell(
-    row: int,
-    column: int,
-    value: float | None,
-    corner: tuple[float, float],
-    size: float,
-    words: str,
-) -> Markup:
+def _cell(row: int, column: int, value: float | None, frame: _Frame) -> Markup:
     colour = "none" if value is None else heat(value, BOUNDS)
-    (x, y), inner = corner, size - 1
-    parts = [el("title", None, words)]
-    parts.append(
-        el("rect", {"x": x, "y": y, "width": inner, "height": inner, "class": f"fill-{colour}"})
-    )
-    if size >= _NUMBERS_FROM and value is not None:
+    x, y, inner = frame.left + column * frame.size, row * frame.size, frame.size - 1
+    words = f"{frame.names[row]} with {frame.names[column]}: {written(value)}"
+    parts = [
+        el("title", None, words),
+        el("rect", {"x": x, "y": y, "width": inner, "height": inner, "class": f"fill-{colour}"}),
+    ]
+    if frame.size >= _NUMBERS_FROM and value is not None:
         dark = " on-dark" if int(colour[1]) >= _DARK else ""
         shown = f"{value:.1f}" if value < 9.95 else f"{value:.0f}" if value < 999 else "999+"
-        middle = x + inner / 2
-        parts.append(
-            text(middle, y + inner / 2 + 3, shown, class_=f"cell{dark}", text_anchor="middle")
-        )
+        place = x + inner / 2, y + inner / 2 + 3
+        parts.append(text(*place, shown, class_=f"cell{dark}", text_anchor="middle"))
     return el("g", {"class": "pair", "data-row": row, "data-column": column}, *parts)
 
 
-def _left(labels: Sequence[str], names: Sequence[str], side: float, size: float) -> list[Markup]:
-    return [
-        _label(side - 6, i * size + size / 2 + 3.5, label, names[i], None)
-        for i, label in enumerate(labels)
-        if i
-    ]
-
-
-def _below(labels: Sequence[str], names: Sequence[str], side: float, size: float) -> list[Markup]:
-    bottom = size * len(labels) + 6
-    found = []
-    for i, label in enumerate(labels[:-1]):
-        x = side + i * size + size / 2
-        found.append(_label(x, bottom, label, names[i], f"rotate(-90 {x + 3:.1f} {bottom:.1f})"))
-    return found
-
-
-def _label(x: float, y: float, label: str, name: str, turn: str | None) -> Markup:
-    place = x + 3 if turn else x
-    return el(
-        "text",
-        {"x": place, "y": y, "class": "small", "text-anchor": "end", "transform": turn},
-        el("title", None, name),
-        label,
-    )
+def _labels(frame: _Frame) -> Iterator[Markup]:
+    """Yield the variables of the rows, from the second, and of the columns, up to the last."""
+    style = "small" if frame.size >= _ROOM else "tiny"
+    for i, name in enumerate(frame.names):
+        words = el("title", None, name), clipped(name, _LETTERS)
+        attrs: dict[str, str | float | int | None] = {"class": style, "text-anchor": "end"}
+        if i:
+            place = {"x": frame.left - 6, "y": frame.middle(i) + 3}
+            yield el("text", {**attrs, **place}, *words)
+        if i < len(frame.names) - 1:
+            x, y = frame.left + frame.middle(i) + 3, frame.bottom + 6
+            turn = f"rotate(-90 {x:.1f} {y:.1f})"
+            yield el("text", {**attrs, "x": x, "y": y, "transform": turn}, *words)
 
 
 def _key(x: float, y: float) -> Markup:

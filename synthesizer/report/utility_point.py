@@ -152,7 +152,7 @@ def _reach(values: Sequence[float]) -> str:
 
 
 def _drawn(axis: RiskAxis, found: Points) -> Markup:
-    """Return one panel with the references, and beside it the points near to."""
+    """Return one panel with the references, and beside it the points enlarged."""
     summary = _summary(axis, found)
     marks = [v for v in (axis.baseline, axis.original) if v is not None]
     whole = [point[1] for point in found] + marks
@@ -183,7 +183,7 @@ def _panel(
     top, right = 60.0, left + 290.0
     x = Scale(domain=across, range=(left, right))
     y = Scale(domain=upwards, range=(_BOTTOM, top))
-    title = "In context" if references else "The same points, near to"
+    title = "In context" if references else "The same points, enlarged"
     yield text(left - 34, 14, title, class_="label strong")
     yield axis_bottom(x, _BOTTOM, f"{axis.name} of the dataset alone", count=4, grid=_BOTTOM - top)
     yield text(left - 34, 30, "mean S_pMSE", class_="label")

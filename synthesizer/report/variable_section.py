@@ -133,9 +133,10 @@ def _item(found: Distribution, off: Mapping[str, float]) -> Markup:
 def _summary(found: Distribution) -> str:
     gaps = [abs(p - q) for p, q in zip(found.original, found.synthetic, strict=True)]
     worst = max(range(len(gaps)), key=gaps.__getitem__)
+    ours, theirs = (written(side[worst], "share") for side in (found.original, found.synthetic))
     told = (
-        f"Largest difference: {found.labels[worst]}, {written(found.original[worst], 'share')} of "
-        f"the original and {written(found.synthetic[worst], 'share')} of the synthetic records."
+        f"Largest difference at “{found.labels[worst]}”: {ours} of the original and {theirs} of "
+        "the synthetic records."
     )
     if found.others:
         told += f" {plural(found.others, 'rarer level')} together are shown as one."

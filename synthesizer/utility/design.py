@@ -14,12 +14,16 @@ from itertools import combinations, product
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from synthesizer.data.table import Column, FloatArray, Table
 
 __all__ = ["Design", "main_effects", "with_interactions"]
 
-_BLOCK = 8_192
+# Rows whose columns are held at a time: these stay in the cache.
+_BLOCK = 2_048
+# Columns of a term up to which these are multiplied with their zeros (measured).
+_NARROW = 8
 # Products of more columns than this are too many for any model, and so for their list.
 _LARGEST_PRODUCT = 2**24
 
@@ -40,48 +44,126 @@ class _Piece:
 
 @dataclass(frozen=True, eq=False)
 class _Term:
-    """The product of one piece of every variable in it; ``columns`` numbers those that occur."""
+    """The product of one piece of every variable in it; without pieces, the constant.
+
+    ``columns`` numbers the products that are columns, from 1; all of them where it is None.
+    """
 
     pieces: tuple[_Piece, ...]
     width: int
     columns: npt.NDArray[np.int32] | None = None
 
-    def write(self, block: FloatArray, rows: slice) -> None:
-        """Fill the term's columns of a block of zeros, shape (rows, width)."""
-        codes, number = _joint(self.pieces, rows), _number(self.pieces, rows)
+    def chosen(self, kept: npt.NDArray[np.intp]) -> _Term:
+        """Return the term with the columns ``kept`` only."""
+        if len(kept) == self.width:
+            return self
+        renumbered = np.zeros(self.width + 1, dtype=np.int32)
+        renumbered[kept + 1] = np.arange(1, len(kept) + 1)
+        columns = renumbered if self.columns is None else renumbered[self.columns]
+        return _Term(self.pieces, len(kept), columns)
+
+    def places(self, rows: slice, first: int) -> npt.NDArray[np.int32] | int:
+        """Return the column of every record where the term starts at ``first``, 0 for none."""
+        codes = _joint(self.pieces, rows)
         if codes is None:
-            block[:, 0] = number
-            return
+            return first
         if self.columns is not None:
             codes = self.columns[codes]
-        chosen = np.flatnonzero(codes)
-        block[chosen, codes[chosen] - 1] = 1.0 if number is None else number[chosen]
+        shifted = np.arange(first - 1, first + self.width, dtype=np.int32)
+        shifted[0] = 0
+        return shifted[codes]
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Terms of the model for ``n_rows`` stacked records; the first column is the constant."""
+    """Terms of the model for ``n_rows`` stacked records, narrow ones before wide ones.
 
-    terms: tuple[_Term, ...]
+    Of the columns of a wide term hardly any is not 0 in a record, so that products with them are
+    cheaper without the zeros; those of the narrow terms are cheaper with them.
+    """
+
+    narrow: tuple[_Term, ...]
+    wide: tuple[_Term, ...]
     n_rows: int
 
     @property
     def width(self) -> int:
         """Number of columns, with the constant."""
-        return 1 + sum(term.width for term in self.terms)
+        return sum(term.width for term in (*self.narrow, *self.wide))
 
-    def blocks(self, columns: npt.NDArray[np.intp]) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield slices of the rows and the chosen columns for them."""
-        for start in range(0, self.n_rows, _BLOCK):
-            rows = slice(start, min(start + _BLOCK, self.n_rows))
-            block = np.zeros((rows.stop - start, self.width))
-            block[:, 0] = 1.0
-            first = 1
-            for term in self.terms:
-                term.write(block[:, first : first + term.width], rows)
+    def chosen(self, columns: npt.NDArray[np.intp]) -> Design:
+        """Return the design with the chosen columns only, given in ascending order."""
+        first, parts = 0, []
+        for terms in (self.narrow, self.wide):
+            part = []
+            for term in terms:
+                kept = columns[(columns >= first) & (columns < first + term.width)] - first
                 first += term.width
-            # Fancy indexing copies, and every column is mostly wanted.
-            yield rows, block if len(columns) == self.width else block[:, columns]
+                if len(kept):
+                    part.append(term.chosen(kept))
+            parts.append(tuple(part))
+        return Design(*parts, self.n_rows)
+
+    def predictor(self, rows: slice, coefficients: FloatArray) -> FloatArray:
+        """Return the columns of some rows times the coefficients, shape (rows,)."""
+        padded = np.concatenate([[0.0], coefficients])
+        terms = (*self.narrow, *self.wide)
+        return np.concatenate([_sparse(terms, block) @ padded for block in _blocks(rows)])
+
+    def products(
+        self, rows: slice, right: FloatArray, root: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return X'WX and X'r of some rows, shapes (width, width) and (width,).
+
+        ``right`` (rows,) is r, ``root`` (rows,) the square roots of the weights W, else 1.
+        """
+        gram, moments = np.zeros((self.width, self.width)), np.zeros(self.width)
+        k = sum(term.width for term in self.narrow)
+        kept = []
+        for block in _blocks(rows):
+            narrow, wide = _sparse(self.narrow, block), _sparse(self.wide, block)
+            here = slice(block.start - rows.start, block.stop - rows.start)
+            moments[:k] += (narrow.T @ right[here])[1:]
+            moments[k:] += (wide.T @ right[here])[1:]
+            if root is not None:
+                narrow.data *= np.repeat(root[here], len(self.narrow))
+                wide.data *= np.repeat(root[here], len(self.wide))
+            dense = narrow.toarray()
+            gram[:k, :k] += (dense.T @ dense)[1:, 1:]
+            gram[k:, :k] += (wide.T @ dense)[1:, 1:]
+            kept.append(wide)
+        gram[:k, k:] = gram[k:, :k].T
+        # Once for all blocks, since the result may be much larger than a block.
+        wide = sparse.vstack(kept, format="csr")
+        gram[k:, k:] = (wide.T @ wide).toarray()[1:, 1:]
+        return gram, moments
+
+
+def _blocks(rows: slice) -> Iterator[slice]:
+    for start in range(rows.start, rows.stop, _BLOCK):
+        yield slice(start, min(start + _BLOCK, rows.stop))
+
+
+def _sparse(terms: tuple[_Term, ...], rows: slice) -> sparse.csr_array:
+    """Return some rows of the terms' columns, after a column 0 for those without any.
+
+    The sums for that column mean nothing, but a place for every term and record saves a search.
+    """
+    n = rows.stop - rows.start
+    places = np.empty((n, len(terms)), dtype=np.int32)
+    values = np.ones((n, len(terms)))
+    first = 1
+    for number, term in enumerate(terms):
+        places[:, number] = term.places(rows, first)
+        factor = _number(term.pieces, rows)
+        if factor is not None:
+            values[:, number] = factor
+        first += term.width
+    starts = np.arange(n + 1, dtype=np.int32) * len(terms)
+    return sparse.csr_array((values.ravel(), places.ravel(), starts), shape=(n, first))
+
+
+_CONSTANT = _Term((), 1)
 
 
 def main_effects(original: Table, synthetic: Table, names: Sequence[str]) -> Design:
@@ -92,13 +174,13 @@ def main_effects(original: Table, synthetic: Table, names: Sequence[str]) -> Des
     >>> from synthesizer.data.schema import Kind, Variable
     >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
     >>> table = Table([Column(sex, np.array([0, 1], dtype=np.int32))])
-    >>> _, block = next(main_effects(table, table, ["sex"]).blocks(np.arange(2)))
-    >>> block[:, 1].tolist()
-    [0.0, 1.0, 0.0, 1.0]
+    >>> design = main_effects(table, table, ["sex"])
+    >>> design.predictor(slice(0, 4), np.array([1.0, 0.5])).tolist()
+    [1.0, 1.5, 1.0, 1.5]
     """
     pieces = [piece for name in names for piece in _pieces(original[name], synthetic[name])]
-    terms = tuple(_Term((piece,), piece.width) for piece in pieces)
-    return Design(terms, original.n_rows + synthetic.n_rows)
+    terms = [_CONSTANT, *(_Term((piece,), piece.width) for piece in pieces)]
+    return _design(terms, original.n_rows + synthetic.n_rows)
 
 
 def with_interactions(
@@ -120,7 +202,7 @@ def with_interactions(
     True
     """
     each = [tuple(_pieces(original[name], synthetic[name])) for name in names]
-    n_rows, width, terms = original.n_rows + synthetic.n_rows, 1, []
+    n_rows, width, terms = original.n_rows + synthetic.n_rows, 1, [_CONSTANT]
     for size in range(1, order + 1):
         for variables in combinations(each, size):
             for pieces in product(*variables):
@@ -129,7 +211,12 @@ def with_interactions(
                 term = _crossed(pieces)
                 width += term.width
                 terms.append(term)
-    return Design(tuple(terms), n_rows) if width <= limit else None
+    return _design(terms, n_rows) if width <= limit else None
+
+
+def _design(terms: Sequence[_Term], n_rows: int) -> Design:
+    narrow = tuple(term for term in terms if term.width <= _NARROW)
+    return Design(narrow, tuple(term for term in terms if term.width > _NARROW), n_rows)
 
 
 def _fewest(pieces: tuple[_Piece, ...]) -> int:

@@ -69,7 +69,7 @@ def pmse(
         Most columns of a logit. Time grows with their square, and the null holds only where they
         are few beside the records.
     n_jobs : int
-        Number of threads for the trees; it does not change the result.
+        Number of threads; it does not change the result.
 
     Returns
     -------
@@ -101,7 +101,9 @@ def pmse(
             cart_pmse, rng=rng, permutations=permutations, min_leaf=min_leaf, n_jobs=n_jobs
         )
     else:
-        measure = partial(logit_pmse_to_order, order=interactions, limit=max_parameters)
+        measure = partial(
+            logit_pmse_to_order, order=interactions, limit=max_parameters, n_jobs=n_jobs
+        )
     datasets = tuple(measure(original, table, names) for table in tables)
     return PmseResult(
         model=model,

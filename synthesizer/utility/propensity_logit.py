@@ -11,10 +11,13 @@ synthetic data, JRSS A 181(3).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from joblib import Parallel, delayed
 from scipy.linalg import lapack
 from scipy.special import expit, log_expit, logit
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -35,10 +38,14 @@ _MOST_STEPS = 100
 _MOST_HALVINGS = 10
 # Columns whose part outside the span of the others is below 1e-5 of their length are redundant.
 _DEPENDENT = 1e-10
+# Rows that a thread works on at a time.
+_PART = 32_768
+
+_Sums = TypeVar("_Sums", bound=tuple[Any, ...])
 
 
 def logit_pmse(
-    original: Table, synthetic: Table, *, names: Sequence[str] | None = None
+    original: Table, synthetic: Table, *, names: Sequence[str] | None = None, n_jobs: int | None = 1
 ) -> PropensityResult:
     """Return the propensity measures of one synthetic dataset by a main-effects logit.
 
@@ -48,6 +55,8 @@ def logit_pmse(
         Records, shapes (n_o, p) and (n_s, p).
     names : sequence of str, optional
         Variables of the model; default all but identifiers.
+    n_jobs : int
+        Number of threads; it does not change the result.
 
     Raises
     ------
@@ -66,11 +75,17 @@ def logit_pmse(
     (0.016667, 1.066667, 2)
     """
     original, (table,), names = compared(original, synthetic, names)
-    return _measured(main_effects(original, table, names), original.n_rows)
+    return _measured(main_effects(original, table, names), original.n_rows, n_jobs)
 
 
 def logit_pmse_to_order(
-    original: Table, synthetic: Table, names: Sequence[str], *, order: int, limit: int
+    original: Table,
+    synthetic: Table,
+    names: Sequence[str],
+    *,
+    order: int,
+    limit: int,
+    n_jobs: int | None = 1,
 ) -> PropensityResult:
     """Return the same by a logit with interactions of up to ``order`` of the named variables.
 
@@ -84,6 +99,8 @@ def logit_pmse_to_order(
         1 is main effects, 2 all pairs of variables.
     limit : int
         Most parameters, the constant and redundant ones included.
+    n_jobs : int
+        Number of threads; it does not change the result.
 
     Raises
     ------
@@ -104,7 +121,7 @@ def logit_pmse_to_order(
     design = with_interactions(original, synthetic, names, order=order, limit=limit)
     if design is None:
         raise DataError(_too_wide(original, names, order, limit))
-    result = _measured(design, original.n_rows)
+    result = _measured(design, original.n_rows, n_jobs)
     if result.parameters >= design.n_rows:
         raise DataError(
             f"a logit with {result.parameters} parameters tells any {design.n_rows} records "
@@ -124,13 +141,18 @@ def _too_wide(original: Table, names: Sequence[str], order: int, limit: int) -> 
     )
 
 
-def _measured(design: Design, n_original: int) -> PropensityResult:
+def _measured(design: Design, n_original: int, n_jobs: int | None) -> PropensityResult:
+    truth = np.zeros(design.n_rows)
+    truth[n_original:] = 1.0
     # Several threads would change the last bits, and are no faster for the usual widths.
-    with threadpool_limits(limits=1, user_api="blas"):
-        columns = _independent(design)
-        score, converged = _fit(design, columns, n_original)
-    null = _null(len(columns) - 1, design.n_rows, n_original)
-    return measured(score, n_original, null, parameters=len(columns), converged=converged)
+    with threadpool_limits(limits=1, user_api="blas"), _threads(n_jobs) as threads:
+        score, parameters, converged = _fit(design, truth, threads)
+    null = _null(parameters - 1, design.n_rows, n_original)
+    return measured(score, n_original, null, parameters=parameters, converged=converged)
+
+
+def _threads(n_jobs: int | None) -> Parallel:
+    return Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
 
 
 def _null(effects: int, n: int, n_original: int) -> Null:
@@ -142,68 +164,90 @@ def _null(effects: int, n: int, n_original: int) -> Null:
     return Null(expected=effects * unit, deviation=math.sqrt(2 * effects) * unit)
 
 
-def _independent(design: Design) -> npt.NDArray[np.intp]:
+def _independent(gram: FloatArray) -> npt.NDArray[np.intp]:
     """Return a largest set of linearly independent columns (pivoted Cholesky of X'X)."""
-    everything = np.arange(design.width)
-    gram = np.zeros((design.width, design.width))
-    for _, block in design.blocks(everything):
-        gram += block.T @ block
     length = np.sqrt(np.diag(gram))
     length[length == 0] = 1.0
     _, pivots, rank, _ = lapack.dpstrf(gram / np.outer(length, length), tol=_DEPENDENT)
     return np.sort(pivots[:rank] - 1).astype(np.intp)
 
 
-def _fit(design: Design, columns: npt.NDArray[np.intp], n_original: int) -> tuple[FloatArray, bool]:
-    """Return the fitted probabilities of being synthetic, shape (N,).
+def _fit(design: Design, truth: FloatArray, threads: Parallel) -> tuple[FloatArray, int, bool]:
+    """Return the fitted probabilities of being synthetic, shape (N,), and the model's rank.
 
     Iteratively reweighted least squares from half-shrunk observations, as McCullagh and Nelder
     (1989) describe it; steps that make the fit worse are halved, which happens where many
     products of levels are on one side only.
     """
-    truth = np.zeros(design.n_rows)
-    truth[n_original:] = 1.0
-    linear = logit((truth + 0.5) / 2)
+    design, coefficients = _started(design, truth, threads)
     last: FloatArray | None = None
     deviance, halvings = math.inf, 0
-    information, moments = _equations(design, columns, linear, truth)
-    coefficients = _solved(information, moments)
     for _ in range(_MOST_STEPS):
-        # One pass over the design serves this step's predictions and the next one's equations.
-        information, moments = _equations(design, columns, linear, truth, coefficients)
-        found = _deviance(linear, truth)
+        linear, found = _predicted(design, coefficients, truth, threads)
         if last is not None and found > deviance * (1 + _SETTLED) and halvings < _MOST_HALVINGS:
             coefficients, halvings = (coefficients + last) / 2, halvings + 1
             continue
         if abs(found - deviance) / (abs(found) + 0.1) < _SETTLED:
-            return np.asarray(expit(linear), dtype=np.float64), True
+            return np.asarray(expit(linear), dtype=np.float64), design.width, True
         last, deviance, halvings = coefficients, found, 0
-        coefficients = _solved(information, moments)
-    return np.asarray(expit(linear), dtype=np.float64), False
+        coefficients = _solved(*_equations(design, linear, truth, threads))
+    return np.asarray(expit(linear), dtype=np.float64), design.width, False
+
+
+def _started(design: Design, truth: FloatArray, threads: Parallel) -> tuple[Design, FloatArray]:
+    """Return the design without redundant columns, and the first coefficients.
+
+    Half-shrunk observations are 1/4 and 3/4, whose weights are equal: X'X, which tells redundant
+    columns, is a multiple of the first information.
+    """
+    side = 2 * truth - 1
+    gram, moments = _summed(design, threads, lambda rows: design.products(rows, side[rows]))
+    columns = _independent(gram)
+    weight = 3 / 16
+    response = weight * math.log(3) + 1 / 4
+    coefficients = _solved(weight * gram[np.ix_(columns, columns)], response * moments[columns])
+    return design.chosen(columns), coefficients
+
+
+def _predicted(
+    design: Design, coefficients: FloatArray, truth: FloatArray, threads: Parallel
+) -> tuple[FloatArray, float]:
+    """Return the linear predictor, shape (N,), and the deviance."""
+    linear = np.empty(design.n_rows)
+
+    def deviance(rows: slice) -> tuple[float]:
+        linear[rows] = design.predictor(rows, coefficients)
+        right = np.where(truth[rows] > 0, linear[rows], -linear[rows])
+        return (float(-2 * log_expit(right).sum()),)
+
+    (total,) = _summed(design, threads, deviance)
+    return linear, total
 
 
 def _equations(
-    design: Design,
-    columns: npt.NDArray[np.intp],
-    linear: FloatArray,
-    truth: FloatArray,
-    coefficients: FloatArray | None = None,
+    design: Design, linear: FloatArray, truth: FloatArray, threads: Parallel
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the weighted normal equations of the working response.
+    """Return the weighted normal equations of the working response."""
 
-    With coefficients, ``linear`` is first overwritten with their linear predictor.
-    """
-    information = np.zeros((len(columns), len(columns)))
-    moments = np.zeros(len(columns))
-    for rows, block in design.blocks(columns):
-        if coefficients is not None:
-            linear[rows] = block @ coefficients
+    def equations(rows: slice) -> tuple[FloatArray, FloatArray]:
         score = expit(linear[rows])
         weight = score * (1 - score)
-        moments += block.T @ (weight * linear[rows] + truth[rows] - score)
-        block *= np.sqrt(weight)[:, None]
-        information += block.T @ block
-    return information, moments
+        return design.products(rows, weight * linear[rows] + truth[rows] - score, np.sqrt(weight))
+
+    return _summed(design, threads, equations)
+
+
+def _summed(design: Design, threads: Parallel, work: Callable[[slice], _Sums]) -> _Sums:
+    """Return the sums of what every part of the rows gives.
+
+    Parts and the order of summing do not depend on the number of threads, and so do no bits.
+    """
+    n = design.n_rows
+    parts = (slice(start, min(start + _PART, n)) for start in range(0, n, _PART))
+    return reduce(
+        lambda total, part: tuple(a + b for a, b in zip(total, part, strict=True)),
+        threads(delayed(work)(rows) for rows in parts),
+    )
 
 
 def _solved(information: FloatArray, moments: FloatArray) -> FloatArray:
@@ -214,7 +258,3 @@ def _solved(information: FloatArray, moments: FloatArray) -> FloatArray:
         # Weights have vanished where a level is on one side only.
         found = np.linalg.lstsq(information, moments, rcond=None)[0]
     return np.asarray(found, dtype=np.float64)
-
-
-def _deviance(linear: FloatArray, truth: FloatArray) -> float:
-    return float(-2 * log_expit(np.where(truth > 0, linear, -linear)).sum())

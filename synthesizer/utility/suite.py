@@ -50,7 +50,7 @@ class UtilityCollector:
     names : sequence of str, optional
         Variables to compare; all but identifiers when absent.
     n_jobs : int
-        Threads of the trees; they do not change the result.
+        Threads of the propensity score; they do not change the result.
 
     Examples
     --------
@@ -177,13 +177,12 @@ class UtilityCollector:
             {
                 "permutations": self.measures.permutations,
                 "rng": self.generator_of(len(self.sizes)),
-                "n_jobs": self.n_jobs,
             }
             if model == "cart"
             else {"interactions": self.measures.interactions}
         )
         self.scores[model].append(
-            pmse(self.original, synthetic, model=model, names=self.names, **own)
+            pmse(self.original, synthetic, model=model, names=self.names, n_jobs=self.n_jobs, **own)
         )
 
     def _add_distance(self, synthetic: Table) -> None:

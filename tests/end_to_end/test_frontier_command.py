@@ -39,6 +39,8 @@ def test_a_grid_leaves_runs_page_and_numbers(folder: Path) -> None:
     for name in ("frontier.html", "frontier.json"):
         assert stat.S_IMODE((grid / name).stat().st_mode) == 0o600
     assert json.loads((grid / "frontier.json").read_text())["frontier"]
+    page = (grid / "frontier.html").read_text()
+    assert '<a href="cart.min_leaf%3D5/report.html">cart.min_leaf=5</a>' in page
 
 
 def test_progress_and_result_are_told(folder: Path) -> None:

@@ -5,7 +5,7 @@ from synthesizer.report.parts import DataTable
 from synthesizer.report.reading_section import reading_section
 from synthesizer.report.record import Record
 from tests.report.blocks import gaps, of_kind
-from tests.report.fixtures import record
+from tests.report.fixtures import JOB, record
 
 
 def test_utility_and_risk_are_together():
@@ -15,6 +15,9 @@ def test_utility_and_risk_are_together():
     assert {"CAP", "differential confidentiality", "replicated uniques"} <= set(names)
     assert found.sortable
     assert found.rows[0][1] == "tables"
+    cap = found.rows[names.index("differential confidentiality")]
+    assert cap[1] == f"scenario 1 ({JOB})"
+    assert cap[3] == "0.0100 to 0.0300"
     assert all(len(row) == len(found.columns) == len(found.forms) for row in found.rows)
 
 

@@ -141,3 +141,11 @@ def test_a_half_that_could_not_be_synthesised_is_a_gap() -> None:
     content["failed"] = {"half split": "too few records"}
     assert all("too few records" in gap.why for gap in gaps(_section(content)))
     assert differential_section(record({})) is None
+
+
+def test_very_long_tables_are_shortened_and_say_so() -> None:
+    content = risk()
+    _split_again(content, 100)
+    table = next(t for t in tables(_section(content)) if t.caption.startswith("Every split"))
+    assert table.caption.endswith("; 400 more rows are in checks.json")
+    assert {row[1] for row in table.rows} == {3}

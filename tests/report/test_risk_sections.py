@@ -163,3 +163,11 @@ def test_tables_hold_nothing_but_cells() -> None:
             if isinstance(block, DataTable):
                 cells = [cell for row in block.rows for cell in row]
                 assert all(cell is None or isinstance(cell, str | int | float) for cell in cells)
+
+
+def test_a_name_cannot_turn_the_numbers_after_it_around() -> None:
+    text = json.dumps(risk()).replace('"town"', '"to\\u202ewn"').replace('"f"', '"f\\u2067"')
+    page = render("Risk", risk_sections(record(json.loads(text))), banner="Confidential")
+    assert "to\ufffdwn" in page
+    assert "\u202e" not in page
+    assert "\u2067" not in page

@@ -110,7 +110,7 @@ def test_edges_that_do_not_fit_give_bars():
 
 def test_summary_says_where_it_differs():
     text = html(variable_section(record()))
-    assert "Largest difference: below 20, 0.200 of the original and 0.225 of" in text
+    assert "Largest difference at “[20, 40)”: 0.400 of the original and 0.375 of" in text
     assert "7 rarer levels together are shown as one." in text
 
 

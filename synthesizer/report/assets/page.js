@@ -53,7 +53,8 @@
     Array.from(table.tHead.rows[0].cells).forEach((header, column) => {
       const button = make("button", { type: "button" }, header.textContent);
       button.addEventListener("click", () => sort(table, column, header));
-      header.replaceChildren(button);
+      // browsers leave buttons out where a heading is repeated on the next printed page
+      header.replaceChildren(button, make("span", { class: "printed" }, header.textContent));
     });
   }
 
@@ -185,7 +186,7 @@
   const list = document.getElementById("pair-list");
   if (list && view && tables.size) {
     const table = list.querySelector("table");
-    const column = Array.from(table.tHead.rows[0].cells).findIndex((cell) => cell.textContent === "S_pMSE");
+    const column = Array.from(table.tHead.rows[0].cells).findIndex((cell) => cell.firstChild.textContent === "S_pMSE");
     for (const row of table.tBodies[0].rows) {
       const first = row.cells[0];
       const mark = first.querySelector(".mark");

@@ -22,7 +22,7 @@ from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.data.texts import Texts
 from synthesizer.errors import DataError
-from synthesizer.release_facts import Facts, VariableFacts
+from synthesizer.release.facts import Facts, VariableFacts
 
 __all__ = ["FileFormat", "Released", "Seen", "read_released"]
 

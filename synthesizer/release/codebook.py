@@ -1,7 +1,7 @@
 """The codebook that goes to researchers with the synthetic datasets.
 
 It holds no number computed from confidential data: it is made from the datasets themselves
-(`synthesizer.release_files`) and from what a manifest may tell (`synthesizer.release_facts`).
+(`synthesizer.release.files`) and from what a manifest may tell (`synthesizer.release.facts`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 from synthesizer.errors import DataError, OutputError
 from synthesizer.manifests import dataset_names, read_manifest
 from synthesizer.output import check_file, sha256
-from synthesizer.release_analysis import analysis
-from synthesizer.release_cautions import cautions, synthesis_words
-from synthesizer.release_facts import facts_of
-from synthesizer.release_files import read_released
-from synthesizer.release_variables import described
-from synthesizer.release_words import forbidden_words, rule_words, unmodelled
+from synthesizer.release.analysis import analysis
+from synthesizer.release.cautions import cautions, synthesis_words
+from synthesizer.release.facts import facts_of
+from synthesizer.release.files import read_released
+from synthesizer.release.variables import described
+from synthesizer.release.words import forbidden_words, rule_words, unmodelled
 from synthesizer.report.codebook_page import codebook_page
 
 __all__ = [
@@ -125,7 +125,7 @@ def release_codebook(manifest: Mapping[str, Any], paths: Sequence[Path]) -> dict
     Parameters
     ----------
     manifest : mapping
-        Of the run; most of it stays unread, see `synthesizer.release_facts`.
+        Of the run; most of it stays unread, see `synthesizer.release.facts`.
     paths : sequence of Path
         The synthetic datasets, at least one.
 

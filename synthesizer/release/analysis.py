@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from synthesizer.data.schema import Kind
-from synthesizer.release_facts import Facts
-from synthesizer.release_files import FileFormat, Released
+from synthesizer.release.facts import Facts
+from synthesizer.release.files import FileFormat, Released
 from synthesizer.utility.rules import rule_for
 
 __all__ = ["analysis"]
@@ -50,7 +50,7 @@ def rule_of(facts: Facts) -> str:
 
     Examples
     --------
-    >>> from synthesizer.release_facts import facts_of
+    >>> from synthesizer.release.facts import facts_of
     >>> rule_of(facts_of({})), rule_of(facts_of({"config": {"proper": True}}))
     ('simple', 'proper')
     >>> kept = {"variable": "sex", "kind": "categorical", "model": "keep"}

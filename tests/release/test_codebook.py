@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from synthesizer.errors import DataError, OutputError
-from synthesizer.release_codebook import (
+from synthesizer.release.codebook import (
     NAMES,
     is_result,
     release_codebook,
@@ -534,7 +534,7 @@ def test_a_full_disk_leaves_nothing(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("synthesizer.release_codebook.os.replace", full)
+    monkeypatch.setattr("synthesizer.release.codebook.os.replace", full)
     with pytest.raises(OutputError, match="No space left"):
         write_run_codebook(run, tmp_path / "out")
     assert not list((tmp_path / "out").iterdir())

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from synthesizer.data.schema import Kind
-from synthesizer.release_facts import Facts
-from synthesizer.release_files import Released
-from synthesizer.release_words import listed
+from synthesizer.release.facts import Facts
+from synthesizer.release.files import Released
+from synthesizer.release.words import listed
 
 __all__ = ["cautions", "synthesis_words"]
 

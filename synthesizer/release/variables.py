@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from synthesizer.data.schema import Kind
-from synthesizer.release_facts import Facts, VariableFacts
-from synthesizer.release_files import IDENTIFIER, Seen
-from synthesizer.release_words import made
+from synthesizer.release.facts import Facts, VariableFacts
+from synthesizer.release.files import IDENTIFIER, Seen
+from synthesizer.release.words import made
 
 __all__ = ["described"]
 

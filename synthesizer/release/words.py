@@ -8,7 +8,7 @@ from typing import Any
 from synthesizer.data.expressions import Expression
 from synthesizer.data.schema import Kind
 from synthesizer.errors import SynthesizerError
-from synthesizer.release_facts import Facts, StepFacts, VariableFacts
+from synthesizer.release.facts import Facts, StepFacts, VariableFacts
 
 __all__ = ["forbidden_words", "listed", "made", "rule_words", "unmodelled"]
 
@@ -128,7 +128,7 @@ def unmodelled(facts: Facts) -> dict[str, list[str]]:
 
     Examples
     --------
-    >>> from synthesizer.release_facts import facts_of
+    >>> from synthesizer.release.facts import facts_of
     >>> chain = [("a", []), ("b", ["a"]), ("c", ["b"])]
     >>> steps = [{"variable": n, "kind": "numeric", "model": "cart", "predictors": p}
     ...          for n, p in chain]

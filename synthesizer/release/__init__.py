@@ -1,0 +1,1 @@
+"""What goes out with the synthetic datasets: the codebook for the researchers who get them."""
