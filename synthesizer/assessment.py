@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from synthesizer.attempts import Attempts
 from synthesizer.assessment_inputs import (
     Files,
     Question,
@@ -18,6 +17,7 @@ from synthesizer.assessment_inputs import (
     read_files,
     sound_names,
 )
+from synthesizer.attempts import Attempts
 from synthesizer.data.codes import ColumnCoder, Groups, JointCoder
 from synthesizer.data.inference import Declaration
 from synthesizer.data.pairs import Data, as_table, as_tables, column_names

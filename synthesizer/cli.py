@@ -431,7 +431,8 @@ def compare(
 ) -> None:
     """Compare runs: what was set differently, their risk and utility, and a map to choose from."""
     with errors_told():
-        from synthesizer import comparison, screen, screen_runs
+        from synthesizer import screen, screen_runs
+        from synthesizer.runs import comparison
 
         found = comparison.write_comparison(runs, out, json=json, overwrite=overwrite)
         screen_runs.show_comparison(found)
@@ -467,8 +468,8 @@ def frontier(
         from functools import partial
 
         from synthesizer import screen, screen_runs
-        from synthesizer.frontier import run_frontier
-        from synthesizer.frontier_plan import plan_frontier
+        from synthesizer.runs.frontier import run_frontier
+        from synthesizer.runs.frontier_plan import plan_frontier
 
         given: dict[str, Any] = {
             "vary": vary or (), "directory": out, "m": m, "seed": seed,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from synthesizer.key_paths import display
 from synthesizer.report.comparison_page import setting_text
+from synthesizer.runs.key_paths import display
 from synthesizer.screen import notes_told, say, tabulate
 
 if TYPE_CHECKING:
-    from synthesizer.comparison import Comparison
-    from synthesizer.frontier import Frontier
-    from synthesizer.run_points import RunPoint
+    from synthesizer.runs.comparison import Comparison
+    from synthesizer.runs.frontier import Frontier
+    from synthesizer.runs.points import RunPoint
 
 __all__ = ["show_comparison", "show_frontier"]
 

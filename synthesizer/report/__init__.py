@@ -1,1 +1,1 @@
-"""The steward's report: numbers that the checks wrote, arranged on one page that needs no network."""
+"""The steward's report: numbers of the checks, arranged on a page that needs no network."""

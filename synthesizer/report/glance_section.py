@@ -198,7 +198,7 @@ def _attributed(found: Rate) -> str:
     place = (
         ""
         if share is None
-        else f" It is {written(share, 'share')} of the way there to the original."
+        else f" {written(share, 'share')} of the way from that to the original's."
     )
     return f"{told}; safe is what guessing achieves.{place}"
 

@@ -18,8 +18,15 @@ from synthesizer.report.risk_reading import (
     risk_part,
 )
 
-__all__ = ["attack_rates", "auc", "auc_of_original", "inference_rates", "nearest_rates"]
-__all__ += ["other_rates", "question"]
+__all__ = [
+    "attack_rates",
+    "auc",
+    "auc_of_original",
+    "inference_rates",
+    "nearest_rates",
+    "other_rates",
+    "question",
+]
 
 
 def other_rates(record: Record) -> tuple[Rate, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from synthesizer.data.table import Column, FloatArray, Table
+from synthesizer.data.table import Column, FloatArray, IntArray, Table
 
 __all__ = ["Design", "main_effects", "with_interactions"]
 
@@ -93,22 +93,15 @@ class Design:
 
     def chosen(self, columns: npt.NDArray[np.intp]) -> Design:
         """Return the design with the chosen columns only, given in ascending order."""
-        first, parts = 0, []
-        for terms in (self.narrow, self.wide):
-            part = []
-            for term in terms:
-                kept = columns[(columns >= first) & (columns < first + term.width)] - first
-                first += term.width
-                if len(kept):
-                    part.append(term.chosen(kept))
-            parts.append(tuple(part))
-        return Design(*parts, self.n_rows)
+        border = sum(term.width for term in self.narrow)
+        narrow, wide = columns[columns < border], columns[columns >= border] - border
+        return Design(_chosen(self.narrow, narrow), _chosen(self.wide, wide), self.n_rows)
 
     def predictor(self, rows: slice, coefficients: FloatArray) -> FloatArray:
         """Return the columns of some rows times the coefficients, shape (rows,)."""
         padded = np.concatenate([[0.0], coefficients])
-        terms = (*self.narrow, *self.wide)
-        return np.concatenate([_sparse(terms, block) @ padded for block in _blocks(rows)])
+        part = _Part.of((*self.narrow, *self.wide), rows)
+        return np.concatenate([part.block(block) @ padded for block in _blocks(part)])
 
     def products(
         self, rows: slice, right: FloatArray, root: FloatArray | None = None
@@ -118,49 +111,67 @@ class Design:
         ``right`` (rows,) is r, ``root`` (rows,) the square roots of the weights W, else 1.
         """
         gram, moments = np.zeros((self.width, self.width)), np.zeros(self.width)
-        k = sum(term.width for term in self.narrow)
-        kept = []
-        for block in _blocks(rows):
-            narrow, wide = _sparse(self.narrow, block), _sparse(self.wide, block)
-            here = slice(block.start - rows.start, block.stop - rows.start)
-            moments[:k] += (narrow.T @ right[here])[1:]
-            moments[k:] += (wide.T @ right[here])[1:]
+        narrow, wide = _Part.of(self.narrow, rows), _Part.of(self.wide, rows)
+        k = narrow.width - 1
+        for block in _blocks(narrow):
+            few, many = narrow.block(block), wide.block(block)
+            moments[:k] += (few.T @ right[block])[1:]
+            moments[k:] += (many.T @ right[block])[1:]
             if root is not None:
-                narrow.data *= np.repeat(root[here], len(self.narrow))
-                wide.data *= np.repeat(root[here], len(self.wide))
-            dense = narrow.toarray()
+                narrow.values[block] *= root[block, None]
+                wide.values[block] *= root[block, None]
+            dense = few.toarray()
             gram[:k, :k] += (dense.T @ dense)[1:, 1:]
-            gram[k:, :k] += (wide.T @ dense)[1:, 1:]
-            kept.append(wide)
+            gram[k:, :k] += (many.T @ dense)[1:, 1:]
         gram[:k, k:] = gram[k:, :k].T
         # Once for all blocks, since the result may be much larger than a block.
-        wide = sparse.vstack(kept, format="csr")
-        gram[k:, k:] = (wide.T @ wide).toarray()[1:, 1:]
+        every = wide.block(slice(0, len(wide.values)))
+        gram[k:, k:] = (every.T @ every).toarray()[1:, 1:]
         return gram, moments
 
 
-def _blocks(rows: slice) -> Iterator[slice]:
-    for start in range(rows.start, rows.stop, _BLOCK):
-        yield slice(start, min(start + _BLOCK, rows.stop))
+def _chosen(terms: tuple[_Term, ...], columns: npt.NDArray[np.intp]) -> tuple[_Term, ...]:
+    ends = np.cumsum([term.width for term in terms])
+    parts = np.split(columns, np.searchsorted(columns, ends[:-1]))
+    kept = zip(terms, ends, parts, strict=True)
+    return tuple(term.chosen(part - (end - term.width)) for term, end, part in kept if len(part))
 
 
-def _sparse(terms: tuple[_Term, ...], rows: slice) -> sparse.csr_array:
-    """Return some rows of the terms' columns, after a column 0 for those without any.
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """What stands in which column of some rows, shapes (rows, terms).
 
-    The sums for that column mean nothing, but a place for every term and record saves a search.
+    Column 0 takes what has no column: it means nothing, but a place for every term spares a search.
     """
-    n = rows.stop - rows.start
-    places = np.empty((n, len(terms)), dtype=np.int32)
-    values = np.ones((n, len(terms)))
-    first = 1
-    for number, term in enumerate(terms):
-        places[:, number] = term.places(rows, first)
-        factor = _number(term.pieces, rows)
-        if factor is not None:
-            values[:, number] = factor
-        first += term.width
-    starts = np.arange(n + 1, dtype=np.int32) * len(terms)
-    return sparse.csr_array((values.ravel(), places.ravel(), starts), shape=(n, first))
+
+    values: FloatArray
+    places: npt.NDArray[np.int32]
+    width: int
+
+    @staticmethod
+    def of(terms: tuple[_Term, ...], rows: slice) -> _Part:
+        shape = (rows.stop - rows.start, len(terms))
+        part = _Part(np.ones(shape), np.empty(shape, np.int32), 1 + sum(t.width for t in terms))
+        first = 1
+        for number, term in enumerate(terms):
+            part.places[:, number] = term.places(rows, first)
+            factor = _number(term.pieces, rows)
+            if factor is not None:
+                part.values[:, number] = factor
+            first += term.width
+        return part
+
+    def block(self, rows: slice) -> sparse.csr_array:
+        """Return some rows as a sparse matrix, which shares the values."""
+        values, places = self.values[rows], self.places[rows]
+        starts = np.arange(len(values) + 1, dtype=np.int32) * values.shape[1]
+        shape = (len(values), self.width)
+        return sparse.csr_array((values.reshape(-1), places.reshape(-1), starts), shape=shape)
+
+
+def _blocks(part: _Part) -> Iterator[slice]:
+    n = len(part.values)
+    return (slice(start, min(start + _BLOCK, n)) for start in range(0, n, _BLOCK))
 
 
 _CONSTANT = _Term((), 1)
@@ -279,23 +290,21 @@ def _pieces(original: Column, synthetic: Column) -> Iterator[_Piece]:
 
 def _dummies(
     labels: Sequence[Sequence[str]],
-    codes: Sequence[npt.NDArray[np.generic]],
+    codes: Sequence[IntArray],
     *,
     reference: bool = False,
 ) -> _Piece:
     """Return codes matched by label and numbered by the labels that occur."""
     union = {label: code for code, label in enumerate(dict.fromkeys((*labels[0], *labels[1])))}
-    joint = np.concatenate(
-        [
-            np.array([union[label] for label in own], dtype=np.int64)[data.astype(np.int64)]
-            for own, data in zip(labels, codes, strict=True)
-        ]
-    )
-    occurs = np.bincount(joint, minlength=len(union)) > 0
+    joint = [np.array([union[label] for label in own], dtype=np.intp) for own in labels]
+    occurs = np.zeros(len(union), dtype=bool)
+    for own, data in zip(joint, codes, strict=True):
+        occurs[own[np.bincount(data, minlength=len(own)) > 0]] = True
     if reference:
         occurs[0] = True
-    numbers = np.cumsum(occurs) - 1
-    return _Piece(int(numbers[-1]), codes=numbers[joint].astype(np.int32))
+    numbers = (np.cumsum(occurs) - 1).astype(np.int32)
+    stacked = np.concatenate([numbers[own][data] for own, data in zip(joint, codes, strict=True)])
+    return _Piece(int(numbers[-1]), codes=stacked)
 
 
 def _scaled(data: FloatArray, observed: npt.NDArray[np.bool_]) -> FloatArray:

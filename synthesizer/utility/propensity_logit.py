@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 from scipy.linalg import lapack
-from scipy.special import expit, log_expit, logit
+from scipy.special import expit, log_expit
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from synthesizer.data.table import FloatArray, Table

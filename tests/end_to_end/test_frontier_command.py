@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from synthesizer import frontier
+from synthesizer.runs import frontier
 from tests.end_to_end.commands import call, persons_frame, write_yaml
 
 CHECKS = {

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from synthesizer.comparison import compare_points
 from synthesizer.report.comparison_page import comparison_page
 from synthesizer.report.map import map_section
 from synthesizer.report.map_labels import place_labels
 from synthesizer.report.map_places import BOTTOM, LEFT, RIGHT, TOP, frontier_path, map_data
 from synthesizer.report.map_scales import axes_of
 from synthesizer.report.parts import Gap
-from synthesizer.run_points import read_run
+from synthesizer.runs.comparison import compare_points
+from synthesizer.runs.points import read_run
 from tests.run_directories import checks_of, manifest_of, write_run
 
 HOSTILE = "</script><script>alert(1)</script>\"'&\u2028"

@@ -45,7 +45,7 @@ def test_lists_and_mappings_leave_out_what_they_are_not():
     assert mappings(CONTENT, "a", "b") == [{"c": None}]
 
 
-@pytest.mark.parametrize("value", [None, True, "1", [1], float("nan"), float("-inf")])
+@pytest.mark.parametrize("value", [None, True, "1", [1], float("nan"), float("-inf"), 10**400])
 def test_only_finite_numbers_are_numbers(value):
     assert number({"x": value}, "x") is None
     assert numbers([1, value]) == []

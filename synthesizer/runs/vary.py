@@ -16,9 +16,9 @@ from typing import Any
 from synthesizer.config import Config
 from synthesizer.config_aliases import FOREIGN_KEYS, house_name
 from synthesizer.errors import ConfigError, SynthesizerError
-from synthesizer.key_paths import KeyPath
 from synthesizer.model_options import described
 from synthesizer.registry import Registry
+from synthesizer.runs.key_paths import KeyPath
 from synthesizer.yaml_text import parse_yaml
 
 __all__ = ["MAX_SETTINGS", "Variation", "option_path", "parse_vary", "plain_text", "variations"]

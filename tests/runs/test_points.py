@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from synthesizer.errors import DataError
-from synthesizer.run_figures import read_measures
-from synthesizer.run_measures import MEASURES
-from synthesizer.run_points import read_run, read_runs
+from synthesizer.runs.figures import read_measures
+from synthesizer.runs.measures import MEASURES
+from synthesizer.runs.points import read_run, read_runs
 from tests.run_directories import checks_of, manifest_of, write_run
 
 OLD = {  # what runs wrote before checks had a format

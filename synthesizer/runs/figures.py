@@ -9,7 +9,7 @@ from typing import Any
 
 from synthesizer.check_results import LIMITED
 from synthesizer.report.record import dig, mappings, number
-from synthesizer.run_measures import MEASURES
+from synthesizer.runs.measures import MEASURES
 
 __all__ = ["Found", "read_measures"]
 

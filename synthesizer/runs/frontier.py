@@ -8,7 +8,6 @@ kept if configuration, data and versions of the software are the same.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -19,18 +18,18 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from synthesizer.comparison import Comparison, compare_points, report_links
 from synthesizer.config import Config
 from synthesizer.errors import ModelError, OutputError, SynthesizerError
-from synthesizer.frontier_plan import STATE, FrontierPlan, plan_frontier
-from synthesizer.grid import Setting
 from synthesizer.job import run
 from synthesizer.output import new_directory, write_secret
 from synthesizer.progress import Listener, silent
 from synthesizer.registry import Registry
 from synthesizer.report.comparison_page import comparison_page
 from synthesizer.result_files import file_entry, now, write_json
-from synthesizer.run_points import read_run
+from synthesizer.runs.comparison import Comparison, compare_points, report_links
+from synthesizer.runs.frontier_plan import STATE, FrontierPlan, plan_frontier
+from synthesizer.runs.grid import Setting
+from synthesizer.runs.points import read_run
 
 __all__ = ["Frontier", "run_frontier"]
 
@@ -136,6 +135,19 @@ def run_frontier(
     return Frontier(directory=plan.directory, comparison=comparison, failed=failed, kept=plan.kept)
 
 
+def _is_locked(handle: int) -> bool:
+    """Lock an open file for this process; where the system has no such locks, trust the user."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
 @contextmanager
 def _workshop(plan: FrontierPlan) -> Iterator[Path]:
     """Give the directory of finished settings to this process alone."""
@@ -146,12 +158,10 @@ def _workshop(plan: FrontierPlan) -> Iterator[Path]:
     except OSError as error:
         raise OutputError(f"{work}: cannot be written ({error.strerror})") from error
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _is_locked(handle):
             raise OutputError(
                 f"{work}: another process runs this grid; wait for it or name another directory"
-            ) from None
+            )
         write_secret(work / STATE, json.dumps({"seed": plan.seed}), overwrite=True)
         yield work
     finally:

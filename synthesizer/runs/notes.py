@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from synthesizer.run_measures import RISK
-from synthesizer.run_points import RunPoint
+from synthesizer.runs.measures import RISK
+from synthesizer.runs.points import RunPoint
 
 __all__ = ["is_alike", "notes_about"]
 

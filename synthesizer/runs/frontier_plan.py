@@ -12,7 +12,6 @@ from typing import Any
 from synthesizer.config import ChainConfig, Config
 from synthesizer.config_reading import try_file
 from synthesizer.errors import ConfigError
-from synthesizer.grid import Setting, grid
 from synthesizer.inputs import Encoded, Input, try_input
 from synthesizer.job import PACKAGES, plain_config
 from synthesizer.manifests import read_manifest
@@ -20,7 +19,8 @@ from synthesizer.output import check_output
 from synthesizer.plan import Plan, try_plan
 from synthesizer.randomness import fresh_seed
 from synthesizer.registry import Registry
-from synthesizer.vary import variations
+from synthesizer.runs.grid import Setting, grid
+from synthesizer.runs.vary import variations
 
 __all__ = ["STATE", "FrontierPlan", "plan_frontier"]
 
@@ -111,7 +111,7 @@ def plan_frontier(
     Parameters
     ----------
     config, vary, directory, m, seed, workers, overwrite, registry
-        See `synthesizer.frontier.run_frontier`.
+        See `synthesizer.runs.frontier.run_frontier`.
 
     Raises
     ------

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthesizer import frontier
 from synthesizer.config_reading import load_config
 from synthesizer.data.table import Column, Table
 from synthesizer.errors import ConfigError, ModelError, OutputError
-from synthesizer.frontier import run_frontier
-from synthesizer.frontier_plan import plan_frontier, workshop
 from synthesizer.models.base import FittedModel
 from synthesizer.models.sample import Sample
 from synthesizer.progress import Listener, silent
 from synthesizer.registry import Registry
+from synthesizer.runs import frontier
+from synthesizer.runs.frontier import run_frontier
+from synthesizer.runs.frontier_plan import plan_frontier, workshop
 from tests.end_to_end.commands import hashes, persons_frame, write_yaml
 
 LEAVES = {"cart.min_leaf": [5, 40]}

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from synthesizer.comparison_notes import is_alike, notes_about
 from synthesizer.errors import DataError, OutputError
-from synthesizer.key_paths import KeyPath, display
 from synthesizer.output import check_file, write_secret
 from synthesizer.report.comparison_page import comparison_page
-from synthesizer.run_measures import MEASURES, RISK, UTILITY, Measure
-from synthesizer.run_points import RunPoint, read_runs
+from synthesizer.runs.key_paths import KeyPath, display
+from synthesizer.runs.measures import MEASURES, RISK, UTILITY, Measure
+from synthesizer.runs.notes import is_alike, notes_about
+from synthesizer.runs.points import RunPoint, read_runs
 
 __all__ = ["Comparison", "compare_points", "compare_runs", "report_links", "write_comparison"]
 

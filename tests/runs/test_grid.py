@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from synthesizer.config_reading import read_config
-from synthesizer.grid import Grid, grid
 from synthesizer.registry import Registry
-from synthesizer.vary import variations
+from synthesizer.runs.grid import Grid, grid
+from synthesizer.runs.vary import variations
 
 REGISTRY = Registry.load()
 BASE: dict[str, Any] = {"data": {"path": "data/a.csv"}, "m": 2, "seed": 1}

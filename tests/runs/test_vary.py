@@ -8,7 +8,7 @@ import pytest
 
 from synthesizer.errors import ConfigError
 from synthesizer.registry import Registry
-from synthesizer.vary import MAX_SETTINGS, parse_vary, variations
+from synthesizer.runs.vary import MAX_SETTINGS, parse_vary, variations
 
 REGISTRY = Registry.load()
 

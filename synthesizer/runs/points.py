@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from synthesizer.errors import DataError
-from synthesizer.key_paths import KeyPath, flattened
 from synthesizer.report.record import dig, listed, mappings, words
-from synthesizer.run_figures import Found, read_measures
+from synthesizer.runs.figures import Found, read_measures
+from synthesizer.runs.key_paths import KeyPath, flattened
 
 __all__ = ["RunPoint", "read_run", "read_runs"]
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from synthesizer.config import Config
 from synthesizer.config_reading import try_config
-from synthesizer.key_paths import KeyPath
 from synthesizer.registry import Registry
-from synthesizer.vary import Variation, option_path, plain_text
+from synthesizer.runs.key_paths import KeyPath
+from synthesizer.runs.vary import Variation, option_path, plain_text
 
 __all__ = ["Grid", "Setting", "grid"]
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from synthesizer import screen_runs
-from synthesizer.comparison import Comparison, compare_points, compare_runs, write_comparison
 from synthesizer.errors import DataError
-from synthesizer.run_points import RunPoint, read_run
+from synthesizer.runs.comparison import Comparison, compare_points, compare_runs, write_comparison
+from synthesizer.runs.points import RunPoint, read_run
 from tests.run_directories import checks_of, manifest_of, write_run
 
 WORDS = {
