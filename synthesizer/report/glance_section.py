@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from synthesizer.report.numbers import interval, plural, written
+from synthesizer.report.numbers import DASH, interval, plural, written
 from synthesizer.report.parts import Block, Cell, DataTable, Form, Gap, Note, Section
 from synthesizer.report.propensity_section import MODELS, ratio_in_words
 from synthesizer.report.record import Record, dig, listed, mappings, number, words
@@ -16,6 +16,8 @@ from synthesizer.report.utility_tables import AGAIN, distance_in_words, utility_
 __all__ = ["glance_section"]
 
 _FAIR = 0.5
+_COLUMNS = ("Figure", "Value", "95 % interval", "Good is", "Original", "In words")
+_FORMS: tuple[Form, ...] = ("text", "share", "text", "share", "share", "text")
 
 
 @dataclass(frozen=True)
@@ -113,13 +115,15 @@ def _table(caption: str, rows: Sequence[_Headline], what: str) -> Iterator[Block
     if not rows:
         yield Gap(what, "The checks were off, failed, or cannot be read; see checks.json.")
         return
-    columns = ["Figure", "Value", "95 % interval", "Good is", "Original", "In words"]
-    forms: list[Form] = ["text", "share", "text", "share", "share", "text"]
+    # what no row has is left out
+    kept = [
+        i for i in range(len(_COLUMNS)) if any(row.cells[i] not in (None, DASH) for row in rows)
+    ]
     yield DataTable(
         caption=caption,
-        columns=columns,
-        forms=forms,
-        rows=[row.cells for row in rows],
+        columns=[_COLUMNS[i] for i in kept],
+        forms=[_FORMS[i] for i in kept],
+        rows=[[row.cells[i] for i in kept] for row in rows],
         highlight=[i for i, row in enumerate(rows) if row.alert],
     )
 
