@@ -11,12 +11,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from synthesizer.data.table import Column, FloatArray, IntArray, Table
+from synthesizer.data.table import Column, FloatArray, Table
 
 __all__ = ["Design", "main_effects", "with_interactions"]
 
@@ -112,29 +113,33 @@ class Design:
         """
         gram, moments = np.zeros((self.width, self.width)), np.zeros(self.width)
         narrow, wide = _Part.of(self.narrow, rows), _Part.of(self.wide, rows)
-        k = narrow.width - 1
+        k, kept = narrow.width - 1, []
         for block in _blocks(narrow):
             few, many = narrow.block(block), wide.block(block)
             moments[:k] += (few.T @ right[block])[1:]
             moments[k:] += (many.T @ right[block])[1:]
             if root is not None:
-                narrow.values[block] *= root[block, None]
-                wide.values[block] *= root[block, None]
+                few.data *= np.repeat(root[block], len(self.narrow))
+                many.data *= np.repeat(root[block], len(self.wide))
             dense = few.toarray()
             gram[:k, :k] += (dense.T @ dense)[1:, 1:]
             gram[k:, :k] += (many.T @ dense)[1:, 1:]
+            kept.append(many)
         gram[:k, k:] = gram[k:, :k].T
         # Once for all blocks, since the result may be much larger than a block.
-        every = wide.block(slice(0, len(wide.values)))
+        every = sparse.vstack(kept, format="csr")
         gram[k:, k:] = (every.T @ every).toarray()[1:, 1:]
         return gram, moments
 
 
 def _chosen(terms: tuple[_Term, ...], columns: npt.NDArray[np.intp]) -> tuple[_Term, ...]:
-    ends = np.cumsum([term.width for term in terms])
-    parts = np.split(columns, np.searchsorted(columns, ends[:-1]))
-    kept = zip(terms, ends, parts, strict=True)
-    return tuple(term.chosen(part - (end - term.width)) for term, end, part in kept if len(part))
+    found, first = [], 0
+    for term in terms:
+        kept = columns[(columns >= first) & (columns < first + term.width)] - first
+        first += term.width
+        if len(kept):
+            found.append(term.chosen(kept))
+    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +167,7 @@ class _Part:
         return part
 
     def block(self, rows: slice) -> sparse.csr_array:
-        """Return some rows as a sparse matrix, which shares the values."""
+        """Return some rows as a sparse matrix."""
         values, places = self.values[rows], self.places[rows]
         starts = np.arange(len(values) + 1, dtype=np.int32) * values.shape[1]
         shape = (len(values), self.width)
@@ -290,7 +295,7 @@ def _pieces(original: Column, synthetic: Column) -> Iterator[_Piece]:
 
 def _dummies(
     labels: Sequence[Sequence[str]],
-    codes: Sequence[IntArray],
+    codes: Sequence[npt.NDArray[Any]],
     *,
     reference: bool = False,
 ) -> _Piece:

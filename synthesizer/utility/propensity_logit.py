@@ -244,10 +244,11 @@ def _summed(design: Design, threads: Parallel, work: Callable[[slice], _Sums]) -
     """
     n = design.n_rows
     parts = (slice(start, min(start + _PART, n)) for start in range(0, n, _PART))
-    return reduce(
+    sums: _Sums = reduce(
         lambda total, part: tuple(a + b for a, b in zip(total, part, strict=True)),
         threads(delayed(work)(rows) for rows in parts),
     )
+    return sums
 
 
 def _solved(information: FloatArray, moments: FloatArray) -> FloatArray:

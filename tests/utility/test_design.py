@@ -13,8 +13,8 @@ NAMES = ("a", "b", "c")
 
 
 def whole(design):
-    columns = np.arange(design.width)
-    return np.vstack([block for _, block in design.blocks(columns)])
+    units = np.eye(design.width)
+    return np.column_stack([design.predictor(slice(0, design.n_rows), unit) for unit in units])
 
 
 @st.composite
@@ -60,16 +60,31 @@ def test_order_1_is_main_effects():
     )
 
 
-def test_blocks_are_parts_of_the_whole(monkeypatch):
+@pytest.mark.parametrize("most", [0, 2, 99])
+def test_products_are_those_of_the_columns(monkeypatch, most):
+    monkeypatch.setattr("synthesizer.utility.design._NARROW", most)
     one, other = persons(60), persons(40, 1)
     design = with_interactions(one, other, one.names, order=2, limit=100)
-    expected = whole(design)
+    columns, rows = whole(design), slice(15, 90)
     monkeypatch.setattr("synthesizer.utility.design._BLOCK", 7)
-    np.testing.assert_array_equal(whole(design), expected)
-    few = np.array([0, 2, 5])
-    np.testing.assert_array_equal(
-        np.vstack([block for _, block in design.blocks(few)]), expected[:, few]
-    )
+    np.testing.assert_array_equal(whole(design), columns)
+    right, root = np.random.default_rng(1).random((2, 75))
+    for roots, weights in ((None, np.ones(75)), (root, root**2)):
+        gram, moments = design.products(rows, right, roots)
+        np.testing.assert_allclose(gram, columns[rows].T @ (columns[rows] * weights[:, None]))
+        np.testing.assert_allclose(moments, columns[rows].T @ right)
+
+
+@pytest.mark.parametrize("most", [0, 2, 99])
+def test_chosen_columns_are_those_of_the_whole(monkeypatch, most):
+    monkeypatch.setattr("synthesizer.utility.design._NARROW", most)
+    one, other = persons(60), persons(40, 1)
+    design = with_interactions(one, other, one.names, order=2, limit=100)
+    few = np.array([0, 2, 5, design.width - 1])
+    chosen = design.chosen(few)
+    np.testing.assert_array_equal(whole(chosen), whole(design)[:, few])
+    np.testing.assert_array_equal(whole(chosen.chosen(np.array([1, 3]))), whole(chosen)[:, [1, 3]])
+    assert chosen.chosen(np.arange(4)).width == 4
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])

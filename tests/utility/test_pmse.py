@@ -170,6 +170,16 @@ def test_results_can_be_written_and_read(kwargs):
     assert all(figure.n == 240 for figure in result.figures)
 
 
+@pytest.mark.parametrize("interactions", [1, 2])
+def test_threads_do_not_change_a_bit(monkeypatch, interactions):
+    one, other = persons(300), persons(200, 1)
+    whole = pmse(one, other, interactions=interactions).mean
+    monkeypatch.setattr("synthesizer.utility.propensity_logit._PART", 64)
+    alone, several = (pmse(one, other, interactions=interactions, n_jobs=n) for n in (1, 3))
+    assert alone == several
+    assert alone.mean.pmse == pytest.approx(whole.pmse, rel=1e-9)
+
+
 def test_frames_equal_tables():
     draw = rng()
     frames = [
