@@ -5,510 +5,32 @@ from __future__ import annotations
 import io
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from synthesizer.errors import LimitExceededError, OutputError, SynthesizerError
+from synthesizer.cli_checks import compare, frontier, report, risk, utility
+from synthesizer.cli_parts import errors_told
+from synthesizer.cli_synthesis import codebook, fit, generate, init, plan, run, validate
 
 __all__ = ["app", "errors_told", "main"]
 
-app = typer.Typer(
-    name="synthesizer",
-    help="Turn confidential microdata into synthetic microdata, and prove what was made.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
 
-ConfigPath = Annotated[Path, typer.Argument(help="YAML file of the run.", show_default=False)]
-DataPath = Annotated[
-    Path, typer.Argument(help="CSV, CSV.gz or Parquet file, or a directory of Parquet files.")
-]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing result.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
-Workers = Annotated[int | None, typer.Option(help="Parallel workers; all cores by default.")]
-Seed = Annotated[int | None, typer.Option(help="Replaces the seed of the configuration.")]
-
-
-@contextmanager
-def errors_told() -> Iterator[None]:
-    """Print every problem and leave with the exit code of the error."""
-    from synthesizer import screen
-
-    try:
-        yield
-    except SynthesizerError as error:
-        screen.show_error(error)
-        raise typer.Exit(error.exit_code) from None
-    except KeyboardInterrupt as stop:  # one that kept something says what
-        screen.show_error(SynthesizerError(str(stop) or "interrupted; nothing was written"))
-        raise typer.Exit(130) from None
-
-
-@app.command()
-def run(
-    config: ConfigPath,
-    overwrite: Overwrite = False,
-    seed: Seed = None,
-    m: Annotated[int | None, typer.Option("-m", help="Replaces the number of datasets.")] = None,
-    rows: Annotated[int | None, typer.Option(help="Replaces the rows of each.")] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Replaces the output directory.")
-    ] = None,
-    workers: Workers = None,
-    no_checks: Annotated[bool, typer.Option("--no-checks", help="Leave out all checks.")] = False,
-    quiet: Quiet = False,
-) -> None:
-    """Read, fit, generate, check and write. Exit code 3 means: a check exceeded a limit."""
-    with errors_told():
-        from synthesizer import job, screen
-
-        output: dict[str, Any] = {"overwrite": True} if overwrite else {}
-        if out is not None:
-            output["directory"] = str(out.absolute())
-        given: dict[str, Any] = {
-            "seed": seed,
-            "m": m,
-            "rows": rows,
-            "workers": workers,
-            "output": output or None,
-        }
-        overrides: dict[str, Any] = {
-            key: value for key, value in given.items() if value is not None
-        }
-        if no_checks:
-            overrides |= {"checks": False, "limits": None}
-        with screen.progress(quiet=quiet) as listener:
-            result = job.run(config, overrides=overrides, listener=listener)
-        if not quiet:
-            screen.show_result(result)
-        if result.exceeded:
-            raise LimitExceededError(result.exceeded)
-
-
-@app.command()
-def validate(config: ConfigPath) -> None:
-    """Check configuration, data and output, and tell every problem at once."""
-    with errors_told():
-        from synthesizer import screen
-        from synthesizer.preparation import prepare
-        from synthesizer.registry import Registry
-
-        screen.show_valid(prepare(config, Registry.load()))
-
-
-@app.command()
-def plan(config: ConfigPath) -> None:
-    """Show order, models, predictors, levels, rare levels and cost before any fit."""
-    with errors_told():
-        from synthesizer import screen
-        from synthesizer.plan_table import plan_table
-        from synthesizer.preparation import prepare
-        from synthesizer.registry import Registry
-
-        ready = prepare(config, Registry.load(), check_directory=False)
-        screen.show_plan(ready, plan_table(ready))
-
-
-@app.command()
-def init(
-    data: DataPath,
-    output: Annotated[
-        Path | None, typer.Option("--out", "-o", help="YAML file to write; DATA.yaml if absent.")
-    ] = None,
-    overwrite: Overwrite = False,
-) -> None:
-    """Write a commented starter YAML with inferred kinds, missing codes and derived variables."""
-    with errors_told():
-        from synthesizer import screen
-        from synthesizer.starter import write_starter
-
-        path = write_starter(data, output, overwrite=overwrite)
-        screen.say(f"wrote {path}; look it over, then: synthesizer run {path}")
-
-
-@app.command()
-def codebook(
-    data: Annotated[Path, typer.Argument(help="Data file, or the result directory of a run.")],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Of a run: directory for codebook.html and .json."),
-    ] = None,
-    overwrite: Overwrite = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Show the variables of a data file (confidential), or write the codebook for researchers.
-
-    Of the result directory of a run it writes what may go out with the synthetic datasets: the
-    variables, how they were made, what not to conclude; no number is computed from the original.
-    """
-    with errors_told():
-        from synthesizer import screen
-        from synthesizer.codebook import make_codebook
-        from synthesizer.release.codebook import is_result, run_codebook, write_run_codebook
-
-        if not is_result(data):
-            if out is not None:
-                raise OutputError(
-                    f"{data}: is no result of a run, and the codebook of a data file is "
-                    "confidential: it is only shown; leave out -o"
-                )
-            screen.show_codebook(make_codebook(data), as_json=json)
-        elif out is not None:
-            paths = write_run_codebook(data, out, overwrite=overwrite)
-            screen.say("\n".join(["wrote", *(f"  {path}" for path in paths)]))
-        elif json:
-            screen.say_json(run_codebook(data))
-        else:
-            raise OutputError(f"{data}: name a directory for its codebook (-o), or say --json")
-
-
-@app.command()
-def fit(
-    config: ConfigPath,
-    model: Annotated[Path, typer.Option("--out", "-o", help="File for the model (mode 0600).")],
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-) -> None:
-    """Fit the chain and save the model, which holds confidential values."""
-    with errors_told():
-        from synthesizer import job, screen
-        from synthesizer.saved import check_model_path, save_model
-
-        check_model_path(model, overwrite=overwrite)
-        with screen.progress(quiet=quiet) as listener:
-            fitted = job.fit(config, listener=listener)
-        save_model(model, fitted)
-        if not quiet:
-            screen.say(f"wrote {model} (confidential: it holds values of the data; mode 0600)")
-
-
-@app.command()
-def generate(
-    model: Annotated[Path, typer.Argument(help="File that 'fit' wrote.")],
-    m: Annotated[int, typer.Option("-m", help="Number of datasets.")] = 1,
-    rows: Annotated[int | None, typer.Option(help="Rows of each; those of the data.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed; that of the fit by default.")] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Output directory.")] = Path("synthetic"),
-    workers: Workers = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-) -> None:
-    """Draw synthetic datasets from a saved model, without the confidential data."""
-    with errors_told():
-        from synthesizer import generation, screen
-        from synthesizer.registry import Registry
-        from synthesizer.saved import load_model
-
-        loaded = load_model(model, Registry.load())
-        with screen.progress(quiet=quiet) as listener:
-            paths = generation.generate(
-                loaded, out, m=m, rows=rows, seed=seed, overwrite=overwrite, workers=workers,
-                listener=listener,
-            )  # fmt: skip
-        if not quiet:
-            screen.say("\n".join(["wrote", *(f"  {path}" for path in paths)]))
-
-
-@app.command()
-def risk(
-    original: Annotated[Path, typer.Argument(help="The confidential file.")],
-    synthetic: Annotated[
-        list[Path], typer.Argument(help="Synthetic files, or the directory of a run.")
-    ],
-    keys: Annotated[
-        str | None, typer.Option(help="What an intruder knows: A,B,C; suggested if absent.")
-    ] = None,
-    target: Annotated[str | None, typer.Option(help="What an intruder seeks.")] = None,
-    groups: Annotated[
-        str | None, typer.Option(help="Groups of numbers: age=5 or cut points pay=100/200.")
-    ] = None,
-    control: Annotated[
-        Path | None,
-        typer.Option(help="Records of the same population that were kept out of the fit."),
-    ] = None,
-    sensitive: Annotated[
-        str | None, typer.Option(help="A variable that might be inferred from public ones.")
-    ] = None,
-    public: Annotated[str | None, typer.Option(help="Those public ones: A,B,C.")] = None,
-    positive: Annotated[
-        str | None, typer.Option(help="The level of the sensitive variable that is looked for.")
-    ] = None,
-    baseline: Annotated[
-        str | None, typer.Option(help="Public variables whose tables are published: A,B.")
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option(help="Find the group of this variable that is told most of.")
-    ] = None,
-    units: Annotated[
-        str | None, typer.Option(help="Variable that names the person of each record (panels).")
-    ] = None,
-    tau: Annotated[
-        float | None, typer.Option(help="TCAP: agreement that an intruder asks for; 1.")
-    ] = None,
-    max_size: Annotated[
-        int | None, typer.Option(help="SUDA: largest set of keys looked at.")
-    ] = None,
-    sampling_fraction: Annotated[
-        float | None, typer.Option(help="DIS-SUDA: share of the population in the data; 0.01.")
-    ] = None,
-    attacks: Annotated[
-        bool, typer.Option("--attacks", help="Run anonymeter's attacks (needs --control).")
-    ] = False,
-    config: Annotated[
-        Path | None,
-        typer.Option(help="YAML of a run: kinds, missing codes, checks, limits."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Decides what is random.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="JSON file to write (mode 0600).")
-    ] = None,
-    overwrite: Overwrite = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    every: Annotated[bool, typer.Option("--all", help="Print every figure.")] = False,
-) -> None:
-    """Say how much synthetic files give away about the people in the original. Confidential.
-
-    Exit code 3 means: a figure exceeds a limit of the configuration.
-    """
-    with errors_told():
-        from synthesizer import screen
-        from synthesizer.assess_files import assess_files
-        from synthesizer.risk_request import Asked, parse_groups, parse_names
-
-        asked = Asked(
-            keys=parse_names(keys),
-            target=target,
-            groups=parse_groups(groups),
-            sensitive=sensitive,
-            public=parse_names(public) or (),
-            positive=positive,
-            baseline=parse_names(baseline) or (),
-            by=by,
-            units=units,
-            tau=tau,
-            max_size=max_size,
-            sampling_fraction=sampling_fraction,
-            control=control is not None,
-            attacks=attacks,
-            seed=seed,
-        )
-        with screen.progress(quiet=json) as listener:
-            found = assess_files(
-                original, synthetic, asked=asked, control=control, config=config, out=out,
-                overwrite=overwrite, listener=listener,
-            )  # fmt: skip
-        screen.show_file_risk(found, as_json=json, every=every)
-        if found.exceeded:
-            raise LimitExceededError(found.exceeded)
-
-
-@app.command()
-def utility(
-    original: Annotated[Path, typer.Argument(help="The confidential file.")],
-    synthetic: Annotated[
-        list[Path], typer.Argument(help="Synthetic files, or the directory of a run.")
-    ],
-    variables: Annotated[
-        str | None, typer.Option(help="Variables to compare: A,B,C; all that both have if absent.")
-    ] = None,
-    ways: Annotated[str, typer.Option(help="Orders of the tables: 1, 2 and 3.")] = "1,2",
-    groups: Annotated[int, typer.Option(help="Quantile groups of numbers in tables.")] = 5,
-    model: Annotated[
-        str | None, typer.Option(help="Propensity models; logit,cart if absent.")
-    ] = None,
-    interactions: Annotated[
-        int | None, typer.Option(help="Order of the logit's interactions; 1 is main effects.")
-    ] = None,
-    permutations: Annotated[
-        int | None, typer.Option(help="Permutations for the null of cart; 10.")
-    ] = None,
-    fits: Annotated[
-        list[str] | None,
-        typer.Option("--fit", help="Model to fit on both sides, as 'income ~ age + sex'."),
-    ] = None,
-    family: Annotated[
-        str, typer.Option(help="Of the fits: ols, logit, poisson or multinomial.")
-    ] = "ols",
-    rule: Annotated[
-        str | None,
-        typer.Option(help="How m fits are combined: simple, fully or partially."),
-    ] = None,
-    clusters: Annotated[
-        str | None, typer.Option(help="Variable of cluster-robust errors of the fits.")
-    ] = None,
-    weights: Annotated[
-        str | None, typer.Option(help="Variable that weighs the records in the fits.")
-    ] = None,
-    offset: Annotated[
-        str | None, typer.Option(help="Offset of poisson fits: A or 'I(log(hours))'.")
-    ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(help="YAML of a run: kinds, missing codes, checks, limits."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Decides the permutations.")] = 0,
-    workers: Workers = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="JSON file to write (mode 0600).")
-    ] = None,
-    overwrite: Overwrite = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    every: Annotated[
-        bool, typer.Option("--all", help="Print every figure, variable and pair.")
-    ] = False,
-) -> None:
-    """Say how near synthetic files are to the original, and to what a researcher would find.
-
-    Confidential. Exit code 3 means: a figure exceeds a limit of the configuration.
-    """
-    with errors_told():
-        from synthesizer import screen
-        from synthesizer.evaluate_files import evaluate_files
-        from synthesizer.result_files import workers_or_all
-        from synthesizer.risk_request import parse_names
-        from synthesizer.screen_utility import show_file_utility
-        from synthesizer.utility_request import asked_utility
-
-        asked = asked_utility(
-            names=parse_names(variables),
-            ways=ways,
-            groups=groups,
-            models=parse_names(model),
-            interactions=interactions,
-            permutations=permutations,
-            formulas=tuple(fits or ()),
-            family=family,
-            rule=rule,
-            clusters=clusters,
-            weights=weights,
-            offset=offset,
-            seed=seed,
-            workers=workers_or_all(workers),
-        )
-        with screen.progress(quiet=json) as listener:
-            found = evaluate_files(
-                original, synthetic, asked=asked, config=config, out=out, overwrite=overwrite,
-                listener=listener,
-            )  # fmt: skip
-        show_file_utility(found, as_json=json, every=every)
-        if found.exceeded:
-            raise LimitExceededError(found.exceeded)
-
-
-@app.command()
-def report(
-    directory: Annotated[Path, typer.Argument(help="Result directory of a run.")],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="HTML file; report.html beside the run's files."),
-    ] = None,
-    overwrite: Overwrite = False,
-) -> None:
-    """Write the steward's report of a run: one page that needs no network. Confidential."""
-    with errors_told():
-        from synthesizer import screen
-        from synthesizer.report_files import write_report
-
-        path = write_report(directory, out, overwrite=overwrite)
-        screen.say(f"wrote {path} (confidential: for the steward; mode 0600)")
-
-
-@app.command()
-def compare(
-    runs: Annotated[list[Path], typer.Argument(help="Result directories of 'run', at least two.")],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="HTML file with the map (mode 0600).")
-    ] = Path("map.html"),
-    json: Annotated[
-        Path | None, typer.Option("--json", help="JSON file with every number (mode 0600).")
-    ] = None,
-    overwrite: Overwrite = False,
-) -> None:
-    """Compare runs: what was set differently, their risk and utility, and a map to choose from."""
-    with errors_told():
-        from synthesizer import screen, screen_runs
-        from synthesizer.runs import comparison
-
-        found = comparison.write_comparison(runs, out, json=json, overwrite=overwrite)
-        screen_runs.show_comparison(found)
-        for path in (out, json):
-            if path is not None:
-                screen.say(f"wrote {path} (confidential: not for release)")
-
-
-@app.command()
-def frontier(
-    config: ConfigPath,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(help="KEY=VALUE,VALUE such as cart.min_leaf=3,10 or proper=true,false."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Output directory; that of the run and _frontier."),
-    ] = None,
-    m: Annotated[int | None, typer.Option("-m", help="Replaces the number of datasets.")] = None,
-    seed: Seed = None,
-    workers: Workers = None,
-    overwrite: Overwrite = False,
-    plan: Annotated[bool, typer.Option("--plan", help="Check and show the settings only.")] = False,
-    quiet: Quiet = False,
-) -> None:
-    """Run a grid of settings and draw the frontier of risk and utility.
-
-    An interrupted call goes on from the finished settings. Exit code 1 means: a setting failed
-    (the others are written).
-    """
-    with errors_told():
-        from functools import partial
-
-        from synthesizer import screen, screen_runs
-        from synthesizer.runs.frontier import run_frontier
-        from synthesizer.runs.frontier_plan import plan_frontier
-
-        given: dict[str, Any] = {
-            "vary": vary or (), "directory": out, "m": m, "seed": seed,
-            "workers": workers, "overwrite": overwrite,
-        }  # fmt: skip
-        if plan:
-            screen.say("\n".join(plan_frontier(config, **given).lines))
-            return
-        found = run_frontier(
-            config,
-            **given,
-            listening=partial(screen.progress, quiet=quiet),
-            told=(lambda _: None) if quiet else screen.say,
-        )
-        if not quiet:
-            screen_runs.show_frontier(found)
-        if found.failed:
-            raise SynthesizerError(
-                f"setting {name} failed: {'; '.join(why)}" for name, why in found.failed.items()
-            )
-
-
-@app.command()
 def models(
     name: Annotated[str | None, typer.Argument(help="Show the options of this model.")] = None,
 ) -> None:
     """List the conditional models that are known, and the package that offers each."""
     with errors_told():
-        from synthesizer import screen
+        from synthesizer import screen_plan
         from synthesizer.registry import Registry
 
         registry = Registry.load()
         if name is None:
-            screen.show_models(registry)
+            screen_plan.show_models(registry)
         else:
-            screen.show_model(registry, registry.canonical(name))
+            screen_plan.show_model(registry, registry.canonical(name))
 
 
-@app.command()
 def schema() -> None:
     """Print the JSON Schema of the YAML, for editors."""
     with errors_told():
@@ -517,6 +39,26 @@ def schema() -> None:
         from synthesizer.registry import Registry
 
         screen.say_json(config_schema(Registry.load()))
+
+
+def _gathered() -> typer.Typer:
+    """Return the commands in the order of the help text."""
+    app = typer.Typer(
+        name="synthesizer",
+        help="Turn confidential microdata into synthetic microdata, and prove what was made.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    for command in (
+        run, validate, plan, init, codebook, fit, generate, report, compare, frontier, risk,
+        utility, models, schema,
+    ):  # fmt: skip
+        app.command()(command)
+    return app
+
+
+app = _gathered()
 
 
 def _interrupted(*_: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,13 +18,9 @@ from synthesizer.progress import Advance, Listener, silent
 if TYPE_CHECKING:
     from synthesizer.assess_files import FileRisk
     from synthesizer.check_results import CheckResults
-    from synthesizer.codebook import Codebook
     from synthesizer.errors import SynthesizerError
     from synthesizer.figures import Figure
     from synthesizer.job import RunResult
-    from synthesizer.plan_table import PlanRow
-    from synthesizer.preparation import Prepared
-    from synthesizer.registry import Registry
     from synthesizer.risk.result import RiskResult
     from synthesizer.utility.result import UtilityResult
 
@@ -34,16 +29,11 @@ __all__ = [
     "progress",
     "say",
     "say_json",
-    "show_codebook",
     "show_error",
     "show_file_risk",
-    "show_model",
-    "show_models",
-    "show_plan",
     "show_result",
     "show_risk",
     "show_utility",
-    "show_valid",
     "tabulate",
 ]
 
@@ -234,85 +224,6 @@ def notes_told(notes: Sequence[str]) -> None:
     """Print notes, one on each line."""
     for note in notes:
         say(f"note: {note}")
-
-
-def show_valid(ready: Prepared) -> None:
-    """Say that a run can start."""
-    config, table = ready.config, ready.table
-    notes_told([*ready.source.notes, *ready.plan.notes])
-    say(
-        f"valid: {table.n_rows:,} rows, {len(ready.plan.spec.steps)} variables to draw, "
-        f"m = {config.m}; output goes to {config.output.directory}"
-    )
-
-
-def show_plan(ready: Prepared, rows: Sequence[PlanRow]) -> None:
-    """Print the chain in order."""
-    from synthesizer.codebook import RARE
-
-    columns = (
-        "#", "variable", "kind", "model", "predictors", "levels", "missing rows", "rare levels",
-        "cost",
-    )  # fmt: skip
-    cells = [
-        (
-            row.position, row.variable, row.kind, row.model, row.predictors, row.levels,
-            row.missing, row.rare, f"{row.cost:.1%}",
-        )
-        for row in rows
-    ]  # fmt: skip
-    tabulate(f"plan for {ready.table.n_rows:,} rows", columns, cells)
-    spec = ready.plan.spec
-    if spec.strata:
-        say(f"strata: a chain for every combination of {', '.join(spec.strata)}")
-    for rule in spec.rules:
-        count = rule.condition.count(ready.table)
-        say(f"rule: where {rule.condition.text}, {rule.variable} is set ({count:,} rows)")
-    for forbid in spec.forbids:
-        say(f"forbidden: {forbid.condition.text} (redraws {forbid.variable})")
-    for scenario in ready.plan.scenarios:
-        say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
-    notes_told([*ready.source.notes, *ready.plan.notes])
-    say(f"rare levels: held by fewer than {RARE} rows; cost: share of the fit's work")
-
-
-def show_models(registry: Registry) -> None:
-    """Print the registry."""
-    rows = [
-        (
-            entry.name,
-            f"{entry.package} {entry.version}",
-            ", ".join(sorted(entry.abilities.kinds)),
-            "yes" if entry.abilities.stores_values else "no",
-            entry.summary,
-        )
-        for entry in registry.entries()
-    ]
-    tabulate("models", ("name", "package", "kinds", "stores values", "what it does"), rows)
-
-
-def show_model(registry: Registry, name: str) -> None:
-    """Print what a model does and its options."""
-    text = inspect.getdoc(registry.get(name)) or name
-    say(text.partition("\nExamples\n")[0])
-    options = registry.options_schema(name)["properties"]
-    rows = [(option, json.dumps(entry.get("default"))) for option, entry in options.items()]
-    tabulate("options", ("option", "default"), rows)
-
-
-def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
-    """Print what is known of every variable of a file."""
-    if as_json:
-        say_json(codebook.to_dict())
-        return
-    rows = [
-        (v.name, v.kind, v.levels, v.missing, v.missing_codes, v.shows, v.reason)
-        for v in codebook.variables
-    ]
-    title = f"{codebook.origin}: {codebook.n_rows:,} rows (CONFIDENTIAL: computed from the data)"
-    columns = ("variable", "kind", "values", "missing rows", "codes", "levels or range", "why")
-    tabulate(title, columns, rows)
-    notes_told(codebook.notes)
 
 
 def _methods(chain: Sequence[Mapping[str, Any]]) -> str:

@@ -102,7 +102,9 @@ UPPER = (
         "utility_request",
     ),
     ("library", "screen", "screen_checks"),
-    ("screen_runs", "screen_utility"),
+    ("screen_plan", "screen_runs", "screen_utility"),
+    ("cli_parts",),
+    ("cli_checks", "cli_synthesis"),
     ("cli",),
 )
 ENGINE = (

@@ -11,13 +11,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from synthesizer.data.table import Column, FloatArray, Table
+from synthesizer.data.table import FloatArray, Table
+from synthesizer.utility.design_pieces import Piece, pieces_of
 
 __all__ = ["Design", "main_effects", "with_interactions"]
 
@@ -32,25 +32,13 @@ _IntArray = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class _Piece:
-    """Columns of one variable of which a record has at most one: a number, or dummies.
-
-    ``codes`` (N,) say which one, 0 is none; ``number`` (N,) is what stands there, else 1.
-    """
-
-    width: int
-    codes: npt.NDArray[np.int32] | None = None
-    number: FloatArray | None = None
-
-
-@dataclass(frozen=True, eq=False)
 class _Term:
     """The product of one piece of every variable in it; without pieces, the constant.
 
     ``columns`` numbers the products that are columns, from 1; all of them where it is None.
     """
 
-    pieces: tuple[_Piece, ...]
+    pieces: tuple[Piece, ...]
     width: int
     columns: npt.NDArray[np.int32] | None = None
 
@@ -194,7 +182,7 @@ def main_effects(original: Table, synthetic: Table, names: Sequence[str]) -> Des
     >>> design.predictor(slice(0, 4), np.array([1.0, 0.5])).tolist()
     [1.0, 1.5, 1.0, 1.5]
     """
-    pieces = [piece for name in names for piece in _pieces(original[name], synthetic[name])]
+    pieces = [piece for name in names for piece in pieces_of(original[name], synthetic[name])]
     terms = [_CONSTANT, *(_Term((piece,), piece.width) for piece in pieces)]
     return _design(terms, original.n_rows + synthetic.n_rows)
 
@@ -217,7 +205,7 @@ def with_interactions(
     >>> with_interactions(table, table, names, order=2, limit=3) is None
     True
     """
-    each = [tuple(_pieces(original[name], synthetic[name])) for name in names]
+    each = [tuple(pieces_of(original[name], synthetic[name])) for name in names]
     n_rows, width, terms = original.n_rows + synthetic.n_rows, 1, [_CONSTANT]
     for size in range(1, order + 1):
         for variables in combinations(each, size):
@@ -235,13 +223,13 @@ def _design(terms: Sequence[_Term], n_rows: int) -> Design:
     return Design(narrow, tuple(term for term in terms if term.width > _NARROW), n_rows)
 
 
-def _fewest(pieces: tuple[_Piece, ...]) -> int:
+def _fewest(pieces: tuple[Piece, ...]) -> int:
     """Return a width that the term is sure to reach, or one too large where it is not listed."""
     widths = math.prod(piece.width for piece in pieces)
     return widths if len(pieces) == 1 or widths > _LARGEST_PRODUCT else 0
 
 
-def _crossed(pieces: tuple[_Piece, ...]) -> _Term:
+def _crossed(pieces: tuple[Piece, ...]) -> _Term:
     codes = _joint(pieces, slice(None)) if len(pieces) > 1 else None
     if codes is None:
         return _Term(pieces, pieces[0].width if len(pieces) == 1 else 1)
@@ -252,7 +240,7 @@ def _crossed(pieces: tuple[_Piece, ...]) -> _Term:
     return _Term(pieces, int(occurs.sum()), columns)
 
 
-def _joint(pieces: tuple[_Piece, ...], rows: slice) -> _IntArray | None:
+def _joint(pieces: tuple[Piece, ...], rows: slice) -> _IntArray | None:
     """Return which product of dummies a record has, 0 for none; None without any dummies."""
     joint: _IntArray | None = None
     for piece in pieces:
@@ -267,56 +255,10 @@ def _joint(pieces: tuple[_Piece, ...], rows: slice) -> _IntArray | None:
     return joint
 
 
-def _number(pieces: tuple[_Piece, ...], rows: slice) -> FloatArray | None:
+def _number(pieces: tuple[Piece, ...], rows: slice) -> FloatArray | None:
     """Return the product of the numbers of a term, None without any."""
     number: FloatArray | None = None
     for piece in pieces:
         if piece.number is not None:
             number = piece.number[rows] if number is None else number * piece.number[rows]
     return number
-
-
-def _pieces(original: Column, synthetic: Column) -> Iterator[_Piece]:
-    both = (original, synthetic)
-    if original.is_coded:
-        labels = [column.variable.labels for column in both]
-        dummies = _dummies(labels, [column.data for column in both])
-    else:
-        observed = np.concatenate([column.is_observed for column in both])
-        data = np.concatenate([column.data for column in both]).astype(np.float64)
-        yield _Piece(1, number=_scaled(data, observed))
-        # Code 0, an observed number, must be the reference: it is put first and always occurs.
-        states = [column.missing_state() for column in both]
-        labels = [("", *(f"code {code}" for code in column.variable.missing)) for column in both]
-        dummies = _dummies(labels, states, reference=True)
-    if dummies.width:
-        yield dummies
-
-
-def _dummies(
-    labels: Sequence[Sequence[str]],
-    codes: Sequence[npt.NDArray[Any]],
-    *,
-    reference: bool = False,
-) -> _Piece:
-    """Return codes matched by label and numbered by the labels that occur."""
-    union = {label: code for code, label in enumerate(dict.fromkeys((*labels[0], *labels[1])))}
-    joint = [np.array([union[label] for label in own], dtype=np.intp) for own in labels]
-    occurs = np.zeros(len(union), dtype=bool)
-    for own, data in zip(joint, codes, strict=True):
-        occurs[own[np.bincount(data, minlength=len(own)) > 0]] = True
-    if reference:
-        occurs[0] = True
-    numbers = (np.cumsum(occurs) - 1).astype(np.int32)
-    stacked = np.concatenate([numbers[own][data] for own, data in zip(joint, codes, strict=True)])
-    return _Piece(int(numbers[-1]), codes=stacked)
-
-
-def _scaled(data: FloatArray, observed: npt.NDArray[np.bool_]) -> FloatArray:
-    """Return numbers with mean 0 and deviation 1, missing ones at the mean."""
-    known = data[observed]
-    if not len(known):
-        return np.zeros(len(data))
-    spread = known.std()
-    scaled = (data - known.mean()) / (spread if spread > 0 else 1.0)
-    return np.where(observed, scaled, 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -20,13 +20,11 @@ __all__ = [
     "TableRatios",
     "TableTests",
     "combine_distances",
-    "combine_ratios",
 ]
 
 LEVEL = 0.05
 """Tables whose p is below this level are called rejected."""
 _WAYS = {1: "one", 2: "two", 3: "three"}
-_R = TypeVar("_R", "RatioResult", "DistanceResult")
 
 
 @dataclass(frozen=True)
@@ -267,44 +265,6 @@ class EqualityResult:
         return _plain(asdict(self)) | {"rejected": {str(k): v for k, v in self.rejected.items()}}
 
 
-def combine_ratios(results: Sequence[RatioResult]) -> RatioResult:
-    """Return results computed for one dataset after the other as one, in that order.
-
-    Parameters
-    ----------
-    results : sequence of RatioResult
-        At least one; all of the same original, tables and groups.
-
-    Raises
-    ------
-    DataError
-        When there is none, or they are of different tables.
-
-    Examples
-    --------
-    >>> table = TableRatios(("sex",), cells=(2,), ratios=(0.5,), mean=0.5)
-    >>> one = RatioResult(5, 100, (90,), (table,), datasets=(0.5,), mean=0.5)
-    >>> combined = combine_ratios([one, one])
-    >>> combined.n_synthetic, combined.tables[0].ratios, combined.mean
-    ((90, 90), (0.5, 0.5), 0.5)
-    """
-    first = _alike(results, [tuple(t.variables for t in r.tables) for r in results])
-    rows = []
-    for parts in zip(*(result.tables for result in results), strict=True):
-        ratios = tuple(ratio for part in parts for ratio in part.ratios)
-        cells = tuple(count for part in parts for count in part.cells)
-        rows.append(TableRatios(parts[0].variables, cells, ratios, _mean(ratios)))
-    datasets = tuple(value for result in results for value in result.datasets)
-    return RatioResult(
-        groups=first.groups,
-        n=first.n,
-        n_synthetic=tuple(n for result in results for n in result.n_synthetic),
-        tables=tuple(rows),
-        datasets=datasets,
-        mean=_mean(datasets),
-    )
-
-
 def combine_distances(results: Sequence[DistanceResult]) -> DistanceResult:
     """Return results computed for one dataset after the other as one, in that order.
 
@@ -325,7 +285,11 @@ def combine_distances(results: Sequence[DistanceResult]) -> DistanceResult:
     >>> len(combine_distances([one, one, one]).datasets)
     3
     """
-    first = _alike(results, [result.names for result in results])
+    if not results:
+        raise DataError("there is no result to combine: give at least one")
+    first = results[0]
+    if any((r.n, r.groups, r.names) != (first.n, first.groups, first.names) for r in results):
+        raise DataError("results to combine must be of the same original, variables and groups")
     datasets = tuple(values for result in results for values in result.datasets)
     return DistanceResult(
         names=first.names,
@@ -335,16 +299,6 @@ def combine_distances(results: Sequence[DistanceResult]) -> DistanceResult:
         datasets=datasets,
         mean=_mean([values.distance for values in datasets]),
     )
-
-
-def _alike(results: Sequence[_R], variables: Sequence[object]) -> _R:
-    """Return the first result, after making sure that all are about the same."""
-    if not results:
-        raise DataError("there is no result to combine: give at least one")
-    about = [(r.n, r.groups, names) for r, names in zip(results, variables, strict=True)]
-    if any(other != about[0] for other in about):
-        raise DataError("results to combine must be of the same original, variables and groups")
-    return results[0]
 
 
 def _mean(values: Sequence[float]) -> float:
