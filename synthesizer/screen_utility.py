@@ -6,17 +6,20 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from synthesizer.screen import notes_told, say, show_utility, tabulate
-from synthesizer.screen_checks import headlines
+from synthesizer.screen_checks import HEADLINES
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from synthesizer.evaluate_files import FileUtility
+    from synthesizer.figures import Figure
     from synthesizer.utility.fit_results import FitComparison
     from synthesizer.utility.tables import TableUtility
 
 __all__ = ["show_file_utility"]
 
+FIGURES = HEADLINES | {"ROE (one-way)", "pMSE", "standardised pMSE", "Jensen-Shannon distance"}
+"""Figures that are shown without ``--all``."""
 SHOWN = 10
 """Tables of an order that are shown without ``--all``, the worst ones."""
 _TITLES = {1: "variables", 2: "pairs", 3: "triples"}
@@ -33,9 +36,13 @@ def show_file_utility(found: FileUtility, *, as_json: bool, every: bool) -> None
         _show_tables(utility.tables, every=every)
     for fit in utility.fits:
         _show_fit(fit)
-    show_utility(utility, choose=tuple if every else headlines, explained=True)
+    show_utility(utility, choose=tuple if every else _chosen, explained=True)
     if not every:
         say("all figures, variables and pairs: --all, or --json")
+
+
+def _chosen(figures: Sequence[Figure]) -> list[Figure]:
+    return [figure for figure in figures if figure.name in FIGURES]
 
 
 def _show_tables(tables: TableUtility, *, every: bool) -> None:

@@ -51,10 +51,11 @@ def decode(table: Table, layout: Layout) -> pa.Table:
         fields.append(
             pa.field(column.name, array.type)
             if old is None
-            else old.with_nullable(old.nullable or array.null_count > 0)
+            else old.remove_metadata().with_nullable(old.nullable or array.null_count > 0)
         )
-    metadata = layout.types.metadata if layout.types is not None else None
-    return pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata=metadata))
+    # What the source says beside its data (attributes, numbers of rows and of categories) is
+    # about confidential data and stays out.
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
 def default_type(variable: Variable) -> pa.DataType:

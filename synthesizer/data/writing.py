@@ -201,7 +201,7 @@ def to_pandas(table: Table, layout: Layout) -> pd.DataFrame:
     layout = layout.select(tuple(name for name in table.names if name in layout.names))
     arrow = decode(table, _typed(table, layout))
     if not layout.frame:
-        frame: pd.DataFrame = arrow.replace_schema_metadata(None).to_pandas()
+        frame: pd.DataFrame = arrow.to_pandas()
         return frame
     columns = {
         name: _series(arrow.column(name), column)

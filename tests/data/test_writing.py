@@ -137,3 +137,15 @@ def test_levels_that_do_not_occur_are_not_in_the_file(tmp_path: Path, ordered: b
     write(table, tmp_path / "a.parquet", raw.layout, format="parquet")
     assert b"SECRET" not in (tmp_path / "a.parquet").read_bytes()
     assert pq.read_table(tmp_path / "a.parquet")["pay"].to_pylist() == ["high", "low", None, "high"]
+
+
+def test_what_a_file_says_beside_its_data_stays_out(tmp_path: Path) -> None:
+    field = pa.field("a", pa.int64(), metadata={"note": "SECRET"})
+    schema = pa.schema([field], metadata={"made by": "SECRET", "pandas": '{"stop": 300}'})
+    pq.write_table(pa.table({"a": [1, 2, 3]}, schema=schema), tmp_path / "in.parquet")
+    raw = read_path(tmp_path / "in.parquet")
+    write(encode(raw), tmp_path / "a.parquet", raw.layout)
+    written = pq.read_schema(tmp_path / "a.parquet")
+    assert written.metadata is None
+    assert written.field("a").metadata in (None, {b"PARQUET:field_id": b"-1"})
+    assert b"SECRET" not in (tmp_path / "a.parquet").read_bytes()

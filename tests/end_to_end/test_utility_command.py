@@ -44,11 +44,12 @@ def test_files_of_others(folder: Path) -> None:
     ):  # fmt: skip
         assert words in result.output
     assert "SPECKS" in result.output
-    assert "standardised pMSE" not in result.output
+    assert "standardised pMSE" in result.output  # with pMSE and its ratio: table 2 of the paper
+    assert "chi-square rejections" not in result.output
     every = call(
         "utility", folder / "original.csv", folder / "made.csv", "--model", "logit", "--all"
     )
-    assert "standardised pMSE" in every.output
+    assert "chi-square rejections" in every.output
     assert "propensity score by cart" not in every.output
 
 
