@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from synthesizer.assessment import Question, assess
     from synthesizer.config_reading import load_config, read_config
     from synthesizer.errors import SynthesizerError
-    from synthesizer.evaluation import FitRequest, UtilityMeasures, evaluate
+    from synthesizer.evaluation import FitRequest, Synthesis, UtilityMeasures, evaluate
     from synthesizer.generation import generate
     from synthesizer.job import RunResult, fit, run
     from synthesizer.library import Synthesizer
@@ -23,6 +23,7 @@ __all__ = [
     "Question",
     "Registry",
     "RunResult",
+    "Synthesis",
     "Synthesizer",
     "SynthesizerError",
     "UtilityMeasures",
@@ -40,6 +41,7 @@ _HOMES = {
     "Question": "assessment",
     "Registry": "registry",
     "RunResult": "job",
+    "Synthesis": "evaluation",
     "Synthesizer": "library",
     "SynthesizerError": "errors",
     "UtilityMeasures": "evaluation",

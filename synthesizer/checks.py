@@ -25,7 +25,7 @@ from synthesizer.risk.replicated import ReplicatedUniques, Replicates
 from synthesizer.risk.result import RiskResult
 from synthesizer.risk.suite import Measures, scenario_risk
 from synthesizer.utility.suite import UtilityCollector
-from synthesizer.utility.wanted import UtilityMeasures, fit_names
+from synthesizer.utility.wanted import Synthesis, UtilityMeasures, fit_names
 
 __all__ = ["Checker", "needed_names"]
 
@@ -73,6 +73,7 @@ class Checker:
             _utility_measures(self.checks, plan),
             lambda dataset: seed.generator("propensity", dataset),
             attempts=Attempts(),
+            synthesis=Synthesis(proper=config.proper, kept=plan.kept),
             n_jobs=workers,
         )
         self._drawn = tuple(v.name for v in original.schema if v.kind is not Kind.ID)

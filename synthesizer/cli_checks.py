@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from synthesizer.cli_parts import ConfigPath, Overwrite, Quiet, Seed, Workers, errors_told
-from synthesizer.errors import LimitExceededError, SynthesizerError
+from synthesizer.errors import LimitExceededError, ModelError, SynthesizerError
 
 __all__ = ["compare", "frontier", "report", "risk", "utility"]
 
@@ -38,6 +38,12 @@ def compare(
     json: Annotated[
         Path | None, typer.Option("--json", help="JSON file with every number (mode 0600).")
     ] = None,
+    risk: Annotated[
+        str | None, typer.Option(help="Figure of risk of the frontier and the map; cap.")
+    ] = None,
+    utility: Annotated[
+        str | None, typer.Option(help="Figure of utility of both; mean_two_way.")
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Compare runs: what was set differently, their risk and utility, and a map to choose from."""
@@ -45,7 +51,9 @@ def compare(
         from synthesizer import screen, screen_runs
         from synthesizer.runs import comparison
 
-        found = comparison.write_comparison(runs, out, json=json, overwrite=overwrite)
+        found = comparison.write_comparison(
+            runs, out, json=json, overwrite=overwrite, risk=risk, utility=utility
+        )
         screen_runs.show_comparison(found)
         for path in (out, json):
             if path is not None:
@@ -65,6 +73,12 @@ def frontier(
     m: Annotated[int | None, typer.Option("-m", help="Replaces the number of datasets.")] = None,
     seed: Seed = None,
     workers: Workers = None,
+    risk: Annotated[
+        str | None, typer.Option(help="Figure of risk of the frontier and the map; cap.")
+    ] = None,
+    utility: Annotated[
+        str | None, typer.Option(help="Figure of utility of both; mean_two_way.")
+    ] = None,
     overwrite: Overwrite = False,
     plan: Annotated[bool, typer.Option("--plan", help="Check and show the settings only.")] = False,
     quiet: Quiet = False,
@@ -83,7 +97,7 @@ def frontier(
 
         given: dict[str, Any] = {
             "vary": vary or (), "directory": out, "m": m, "seed": seed,
-            "workers": workers, "overwrite": overwrite,
+            "workers": workers, "overwrite": overwrite, "risk": risk, "utility": utility,
         }  # fmt: skip
         if plan:
             screen.say("\n".join(plan_frontier(config, **given).lines))
@@ -222,7 +236,7 @@ def utility(
     ] = "ols",
     rule: Annotated[
         str | None,
-        typer.Option(help="How m fits are combined: simple, fully or partially."),
+        typer.Option(help="How m fits are combined: simple, proper, partially or fully."),
     ] = None,
     clusters: Annotated[
         str | None, typer.Option(help="Variable of cluster-robust errors of the fits.")
@@ -250,7 +264,8 @@ def utility(
 ) -> None:
     """Say how near synthetic files are to the original, and to what a researcher would find.
 
-    Confidential. Exit code 3 means: a figure exceeds a limit of the configuration.
+    Confidential. Exit code 3 means: a figure exceeds a limit of the configuration; 1: a fit that
+    was asked for has no result (all else is there).
     """
     with errors_told():
         from synthesizer import screen
@@ -284,3 +299,5 @@ def utility(
         show_file_utility(found, as_json=json, every=every)
         if found.exceeded:
             raise LimitExceededError(found.exceeded)
+        if lost := [name for name in found.utility.failed if name.startswith("fit ")]:
+            raise ModelError(f"{name}: has no result, see above" for name in lost)

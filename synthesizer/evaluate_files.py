@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -11,13 +11,15 @@ from typing import Any
 
 from synthesizer.check_results import CheckResults, exceeded_limits
 from synthesizer.compared_files import read_compared
+from synthesizer.config_checks import LimitConfig
 from synthesizer.config_reading import load_config
 from synthesizer.evaluation import evaluate
 from synthesizer.output import write_secret
 from synthesizer.progress import Listener, silent
 from synthesizer.risk.result import RiskResult
+from synthesizer.risk_request import UTILITY_LIMITS
 from synthesizer.utility.result import UtilityResult
-from synthesizer.utility_request import AskedUtility, Synthesis, utility_limits
+from synthesizer.utility_request import AskedUtility, known_synthesis, utility_limits
 
 __all__ = ["FileUtility", "evaluate_files"]
 
@@ -81,7 +83,7 @@ def evaluate_files(
         With every problem of files, configuration and names.
     """
     settings = None if config is None else load_config(config)
-    synthesis = Synthesis.of(synthetic, settings)
+    synthesis = known_synthesis(synthetic, settings)
     measures = asked.measures(settings, synthesis)
     files = read_compared(original, synthetic, config=config, out=out, overwrite=overwrite)
     utility = evaluate(
@@ -89,6 +91,7 @@ def evaluate_files(
         files.synthetic,
         names=asked.names,
         measures=measures,
+        synthesis=synthesis,
         declared=None if settings is None else settings.declarations(),
         seed=asked.seed,
         n_jobs=asked.workers,
@@ -96,18 +99,29 @@ def evaluate_files(
     )
     limits, notes = utility_limits(settings)
     results = CheckResults(risk=RiskResult(), utility=utility, failed=utility.failed)
-    if measures.fits and not synthesis.is_known:
+    if synthesis is None and measures.fits and asked.rule is None:
         notes.append(
-            "no manifest or configuration says how the data were synthesised: --rule simple takes "
-            "all values as drawn with fixed parameters; name the rule that fits"
+            "no manifest or configuration says how the data were synthesised: rule simple takes "
+            "all values as drawn with fixed parameters; name another one (--rule) if they were not"
         )
     found = FileUtility(
         utility,
         (*files.notes, *notes),
-        exceeded_limits(results, limits),
+        (*exceeded_limits(results, limits), *_not_assessed(utility, limits)),
         files.entries,
         asked.seed,
     )
     if out is not None:
         write_secret(out, found.to_json(), overwrite=overwrite)
     return found
+
+
+def _not_assessed(utility: UtilityResult, limits: LimitConfig) -> Iterator[str]:
+    """Say that limits do not hold for variables that could not be compared."""
+    columns = [name for name in utility.failed if name.startswith("column ")]
+    limited = [name for name in UTILITY_LIMITS if getattr(limits, name) is not None]
+    if columns and limited:
+        yield (
+            f"{', '.join(f'limits.{name}' for name in limited)}: {', '.join(columns)} could not be "
+            "compared, so they count as above"
+        )

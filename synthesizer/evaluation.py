@@ -14,9 +14,9 @@ from synthesizer.progress import Listener, counted, silent
 from synthesizer.randomness import MAX_SEED, Seed
 from synthesizer.utility.result import UtilityResult
 from synthesizer.utility.suite import UtilityCollector
-from synthesizer.utility.wanted import FitRequest, UtilityMeasures, fit_names
+from synthesizer.utility.wanted import FitRequest, Synthesis, UtilityMeasures, fit_names
 
-__all__ = ["FitRequest", "UtilityMeasures", "evaluate"]
+__all__ = ["FitRequest", "Synthesis", "UtilityMeasures", "evaluate"]
 
 
 def evaluate(
@@ -25,6 +25,7 @@ def evaluate(
     *,
     names: Sequence[str] | None = None,
     measures: UtilityMeasures | None = None,
+    synthesis: Synthesis | None = None,
     declared: Mapping[str, Declaration] | None = None,
     seed: int = 0,
     n_jobs: int = 1,
@@ -43,6 +44,9 @@ def evaluate(
         compared; the result says which are left out and why.
     measures : UtilityMeasures, optional
         What is computed, and how; models of researchers are named there.
+    synthesis : Synthesis, optional
+        How the data were made, which decides what is expected of them; all values drawn with fixed
+        parameters when absent.
     declared : mapping of str to Declaration, optional
         Kinds and missing codes of variables; inferred from the original where absent.
     seed : int
@@ -94,6 +98,7 @@ def evaluate(
         lambda dataset: source.generator("propensity", dataset),
         attempts=attempts,
         names=names,
+        synthesis=synthesis,
         n_jobs=n_jobs,
     )
     show = counted(listener, "compare")

@@ -58,6 +58,11 @@ class Plan:
     fits: tuple[FitRequest, ...] = ()
     notes: tuple[str, ...]
 
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Variables whose values are copied row by row."""
+        return tuple(s.variable for s in self.spec.steps if s.model.abilities.copies_rows)
+
 
 def make_plan(config: ChainConfig, table: Table, registry: Registry) -> Plan:
     """Plan a chain for the confidential ``table``.

@@ -163,9 +163,10 @@ def show_utility(
     if chosen:
         columns, rows = figure_table([figure for _, figure in chosen])
         places = [place for place, _ in chosen]
+        headings = ("right synthesis" if name == "baseline" else name for name in columns[1:])
         tabulate(
             "utility",
-            (columns[0], "of", *columns[1:]),
+            (columns[0], "of", *headings),
             [(row[0], place, *row[1:]) for place, row in zip(places, rows, strict=True)],
         )
     for line in utility_lines(utility):

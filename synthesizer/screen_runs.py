@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from synthesizer.report.comparison_page import setting_text
+from synthesizer.report.comparison_ties import standing_words
 from synthesizer.runs.key_paths import display
 from synthesizer.screen import notes_told, say, tabulate
 
@@ -22,8 +23,9 @@ WIDEST = 40
 
 def show_comparison(comparison: Comparison) -> None:
     """Print the runs, what was set differently, and which of them no other one beats."""
-    best = set(comparison.frontier)
-    tables = [_settings(point, comparison, point.name in best) for point in comparison.points]
+    on = {one.run: f"yes; {standing_words(one.to_dict())}" for one in comparison.standings}
+    off = "no" if on else "no common axis"
+    tables = [_settings(point, comparison, on.get(point.name, off)) for point in comparison.points]
     tabulate(f"{len(tables)} runs: settings that differ, and utility", _USE, tables)
     tabulate("risk; lower is safer", _RISK, [_risk(point) for point in comparison.points])
     if comparison.risk and comparison.utility:
@@ -36,22 +38,26 @@ def show_comparison(comparison: Comparison) -> None:
 
 
 _USE = (
-    "run", "settings", "mean two-way S_pMSE", "worst pair", "pMSE ratio", "limits exceeded",
-    "on the frontier",
+    "run", "settings", "mean two-way S_pMSE", "spread over datasets", "worst pair", "pMSE ratio",
+    "limits exceeded", "on the frontier",
 )  # fmt: skip
-_RISK = ("run", "CAP", "by chance", "differential confidentiality", "DiSCO", "repU", "nearer share")
+_RISK = (
+    "run", "CAP", "spread over single datasets", "by chance", "differential confidentiality", "DiSCO",
+    "repU", "nearer share",
+)  # fmt: skip
 
 
-def _settings(point: RunPoint, comparison: Comparison, on: bool) -> tuple[object, ...]:
+def _settings(point: RunPoint, comparison: Comparison, on: str) -> tuple[object, ...]:
     ratio = point.value("pmse_ratio_cart")
     return (
         point.name,
         "; ".join(_setting(point, comparison)),
         point.value("mean_two_way"),
+        _spread(point, "mean_two_way"),
         " and ".join(point.worst_pair),
         point.value("pmse_ratio_logit") if ratio is None else ratio,
         len(point.exceeded),
-        "yes" if on else "no",
+        on,
     )
 
 
@@ -60,12 +66,19 @@ def _risk(point: RunPoint) -> tuple[object, ...]:
     return (
         point.name,
         point.value("cap"),
+        _spread(point, "cap"),
         point.figures["cap"].baseline,
         _interval(half.value, half.low, half.high),
         point.value("disco"),
         point.value("repu"),
         point.value("nearer_share"),
     )
+
+
+def _spread(point: RunPoint, key: str) -> float | str:
+    """Return the range of the single datasets: with fewer than two it is unknown."""
+    found = point.figures[key].range_of_datasets
+    return "unknown" if found is None else found
 
 
 def _setting(point: RunPoint, comparison: Comparison) -> Sequence[str]:

@@ -46,27 +46,27 @@ def _chosen(figures: Sequence[Figure]) -> list[Figure]:
 
 
 def _show_tables(tables: TableUtility, *, every: bool) -> None:
-    """Print the tables of every order, worst first."""
+    """Print the tables of every order, worst first; several datasets by means, p by medians."""
     for order, title in _TITLES.items():
-        mean = tables.mean[tables.mean["ways"] == order]
+        every_table = tables.mean.assign(p=tables.medians("p_chi_square"), p_vw=tables.medians("p"))
+        mean = every_table[every_table["ways"] == order]
         if not len(mean):
             continue
         shown = mean if every else mean.head(SHOWN)
         rest = "" if len(shown) == len(mean) else f" (the worst {len(shown)} of {len(mean)})"
-        columns = (title, "S_pMSE", "chi-square", "df", "p (median)", "ROE", "SPECKS")
-        tabulate(f"{title}{rest}", columns, list(_rows(shown, tables.by_dataset)))
+        columns = (title, "S_pMSE", "chi-square", "df", "p", "p of VW", "ROE", "SPECKS")
+        tabulate(f"{title}{rest}", columns, list(_rows(shown)))
 
 
-def _rows(mean: pd.DataFrame, by_dataset: pd.DataFrame) -> Iterator[tuple[object, ...]]:
-    p = by_dataset.groupby("variables", sort=False)["p_chi_square"].median()
-    found = mean.assign(p=mean["variables"].map(p))
-    for row in found.to_dict(orient="records"):
+def _rows(mean: pd.DataFrame) -> Iterator[tuple[object, ...]]:
+    for row in mean.to_dict(orient="records"):
         yield (
             " and ".join(row["names"]),
             _known(row["S_pMSE"]),
             row["chi_square"],
             f"{row['df']:g}",
             _known(row["p"]),
+            _known(row["p_vw"]),
             row["ROE"],
             row["SPECKS"],
         )

@@ -15,31 +15,23 @@ from synthesizer.risk_request import UTILITY_LIMITS, parse_names
 from synthesizer.utility.combining import Rule, kind_problems, rule_for
 from synthesizer.utility.formula_columns import Family
 from synthesizer.utility.propensity_result import Model
-from synthesizer.utility.wanted import FitRequest, UtilityMeasures
+from synthesizer.utility.wanted import FitRequest, Synthesis, UtilityMeasures
 
-__all__ = ["AskedUtility", "Synthesis", "asked_utility", "utility_limits"]
+__all__ = ["AskedUtility", "asked_utility", "known_synthesis", "utility_limits"]
 
 
-@dataclass(frozen=True)
-class Synthesis:
-    """How the synthetic files were made, as far as it is known."""
-
-    is_known: bool = False
-    proper: bool = False
-    keeps: bool = False
-
-    @classmethod
-    def of(cls, synthetic: Sequence[Path], settings: Config | None) -> Synthesis:
-        """Ask the manifest of the files, then the configuration."""
-        for path in synthetic:
-            manifest = read_manifest(path if path.is_dir() else path.parent)
-            if manifest is not None:
-                chain = [step for step in manifest.get("chain", []) if isinstance(step, dict)]
-                proper = bool(manifest.get("config", {}).get("proper"))
-                return cls(True, proper, any(step.get("model") == "keep" for step in chain))
-        if settings is not None:
-            return cls(True, settings.proper, bool(settings.keep))
-        return cls()
+def known_synthesis(synthetic: Sequence[Path], settings: Config | None) -> Synthesis | None:
+    """Say how synthetic files were made by their manifest, or a configuration; None if unknown."""
+    for path in synthetic:
+        manifest = read_manifest(path if path.is_dir() else path.parent)
+        if manifest is not None:
+            chain = [step for step in manifest.get("chain", []) if isinstance(step, dict)]
+            kept = [s for s in chain if s.get("kept") or s.get("model") == "keep"]
+            return Synthesis(
+                proper=bool(manifest.get("config", {}).get("proper")),
+                kept=tuple(str(step.get("variable")) for step in kept),
+            )
+    return None if settings is None else Synthesis(proper=settings.proper, kept=settings.keep)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +76,7 @@ class AskedUtility:
     seed: int = 0
     workers: int = 1
 
-    def measures(self, settings: Config | None, synthesis: Synthesis) -> UtilityMeasures:
+    def measures(self, settings: Config | None, synthesis: Synthesis | None) -> UtilityMeasures:
         """Return what the command line says, and the configuration where it says nothing."""
         score = None if settings is None else settings.checks.propensity
         configured = score.models if score is not None and score.enabled else None
@@ -92,8 +84,8 @@ class AskedUtility:
         problems = [
             problem
             for rule in dict.fromkeys(fit.rule for fit in fits)
-            if synthesis.is_known
-            for problem in kind_problems(rule, proper=synthesis.proper, keeps=synthesis.keeps)
+            if synthesis is not None
+            for problem in kind_problems(rule, proper=synthesis.proper, keeps=bool(synthesis.kept))
         ]
         if problems:
             raise ConfigError(f"--rule: {problem}" for problem in problems)
@@ -110,8 +102,9 @@ class AskedUtility:
         }
         return replace(found, **given)
 
-    def _fits(self, settings: Config | None, synthesis: Synthesis) -> Iterator[FitRequest]:
-        natural = rule_for(proper=synthesis.proper, keeps=synthesis.keeps)
+    def _fits(self, settings: Config | None, synthesis: Synthesis | None) -> Iterator[FitRequest]:
+        known = synthesis or Synthesis()
+        natural = rule_for(proper=known.proper, keeps=bool(known.kept))
         for formula in self.formulas:
             yield FitRequest(
                 formula=formula,

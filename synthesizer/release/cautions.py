@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from synthesizer.data.schema import Kind
+from synthesizer.release.analysis import too_narrow
 from synthesizer.release.facts import Facts
 from synthesizer.release.files import Released
 from synthesizer.release.words import listed
@@ -28,6 +29,12 @@ def synthesis_words(facts: Facts) -> list[str]:
     if facts.strata:
         each = "Every combination" if len(facts.strata) > 1 else "Every value"
         words.append(f"{each} of {listed(facts.strata)} had models of its own.")
+    if any(facts.trees().values()):
+        words.append(
+            "Draws from trees were even: spread over the records of a leaf instead of drawn "
+            "independently. This removes chance, so that the datasets vary less than independent "
+            "draws would."
+        )
     words.append(
         "For every dataset the models were fitted anew, on a bootstrap sample of the confidential "
         "records (proper synthesis)."
@@ -41,7 +48,10 @@ def cautions(
     facts: Facts, released: Released, unmodelled: Mapping[str, Sequence[str]]
 ) -> list[dict[str, str]]:
     """Return what not to conclude: entries with ``title`` and ``text``."""
-    found = [*_about_persons(facts, released), *_about_results(len(released.files), unmodelled)]
+    found = [
+        *_about_persons(facts, released),
+        *_about_results(facts, len(released.files), unmodelled),
+    ]
     return [{"title": title, "text": text} for title, text in found]
 
 
@@ -75,13 +85,17 @@ def _about_persons(facts: Facts, released: Released) -> Iterator[tuple[str, str]
     )
 
 
-def _about_results(m: int, unmodelled: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+def _about_results(
+    facts: Facts, m: int, unmodelled: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, str]]:
     yield (
         "Results are provisional",
         "Use these data to learn the structure, to write and test programs and to explore. Before "
         "you publish a result or decide by it, ask the data holder to verify it on the "
         "confidential data.",
     )
+    if narrow := too_narrow(facts):
+        yield "Intervals can be too narrow", " ".join(narrow)
     yield "Associations that were not modelled are missing", _associations(unmodelled)
     yield (
         "Small groups and tails are unreliable",

@@ -137,6 +137,7 @@ def release_codebook(manifest: Mapping[str, Any], paths: Sequence[Path]) -> dict
         - ``datasets``: ``files`` (names), ``rows`` (of each), ``format`` (``type``, and for CSV
           files ``delimiter``, ``encoding``, ``decimal_mark``);
         - ``synthesis``: ``words`` (paragraphs), ``kept``, ``strata`` (names), ``proper``,
+          ``even`` (whether draws of trees were spread evenly; null where no tree was used),
           ``rules``, ``forbidden`` (sentences), ``packages`` (versions);
         - ``variables``: in file order, each with ``name``, ``label``, ``unit`` (empty where the
           configuration has none), ``kind``, ``decimals`` (null: no fixed precision),
@@ -165,7 +166,7 @@ def release_codebook(manifest: Mapping[str, Any], paths: Sequence[Path]) -> dict
         )
     released = read_released(paths, facts)
     facts = facts.only(released.variables)
-    apart = unmodelled(facts)
+    apart, trees = unmodelled(facts), facts.trees()
     return {
         "format": 1,
         "purpose": PURPOSE,
@@ -179,6 +180,7 @@ def release_codebook(manifest: Mapping[str, Any], paths: Sequence[Path]) -> dict
             "kept": [step.variable for step in facts.steps if step.kept],
             "strata": list(facts.strata),
             "proper": facts.proper,
+            "even": any(trees.values()) if trees else None,
             "rules": rule_words(facts),
             "forbidden": forbidden_words(facts),
             "packages": dict(facts.packages),

@@ -24,6 +24,8 @@ OPTIONS = (
     "donors", "draw_parameters",
 )  # fmt: skip
 """Options of the package's own models; those of other packages may hold anything."""
+TREES = ("cart", "forest", "bagging")
+"""Models of the package whose draws may be even."""
 VERSION = re.compile(r"[0-9][0-9A-Za-z.+!-]{0,40}")
 ENCODING = re.compile(r"[A-Za-z0-9][\w.-]{0,40}")
 MODEL = re.compile(r"\w[\w.-]{0,60}")
@@ -109,6 +111,28 @@ class Facts:
     delimiter: str | None
     encoding: str | None
     original_rows: int | None
+
+    def trees(self) -> dict[str, bool]:
+        """Return the variables that trees drew, and whether the draws were even (the default).
+
+        Examples
+        --------
+        >>> step = {"variable": "age", "kind": "numeric", "model": "cart"}
+        >>> facts_of({"chain": [step]}).trees()
+        {'age': True}
+        >>> options = {"models": {"cart": {"even": False}}}
+        >>> facts_of({"chain": [step], "config": options}).trees()
+        {'age': False}
+        """
+        found = {}
+        for step in self.steps:
+            if step.model in TREES and not step.kept:
+                own = (
+                    self.variables[step.variable].options if step.variable in self.variables else {}
+                )
+                options = {**self.model_options.get(step.model, {}), **own}
+                found[step.variable] = options.get("even") is not False
+        return found
 
     def rows_if_equal(self, rows: int) -> int | None:
         """Return the number of confidential rows if it is the public one, ``rows``."""

@@ -87,7 +87,7 @@ def _sections(record: Record) -> Iterator[Section | None]:
     yield from _risk(record)
     for builder in (run_section, figures_section):
         yield _guarded(builder.__name__.removesuffix("_section"), partial(builder, record))
-    yield reading_section()
+    yield _guarded("reading", partial(reading_section, record))
 
 
 def _guarded(name: str, build: Builder) -> Section | None:

@@ -170,14 +170,18 @@ def _matrix(
 def _meanings(content: Mapping[str, Any]) -> Section:
     runs = mappings(content, "runs")
     rows = [
-        (words(one, "title"), words(one, "meaning"))
+        (
+            words(one, "title"),
+            words(one, "meaning"),
+            "yes" if one.get("same_rows") is False else "no",
+        )
         for one in mappings(content, "measures")
         if any(value_of(run, words(one, "key")) is not None for run in runs)
     ]
     table = DataTable(
         caption="Figures in words",
-        columns=["figure", "what it says"],
-        forms=["text", "text"],
+        columns=["figure", "what it says", "comparable between datasets of different sizes"],
+        forms=["text", "text", "text"],
         rows=rows,
     )
     return Section(

@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from synthesizer.report.comparison_ties import standing_words, standings_by_run
 from synthesizer.report.parts import Block, Cell, DataTable, Form, Section
 from synthesizer.report.record import dig, listed, mappings, number, words
 from synthesizer.report.svg import el
@@ -20,12 +21,13 @@ MANY_ROWS = 4
 def runs_section(content: Mapping[str, Any]) -> Section:
     """Return the tables of the figures that decide, limits that are exceeded, and links."""
     runs = mappings(content, "runs")
-    best = set(map(str, listed(content, "frontier")))
+    standings = standings_by_run(dig(content, "frontiers", 0, default={}))
     blocks: list[Block] = []
     if runs:
         caption = f"Usefulness; the frontier is that of {_first_pair(content)}"
+        use = [_use(run, standings) for run in runs]
         blocks = [
-            _table(caption, _USE, [_use(run, words(run, "name") in best) for run in runs], runs),
+            _table(caption, _USE, use, runs),
             _table("Risk", _RISK, [_risk(run) for run in runs], runs),
         ]
     exceeded = [(words(run, "name"), str(t)) for run in runs for t in listed(run, "exceeded")]
@@ -57,8 +59,11 @@ def _first_pair(content: Mapping[str, Any]) -> str:
 _USE: Sequence[tuple[str, Form]] = (
     ("run", "text"),
     ("on the frontier", "text"),
+    ("tie", "text"),
     ("limits exceeded", "count"),
+    ("records of a dataset", "count"),
     ("mean two-way S_pMSE", "figure"),
+    ("its spread over datasets", "figure"),
     ("largest", "figure"),
     ("of the pair", "text"),
     ("pMSE ratio", "figure"),
@@ -66,6 +71,7 @@ _USE: Sequence[tuple[str, Form]] = (
 _RISK: Sequence[tuple[str, Form]] = (
     ("run", "text"),
     ("CAP", "share"),
+    ("spread over single datasets", "share"),
     ("CAP by chance", "share"),
     ("differential confi\u00addentiality", "share"),
     ("its 95 % interval from", "share"),
@@ -93,12 +99,17 @@ def _table(
     )
 
 
-def _use(run: Mapping[str, Any], on: bool) -> list[Cell]:
+def _use(run: Mapping[str, Any], standings: Mapping[str, Mapping[str, Any]]) -> list[Cell]:
+    name = words(run, "name")
+    on = "yes" if name in standings else "no"
     return [
-        words(run, "name"),
-        "yes" if on else "no",
+        name,
+        on if standings else None,
+        standing_words(standings[name]) if name in standings else None,
         len(listed(run, "exceeded")),
+        number(run, "rows"),
         value_of(run, "mean_two_way"),
+        number(run, "figures", "mean_two_way", "range_of_datasets"),
         value_of(run, "worst_two_way"),
         " and ".join(map(str, listed(run, "worst_pair"))) or None,
         _ratio(run),
@@ -110,6 +121,7 @@ def _risk(run: Mapping[str, Any]) -> list[Cell]:
     return [
         words(run, "name"),
         value_of(run, "cap"),
+        number(run, "figures", "cap", "range_of_datasets"),
         number(run, "figures", "cap", "baseline"),
         number(half, "value"),
         number(half, "low"),

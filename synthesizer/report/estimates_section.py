@@ -7,6 +7,14 @@ from typing import Any
 
 from markupsafe import Markup
 
+from synthesizer.report.fit_words import (
+    cautions,
+    even_trees,
+    fit_notes,
+    lost_fits,
+    overlap_expected,
+    overlap_in_words,
+)
 from synthesizer.report.numbers import interval, plural, written
 from synthesizer.report.parts import Block, Chart, DataTable, Form, Gap, Note, Section, Words
 from synthesizer.report.record import Record, dig, listed, mappings, number, words
@@ -25,11 +33,17 @@ _FAMILIES = {
     "multinomial": "multinomial regression", "mnlogit": "multinomial regression",
 }  # fmt: skip
 _RULES = {
-    "simple": "for data whose values are all drawn with fixed parameters: T = U (k/n + 1/m)",
-    "fully": "for fully synthetic data with parameters drawn anew: T = (1 + 1/m) B - U",
-    "partially": "for original records with some values replaced: T = U + B/m",
+    "simple": "for data whose values are all drawn with fixed parameters: T = U (k/n + 1/m); "
+    "Raab, Nowok and Dibben 2016",
+    "proper": "for data whose values are all drawn, with parameters drawn anew for each dataset: "
+    "T = U (k/n + (1 + k/n)/m); Raab, Nowok and Dibben 2016",
+    "fully": "for fully synthetic data with parameters drawn anew: T = (1 + 1/m) B - U; "
+    "Raghunathan, Reiter and Rubin 2003",
+    "partially": "for original records with some values replaced: T = U + B/m; Reiter 2003",
 }
 _MOST = 40
+_SURE = 0.01
+_SMALL = 0.05
 _FAR = 12.0
 _ENDS = ("synthetic", "synthetic_low", "synthetic_high", "original_low", "original_high")
 _WIDTH = 470.0
@@ -47,7 +61,8 @@ def estimates_section(record: Record) -> Section:
         A run; its checks are read.
     """
     fits = mappings(utility_of(record), "fits")
-    blocks: list[Block] = [block for fit in fits for block in _fit(fit)]
+    blocks: list[Block] = [Words(cautions(record))] if fits else []
+    blocks += [block for fit in fits for block in _fit(fit, even=even_trees(record))]
     blocks += _failed(record)
     return Section(
         anchor="estimates",
@@ -67,19 +82,20 @@ def _failed(record: Record) -> list[Block]:
     ]
 
 
-def _fit(fit: Mapping[str, Any]) -> Iterator[Block]:
+def _fit(fit: Mapping[str, Any], *, even: bool) -> Iterator[Block]:
     formula, family = words(fit, "formula"), words(fit, "family")
     yield Markup("<h3>{} <span class='muted-text'>({})</span></h3>").format(
         formula or "A model without formula", _FAMILIES.get(family, family or "unknown family")
     )
+    yield from (Note(told, "alert") for told in lost_fits(fit))
     coefficients = mappings(fit, "coefficients")
     if not coefficients:
         yield Gap("the coefficients", "checks.json does not hold them; run the checks again.")
     else:
         yield _chart(fit, coefficients)
-    yield from _lack(fit)
+    yield from _lack(fit, even=even)
     yield from _combined(fit)
-    yield from (Note(words(note)) for note in listed(fit, "notes"))
+    yield from (Note(note) for note in fit_notes(fit))
 
 
 def _chart(fit: Mapping[str, Any], coefficients: Sequence[Mapping[str, Any]]) -> Chart:
@@ -90,7 +106,8 @@ def _chart(fit: Mapping[str, Any], coefficients: Sequence[Mapping[str, Any]]) ->
         svg=_drawn(coefficients, title, summary),
         reads="Each coefficient is shown as its difference from the original's, in standard "
         "errors of the original, so that all fit one scale. Lines are confidence intervals: the "
-        "more the two overlap, the more alike the conclusions. A synthetic dot near 0 is good.",
+        "more the two overlap, the more alike the conclusions. A synthetic dot near 0 is good. Of "
+        f"the mean overlap, {overlap_in_words(overlap_expected(fit))}.",
         summary=summary,
         table=_table(fit, coefficients),
     )
@@ -100,7 +117,9 @@ def _summary(fit: Mapping[str, Any], coefficients: Sequence[Mapping[str, Any]]) 
     told = plural(len(coefficients), "coefficient")
     overlap, size = number(fit, "mean_overlap"), number(fit, "mean_standardised")
     if overlap is not None:
-        told += f"; the intervals overlap by {written(overlap, 'share')} on average (1 is equal)"
+        told += f"; the intervals overlap by {written(overlap, 'share')} on average"
+        if (good := overlap_expected(fit)) is not None:
+            told += f" (a right synthesis: {written(good, 'share')})"
     if size is not None:
         told += f"; the mean difference is {written(size)} standard errors"
     if len(coefficients) > _MOST:
@@ -197,18 +216,29 @@ def _table(fit: Mapping[str, Any], coefficients: Sequence[Mapping[str, Any]]) ->
     )
 
 
-def _lack(fit: Mapping[str, Any]) -> Iterator[Block]:
+def _lack(fit: Mapping[str, Any], *, even: bool) -> Iterator[Block]:
     test = dig(fit, "lack_of_fit")
     if not isinstance(test, Mapping):
         return
     ratio, p = number(test, "ratio"), number(test, "p_value")
-    far = p is not None and p < 0.01
     yield Note(
-        f"Lack of fit: all differences at once are {written(ratio)} times what a correct "
-        f"synthesis would show by chance (p {written(p, 'p')}). "
-        + ("The synthesis distorts this model." if far else "About 1 is good."),
-        "alert" if far else "plain",
+        f"Lack of fit: all differences at once are {written(ratio)} times what a right "
+        f"synthesis would show by chance (p {written(p, 'p')}). {_lack_in_words(ratio, p, even)}",
+        "alert" if p is not None and p < _SURE else "plain",
     )
+
+
+def _lack_in_words(ratio: float | None, p: float | None, even: bool) -> str:
+    if p is not None and p < _SURE:
+        return "The synthesis distorts this model."
+    if p is not None and p < _SMALL:
+        return "The p is small: the synthesis may distort this model."
+    if even and ratio is not None and ratio < 1:
+        return (
+            "The test finds no distortion. Below 1 is no sign of anything here: even draws vary "
+            "less than the independent draws that the test assumes."
+        )
+    return "About 1 is what a right synthesis shows: the test finds no distortion."
 
 
 def _combined(fit: Mapping[str, Any]) -> Iterator[Block]:

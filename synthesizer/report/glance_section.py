@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from synthesizer.report.fit_words import lost_fits, overlap_expected, overlap_in_words
 from synthesizer.report.numbers import DASH, interval, plural, written
 from synthesizer.report.parts import Block, Cell, DataTable, Form, Gap, Note, Section
-from synthesizer.report.propensity_section import MODELS, ratio_in_words
+from synthesizer.report.propensity_section import MODELS, only_margins, ratio_in_words
 from synthesizer.report.record import Record, dig, listed, mappings, number, words
 from synthesizer.report.risk_other_rates import other_rates
 from synthesizer.report.risk_reading import Rate, rate, rates, scenarios
-from synthesizer.report.utility_tables import AGAIN, distance_in_words, utility_of
+from synthesizer.report.utility_expected import (
+    copied_in_words,
+    distance_in_words,
+    expected_of,
+    kept_of,
+)
+from synthesizer.report.utility_tables import AGAIN, utility_of
 
 __all__ = ["glance_section"]
 
@@ -84,14 +91,22 @@ def _limits(record: Record) -> Iterator[Block]:
         yield Note(
             "No limits were set, so no figure could exceed one and this page takes no decision. "
             "To have the run say no by itself, write limits in the configuration, for example "
-            "limits: {differential_confidentiality: 0.03, mean_two_way: 2.0}."
+            "limits: {differential_confidentiality: 0.03, mean_two_way: "
+            f"{written(expected_of(record).limit)}}}."
         )
 
 
 def _missing(record: Record) -> Iterator[Block]:
     yield from record.gaps
     for name, why in _failures(record).items():
-        yield Note(f"Could not be computed: {name}. {why}", "alert")
+        if name.startswith("column "):
+            yield Note(f"Not compared: {name}, and no figure of utility covers it. {why}", "alert")
+        else:
+            yield Note(f"Could not be computed: {name}. {why}", "alert")
+    for fit in mappings(utility_of(record), "fits"):
+        yield from (Note(told, "alert") for told in lost_fits(fit))
+    if kept := kept_of(record):
+        yield Note(copied_in_words(kept))
     if record.checks and not utility_of(record) and dig(record.checks, "tables"):
         yield Gap(
             "distributions, tables of pairs and propensity scores",
@@ -130,7 +145,7 @@ def _table(caption: str, rows: Sequence[_Headline], what: str) -> Iterator[Block
 
 def _useful(record: Record) -> Iterator[_Headline]:
     told = {words(f, "name"): f for f in reversed(mappings(utility_of(record), "figures"))}
-    summary = dig(record.checks, "summary")
+    summary, expected = dig(record.checks, "summary"), expected_of(record)
     for name, key, shown in (
         ("mean two-way S_pMSE", "mean_two_way", "Pairs of variables, mean S_pMSE"),
         ("largest two-way S_pMSE", "worst_two_way", "Worst pair, S_pMSE"),
@@ -139,21 +154,35 @@ def _useful(record: Record) -> Iterator[_Headline]:
         value = number(told, name, "value")
         value = number(summary, key) if value is None else value
         if value is not None or name in told:
-            yield _Headline(shown, value, f"{_start(distance_in_words(value))}.", good=1.0)
+            told_by = f"{_start(distance_in_words(value, expected))}."
+            yield _Headline(shown, value, told_by, good=expected.right)
+    yield from _told_apart(record)
+    yield from _overlaps(record)
+
+
+def _told_apart(record: Record) -> Iterator[_Headline]:
+    expected = expected_of(record)
     for entry in mappings(utility_of(record), "propensity"):
         model = words(entry, "model")
         name = f"All variables at once, pMSE ratio by {MODELS.get(model, model)}"
-        told_by = f"{_start(ratio_in_words(entry))}."
-        yield _Headline(name, number(entry, "mean", "s_pmse"), told_by, good=1.0)
-    fits = mappings(utility_of(record), "fits")
-    overlaps = [v for fit in fits if (v := number(fit, "mean_overlap")) is not None]
-    if overlaps:
-        yield _Headline(
-            "Models, lowest mean overlap of intervals",
-            min(overlaps),
-            "How much of each confidence interval original and synthetic data share; 1 is all.",
-            good=1.0,
-        )
+        if only_margins(entry):
+            name = f"Margins, pMSE ratio by {MODELS.get(model, model)}"
+        told = f"{_start(ratio_in_words(entry, record))}."
+        good = 1.0 if number(entry, "permutations") else expected.right
+        yield _Headline(name, number(entry, "mean", "s_pmse"), told, good=good)
+
+
+def _overlaps(record: Record) -> Iterator[_Headline]:
+    found = [
+        (value, overlap_expected(fit))
+        for fit in mappings(utility_of(record), "fits")
+        if (value := number(fit, "mean_overlap")) is not None
+    ]
+    if found:
+        value, good = min(found, key=lambda pair: pair[0])
+        told = "How much of each confidence interval original and synthetic data share; "
+        name = "Models, lowest mean overlap of intervals"
+        yield _Headline(name, value, f"{told}{overlap_in_words(good)}.", good=good)
 
 
 def _start(told: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from synthesizer.report.comparison_ties import standing_words, standings_by_run
 from synthesizer.report.map_labels import Box, place_labels
 from synthesizer.report.map_scales import Axis, axes_of
 from synthesizer.report.numbers import plural, written
@@ -116,7 +117,7 @@ def _pair(
         "path": frontier_path([(x.places[i] or 0, y.places[i] or 0) for i in on]),
         "on": on,
         "labels": labels,
-        "words": _words(names, on, shown, x, y),
+        "words": _words(names, on, shown, _ties(pair), x, y),
     }
 
 
@@ -164,10 +165,24 @@ def _line_boxes(points: Sequence[tuple[float, float]]) -> list[Box]:
     return boxes
 
 
-def _words(names: Sequence[str], on: Sequence[int], shown: Sequence[int], x: Axis, y: Axis) -> str:
+def _ties(pair: Mapping[str, Any]) -> dict[str, str]:
+    """Return what to add to the run's name, where it is a tie or that is unknown."""
+    found = {name: standing_words(one) for name, one in standings_by_run(pair).items()}
+    return {name: f"; {told}" for name, told in found.items() if told != standing_words({})}
+
+
+def _words(
+    names: Sequence[str],
+    on: Sequence[int],
+    shown: Sequence[int],
+    ties: Mapping[str, str],
+    x: Axis,
+    y: Axis,
+) -> str:
     """Say what the map shows of a pair of figures."""
     told = [
-        f"{names[i]} (risk {written(x.values[i], 'share')}, loss {written(y.values[i])})"
+        f"{names[i]} (risk {written(x.values[i], 'share')}, loss {written(y.values[i])}"
+        f"{ties.get(names[i], '')})"
         for i in on[:MOST_TOLD]
     ]
     rest = len(on) - len(told)

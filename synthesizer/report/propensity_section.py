@@ -8,14 +8,18 @@ from typing import Any
 from synthesizer.report.numbers import plural, written
 from synthesizer.report.parts import Block, Cell, DataTable, Form, Gap, Note, Section, Words
 from synthesizer.report.record import Record, dig, listed, mappings, number, words
-from synthesizer.report.utility_tables import (
-    AGAIN,
+from synthesizer.report.utility_expected import (
     chance_in_words,
     distance_in_words,
+    expected_of,
+    right_share,
+)
+from synthesizer.report.utility_tables import (
+    AGAIN,
     utility_of,
 )
 
-__all__ = ["MODELS", "propensity_section", "ratio_in_words"]
+__all__ = ["MODELS", "only_margins", "propensity_section", "ratio_in_words"]
 
 MODELS = {"logit": "a logistic regression", "cart": "a classification tree"}
 _KEYS = ("pmse", "expected", "s_pmse", "z_pmse", "specks", "po50")
@@ -42,24 +46,23 @@ def propensity_section(record: Record) -> Section:
 
 
 def _scores(record: Record) -> Iterator[Block]:
-    found = mappings(utility_of(record), "propensity")
+    found = _entries(record)
     if not found:
         yield _nothing(record)
         return
     yield Words(
         [
             "Both files are stacked, and a model predicts for every record whether it is "
-            "synthetic. If it cannot, the files are alike. pMSE is the mean squared distance of "
-            "its predictions from the share of synthetic records: 0 is not told apart. The pMSE "
-            "ratio divides it by what is expected of a right synthesis, where about 1 is good; "
-            "the standardised value says how many standard deviations it lies above, where about "
-            "0 is good. SPECKS is the largest distance between the two distributions of the "
+            "synthetic. pMSE is the mean squared distance of its predictions from the share of "
+            "synthetic records: 0 is not told apart. The pMSE ratio divides it by what is expected "
+            "by chance, and the standardised value says how many standard deviations it lies above "
+            "that. SPECKS is the largest distance between the two distributions of the "
             "predictions, from 0 (alike) to 1 (told apart). PO50 is the percentage of records "
-            "that are told rightly beyond one half, where 0 is good."
+            "that are told rightly beyond one half."
         ]
     )
     for entry in found:
-        yield from _model(entry)
+        yield from _model(entry, record)
 
 
 def _nothing(record: Record) -> Gap:
@@ -74,12 +77,13 @@ def _nothing(record: Record) -> Gap:
     )
 
 
-def _model(entry: Mapping[str, Any]) -> Iterator[Block]:
+def _model(entry: Mapping[str, Any], record: Record) -> Iterator[Block]:
     model = words(entry, "model")
     name = MODELS.get(model, model or "a model")
     ratio = number(entry, "mean", "s_pmse")
     shown = "there is no pMSE ratio" if ratio is None else f"the pMSE ratio is {written(ratio)}"
-    yield Note(f"By {name}, {shown}: {ratio_in_words(entry)}.")
+    yield Note(f"By {name}, {shown}: {ratio_in_words(entry, record)}.")
+    yield Words([_reading(entry, record)])
     datasets = mappings(entry, "datasets")
     rows: list[list[Cell]] = [
         [str(i + 1), *(number(row, key) for key in _KEYS), _settled(row)]
@@ -96,16 +100,54 @@ def _model(entry: Mapping[str, Any]) -> Iterator[Block]:
     )
 
 
-def ratio_in_words(entry: Mapping[str, Any]) -> str:
+def ratio_in_words(entry: Mapping[str, Any], record: Record) -> str:
     """Say what the mean pMSE ratio of a model means; the two kinds of expectation differ.
 
-    A formula gives what draws from a right model show, of which a fresh sample has twice as much;
+    A formula gives what draws from a right model show, and a fresh sample has 1 + k/n of that;
     permutations give what a fresh sample shows.
     """
-    ratio = number(entry, "mean", "s_pmse")
+    ratio, expected = number(entry, "mean", "s_pmse"), expected_of(record)
     if number(entry, "permutations"):
-        return chance_in_words(ratio, number(entry, "mean", "z_pmse"))
-    return distance_in_words(ratio)
+        level = right_share(entry, expected)
+        return chance_in_words(ratio, number(entry, "mean", "z_pmse"), level)
+    told = distance_in_words(ratio, expected)
+    if ratio is None or not only_margins(entry):
+        return told
+    return f"the margins are {told}; relations between variables are not tested by this model: " + (
+        "see the classification tree"
+        if any(words(own, "model") == "cart" for own in _entries(record))
+        else "add cart (checks: {propensity: [logit, cart]})"
+    )
+
+
+def only_margins(entry: Mapping[str, Any]) -> bool:
+    """Whether a model sees each variable by itself only: a logit with main effects."""
+    return words(entry, "model") == "logit" and number(entry, "interactions") == 1
+
+
+def _entries(record: Record) -> list[Mapping[str, Any]]:
+    return mappings(utility_of(record), "propensity")
+
+
+def _reading(entry: Mapping[str, Any], record: Record) -> str:
+    """Say what a model's figures are to be compared with."""
+    expected = expected_of(record)
+    if words(entry, "model") == "cart" or number(entry, "permutations"):
+        level = right_share(entry, expected)
+        down = f" A right synthesis with fixed parameters may go down to 1 - c = {written(level)}"
+        down += ", where c is the share of synthetic records." if level < 1 else ""
+        return (
+            "A tree finds relations by itself. It follows chance, too: 1 is the level of a fresh "
+            "sample of the same population, found by permuting the labels."
+            f"{down if level < 1 else ''} SPECKS and PO50 of a tree are far from 0 by chance alone "
+            "and have no baseline here: do not read them as “0 is good”."
+        )
+    sees = (
+        "With main effects it sees the margins only: each variable by itself, not relations. "
+        if only_margins(entry)
+        else ""
+    )
+    return f"{sees}{expected.sentence}"
 
 
 def _settled(row: Mapping[str, Any]) -> str:

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 from synthesizer.report.parts import DataTable, Section, Words
+from synthesizer.report.record import Record
+from synthesizer.report.utility_expected import expected_of
 
 __all__ = ["reading_section"]
 
-_TERMS = (
+_DISTANCE = (
+    "Distance of two tables, divided by what independent draws from a right model with fixed "
+    "parameters would show by chance."
+)
+_TERMS_FIRST = (
     ("Synthetic data", "Records drawn from models that were fitted to the original. No record "
      "stands for a person, but the models may have learned something about persons."),
-    ("S_pMSE", "Distance of two tables, divided by what draws from a right model would show by "
-     "chance. About 1 is as good as it gets; a fresh sample of the same people has 2."),
+    ("Right synthesis", "Independent draws from the model that is true. No synthesis is quite "
+     "right; it is what figures of utility are compared with."),
+    ("Fresh sample", "Another sample of as many records as the synthetic data, from the same "
+     "population as the original, not of the same persons."),
+)  # fmt: skip
+_TERMS = (
     ("ROE, ratio of estimates", "Smaller of two proportions divided by the larger, averaged over "
      "the cells of a table. 1 is equal; rare cells pull it down."),
     ("SPECKS", "Largest distance between two distributions, from 0 (alike) to 1."),
     ("pMSE", "How well a model tells synthetic from original records; 0 is not at all."),
-    ("Overlap", "Share that two confidence intervals have in common. 1 is equal, below 0 they do "
-     "not touch."),
+    ("pMSE ratio", "pMSE over what is expected by chance. By a logistic regression: over that of "
+     "independent draws from a right model; with main effects it sees margins only, not "
+     "relations. By a tree: over that of a fresh sample of the same population, which a right "
+     "synthesis with fixed parameters may fall below, down to 1 - c, c the synthetic share (0.5 "
+     "for files of equal size). SPECKS and PO50 of a tree have no baseline."),
+    ("p and p_VW", "Probabilities of a difference as large by chance: between two independent "
+     "samples (p), or between the original and draws from its own proportions (p_VW)."),
+    ("Overlap", "Share that two confidence intervals have in common. 1 is all, below 0 they do "
+     "not touch. A right synthesis does not reach 1: with fixed parameters and as many records "
+     "as the original, 0.80 is expected of one dataset and 0.91 of five."),
     ("Keys and target", "What an intruder knows of a person, and what the intruder seeks."),
     ("CAP", "Correct attribution probability: how often the target is read off rightly from the "
      "synthetic records with the same keys. Compare with its baseline, which is guessing, and "
@@ -31,8 +49,14 @@ _TERMS = (
 )  # fmt: skip
 
 
-def reading_section() -> Section:
-    """Return a short glossary; it is the same in every report."""
+def reading_section(record: Record) -> Section:
+    """Return a short glossary with the expectations of the run."""
+    expected = expected_of(record)
+    terms = (
+        *_TERMS_FIRST,
+        ("S_pMSE", f"{_DISTANCE} {expected.sentence} Lower is better."),
+        *_TERMS,
+    )
     return Section(
         anchor="reading",
         title="How to read this report",
@@ -50,7 +74,7 @@ def reading_section() -> Section:
                 caption="Words of this report",
                 columns=["Word", "Meaning"],
                 forms=["text", "text"],
-                rows=_TERMS,
+                rows=terms,
             ),
         ],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -10,7 +10,8 @@ from markupsafe import Markup
 from synthesizer.report.numbers import plural, written
 from synthesizer.report.parts import Chart
 from synthesizer.report.svg import clipped, el, heat, svg, text, text_width
-from synthesizer.report.utility_tables import BOUNDS, TableRow
+from synthesizer.report.utility_expected import Expected
+from synthesizer.report.utility_tables import TableRow
 
 __all__ = ["heat_chart", "heat_names"]
 
@@ -39,7 +40,12 @@ def heat_names(order: Sequence[str], pairs: Sequence[TableRow]) -> tuple[str, ..
     return (*known, *(name for name in found if name not in set(known)))
 
 
-def heat_chart(names: Sequence[str], pairs: Sequence[TableRow]) -> Chart:
+def heat_chart(
+    names: Sequence[str],
+    pairs: Sequence[TableRow],
+    expected: Expected,
+    kept: Collection[str] = (),
+) -> Chart:
     """Return the map; its cells carry positions of variables for the page's script.
 
     Parameters
@@ -48,21 +54,27 @@ def heat_chart(names: Sequence[str], pairs: Sequence[TableRow]) -> Chart:
         At least two.
     pairs : sequence of TableRow
         Worst first; those of other variables are left out.
+    expected : Expected
+        What the values are compared with.
+    kept : collection of str
+        Variables that were copied: cells of two of them stay blank.
     """
     place = {name: i for i, name in enumerate(names)}
     values = _values(place, pairs)
     everything = {name for row in pairs for name in row.names}
-    summary = _summary(pairs)
+    summary = _summary(pairs, expected)
     if len(everything) > len(names):
         summary += f" The map shows {len(names)} of the {len(everything)} variables: those of the"
         summary += " worst pairs."
+    blank = {place[name] for name in kept if name in place}
+    left_out = " Cells without a value are of two copied variables." if len(blank) > 1 else ""
     return Chart(
         title="How far every pair of variables is off",
-        svg=_drawn(names, values, summary),
+        svg=_drawn(_Map(names, values, blank, expected.bounds), summary),
         reads="Each cell is a table of two variables, compared between synthetic and original "
-        "data by S_pMSE. The stronger its colour, the worse: 1 is what draws from a right model "
-        "give, and a fresh sample of the same people would have 2. Rows of strong colour are "
-        "variables that the synthesis relates badly to others. Choose a cell to see its table.",
+        f"data by S_pMSE. The stronger its colour, the worse. {expected.sentence} Rows of strong "
+        "colour are variables that the synthesis relates badly to others. Choose a cell to see its "
+        f"table.{left_out}",
         summary=summary,
     )
 
@@ -79,17 +91,28 @@ def _values(
     return found
 
 
-def _summary(pairs: Sequence[TableRow]) -> str:
+def _summary(pairs: Sequence[TableRow], expected: Expected) -> str:
     known = [row for row in pairs if row.standardised is not None]
     if not known:
         return "No pair has an S_pMSE."
-    good = sum((row.standardised or 0) <= 2 for row in known)
+    good = sum((row.standardised or 0) <= expected.limit for row in known)
+    other = "twice a right synthesis (2)" if expected.fresh is None else expected.fresh_words
     worst = known[0]
     return (
-        f"{good:,} of {plural(len(known), 'pair')} are no further off than a fresh sample would "
-        f"be (2). The worst is {worst.names[0]} with {worst.names[1]}: "
+        f"{good:,} of {plural(len(known), 'pair')} are no further off than {other}. The worst is "
+        f"{worst.names[0]} with {worst.names[1]}: "
         f"{written(worst.standardised)}."
     )
+
+
+@dataclass(frozen=True)
+class _Map:
+    """Variables, values by row and column, places of copied variables, ends of the colours."""
+
+    names: Sequence[str]
+    values: Mapping[tuple[int, int], float | None]
+    kept: Collection[int]
+    bounds: Sequence[float]
 
 
 @dataclass(frozen=True)
@@ -108,14 +131,13 @@ class _Frame:
         return (place + 0.5) * self.size
 
 
-def _drawn(
-    names: Sequence[str], values: Mapping[tuple[int, int], float | None], description: str
-) -> Markup:
+def _drawn(own: _Map, description: str) -> Markup:
+    names = own.names
     left = 12 + max(text_width(clipped(name, _LETTERS), 10.5) for name in names)
     size = max(10.0, min(34.0, (_WIDTH - left) / len(names)))
     frame = _Frame(names, left, size)
-    rows = [_row(i, frame, values) for i in range(1, len(names))]
-    key = _key(left + frame.bottom - 210, 6)
+    rows = [_row(i, frame, own) for i in range(1, len(names))]
+    key = _key(left + frame.bottom - 210, 6, own.bounds)
     return svg(
         left + frame.bottom + 12,
         frame.bottom + left + 4,
@@ -126,13 +148,29 @@ def _drawn(
     )
 
 
-def _row(row: int, frame: _Frame, values: Mapping[tuple[int, int], float | None]) -> Markup:
-    known = [column for column in range(row) if (row, column) in values]
-    return el("g", None, *(_cell(row, column, values[row, column], frame) for column in known))
+def _row(row: int, frame: _Frame, own: _Map) -> Markup:
+    known = [column for column in range(row) if (row, column) in own.values]
+    blank = [c for c in range(row) if c not in known and {row, c} <= set(own.kept)]
+    return el(
+        "g",
+        None,
+        *(_cell(row, column, own.values[row, column], frame, own.bounds) for column in known),
+        *(_blank(row, column, frame) for column in blank),
+    )
 
 
-def _cell(row: int, column: int, value: float | None, frame: _Frame) -> Markup:
-    colour = "none" if value is None else heat(value, BOUNDS)
+def _blank(row: int, column: int, frame: _Frame) -> Markup:
+    """Return the cell of two copied variables, whose table is the original's own."""
+    x, y, inner = frame.left + column * frame.size, row * frame.size, frame.size - 1
+    words = f"{frame.names[row]} with {frame.names[column]}: both copied, not compared"
+    box: dict[str, str | float | int | None] = {"x": x, "y": y, "width": inner, "height": inner}
+    return el("g", {"class": "blank"}, el("title", None, words), el("rect", box))
+
+
+def _cell(
+    row: int, column: int, value: float | None, frame: _Frame, bounds: Sequence[float]
+) -> Markup:
+    colour = "none" if value is None else heat(value, bounds)
     x, y, inner = frame.left + column * frame.size, row * frame.size, frame.size - 1
     words = f"{frame.names[row]} with {frame.names[column]}: {written(value)}"
     parts = [
@@ -162,11 +200,11 @@ def _labels(frame: _Frame) -> Iterator[Markup]:
             yield el("text", {**attrs, "x": x, "y": y, "transform": turn}, *words)
 
 
-def _key(x: float, y: float) -> Markup:
+def _key(x: float, y: float, bounds: Sequence[float]) -> Markup:
     """Return the colours with the values where they change."""
     x, step = max(x, 4.0), 22.0
     parts = [text(x, y + 6, "S_pMSE, lower is better", class_="label")]
-    for i in range(len(BOUNDS) + 1):
+    for i in range(len(bounds) + 1):
         box: dict[str, str | float | int | None] = {
             "x": x + i * step,
             "y": y + 14,
@@ -174,8 +212,8 @@ def _key(x: float, y: float) -> Markup:
             "height": 12,
         }
         parts.append(el("rect", {**box, "class": f"fill-h{i}"}))
-    for i, bound in enumerate(BOUNDS):
+    for i, bound in enumerate(bounds):
         parts.append(
-            text(x + (i + 1) * step, y + 40, f"{bound:g}", class_="tick", text_anchor="middle")
+            text(x + (i + 1) * step, y + 40, f"{bound:.2g}", class_="tick", text_anchor="middle")
         )
     return el("g", None, *parts)

@@ -12,6 +12,7 @@ from synthesizer.report.numbers import plural, written
 from synthesizer.report.parts import Block, Chart, DataTable, Gap, Section
 from synthesizer.report.record import Record, dig, mappings, number
 from synthesizer.report.svg import Scale, axis_bottom, axis_left, el, line, svg, text
+from synthesizer.report.utility_expected import Expected, expected_of
 from synthesizer.report.utility_tables import AGAIN, utility_of
 
 __all__ = ["RiskAxis", "point_section", "points", "risk_axis"]
@@ -67,12 +68,13 @@ def _blocks(record: Record) -> Iterator[Block]:
             f"Switch on checks.cap and checks.two_way. {AGAIN}",
         )
         return
+    expected = expected_of(record)
     yield Chart(
         title=f"{axis.name} and mean two-way S_pMSE by dataset",
-        svg=_drawn(axis, found),
+        svg=_drawn(axis, found, expected),
         reads=f"Towards the lower left is better. To the right is risk: {axis.meaning}. Upwards "
-        "is distance: mean S_pMSE of all pairs of variables, where 1 is what a right model "
-        "gives. Numbers at the points are those of the datasets.",
+        f"is distance: mean S_pMSE of all pairs of variables. {expected.sentence} Numbers at the "
+        "points are those of the datasets.",
         summary=_summary(axis, found),
         table=DataTable(
             caption="Risk and distance of every dataset by itself",
@@ -151,12 +153,12 @@ def _reach(values: Sequence[float]) -> str:
     return low if low == high else f"from {low} to {high}"
 
 
-def _drawn(axis: RiskAxis, found: Points) -> Markup:
+def _drawn(axis: RiskAxis, found: Points, expected: Expected) -> Markup:
     """Return one panel with the references, and beside it the points enlarged."""
     summary = _summary(axis, found)
     marks = [v for v in (axis.baseline, axis.original) if v is not None]
     whole = [point[1] for point in found] + marks
-    tall = (0.0, max(2.0, *(point[2] for point in found)) * 1.12)
+    tall = (0.0, max(expected.limit, *(point[2] for point in found)) * 1.12)
     parts = [*_panel(axis, found, (0.0, max(*whole, 1e-6) * 1.08), tall, 48, references=True)]
     if len(found) == 1:
         return svg(400, _HEIGHT, *parts, title="Risk-utility point", description=summary)

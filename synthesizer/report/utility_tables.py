@@ -6,25 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from synthesizer.report.numbers import written
 from synthesizer.report.parts import Gap
 from synthesizer.report.record import Record, dig, listed, number, words
 
 __all__ = [
     "AGAIN",
-    "BOUNDS",
     "TableRow",
     "by_ways",
-    "chance_in_words",
-    "distance_in_words",
     "no_tables",
     "pair_columns",
     "table_rows",
     "utility_of",
 ]
-
-BOUNDS = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0)
-"""Upper ends of the colours of S_pMSE: 1 is expected of a right model, 2 of a fresh sample."""
 
 AGAIN = "Run again with this version and --overwrite to have it."
 
@@ -109,52 +102,10 @@ def by_ways(rows: Iterable[TableRow], ways: int) -> list[TableRow]:
 
 def pair_columns(rows: Sequence[TableRow]) -> list[str]:
     """Return the measures that are shown of tables, where at least one row has them."""
-    wanted = ("S_pMSE", "ROE", "SPECKS", "chi_square", "VW", "df", "p")
+    wanted = ("S_pMSE", "ROE", "SPECKS", "chi_square", "VW", "df", "p", "p_VW")
     found = [name for name in wanted if any(row.values.get(name) is not None for row in rows)]
     # Voas and Williamson's statistic stands in where there is no Pearson one
     return [name for name in found if name != "VW" or "chi_square" not in found]
-
-
-def distance_in_words(value: float | None) -> str:
-    """Say what an S_pMSE means.
-
-    Examples
-    --------
-    >>> distance_in_words(0.9)
-    'as near as draws from a right model (1)'
-    >>> distance_in_words(6.6)
-    'clearly further off than a fresh sample of the same people (2)'
-    """
-    if value is None:
-        return "could not be computed, which is no good news"
-    if value <= 1.2:
-        return "as near as draws from a right model (1)"
-    if value <= 2:
-        return "no further off than a fresh sample of the same people (2)"
-    if value <= 3:
-        return "somewhat further off than a fresh sample of the same people (2)"
-    if value <= 10:
-        return "clearly further off than a fresh sample of the same people (2)"
-    return f"{written(value / 2, 'count')} times as far off as a fresh sample of the same people"
-
-
-def chance_in_words(ratio: float | None, deviations: float | None) -> str:
-    """Say what a pMSE ratio means whose expectation is from permuted labels.
-
-    Examples
-    --------
-    >>> chance_in_words(1.02, 0.7)
-    'told apart no better than by chance (1)'
-    >>> chance_in_words(1.23, 9.6)
-    'told apart a little better than by chance (1)'
-    """
-    if ratio is None:
-        return "could not be computed, which is no good news"
-    if ratio <= 1 or (deviations is not None and deviations <= 2):
-        return "told apart no better than by chance (1)"
-    if ratio <= 1.5:
-        return "told apart a little better than by chance (1)"
-    return f"told apart {'clearly' if ratio <= 3 else 'far'} better than by chance (1)"
 
 
 def no_tables(record: Record, what: str) -> Gap:

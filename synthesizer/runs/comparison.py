@@ -2,7 +2,8 @@
 
 A run is on the frontier of a figure of risk and a figure of utility if no other run is at least as
 good on both and better on one (Pareto). Figures are put on one axis only where all runs asked the
-same question of the same data; otherwise a note says why they are not.
+same question of the same data, and where the size of the datasets is the same if they depend on it;
+otherwise a note says why they are not.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from synthesizer.errors import DataError, OutputError
+from synthesizer.errors import ConfigError, DataError, OutputError
 from synthesizer.output import check_file, write_secret
 from synthesizer.report.comparison_page import comparison_page
 from synthesizer.runs.key_paths import KeyPath, display
-from synthesizer.runs.measures import MEASURES, RISK, UTILITY, Measure
-from synthesizer.runs.notes import is_alike, notes_about
+from synthesizer.runs.measures import MEASURES, RISK, UTILITY, Measure, axis_problems
+from synthesizer.runs.notes import are_of_one_size, is_alike, notes_about
 from synthesizer.runs.points import RunPoint, read_runs
+from synthesizer.runs.ties import Standing, standings
 
 __all__ = ["Comparison", "compare_points", "compare_runs", "report_links", "write_comparison"]
 
@@ -40,7 +42,7 @@ class Comparison:
         What a reader must know before comparing.
     risk, utility : tuple of Measure
         Figures that all runs share an axis for and at least one run has; the first of each is
-        what the map shows first.
+        what the map shows first: the one that was asked for, or one that all runs have.
     """
 
     points: tuple[RunPoint, ...]
@@ -52,10 +54,14 @@ class Comparison:
     @property
     def frontier(self) -> tuple[str, ...]:
         """Names of the runs on the frontier of the first figures; empty without a common axis."""
+        return tuple(standing.run for standing in self.standings)
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """The runs on the frontier of the first figures, and which of them are ties."""
         if not self.risk or not self.utility:
             return ()
-        found = self.frontier_of(self.risk[0].key, self.utility[0].key)
-        return tuple(point.name for point in found)
+        return self.standings_of(self.risk[0].key, self.utility[0].key)
 
     def frontier_of(self, risk: str, utility: str) -> tuple[RunPoint, ...]:
         """Return the runs that no other run beats, by rising risk.
@@ -73,6 +79,10 @@ class Comparison:
         best = [one for one in known if not any(_beats(other, one) for other in known)]
         return tuple(point for _, _, point in sorted(best, key=lambda one: one[:2]))
 
+    def standings_of(self, risk: str, utility: str) -> tuple[Standing, ...]:
+        """Return the runs of `frontier_of`, and which of them differ by less than their spread."""
+        return standings(self.frontier_of(risk, utility), self.points, risk, utility)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file; the page is made from them."""
         pairs = [(x, y) for x in self.risk for y in self.utility]
@@ -89,9 +99,11 @@ class Comparison:
                 {
                     "risk": x.key,
                     "utility": y.key,
-                    "runs": [point.name for point in self.frontier_of(x.key, y.key)],
+                    "runs": [standing.run for standing in found],
+                    "standings": [standing.to_dict() for standing in found],
                 }
                 for x, y in pairs
+                for found in [self.standings_of(x.key, y.key)]
             ],
             "notes": list(self.notes),
         }
@@ -107,6 +119,7 @@ def _plain(point: RunPoint, differing: Collection[KeyPath]) -> dict[str, Any]:
         "m": point.m,
         "seed": point.seed,
         "rows": point.rows,
+        "proper": point.proper,
         "differing": {display(path): point.settings.get(path) for path in differing},
         "settings": {display(path): value for path, value in point.settings.items()},
         "figures": {key: found.to_dict() for key, found in point.figures.items()},
@@ -116,32 +129,43 @@ def _plain(point: RunPoint, differing: Collection[KeyPath]) -> dict[str, Any]:
     }
 
 
-def compare_runs(directories: Sequence[str | Path]) -> Comparison:
+def compare_runs(
+    directories: Sequence[str | Path], *, risk: str | None = None, utility: str | None = None
+) -> Comparison:
     """Compare the results of several runs.
 
     Parameters
     ----------
     directories : sequence of path
         Result directories of ``run``, at least two.
+    risk, utility : str, optional
+        Keys of the measures that the frontier and the map show first.
 
     Raises
     ------
     DataError
         With every directory that is no complete run, or is named twice.
+    ConfigError
+        With every name of an axis that is no measure.
     """
-    return compare_points(read_runs(directories))
+    return compare_points(read_runs(directories), risk=risk, utility=utility)
 
 
-def compare_points(points: Sequence[RunPoint]) -> Comparison:
+def compare_points(
+    points: Sequence[RunPoint], *, risk: str | None = None, utility: str | None = None
+) -> Comparison:
     """Compare runs that were read already; see `compare_runs`."""
+    if problems := axis_problems(risk, utility):
+        raise ConfigError(problems)
     points = tuple(points)
-    differing = _differing(points)
+    across, up = _shared(points, RISK, risk), _shared(points, UTILITY, utility)
+    notes = [*_not_first(risk, across), *_not_first(utility, up), *notes_about(points)]
     return Comparison(
         points=points,
-        differing=differing,
-        notes=tuple(notes_about(points)),
-        risk=_shared(points, RISK),
-        utility=_shared(points, UTILITY),
+        differing=_differing(points),
+        notes=tuple(notes),
+        risk=across,
+        utility=up,
     )
 
 
@@ -151,6 +175,8 @@ def write_comparison(
     *,
     json: Path | None = None,
     overwrite: bool = False,
+    risk: str | None = None,
+    utility: str | None = None,
 ) -> Comparison:
     """Compare runs and leave a page with their map, for the steward only (mode 0600).
 
@@ -164,15 +190,19 @@ def write_comparison(
         File for every number.
     overwrite : bool
         Replace existing files.
+    risk, utility : str, optional
+        Keys of the measures that the frontier and the map show first.
 
     Raises
     ------
     DataError
-        With every directory that is no complete run and every file that is there already.
+        With every directory that is no complete run, every file that is there already and every
+        name of an axis that is no measure.
     OutputError
         If a file cannot be written.
     """
-    problems = _file_problems([page, *([] if json is None else [json])], overwrite=overwrite)
+    problems = axis_problems(risk, utility)
+    problems += _file_problems([page, *([] if json is None else [json])], overwrite=overwrite)
     points: tuple[RunPoint, ...] = ()
     try:
         points = read_runs(directories)
@@ -180,7 +210,7 @@ def write_comparison(
         problems += error.problems
     if problems:
         raise DataError(problems)
-    comparison = compare_points(points)
+    comparison = compare_points(points, risk=risk, utility=utility)
     content = comparison.to_dict()
     links = {"reports": report_links(points, page.parent)}
     write_secret(page, comparison_page(content | links), overwrite=overwrite)
@@ -229,15 +259,33 @@ def _text(value: object) -> str:
     return dumps(value, sort_keys=True, default=str)
 
 
-def _shared(points: Sequence[RunPoint], measures: Sequence[Measure]) -> tuple[Measure, ...]:
+def _shared(
+    points: Sequence[RunPoint], measures: Sequence[Measure], asked: str | None
+) -> tuple[Measure, ...]:
     """Return the measures that mean the same in all runs and that some run has.
 
-    Those that all runs have come first: the first is what the map shows.
+    The one that was asked for comes first, then those that all runs have: the first is what the
+    map shows.
     """
     counts = {}
     for measure in measures:
         having = [point for point in points if point.value(measure.key) is not None]
-        if is_alike(points, "data") and is_alike(having, measure.scope):
+        sizes = [point.rows for point in having] if measure.same_rows else []
+        alike = is_alike(points, "data") and is_alike(having, measure.scope)
+        if alike and are_of_one_size(sizes):
             counts[measure] = len(having)
     found = [measure for measure, count in counts.items() if count]
-    return tuple(sorted(found, key=lambda measure: counts[measure] < len(points)))
+    return tuple(
+        sorted(found, key=lambda measure: (measure.key != asked, counts[measure] < len(points)))
+    )
+
+
+def _not_first(asked: str | None, shared: Sequence[Measure]) -> list[str]:
+    """Say that the axis that was asked for is none that these runs share."""
+    if asked is None or (shared and shared[0].key == asked):
+        return []
+    other = f"; the map shows {shared[0].title}" if shared else ""
+    return [
+        f"The axis that was asked for, {asked}, is none that these runs share: no run has the "
+        f"figure, or it does not mean the same in all of them{other}."
+    ]

@@ -37,9 +37,36 @@ class Found:
     original: float | None = None
     datasets: tuple[float | None, ...] = ()
 
+    @property
+    def spread(self) -> float | None:
+        """Return how far the value may be off by the luck that is known; None where none is.
+
+        Half of the 95 % interval where there is one, else the largest minus the smallest value of
+        the single datasets, of which at least two are needed.
+        """
+        if self.low is not None and self.high is not None:
+            return (self.high - self.low) / 2
+        return self.range_of_datasets
+
+    @property
+    def range_of_datasets(self) -> float | None:
+        """Return the largest minus the smallest value of the datasets; None of fewer than two.
+
+        Examples
+        --------
+        >>> Found(datasets=(0.5, None, 0.75)).range_of_datasets
+        0.25
+        """
+        known = [value for value in self.datasets if value is not None]
+        return max(known) - min(known) if len(known) > 1 else None
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file."""
-        return asdict(self) | {"datasets": list(self.datasets)}
+        return asdict(self) | {
+            "datasets": list(self.datasets),
+            "range_of_datasets": self.range_of_datasets,
+            "spread": self.spread,
+        }
 
 
 def read_measures(checks: Mapping[str, Any]) -> dict[str, Found]:

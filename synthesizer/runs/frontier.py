@@ -76,6 +76,8 @@ def run_frontier(
     workers: int | None = None,
     overwrite: bool = False,
     registry: Registry | None = None,
+    risk: str | None = None,
+    utility: str | None = None,
     listening: Callable[[], AbstractContextManager[Listener]] = _listens_silently,
     told: Callable[[str], None] = _tells_nobody,
 ) -> Frontier:
@@ -96,6 +98,8 @@ def run_frontier(
         Replace an existing result.
     registry : Registry, optional
         Models to choose from.
+    risk, utility : str, optional
+        Keys of the measures that the frontier and the map show first.
     listening : callable, optional
         Gives, for each setting, what is told about the progress of its run.
     told : callable, optional
@@ -115,7 +119,7 @@ def run_frontier(
     registry = registry or Registry.load()
     plan = plan_frontier(
         config, vary, directory=directory, m=m, seed=seed, workers=workers, overwrite=overwrite,
-        registry=registry,
+        registry=registry, risk=risk, utility=utility,
     )  # fmt: skip
     for line in plan.lines:
         told(line)
@@ -130,7 +134,8 @@ def run_frontier(
         if not done:
             reasons = dict.fromkeys(why for own in failed.values() for why in own)
             raise ModelError(["none of the settings could be run:", *reasons])
-        comparison = compare_points([read_run(work / own.name, own.name) for own in done])
+        points = [read_run(work / own.name, own.name) for own in done]
+        comparison = compare_points(points, risk=risk, utility=utility)
         _write(plan, work, done, comparison, failed, overwrite=overwrite)
     return Frontier(directory=plan.directory, comparison=comparison, failed=failed, kept=plan.kept)
 

@@ -20,6 +20,8 @@ from synthesizer.plan import Plan, try_plan
 from synthesizer.randomness import fresh_seed
 from synthesizer.registry import Registry
 from synthesizer.runs.grid import Setting, grid
+from synthesizer.runs.measures import axis_problems
+from synthesizer.runs.notes import are_of_one_size
 from synthesizer.runs.vary import variations
 
 __all__ = ["STATE", "FrontierPlan", "plan_frontier"]
@@ -81,6 +83,11 @@ class FrontierPlan:
             told.append(
                 f"{len(self.kept)} of them are finished already, in {self.workshop}, and are kept"
             )
+        if not are_of_one_size(setting.config.rows or self.rows for setting in self.settings):
+            told.append(
+                "note: the datasets differ in size, so no figure of utility can be compared and "
+                "there will be no map, only tables; leave rows the same for all settings"
+            )
         return (*told, *(f"  {setting.name}" for setting in self.settings))
 
 
@@ -105,25 +112,27 @@ def plan_frontier(
     workers: int | None = None,
     overwrite: bool = False,
     registry: Registry | None = None,
+    risk: str | None = None,
+    utility: str | None = None,
 ) -> FrontierPlan:
     """Check every setting of a grid against the data; nothing is fitted or written.
 
     Parameters
     ----------
-    config, vary, directory, m, seed, workers, overwrite, registry
+    config, vary, directory, m, seed, workers, overwrite, registry, risk, utility
         See `synthesizer.runs.frontier.run_frontier`.
 
     Raises
     ------
     ConfigError
-        With every problem of the configuration, of what is varied, of each setting, of the data
-        and of the output.
+        With every problem of the configuration, of what is varied, of each setting, of the data,
+        of the output and of the names of axes.
     """
     registry = registry or Registry.load()
     overrides = {"m": m, "seed": seed, "workers": workers}
     base, problems = _base(config, {k: v for k, v in overrides.items() if v is not None})
     varied, told = variations(vary, registry)
-    problems += told
+    problems += told + axis_problems(risk, utility)
     if base is None:
         raise ConfigError(dict.fromkeys(problems))
     usual = base.output.directory

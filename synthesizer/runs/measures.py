@@ -1,7 +1,10 @@
 """The figures by which runs are compared: what they are, and when two runs share one axis.
 
 A figure of risk belongs to a question: the same keys, target and groups. Two runs that asked
-different questions, or of different data, are never put on one axis (`Measure.scope`).
+different questions, or of different data, are never put on one axis (`Measure.scope`). Nor are two
+runs whose datasets differ in size, where the figure depends on it (`Measure.same_rows`): S_pMSE is a
+distance times a number of records, and the fewer synthetic records there are the fewer originals
+find a match, so that the smallest file would seem the best.
 """
 
 from __future__ import annotations
@@ -10,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["MEASURES", "RISK", "UTILITY", "Measure", "Scope"]
+__all__ = ["MEASURES", "RISK", "UTILITY", "Measure", "Scope", "axis_problems"]
 
-Scope = Literal["data", "scenario", "pooled", "inference", "propensity", "fits"]
-"""What must be the same in two runs: data; keys, target and groups; these and m; ..."""
+Scope = Literal["data", "datasets", "scenario", "pooled", "inference", "propensity", "fits"]
+"""What must be the same in two runs: data; data and m; keys, target and groups; these and m; ..."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +35,9 @@ class Measure:
         What two runs must have in common for it to mean the same.
     ideal : float
         Values below it are as good as it is: a difference of -0.01 is no better than 0.
+    same_rows : bool
+        Whether it depends on the number of synthetic records, so that only datasets of the same
+        size can be compared by it.
     """
 
     key: str
@@ -40,6 +46,7 @@ class Measure:
     axis: Literal["risk", "utility"]
     scope: Scope = "scenario"
     ideal: float = float("-inf")
+    same_rows: bool = True
 
     def loss(self, value: float) -> float:
         """Return what a run is judged by.
@@ -148,6 +155,7 @@ RISK: tuple[Measure, ...] = (
         axis="risk",
         scope="data",
         ideal=0.5,
+        same_rows=False,
     ),
     Measure(
         key="revealed_share",
@@ -181,7 +189,8 @@ UTILITY: tuple[Measure, ...] = (
         key="mean_two_way",
         title="mean two-way S_pMSE",
         meaning="how far the tables of all pairs of variables are from the original's, on "
-        "average; about 1 is what a right model gives, a fresh sample has 2",
+        "average; a right synthesis has about 1, a proper one and a fresh sample of the population "
+        "1 + k/n (k synthetic, n original records)",
         axis="utility",
         scope="data",
     ),
@@ -190,20 +199,20 @@ UTILITY: tuple[Measure, ...] = (
         title="largest two-way S_pMSE",
         meaning="the same for the pair of variables that is farthest off",
         axis="utility",
-        scope="data",
+        scope="datasets",
     ),
     Measure(
         key="worst_one_way",
         title="largest one-way S_pMSE",
         meaning="the same for the variable whose distribution is farthest off",
         axis="utility",
-        scope="data",
+        scope="datasets",
     ),
     Measure(
         key="pmse_ratio_cart",
         title="pMSE ratio by a tree",
         meaning="how well a classification tree tells synthetic from original records, over what "
-        "is expected by chance; about 1 is good, below 1 is as good as 1",
+        "is expected by chance; 1 is the level of a fresh sample, below 1 is as good as 1",
         axis="utility",
         scope="propensity",
         ideal=1.0,
@@ -229,7 +238,7 @@ UTILITY: tuple[Measure, ...] = (
         key="overlap_loss",
         title="1 - overlap of confidence intervals",
         meaning="the part of the coefficients' confidence intervals that original and synthetic "
-        "data do not share, mean over the fits; 0 is equal",
+        "data do not share, mean over the fits; falls with the number of datasets; 0 is equal",
         axis="utility",
         scope="fits",
     ),
@@ -237,3 +246,21 @@ UTILITY: tuple[Measure, ...] = (
 """Figures of utility as losses, the one that a map shows first at the front."""
 
 MEASURES: Mapping[str, Measure] = {measure.key: measure for measure in (*RISK, *UTILITY)}
+
+
+def axis_problems(risk: str | None, utility: str | None) -> list[str]:
+    """Say which names of axes are no measures, and which there are.
+
+    Examples
+    --------
+    >>> axis_problems("cap", None)
+    []
+    >>> axis_problems(None, "mean_two_ways")[0][:60]
+    '--utility mean_two_ways: is no figure of utility; choose one'
+    """
+    return [
+        f"--{axis} {key}: is no figure of {axis}; choose one of "
+        f"{', '.join(measure.key for measure in measures)}"
+        for axis, key, measures in (("risk", risk, RISK), ("utility", utility, UTILITY))
+        if key is not None and key not in {measure.key for measure in measures}
+    ]

@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean
 
 from synthesizer.runs.measures import RISK
 from synthesizer.runs.points import RunPoint
 
-__all__ = ["is_alike", "notes_about"]
+__all__ = ["are_of_one_size", "is_alike", "notes_about"]
 
 OPTIMISM = (
-    "The best of several runs, chosen by the checks of these same runs, looks a little better than "
-    "it is: run the chosen setting again with another seed before you rely on its figures."
+    "The best of several runs, chosen by the checks of these same runs, looks better than it is, "
+    "the more so the more runs there are: run the chosen setting again with another seed (--seed) "
+    "and rely on the figures of that run. For the decision prefer differential confidentiality, "
+    "which compares with unseen records (--risk differential_confidentiality)."
 )
-OTHER_SIZE = 1.2
-"""Ratio of rows above which repU and replicated uniques cannot be compared."""
+SAME_SIZE = 1.01
+"""Ratio of the numbers of synthetic records up to which datasets count as of one size."""
+MOST_NAMED = 5
 
 
 def is_alike(points: Sequence[RunPoint], scope: str) -> bool:
     """Whether figures of a scope answer the same question in all runs."""
     return len({point.questions[scope] for point in points}) <= 1
+
+
+def are_of_one_size(rows: Iterable[int | None]) -> bool:
+    """Whether datasets have the same number of records, up to 1 %; unknown ones do not count.
+
+    Examples
+    --------
+    >>> are_of_one_size([5000, 5040, None]), are_of_one_size([5000, 5100])
+    (True, False)
+    """
+    known = [count for count in rows if count is not None]
+    return not known or max(known) <= SAME_SIZE * min(known)
 
 
 def notes_about(points: Sequence[RunPoint]) -> list[str]:
@@ -31,7 +47,8 @@ def notes_about(points: Sequence[RunPoint]) -> list[str]:
             "common map: only what was set and found is shown. Run all settings on the same file."
         )
     else:
-        notes += _question_notes(points)
+        found = (part(points) for part in _OF_SAME_DATA)
+        notes += [note for note in found if note is not None]
     if not all(point.fingerprint for point in points):
         notes.append(
             "Data that come from a query have no hash: whether all runs read the same records "
@@ -46,40 +63,123 @@ def notes_about(points: Sequence[RunPoint]) -> list[str]:
     return [*notes, OPTIMISM]
 
 
-def _question_notes(points: Sequence[RunPoint]) -> list[str]:
-    notes = []
-    keyed = [measure.key for measure in RISK if measure.scope == "scenario"]
-    asking = [point for point in points if any(point.value(key) is not None for key in keyed)]
-    if not is_alike(asking, "scenario"):
-        notes.append(
-            "The runs were checked with different keys, targets or groups: what an intruder learns "
-            "cannot be put on one axis. The map shows risk that does not depend on them; name the "
-            "same checks in all configurations to compare the rest."
-        )
-    if len({point.m for point in points}) > 1:
-        notes.append(
-            "The runs have different numbers of datasets (m). What an intruder learns from all "
-            "datasets pooled grows with m, so the map takes the risk of a single dataset where "
-            "there is one."
-        )
-    if len({frozenset(point.variables) for point in points}) > 1:
-        notes.append(
-            "The runs do not synthesise the same variables: their utility is averaged over "
-            "different tables."
-        )
-    rows = [point.rows for point in points if point.rows]
-    if rows and max(rows) > OTHER_SIZE * min(rows):
-        notes.append(
-            "The runs have different numbers of records: repU, replicated uniques and revealed "
-            "share fall when records repeat, and cannot be compared between sizes."
-        )
-    return notes
+def _having(points: Sequence[RunPoint], keys: Iterable[str]) -> list[RunPoint]:
+    names = tuple(keys)
+    return [point for point in points if any(point.value(key) is not None for key in names)]
+
+
+def _size(points: Sequence[RunPoint]) -> str | None:
+    rows = [point.rows for point in points if point.rows is not None]
+    if are_of_one_size(rows):
+        return None
+    return (
+        f"The runs have datasets of different sizes ({min(rows):,} to {max(rows):,} records). Every "
+        "S_pMSE, pMSE ratio, ratio of estimates and overlap of intervals, and every CAP, TCAP, "
+        "DiSCO, repU, replicated uniques, differential confidentiality and success of an attack "
+        "depends on the number of synthetic records: the smallest file would look best. No figure "
+        "of utility can be compared, so there is no map: only tables, and their figures must not "
+        "be compared between sizes either. Make all runs with the same number of records (rows in "
+        "the configuration, or --rows)."
+    )
+
+
+def _question(points: Sequence[RunPoint]) -> str | None:
+    keyed = (measure.key for measure in RISK if measure.scope == "scenario")
+    if is_alike(_having(points, keyed), "scenario"):
+        return None
+    return (
+        "The runs were checked with different keys, targets or groups: what an intruder learns "
+        "cannot be put on one axis. The map shows risk that does not depend on them; name the "
+        "same checks in all configurations to compare the rest."
+    )
+
+
+def _number_of_datasets(points: Sequence[RunPoint]) -> str | None:
+    if len({point.m for point in points}) == 1:
+        return None
+    return (
+        "The runs have different numbers of datasets (m). What an intruder learns from all "
+        "datasets pooled grows with m, so the map takes the risk of a single dataset where there "
+        "is one. The largest S_pMSE of means over the datasets falls with m, and the overlap of "
+        "confidence intervals grows with it: they share no axis."
+    )
+
+
+def _fits(points: Sequence[RunPoint]) -> str | None:
+    fitted = _having(points, ["overlap_loss"])
+    same_m = len({point.m for point in fitted}) <= 1  # else the note about m says it
+    if is_alike(fitted, "fits") or not same_m:
+        return None
+    return (
+        "The runs were checked with different fits: the overlap of confidence intervals shares no "
+        "axis. Name the same fits in all configurations to compare it."
+    )
+
+
+def _propensity(points: Sequence[RunPoint]) -> str | None:
+    scored = _having(points, ["pmse_ratio_cart", "pmse_ratio_logit"])
+    if is_alike(scored, "propensity"):
+        return None
+    return (
+        "The runs were checked with different propensity models or interactions: a pMSE ratio "
+        "shares an axis only if they are the same. Name the same in all configurations."
+    )
+
+
+def _proper(points: Sequence[RunPoint]) -> str | None:
+    if len({point.proper for point in points}) == 1:
+        return None
+    shares = [p.rows / p.records for p in points if p.proper and p.rows and p.records]
+    here = f", here {1 + fmean(shares):.2g}" if shares else ""
+    return (
+        "Some runs are proper (parameters drawn anew for each dataset) and some are not. The "
+        "S_pMSE, and the pMSE ratio by a logit, that a right synthesis is expected to have is "
+        f"1 + k/n for a proper run{here} (k synthetic, n original records) and 1 otherwise. The "
+        "proper data truly are further away, so the axis is common; a proper run above the others "
+        "by this much has no worse model."
+    )
+
+
+def _variables(points: Sequence[RunPoint]) -> str | None:
+    made = {(frozenset(point.variables), frozenset(point.copied)) for point in points}
+    if len(made) == 1:
+        return None
+    return (
+        "The runs do not synthesise the same variables: their utility is averaged over different "
+        "tables, and copied variables are equal by design."
+    )
+
+
+_OF_SAME_DATA: tuple[Callable[[Sequence[RunPoint]], str | None], ...] = (
+    _size,
+    _question,
+    _number_of_datasets,
+    _fits,
+    _propensity,
+    _proper,
+    _variables,
+)
 
 
 def _luck_notes(points: Sequence[RunPoint]) -> list[str]:
-    if len({point.seed for point in points}) == 1:
-        return [
-            "All runs have the same seed (common random numbers): they differ by their settings "
-            "rather than by luck."
-        ]
-    return ["The runs have different seeds: small differences between them may be luck."]
+    seeds = (
+        "All runs have the same seed (common random numbers), which takes out a part of the luck "
+        "only: each setting puts the same random numbers to another use."
+        if len({point.seed for point in points}) == 1
+        else "The runs have different seeds: a part of every difference between them is luck."
+    )
+    notes = [
+        f"{seeds} Runs that differ by no more than their spread are ties: half of the 95 % "
+        "interval where there is one (differential confidentiality), else the largest minus the "
+        "smallest value of the single datasets. The luck of the fit is not in it, so a larger "
+        "difference may be luck too."
+    ]
+    alone = [point.name for point in points if point.m == 1]
+    if alone:
+        few = ", ".join(alone) if len(alone) <= MOST_NAMED else f"{len(alone)} runs"
+        who = "all runs" if len(alone) == len(points) else few
+        notes.append(
+            f"With one dataset (m = 1: {who}) the spread over datasets is unknown, and so is what "
+            "is a tie: run with m of at least 5 (-m 5)."
+        )
+    return notes

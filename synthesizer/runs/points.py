@@ -13,6 +13,7 @@ from synthesizer.errors import DataError
 from synthesizer.report.record import dig, listed, mappings, words
 from synthesizer.runs.figures import Found, read_measures
 from synthesizer.runs.key_paths import KeyPath, flattened
+from synthesizer.runs.questions import questions_of
 
 __all__ = ["RunPoint", "read_run", "read_runs"]
 
@@ -41,8 +42,14 @@ class RunPoint:
         Number of datasets.
     rows : int or None
         Rows of each.
+    records : int or None
+        Records of the original data.
+    proper : bool
+        Whether parameters were drawn anew for each dataset.
     variables : tuple of str
-        What was synthesised.
+        What the datasets hold.
+    copied : tuple of str
+        Those of them that are the original's own.
     fingerprint : str or None
         SHA-256 of the data; None for a query.
     questions : mapping of str to str
@@ -63,7 +70,10 @@ class RunPoint:
     seed: int | None
     m: int | None
     rows: int | None
+    records: int | None
+    proper: bool
     variables: tuple[str, ...]
+    copied: tuple[str, ...]
     fingerprint: str | None
     questions: Mapping[str, str]
     figures: Mapping[str, Found]
@@ -220,15 +230,29 @@ def _point(
         settings=_settings(settings | {"m": m}),
         seed=_whole(manifest.get("seed")),
         m=m,
-        rows=_whole(manifest.get("rows")),
+        rows=_rows(manifest, checks),
+        records=_whole(dig(manifest, "data", "rows")),
+        proper=_is_proper(settings, checks),
         variables=tuple(str(step.get("variable")) for step in steps),
+        copied=tuple(str(step.get("variable")) for step in steps if step.get("kept") is True),
         fingerprint=words(manifest, "data", "sha256") or None,
-        questions=_questions(manifest, checks, m),
+        questions=questions_of(manifest, checks, m),
         figures=read_measures(checks),
         worst_pair=_worst_pair(checks),
         exceeded=tuple(map(str, listed(checks, "exceeded"))),
         failed=tuple(str(key) for key in _failed(checks)),
     )
+
+
+def _rows(manifest: Mapping[str, Any], checks: Mapping[str, Any]) -> int | None:
+    """Return the records of each dataset, of the manifest or as the checks counted them."""
+    counted = _whole(dig(checks, "utility", "n_synthetic", 0))
+    return counted if (told := _whole(manifest.get("rows"))) is None else told
+
+
+def _is_proper(settings: Mapping[str, Any], checks: Mapping[str, Any]) -> bool:
+    """Whether parameters were drawn anew, as the checks say or else the configuration."""
+    return dig(checks, "utility", "proper", default=settings.get("proper")) is True
 
 
 def _settings(config: Mapping[str, Any]) -> dict[KeyPath, Any]:
@@ -248,39 +272,6 @@ def _failed(checks: Mapping[str, Any]) -> dict[str, Any]:
     ):
         found |= part if isinstance(part, dict) else {}
     return found
-
-
-def _questions(
-    manifest: Mapping[str, Any], checks: Mapping[str, Any], m: int | None
-) -> dict[str, str]:
-    """Return what figures of each scope depend on besides the synthesis itself."""
-    data = dig(manifest, "data", "sha256")
-    # a query has no hash: origin and size must do
-    known = data or [dig(manifest, "data", part) for part in ("origin", "rows", "columns")]
-    scenarios = mappings(checks, "risk", "scenarios")
-    first = dig(scenarios, 0, "scenario")
-    asked = {key: v for key, v in first.items() if key != "reason"} if _is_map(first) else {}
-    asked["keys"] = sorted(map(str, listed(first, "keys")))
-    inference = [
-        {key: part.get(key) for key in ("sensitive", "public", "positive")}
-        for part in mappings(checks, "risk", "inference")
-    ]
-    scores = mappings(checks, "utility", "propensity")
-    models = [[score.get("model"), score.get("interactions")] for score in scores]
-    formulas = [fit.get("formula") for fit in mappings(checks, "utility", "fits")]
-    parts = {
-        "data": known,
-        "scenario": [known, asked],
-        "pooled": [known, asked, m],
-        "inference": [known, inference],
-        "propensity": [known, models],
-        "fits": [known, formulas],
-    }
-    return {scope: json.dumps(part, sort_keys=True, default=str) for scope, part in parts.items()}
-
-
-def _is_map(value: object) -> bool:
-    return isinstance(value, Mapping)
 
 
 def _worst_pair(checks: Mapping[str, Any]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from synthesizer.utility.tables import (
     combine_tables,
     table_utility,
 )
-from synthesizer.utility.wanted import FitRequest, UtilityMeasures
+from synthesizer.utility.wanted import FitRequest, Synthesis, UtilityMeasures
 
 __all__ = [
     "MEASURES",
@@ -37,6 +37,7 @@ __all__ = [
     "PmseResult",
     "PropensityResult",
     "RatioResult",
+    "Synthesis",
     "TableUtility",
     "UtilityCollector",
     "UtilityMeasures",

@@ -32,6 +32,9 @@ from synthesizer.utility.formulas import Formula, parse_atom, parse_formula, unk
 
 __all__ = ["compare_fit"]
 
+MUCH_UNUSED = 0.2
+"""Share of records without a part in a fit from which on it is told."""
+
 
 def compare_fit(
     original: Data,
@@ -282,7 +285,20 @@ def _compared(
         combined=combined,
         lack_of_fit=lack,
         datasets=(ours[0], *(said for said, _ in made)),
-        notes=(*lost, *([why] if why else [])),
+        notes=(*lost, *_unused(ours[0], [said for said, _ in made]), *([why] if why else [])),
+    )
+
+
+def _unused(ours: FittedData, made: Sequence[FittedData]) -> Iterator[str]:
+    """Say where many records take no part, or other shares of both sides."""
+    shares = {said.dataset: said.unused for said in (ours, *made) if said.problem is None}
+    if max(shares.values()) < MUCH_UNUSED:
+        return
+    synthetic = [share for number, share in shares.items() if number]
+    yield (
+        f"{ours.unused:.0%} of the original's and {min(synthetic):.0%} to {max(synthetic):.0%} of "
+        "the synthetic records take no part (missing values, terms without a value, unknown "
+        "levels): the fits are of the rest"
     )
 
 

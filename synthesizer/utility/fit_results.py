@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from scipy.stats import norm
+
 from synthesizer.figures import Figure
 from synthesizer.utility.combining import CombinedEstimates, Rule
 from synthesizer.utility.formula_columns import Family
@@ -108,6 +110,12 @@ class FittedData:
     problem: str | None = None
     n_uninformative: int = 0
 
+    @property
+    def unused(self) -> float:
+        """Share of the records that take no part, in [0, 1]."""
+        left_out = self.n_missing + self.n_unknown
+        return left_out / (self.n + left_out) if left_out else 0.0
+
 
 @dataclass(frozen=True)
 class FitComparison:
@@ -172,6 +180,21 @@ class FitComparison:
         return _mean([own.overlap for own in self.coefficients])
 
     @property
+    def expected_overlap(self) -> float | None:
+        """Mean overlap that a right synthesis of this kind has; None for partial synthesis.
+
+        Estimates of m datasets of k records from n are off the original's by a normal error whose
+        variance is (n/k)/m of its own, or (1 + n/k)/m with parameters drawn anew.
+        """
+        made = [own.n for own in self.datasets[1:] if own.problem is None]
+        if self.rule == "partially" or not made:
+            return None
+        ratio = self.datasets[0].n * len(made) / sum(made)
+        variance = (ratio if self.rule == "simple" else 1 + ratio) / len(made)
+        half = float(norm.ppf((1 + self.level) / 2))
+        return 1 - math.sqrt(2 * variance / math.pi) / (2 * half)
+
+    @property
     def mean_standardised(self) -> float | None:
         """Mean absolute standardised difference."""
         sizes = [own.standardised for own in self.coefficients]
@@ -190,9 +213,11 @@ class FitComparison:
                 name="mean CI overlap",
                 value=self.mean_overlap,
                 meaning="mean share of each coefficient's confidence interval that the original "
-                "and the synthetic one have in common; negative where they do not touch",
+                "and the synthetic one have in common; negative where they do not touch; baseline: "
+                "what a right synthesis has",
                 direction="about 1 is good",
                 n=n,
+                baseline=self.expected_overlap,
                 original=1.0,
             ),
             Figure(

@@ -43,6 +43,7 @@ def pmse(
     min_leaf: int = 20,
     max_parameters: int = 1_000,
     n_jobs: int = 1,
+    copied: Sequence[str] = (),
 ) -> PmseResult:
     """Return the propensity score's measures of every synthetic dataset, and their means.
 
@@ -70,12 +71,16 @@ def pmse(
         are few beside the records.
     n_jobs : int
         Number of threads; it does not change the result.
+    copied : sequence of str
+        Variables whose values are the original's own (partial synthesis): the null of a logit does
+        not count their parameters. The trees' null does, and their ratio is then too low.
 
     Returns
     -------
     PmseResult
-        pMSE is in [0, max(c, 1 - c)^2]; its ratio is about 1 for a correct synthesis (see
-        `synthesizer.utility.propensity_cart` for trees).
+        pMSE is in [0, max(c, 1 - c)^2]. The logit's ratio is about 1 for draws from a right model
+        with fixed parameters, about 1 + k/n for a fresh sample of k records beside n; the trees'
+        is about 1 for a fresh sample and goes down to 1 - c for such draws.
 
     Raises
     ------
@@ -102,7 +107,11 @@ def pmse(
         )
     else:
         measure = partial(
-            logit_pmse_to_order, order=interactions, limit=max_parameters, n_jobs=n_jobs
+            logit_pmse_to_order,
+            order=interactions,
+            limit=max_parameters,
+            n_jobs=n_jobs,
+            copied=copied,
         )
     datasets = tuple(measure(original, table, names) for table in tables)
     return PmseResult(

@@ -86,6 +86,7 @@ def logit_pmse_to_order(
     order: int,
     limit: int,
     n_jobs: int | None = 1,
+    copied: Sequence[str] = (),
 ) -> PropensityResult:
     """Return the same by a logit with interactions of up to ``order`` of the named variables.
 
@@ -101,6 +102,9 @@ def logit_pmse_to_order(
         Most parameters, the constant and redundant ones included.
     n_jobs : int
         Number of threads; it does not change the result.
+    copied : sequence of str
+        Variables whose values are the original's own: they are balanced by construction, and only
+        the parameters beyond theirs vary under the null.
 
     Raises
     ------
@@ -121,7 +125,9 @@ def logit_pmse_to_order(
     design = with_interactions(original, synthetic, names, order=order, limit=limit)
     if design is None:
         raise DataError(_too_wide(original, names, order, limit))
-    result = _measured(design, original.n_rows, n_jobs)
+    own = [name for name in names if name in copied]
+    balanced = with_interactions(original, synthetic, own, order=order, limit=limit)
+    result = _measured(design, original.n_rows, n_jobs, balanced if own else None)
     if result.parameters >= design.n_rows:
         raise DataError(
             f"a logit with {result.parameters} parameters tells any {design.n_rows} records "
@@ -141,13 +147,16 @@ def _too_wide(original: Table, names: Sequence[str], order: int, limit: int) -> 
     )
 
 
-def _measured(design: Design, n_original: int, n_jobs: int | None) -> PropensityResult:
+def _measured(
+    design: Design, n_original: int, n_jobs: int | None, copied: Design | None = None
+) -> PropensityResult:
     truth = np.zeros(design.n_rows)
     truth[n_original:] = 1.0
     # Several threads would change the last bits, and are no faster for the usual widths.
     with threadpool_limits(limits=1, user_api="blas"), _threads(n_jobs) as threads:
         score, parameters, converged = _fit(design, truth, threads)
-    null = _null(parameters - 1, design.n_rows, n_original)
+        given = 1 if copied is None else _rank(copied, threads)
+    null = _null(parameters - given, design.n_rows, n_original)
     return measured(score, n_original, null, parameters=parameters, converged=converged)
 
 
@@ -156,7 +165,7 @@ def _threads(n_jobs: int | None) -> Parallel:
 
 
 def _null(effects: int, n: int, n_original: int) -> Null:
-    """Return the null of a correct synthesis for so many parameters besides the constant."""
+    """Return the null of a correct synthesis for so many parameters of what was drawn."""
     share = (n - n_original) / n
     unit = (1 - share) ** 2 * share / n
     if not effects:
@@ -170,6 +179,12 @@ def _independent(gram: FloatArray) -> npt.NDArray[np.intp]:
     length[length == 0] = 1.0
     _, pivots, rank, _ = lapack.dpstrf(gram / np.outer(length, length), tol=_DEPENDENT)
     return np.sort(pivots[:rank] - 1).astype(np.intp)
+
+
+def _rank(design: Design, threads: Parallel) -> int:
+    nothing = np.zeros(design.n_rows)
+    gram, _ = _summed(design, threads, lambda rows: design.products(rows, nothing[rows]))
+    return len(_independent(gram))
 
 
 def _fit(design: Design, truth: FloatArray, threads: Parallel) -> tuple[FloatArray, int, bool]:

@@ -144,9 +144,11 @@ class PmseResult:
         ratio = Figure(
             name="pMSE ratio",
             value=self.mean.s_pmse,
-            meaning=f"pMSE by {who}, divided by what is expected {self._null}{self._doubt}",
+            meaning=f"pMSE by {who}, divided by what is expected {self._null}{self._limits}"
+            f"{self._doubt}",
             direction="about 1 is good",
             n=n,
+            baseline=1.0,
         )
         standardised = Figure(
             name="standardised pMSE",
@@ -169,8 +171,16 @@ class PmseResult:
     @property
     def _null(self) -> str:
         if self.model == "logit":
-            return "of a synthesis from the true distribution"
-        return "when records are called original or synthetic at random"
+            return "of draws from a right model with fixed parameters"
+        return "when records are called original or synthetic at random, as of a fresh sample"
+
+    @property
+    def _limits(self) -> str:
+        if self.model == "cart":
+            return "; a right synthesis may go below, to the original's share of all records"
+        if self.interactions == 1:
+            return "; by main effects, so that relations between variables are not looked at"
+        return ""
 
     @property
     def _doubt(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -22,6 +22,19 @@ WRITTEN = ("VW", "df", "pMSE", "S_pMSE", "MabsDD", "SPECKS", "JSD", "ROE", "chi_
 """Measures of every table in a file: the rest can be recomputed, and a wide file has many pairs."""
 
 LEVEL = 0.05
+_REJECTIONS = (
+    (
+        "chi-square rejections",
+        "p_chi_square",
+        "Pearson's test of two independent samples has p below 0.05; a right synthesis with fixed "
+        "parameters is nearer than that, and hardly ever rejected",
+    ),
+    (
+        "VW rejections",
+        "p",
+        "the test of draws from a right model with fixed parameters has p below 0.05",
+    ),
+)
 _WAYS = {1: "one-way", 2: "two-way", 3: "three-way"}
 _TABLES = {1: "the distributions of all variables", 2: "all pairs", 3: "all triples"}
 
@@ -48,6 +61,10 @@ class UtilityResult:
         Jensen-Shannon distance of the full tables.
     fits : tuple of FitComparison
         Models fitted to the original and to the synthetic data.
+    proper : bool
+        Whether parameters were drawn anew for each dataset.
+    kept : tuple of str
+        Compared variables whose values are the original's own; tables of these alone are left out.
     failed : mapping of str to str
         Measures that could not be computed, and why.
     notes : tuple of str
@@ -62,8 +79,20 @@ class UtilityResult:
     propensity: tuple[PmseResult, ...] = ()
     distance: DistanceResult | None = None
     fits: tuple[FitComparison, ...] = ()
+    proper: bool = False
+    kept: tuple[str, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def fresh(self) -> float:
+        """S_pMSE that a fresh sample of the population has: 1 + k/n, mean over the datasets."""
+        return 1 + sum(self.n_synthetic) / (len(self.n_synthetic) or 1) / (self.n or 1)
+
+    @property
+    def expected(self) -> float:
+        """S_pMSE that a right synthesis of this kind has."""
+        return self.fresh if self.proper else 1.0
 
     @property
     def figures(self) -> tuple[tuple[str, Figure], ...]:
@@ -73,10 +102,17 @@ class UtilityResult:
     def _figures(self) -> Iterator[tuple[str, Figure]]:
         if self.tables is not None:
             n = self.n + sum(self.n_synthetic)
-            yield from (("tables", figure) for figure in _table_figures(self.tables, n))
+            what = (
+                f"expected of a right synthesis is {self.expected:.3g}, of a fresh sample of the "
+                f"population {self.fresh:.3g}"
+            )
+            for figure in _table_figures(self.tables, n, what, self.expected):
+                yield "tables", figure
         for score in self.propensity:
             place = f"propensity score by {score.model}"
-            yield from ((place, figure) for figure in score.figures)
+            for figure in score.figures:
+                is_logit_ratio = figure.name == "pMSE ratio" and score.model == "logit"
+                yield place, replace(figure, baseline=self.expected) if is_logit_ratio else figure
         if self.distance is not None:
             yield from (("full table", figure) for figure in self.distance.figures)
         for fit in self.fits:
@@ -87,6 +123,9 @@ class UtilityResult:
         return {
             "n": self.n,
             "n_synthetic": list(self.n_synthetic),
+            "proper": self.proper,
+            "kept": list(self.kept),
+            "expected": {"S_pMSE": self.expected, "fresh": self.fresh},
             "figures": [{"place": place, **figure.to_dict()} for place, figure in self.figures],
             "tables": None if self.tables is None else _tables(self.tables),
             "distributions": [part.to_dict() for part in self.distributions],
@@ -99,32 +138,42 @@ class UtilityResult:
         }
 
 
-def _table_figures(tables: TableUtility, n: int) -> Iterator[Figure]:
+def _table_figures(
+    tables: TableUtility, n: int, expected: str, baseline: float
+) -> Iterator[Figure]:
     for order, words in _WAYS.items():
         mean = tables.mean[tables.mean["ways"] == order]
         if not len(mean):
             continue
-        standardised = mean["S_pMSE"].dropna()
-        what = (
-            f"distance of synthetic from original counts in {_TABLES[order]}, divided by what is "
-            "expected of independent draws from a right model (a fresh sample has 2)"
-        )
 
         def figure(
-            name: str, value: float | None, meaning: str, direction: Direction = "lower is better"
+            name: str,
+            value: float | None,
+            meaning: str,
+            direction: Direction = "lower is better",
+            baseline: float | None = None,
         ) -> Figure:
-            return Figure(name=name, value=value, meaning=meaning, direction=direction, n=n)
+            return Figure(
+                name=name, value=value, meaning=meaning, direction=direction, n=n, baseline=baseline
+            )
 
+        standardised = mean["S_pMSE"].dropna()
+        what = (
+            f"distance of synthetic from original counts in {_TABLES[order]}, over what chance "
+            f"gives; {expected}"
+        )
+        known = len(standardised) > 0
         yield figure(
             f"mean {words} S_pMSE",
-            float(standardised.mean()) if len(standardised) else None,
+            float(standardised.mean()) if known else None,
             f"mean {what}",
+            baseline=baseline,
         )
-        worst = "" if not len(standardised) else f"; here {' and '.join(mean['names'].iloc[0])}"
         yield figure(
             f"largest {words} S_pMSE",
-            float(standardised.max()) if len(standardised) else None,
-            f"largest {what}{worst}",
+            float(standardised.max()) if known else None,
+            f"largest {what}" + (f"; here {' and '.join(mean['names'].iloc[0])}" if known else ""),
+            baseline=baseline,
         )
         yield figure(
             f"ROE ({words})",
@@ -133,20 +182,21 @@ def _table_figures(tables: TableUtility, n: int) -> Iterator[Figure]:
             f"averaged over the cells of {_TABLES[order]}; 1: equal, and small cells pull it down",
             "about 1 is good",
         )
-        p = tables.by_dataset.loc[tables.by_dataset["ways"] == order, "p_chi_square"].dropna()
-        yield figure(
-            f"chi-square rejections ({words})",
-            float((p < LEVEL).mean()) if len(p) else None,
-            f"share of {_TABLES[order]} in which a chi-square test tells original and synthetic "
-            "counts apart (p below 0.05); two samples of one population have 0.05",
-        )
+        for name, column, reference in _REJECTIONS:
+            p = tables.by_dataset.loc[tables.by_dataset["ways"] == order, column].dropna()
+            yield figure(
+                f"{name} ({words})",
+                float((p < LEVEL).mean()) if len(p) else None,
+                f"share of {_TABLES[order]} in which {reference}",
+                baseline=LEVEL,
+            )
 
 
 def _tables(tables: TableUtility) -> dict[str, Any]:
     """Return the means of every table, and of every dataset over the tables."""
     found = tables.mean[["names", "ways", *WRITTEN]].copy()
-    p = tables.by_dataset.groupby("variables", sort=False)["p_chi_square"].median()
-    found["p"] = tables.mean["variables"].map(p)
+    for name, column in (("p", "p_chi_square"), ("p_VW", "p")):
+        found[name] = tables.medians(column)
     found = found.round(6).rename(columns={"names": "variables"})
     plain = found.astype(object).where(found.notna(), None)
     return {

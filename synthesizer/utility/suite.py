@@ -26,7 +26,7 @@ from synthesizer.utility.propensity import pmse
 from synthesizer.utility.propensity_result import Model, PmseResult, combine_pmse
 from synthesizer.utility.result import UtilityResult
 from synthesizer.utility.tables import TableUtility, combine_tables, table_utility
-from synthesizer.utility.wanted import UtilityMeasures
+from synthesizer.utility.wanted import Synthesis, UtilityMeasures
 
 __all__ = ["GeneratorOf", "UtilityCollector"]
 
@@ -49,6 +49,8 @@ class UtilityCollector:
         Collects what could not be computed: a measure that fails for one dataset is left out.
     names : sequence of str, optional
         Variables to compare; all but identifiers when absent.
+    synthesis : Synthesis, optional
+        How the data were made. Tables of kept variables alone are left out.
     n_jobs : int
         Threads of the propensity score; they do not change the result.
 
@@ -75,12 +77,14 @@ class UtilityCollector:
         *,
         attempts: Attempts,
         names: Sequence[str] | None = None,
+        synthesis: Synthesis | None = None,
         n_jobs: int = 1,
     ) -> None:
         self.original, self.measures = original, measures
         self.generator_of, self.attempts, self.n_jobs = generator_of, attempts, n_jobs
         drawn = (v.name for v in original.schema if v.kind is not Kind.ID)
         self.names = tuple(drawn if names is None else names)
+        self.synthesis = synthesis or Synthesis()
         self.sizes: list[int] = []
         self.tables: list[TableUtility] = []
         self.distances: list[DistanceResult] = []
@@ -130,6 +134,8 @@ class UtilityCollector:
                 else None
             ),
             fits=tuple(self._fits(known)),
+            proper=self.synthesis.proper,
+            kept=tuple(name for name in self.names if name in self.synthesis.kept),
             failed=attempts.failed,
             notes=tuple(notes),
         )
@@ -144,15 +150,14 @@ class UtilityCollector:
 
     def _add_tables(self, synthetic: Table) -> None:
         measures = self.measures
-        self.tables.append(
-            table_utility(
-                self.original,
-                [synthetic],
-                names=self.names,
-                ways=measures.ways,
-                groups=measures.groups,
-            )
+        found = table_utility(
+            self.original,
+            [synthetic],
+            names=self.names,
+            ways=measures.ways,
+            groups=measures.groups,
         )
+        self.tables.append(found.without(self.synthesis.kept))
 
     def _add_distributions(self, synthetic: Table) -> None:
         if self.distributions is not None:
@@ -179,7 +184,7 @@ class UtilityCollector:
                 "rng": self.generator_of(len(self.sizes)),
             }
             if model == "cart"
-            else {"interactions": self.measures.interactions}
+            else {"interactions": self.measures.interactions, "copied": self.synthesis.kept}
         )
         self.scores[model].append(
             pmse(self.original, synthetic, model=model, names=self.names, n_jobs=self.n_jobs, **own)

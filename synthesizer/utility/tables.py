@@ -27,7 +27,7 @@ e = c (o + s) and k the number of cells that occur on either side::
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -73,6 +73,20 @@ class TableUtility:
     def worst(self, ways: int = 2, count: int = 10) -> pd.DataFrame:
         """Return the tables of the given order with the largest S_pMSE."""
         return self.mean[self.mean["ways"] == ways].head(count)
+
+    def medians(self, column: str) -> list[float]:
+        """Return the median over datasets for every table of `mean`, such as that of ``p``."""
+        values: dict[tuple[str, ...], list[float]] = {}
+        for names, value in zip(self.by_dataset["names"], self.by_dataset[column], strict=True):
+            values.setdefault(names, []).append(value)
+        return [float(np.median(values[names])) for names in self.mean["names"]]
+
+    def without(self, copied: Collection[str]) -> TableUtility:
+        """Return the tables that hold more than these variables, which are equal on both sides."""
+        if not copied:
+            return self
+        kept = [not set(names) <= set(copied) for names in self.by_dataset["names"]]
+        return _averaged(self.by_dataset[kept].reset_index(drop=True))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file: what is not a number is None."""

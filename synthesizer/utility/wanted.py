@@ -11,7 +11,24 @@ from synthesizer.utility.formula_columns import Family
 from synthesizer.utility.formulas import parse_atom, parse_formula
 from synthesizer.utility.propensity_result import Model
 
-__all__ = ["FitRequest", "UtilityMeasures", "fit_names"]
+__all__ = ["FitRequest", "Synthesis", "UtilityMeasures", "fit_names"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Synthesis:
+    """How the synthetic data were made, as far as it decides what is to be expected of them.
+
+    Parameters
+    ----------
+    proper : bool
+        Whether parameters were drawn anew for each dataset. A right synthesis is then as far from
+        the original as a fresh sample: S_pMSE is 1 + k/n in expectation, not 1.
+    kept : tuple of str
+        Variables whose values are the original's own.
+    """
+
+    proper: bool = False
+    kept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

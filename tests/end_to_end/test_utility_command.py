@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.end_to_end.commands import call, persons_frame, write_yaml
@@ -94,6 +95,23 @@ def test_a_limit_that_is_exceeded_is_exit_code_3(folder: Path, tmp_path: Path) -
     assert "DiSCO" not in result.output.partition("error")[2]
 
 
+def test_a_limit_does_not_hold_for_columns_that_could_not_be_compared(
+    folder: Path, tmp_path: Path
+) -> None:
+    frame = pd.read_csv(folder / "made.csv")
+    frame.assign(sex=frame["sex"].map({"f": "female", "m": "male"})).to_csv(
+        tmp_path / "other.csv", index=False
+    )
+    content = {"data": {"path": str(folder / "original.csv")}, "limits": {"mean_two_way": 1000.0}}
+    config = write_yaml(tmp_path / "strict.yaml", content)
+    result = call(
+        "utility", folder / "original.csv", tmp_path / "other.csv", "--config", config,
+        "--model", "logit",
+    )  # fmt: skip
+    assert result.exit_code == 3
+    assert "column 'sex' could not be compared" in result.output.replace("\n", " ")
+
+
 def test_fits_by_the_rule_of_the_synthesis(folder: Path) -> None:
     words = ["utility", folder / "original.csv", "--fit", "income ~ age + sex", "--model", "logit"]
     ours = call(*words[:2], folder / "out", *words[2:])
@@ -116,7 +134,7 @@ def test_a_fit_that_is_not_to_be_had_loses_nothing_else(folder: Path) -> None:
         "utility", folder / "original.csv", folder / "made.csv", "--fit", "income ~ wealth",
         "--model", "logit",
     )  # fmt: skip
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 1, result.output
     assert "'wealth'" in result.output
     assert "mean two-way S_pMSE" in result.output
 

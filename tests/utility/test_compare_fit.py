@@ -464,3 +464,44 @@ def test_a_model_of_the_reference_data():
     assert result.datasets[0].n == (original["PINCP"].is_observed).sum()
     assert 0.5 < result.mean_overlap < 1
     assert result.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("rule", "m", "expected"),
+    [("simple", 1, 0.796), ("simple", 5, 0.909), ("proper", 1, 0.712), ("partially", 2, None)],
+)
+def test_the_overlap_that_a_right_synthesis_has(rule, m, expected):
+    original, made = people(300, 7), [people(300, seed) for seed in range(10, 10 + m)]
+    found = compare_fit(original, made, "visits ~ age", rule=rule)
+    overlap = found.figures[0]
+    assert overlap.name == "mean CI overlap"
+    assert overlap.baseline == (None if expected is None else pytest.approx(expected, abs=1e-3))
+
+
+def test_the_expected_overlap_is_that_of_a_right_model():
+    """Synthetic data drawn from the model that is fitted, mean over repetitions."""
+    rng = np.random.default_rng(1)
+    overlaps = []
+    for _ in range(150):
+        x = rng.normal(size=200)
+        original = Table([numeric("x", x), numeric("y", x + rng.normal(size=200))])
+        slope, start = np.polyfit(x, original["y"].data, 1)
+        left = original["y"].data - start - slope * x
+        sigma = np.sqrt(left @ left / 198)
+        made = []
+        for _ in range(2):
+            drawn = rng.choice(x, 200)
+            y = start + slope * drawn + sigma * rng.normal(size=200)
+            made.append(Table([numeric("x", drawn), numeric("y", y)]))
+        overlaps.append(compare_fit(original, made, "y ~ x"))
+    expected = overlaps[0].expected_overlap
+    assert np.mean([found.mean_overlap for found in overlaps]) == pytest.approx(expected, abs=0.03)
+
+
+def test_many_records_without_a_part_are_told():
+    original = people(300, 8)
+    short = compare_fit(original, original, "visits ~ I(log(age - 50))")
+    assert any("take no part" in note for note in short.notes)
+    assert not any(
+        "take no part" in n for n in compare_fit(original, original, "visits ~ age").notes
+    )

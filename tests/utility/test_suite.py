@@ -11,6 +11,7 @@ from synthesizer.data.table import Table
 from synthesizer.errors import DataError
 from synthesizer.utility import (
     FitRequest,
+    Synthesis,
     UtilityCollector,
     UtilityMeasures,
     UtilityResult,
@@ -26,6 +27,7 @@ from tests.tables import coded, persons
 
 ORIGINAL, MADE = persons(300), [persons(300, 1), persons(200, 2)]
 NAMES = list(ORIGINAL.names)
+PROPER = Synthesis(proper=True)
 
 
 def generator_of(dataset: int) -> np.random.Generator:
@@ -167,3 +169,61 @@ def test_settings_out_of_range_are_told_at_once() -> None:
     )
     assert len(wrong.problems) == 5
     assert UtilityMeasures().problems == []
+
+
+def test_what_is_expected_depends_on_how_the_data_were_made() -> None:
+    proper = UtilityCollector(
+        ORIGINAL, UtilityMeasures(), generator_of, attempts=Attempts(), synthesis=PROPER
+    )
+    for table in MADE:
+        proper.add(table)
+    found = proper.finish(MADE)
+    fresh = 1 + (300 + 200) / 2 / 300
+    assert found.to_dict()["expected"] == {"S_pMSE": fresh, "fresh": fresh}
+    for result, expected in ((found, fresh), (collected(), 1.0)):
+        baselines = {
+            figure.baseline
+            for _, figure in result.figures
+            if figure.name in ("mean two-way S_pMSE", "largest one-way S_pMSE", "pMSE ratio")
+        }
+        assert baselines == {expected}
+    assert collected().to_dict()["expected"] == {"S_pMSE": 1.0, "fresh": fresh}
+
+
+def test_tables_of_kept_variables_alone_are_left_out() -> None:
+    kept = ("sex", "age")
+    made = Table([ORIGINAL[name] if name in kept else MADE[0][name] for name in NAMES])
+    collector = UtilityCollector(
+        ORIGINAL,
+        UtilityMeasures(),
+        generator_of,
+        attempts=Attempts(),
+        synthesis=Synthesis(kept=kept),
+    )
+    collector.add(made)
+    found = collector.finish([made])
+    assert found.kept == kept
+    assert found.tables is not None
+    left = {names for names in found.tables.mean["names"] if set(names) <= set(kept)}
+    assert left == set()
+    assert len(found.tables.mean) == 10 - 3
+    whole = table_utility(ORIGINAL, [made]).mean.set_index("variables")["S_pMSE"]
+    ours = found.tables.mean.set_index("variables")["S_pMSE"]
+    assert ours.to_dict() == whole[ours.index].to_dict()
+
+
+def test_parameters_of_copied_variables_are_not_in_the_logits_null() -> None:
+    """Two of six independent variables drawn anew from their law: the ratio is 1 on average."""
+    ratios, naive = [], []
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        columns = [coded(name, rng.integers(0, 3, 400), "abc") for name in "uvwxyz"]
+        original = Table(columns)
+        drawn = [
+            coded(c.name, rng.permutation(rng.choice(c.data, 400)), "abc") for c in columns[4:]
+        ]
+        made = Table([*columns[:4], *drawn])
+        ratios.append(pmse(original, made, copied="uvwx").mean.s_pmse)
+        naive.append(pmse(original, made).mean.s_pmse)
+    assert np.mean(ratios) == pytest.approx(1, abs=0.15)  # standard error 0.06
+    assert np.mean(naive) == pytest.approx(1 / 3, abs=0.05)

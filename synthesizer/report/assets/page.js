@@ -177,7 +177,12 @@
       } else if (moves[event.key]) {
         event.preventDefault();
         const [down, right] = moves[event.key];
-        const to = at.get(`${Number(cell.dataset.row) + down},${Number(cell.dataset.column) + right}`);
+        let [row, column] = [Number(cell.dataset.row), Number(cell.dataset.column)];
+        let to;
+        do {  // over cells that are blank
+          [row, column] = [row + down, column + right];
+          to = at.get(`${row},${column}`);
+        } while (!to && Math.min(row, column) >= 0 && Math.max(row, column) < data.names.length);
         if (to) { choose(to); to.focus(); }
       }
     });
