@@ -23,7 +23,9 @@ def run(
         Path | None, typer.Option("--out", "-o", help="Replaces the output directory.")
     ] = None,
     workers: Workers = None,
-    no_checks: Annotated[bool, typer.Option("--no-checks", help="Leave out all checks.")] = False,
+    no_checks: Annotated[
+        bool, typer.Option("--no-checks", help="Leave out all checks; not where limits are set.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Read, fit, generate, check and write. Exit code 3 means: a check exceeded a limit."""
@@ -44,7 +46,8 @@ def run(
             key: value for key, value in given.items() if value is not None
         }
         if no_checks:
-            overrides |= {"checks": False, "limits": None}
+            # limits stay and are refused: a pipeline must not take unchecked data for checked ones
+            overrides["checks"] = False
         with screen.progress(quiet=quiet) as listener:
             result = job.run(config, overrides=overrides, listener=listener)
         if not quiet:

@@ -224,6 +224,7 @@ _SWITCHES: Mapping[str, str] = {
     "mean_two_way": "two_way",
     "worst_two_way": "two_way",
     "worst_one_way": "one_way",
+    "pmse_ratio": "propensity",
 }
 """The check that each limit is about."""
 

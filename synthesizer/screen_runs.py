@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from synthesizer.report.comparison_page import setting_text
@@ -23,41 +23,52 @@ WIDEST = 40
 
 def show_comparison(comparison: Comparison) -> None:
     """Print the runs, what was set differently, and which of them no other one beats."""
-    on = {one.run: f"yes; {standing_words(one.to_dict())}" for one in comparison.standings}
-    off = "no" if on else "no common axis"
-    tables = [_settings(point, comparison, on.get(point.name, off)) for point in comparison.points]
-    tabulate(f"{len(tables)} runs: settings that differ, and utility", _USE, tables)
+    best = set(comparison.frontier)
+    set_up = [_settings(point, comparison, best) for point in comparison.points]
+    tabulate(f"{len(set_up)} runs: settings that differ", _SETTINGS, set_up)
+    tabulate("utility; lower is better", _USE, [_use(point) for point in comparison.points])
     tabulate("risk; lower is safer", _RISK, [_risk(point) for point in comparison.points])
     if comparison.risk and comparison.utility:
         pair = f"{comparison.risk[0].title} and {comparison.utility[0].title}"
         say(f"frontier: no other run is better on both {pair}")
+        for one in comparison.standings:
+            say(f"  {one.run}: {standing_words(one.to_dict())}")
     for point in comparison.points:
         for limit in point.exceeded:
             say(f"{point.name}: exceeds {limit}")
     notes_told(comparison.notes)
 
 
+_SETTINGS = ("run", "settings", "limits exceeded", "on the frontier")
 _USE = (
-    "run", "settings", "mean two-way S_pMSE", "spread over datasets", "worst pair", "pMSE ratio",
-    "limits exceeded", "on the frontier",
+    "run", "mean two-way S_pMSE", "spread over datasets", "worst pair", "pMSE ratio",
+    "records of a dataset",
 )  # fmt: skip
 _RISK = (
-    "run", "CAP", "spread over single datasets", "by chance", "differential confidentiality", "DiSCO",
-    "repU", "nearer share",
+    "run", "CAP", "spread over single datasets", "by chance", "differential confidentiality",
+    "DiSCO", "repU", "nearer share",
 )  # fmt: skip
 
 
-def _settings(point: RunPoint, comparison: Comparison, on: str) -> tuple[object, ...]:
-    ratio = point.value("pmse_ratio_cart")
+def _settings(point: RunPoint, comparison: Comparison, best: Collection[str]) -> tuple[object, ...]:
+    on = "yes" if point.name in best else "no"
     return (
         point.name,
         "; ".join(_setting(point, comparison)),
+        len(point.exceeded),
+        on if best else "no common axes",
+    )
+
+
+def _use(point: RunPoint) -> tuple[object, ...]:
+    ratio = point.value("pmse_ratio_cart")
+    return (
+        point.name,
         point.value("mean_two_way"),
         _spread(point, "mean_two_way"),
         " and ".join(point.worst_pair),
         point.value("pmse_ratio_logit") if ratio is None else ratio,
-        len(point.exceeded),
-        on,
+        point.rows,
     )
 
 

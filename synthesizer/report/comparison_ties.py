@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from synthesizer.report.numbers import plural
 from synthesizer.report.record import listed, mappings, words
 
 __all__ = ["standing_words", "standings_by_run"]
+
+MOST_TOLD = 3
+"""Runs of a tie that are named; neighbours on the frontier come first."""
 
 
 def standings_by_run(pair: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -38,10 +42,13 @@ def standing_words(standing: Mapping[str, Any]) -> str:
     >>> standing_words({"run": "a", "ties": [], "unknown": []})
     'no tie'
     """
+    ties = mappings(standing, "ties")
     told = [
         f"tie with {words(tie, 'run')} in {' and '.join(map(str, listed(tie, 'in')))}"
-        for tie in mappings(standing, "ties")
+        for tie in ties[:MOST_TOLD]
     ]
+    if len(ties) > MOST_TOLD:
+        told.append(f"and with {plural(len(ties) - MOST_TOLD, 'other run')}")
     unknown = " and ".join(map(str, listed(standing, "unknown")))
     if unknown:
         told.append(f"spread unknown in {unknown}")

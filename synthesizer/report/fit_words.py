@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from synthesizer.report.numbers import written
@@ -37,9 +37,7 @@ def lost_fits(fit: Mapping[str, Any]) -> list[str]:
     made = [own for own in mappings(fit, "datasets") if (number(own, "dataset") or 0) > 0]
     lost = [own for own in made if words(own, "problem")]
     if lost:
-        why = "; ".join(
-            f"dataset {words(own, 'dataset')} is left out ({words(own, 'problem')})" for own in lost
-        )
+        why = "; ".join(_left_out(lost))
         return [f"{name}: fitted on {len(made) - len(lost)} of {len(made)} datasets: {why}."]
     notes = [words(note) for note in listed(fit, "notes")]
     counted = next((found for note in notes if (found := _COUNTED.match(note))), None)
@@ -47,6 +45,14 @@ def lost_fits(fit: Mapping[str, Any]) -> list[str]:
     if counted is not None:
         return [f"{name}: fitted on {counted[1]} of {counted[2]} datasets: {why or 'see there'}."]
     return [f"{name}: not fitted on every dataset: {why}."] if why else []
+
+
+def _left_out(lost: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield each reason once, with its datasets."""
+    for problem in dict.fromkeys(words(own, "problem") for own in lost):
+        own = [words(one, "dataset") for one in lost if words(one, "problem") == problem]
+        which = f"dataset {own[0]} is" if len(own) == 1 else f"datasets {', '.join(own)} are"
+        yield f"{which} left out ({problem})"
 
 
 def fit_notes(fit: Mapping[str, Any]) -> list[str]:

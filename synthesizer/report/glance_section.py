@@ -17,6 +17,7 @@ from synthesizer.report.utility_expected import (
     distance_in_words,
     expected_of,
     kept_of,
+    short,
 )
 from synthesizer.report.utility_tables import AGAIN, utility_of
 
@@ -92,7 +93,7 @@ def _limits(record: Record) -> Iterator[Block]:
             "No limits were set, so no figure could exceed one and this page takes no decision. "
             "To have the run say no by itself, write limits in the configuration, for example "
             "limits: {differential_confidentiality: 0.03, mean_two_way: "
-            f"{written(expected_of(record).limit)}}}."
+            f"{short(expected_of(record).limit)}}}."
         )
 
 

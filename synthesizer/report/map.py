@@ -28,8 +28,9 @@ READS = (
     "filled dots on the line (the frontier) on both; a hollow dot is beaten by some run. Choose "
     "among the filled ones how much risk the better utility is worth; those that are a tie with "
     "another run (said below) differ from it by no more than their spread, which the small dots or "
-    "the line through a dot (its 95 % interval) show: there the order may be luck. Where the risk is that of "
-    "all datasets pooled, a run lies right of its datasets: who has them all learns more."
+    "the line through a dot (its 95 % interval) show: there the order may be luck. Where the risk "
+    "is that of all datasets pooled, a run lies right of its datasets: who has them all learns "
+    "more."
 )
 
 

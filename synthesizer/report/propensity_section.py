@@ -13,6 +13,7 @@ from synthesizer.report.utility_expected import (
     distance_in_words,
     expected_of,
     right_share,
+    short,
 )
 from synthesizer.report.utility_tables import (
     AGAIN,
@@ -134,7 +135,7 @@ def _reading(entry: Mapping[str, Any], record: Record) -> str:
     expected = expected_of(record)
     if words(entry, "model") == "cart" or number(entry, "permutations"):
         level = right_share(entry, expected)
-        down = f" A right synthesis with fixed parameters may go down to 1 - c = {written(level)}"
+        down = f" A right synthesis with fixed parameters may go down to 1 - c = {short(level)}"
         down += ", where c is the share of synthetic records." if level < 1 else ""
         return (
             "A tree finds relations by itself. It follows chance, too: 1 is the level of a fresh "

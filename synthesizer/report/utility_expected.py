@@ -17,6 +17,7 @@ __all__ = [
     "expected_of",
     "kept_of",
     "right_share",
+    "short",
 ]
 
 _NAMED = 12
@@ -60,18 +61,18 @@ class Expected:
     @property
     def right_words(self) -> str:
         """The right synthesis with its value."""
-        return f"a right synthesis ({written(self.right)})"
+        return f"a right synthesis ({short(self.right)})"
 
     @property
     def fresh_words(self) -> str:
         """The fresh sample with its value."""
-        value = "1 + k/n" if self.fresh is None else written(self.fresh)
+        value = "1 + k/n" if self.fresh is None else short(self.fresh)
         return f"a fresh sample of the same population ({value})"
 
     @property
     def sentence(self) -> str:
         """Both values with what they rest on."""
-        known = "" if self.fresh is None else f", here {written(self.fresh)}"
+        known = "" if self.fresh is None else f", here {short(self.fresh)}"
         ratio = f"1 + k/n{known} (k synthetic and n original records)"
         if self.proper:
             return (
@@ -79,7 +80,7 @@ class Expected:
                 f"off as a fresh sample of the same population: {ratio}."
             )
         return (
-            f"A right synthesis has {written(self.right)} in expectation, a fresh sample of the "
+            f"A right synthesis has {short(self.right)} in expectation, a fresh sample of the "
             f"same population {ratio}."
         )
 
@@ -178,7 +179,7 @@ def chance_in_words(ratio: float | None, deviations: float | None, level: float 
         return _UNKNOWN
     other = "a fresh sample of the same population (1)"
     down = (
-        f"; a right synthesis with fixed parameters may go down to {written(level)}"
+        f"; a right synthesis with fixed parameters may go down to {short(level)}"
         if level < 1
         else ""
     )
@@ -186,6 +187,17 @@ def chance_in_words(ratio: float | None, deviations: float | None, level: float 
         return f"told apart no better than {other}{down}"
     how = "a little" if ratio <= 1.5 else "clearly" if ratio <= 3 else "far"
     return f"told apart {how} better than {other}{down}"
+
+
+def short(value: float) -> str:
+    """Write an expectation: three digits, no zeros that say nothing.
+
+    Examples
+    --------
+    >>> short(2.0), short(1.5), short(1.3666)
+    ('2', '1.5', '1.37')
+    """
+    return f"{value:.3g}"
 
 
 def right_share(entry: Mapping[str, object], expected: Expected) -> float:

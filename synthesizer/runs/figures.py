@@ -41,8 +41,8 @@ class Found:
     def spread(self) -> float | None:
         """Return how far the value may be off by the luck that is known; None where none is.
 
-        Half of the 95 % interval where there is one, else the largest minus the smallest value of
-        the single datasets, of which at least two are needed.
+        Half the width of the 95 % interval where there is one, else the largest minus the smallest
+        value of the single datasets, of which at least two are needed.
         """
         if self.low is not None and self.high is not None:
             return (self.high - self.low) / 2

@@ -2,8 +2,8 @@
 
 A figure of risk belongs to a question: the same keys, target and groups. Two runs that asked
 different questions, or of different data, are never put on one axis (`Measure.scope`). Nor are two
-runs whose datasets differ in size, where the figure depends on it (`Measure.same_rows`): S_pMSE is a
-distance times a number of records, and the fewer synthetic records there are the fewer originals
+runs whose datasets differ in size, where the figure depends on it (`Measure.same_rows`): S_pMSE is
+a distance times a number of records, and the fewer synthetic records there are the fewer originals
 find a match, so that the smallest file would seem the best.
 """
 

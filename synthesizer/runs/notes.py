@@ -73,13 +73,13 @@ def _size(points: Sequence[RunPoint]) -> str | None:
     if are_of_one_size(rows):
         return None
     return (
-        f"The runs have datasets of different sizes ({min(rows):,} to {max(rows):,} records). Every "
-        "S_pMSE, pMSE ratio, ratio of estimates and overlap of intervals, and every CAP, TCAP, "
-        "DiSCO, repU, replicated uniques, differential confidentiality and success of an attack "
-        "depends on the number of synthetic records: the smallest file would look best. No figure "
-        "of utility can be compared, so there is no map: only tables, and their figures must not "
-        "be compared between sizes either. Make all runs with the same number of records (rows in "
-        "the configuration, or --rows)."
+        f"The runs have datasets of different sizes ({min(rows):,} to {max(rows):,} records). "
+        "Every S_pMSE, pMSE ratio, ratio of estimates and overlap of intervals, and every CAP, "
+        "TCAP, DiSCO, repU, replicated uniques, differential confidentiality, revealed share and "
+        "success of an attack depends on the number of synthetic records: the smallest file would "
+        "look best. No figure of utility can be compared, so there is no map: only tables, and "
+        "their figures must not be compared between sizes either. Make all runs with the same "
+        "number of records (rows in the configuration, or --rows)."
     )
 
 
@@ -169,10 +169,10 @@ def _luck_notes(points: Sequence[RunPoint]) -> list[str]:
         else "The runs have different seeds: a part of every difference between them is luck."
     )
     notes = [
-        f"{seeds} Runs that differ by no more than their spread are ties: half of the 95 % "
-        "interval where there is one (differential confidentiality), else the largest minus the "
-        "smallest value of the single datasets. The luck of the fit is not in it, so a larger "
-        "difference may be luck too."
+        f"{seeds} Runs that differ by no more than their spread are ties: half the width of "
+        "the 95 % interval where there is one (differential confidentiality), else the largest "
+        "minus the smallest value of the single datasets. The luck of the fit is not in it, so a "
+        "larger difference may be luck too."
     ]
     alone = [point.name for point in points if point.m == 1]
     if alone:

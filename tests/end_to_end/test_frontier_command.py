@@ -127,6 +127,31 @@ def test_compare_prints_and_writes(folder: Path) -> None:
     assert call("compare", *runs, "-o", page, "--overwrite").exit_code == 0
 
 
+def test_axes_are_chosen_on_the_command_line(folder: Path) -> None:
+    runs = sorted((folder / "grid").glob("cart*"))
+    page, numbers = folder / "axes.html", folder / "axes.json"
+    words = ["compare", *runs, "-o", page, "--json", numbers]
+    wrong = call(*words, "--risk", "kap", "--utility", "disco")
+    assert wrong.exit_code == 2
+    assert "2 errors:" in wrong.output
+    assert not page.exists()
+    result = call(*words, "--risk", "disco", "--utility", "roe_loss")
+    assert result.exit_code == 0, result.output
+    assert "no other run is better on both DiSCO and 1 - ratio of estimates" in result.output
+    first = json.loads(numbers.read_text())["frontiers"][0]
+    assert (first["risk"], first["utility"]) == ("disco", "roe_loss")
+
+
+def test_axes_of_a_grid_are_checked_before_it_runs(folder: Path) -> None:
+    words = ["frontier", folder / "run.yaml", "--vary", "rows=100,200", "-o", folder / "sizes"]
+    wrong = call(*words, "--risk", "kap", "--plan")
+    assert wrong.exit_code == 2
+    assert "--risk kap: is no figure of risk" in wrong.output
+    told = call(*words, "--risk", "disco", "--plan")
+    assert "the datasets differ in size" in told.output
+    assert not (folder / "sizes").exists()
+
+
 def test_compare_tells_all_that_is_no_run(folder: Path) -> None:
     run = folder / "grid" / "cart.min_leaf=5"
     result = call(

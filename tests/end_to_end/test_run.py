@@ -122,7 +122,9 @@ def test_exit_code_three_and_outputs_for_a_limit_that_is_exceeded(
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert len(manifest["exceeded_limits"]) == 1
     again = call("run", config, "--no-checks", "--overwrite")
-    assert again.exit_code == 0, again.output
+    assert again.exit_code == 2, again.output
+    assert "limits.cap: the check 'cap' is switched off" in again.output
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text()) == manifest
 
 
 def test_exit_code_one_when_rules_leave_nothing(data: Path, tmp_path: Path) -> None:

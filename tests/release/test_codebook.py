@@ -20,6 +20,7 @@ from synthesizer.release.codebook import (
     write_release_codebook,
     write_run_codebook,
 )
+from synthesizer.report.codebook_page import codebook_page
 
 MARK = "MARKER"
 STEPS = (
@@ -438,6 +439,56 @@ def test_the_rule_follows_from_the_synthesis(tmp_path: Path) -> None:
     assert single["analysis"]["code"] is None
     assert "needs at least two" in single["analysis"]["words"][0]
     assert "Do not stack the datasets" not in {c["title"] for c in single["cautions"]}
+
+
+def test_trees_come_with_a_caution_about_intervals(run: Path) -> None:
+    content = run_codebook(run)
+    (text,) = [
+        c["text"] for c in content["cautions"] if c["title"] == "Intervals can be too narrow"
+    ]
+    for told in (text, " ".join(content["analysis"]["words"])):
+        assert "independent draws from a right model" in told
+        assert "pull relations between variables towards zero" in told
+        assert "well below 95 %" in told
+        assert "0.85 in a simulation" in told
+        assert "differ less from each other than independent draws would" in told
+        assert "verified on the confidential data" in told
+    assert content["synthesis"]["even"] is True
+    assert "Draws from trees were even" in " ".join(content["synthesis"]["words"])
+    page = codebook_page(content)
+    assert "Intervals can be too narrow." in page
+
+
+@pytest.mark.parametrize(
+    ("config", "even"),
+    [
+        ({"models": {"cart": {"even": False}}}, False),
+        ({"models": {"cart": {"even": True}}}, True),
+        ({"variables": {n: {"options": {"even": False}} for n in ("age", "job", "born")}}, False),
+        ({"variables": {"age": {"options": {"even": False}}}}, True),
+    ],
+)
+def test_even_draws_are_recorded(tmp_path: Path, config: dict[str, Any], even: bool) -> None:
+    make_run(tmp_path / "run", **config)
+    content = run_codebook(tmp_path / "run")
+    assert content["synthesis"]["even"] is even
+    assert ("Draws from trees were even" in " ".join(content["synthesis"]["words"])) is even
+    told = " ".join(content["analysis"]["words"])
+    assert ("even draws" in told) is even
+    assert "towards zero" in told
+
+
+@pytest.mark.parametrize("model", ["forest", "bagging", "normrank", "keep"])
+def test_the_caution_is_there_only_where_trees_were_used(tmp_path: Path, model: str) -> None:
+    manifest = make_run(tmp_path / "run")
+    for step in manifest["chain"]:
+        step["model"] = model if step["model"] == "cart" else step["model"]
+    content = release_codebook(manifest, paths_of(tmp_path / "run"))
+    trees = model in ("forest", "bagging")
+    assert content["synthesis"]["even"] is (True if trees else None)
+    assert ("towards zero" in json.dumps(content)) is trees
+    titles = {caution["title"] for caution in content["cautions"]}
+    assert ("Intervals can be too narrow" in titles) is trees
 
 
 def test_many_proper_datasets_allow_the_other_rule(tmp_path: Path) -> None:

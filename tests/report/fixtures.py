@@ -53,11 +53,11 @@ def manifest() -> dict[str, Any]:
 
 def tables() -> dict[str, Any]:
     single = [
-        [[name], 1, 1.0, 3, 0.1, 1.1 + place, 0.1, 0.01, 0.001, 0.9, 2.5, 0.5]
+        [[name], 1, 1.0, 3, 0.1, 1.1 + place, 0.1, 0.01, 0.001, 0.9, 2.5, 0.5, 0.3]
         for place, name in enumerate(NAMES)
     ]
     pairs = [
-        [list(pair), 2, 9.0, 12, 0.1, 0.5 + 2.5 * place, 0.1, 0.02, 0.002, 0.8, 20.0, 0.001]
+        [list(pair), 2, 9.0, 12, 0.1, 0.5 + 2.5 * place, 0.1, 0.02, 0.002, 0.8, 20.0, 0.001, 0.0002]
         for place, pair in enumerate(combinations(NAMES, 2))
     ]
     means = [
@@ -67,7 +67,7 @@ def tables() -> dict[str, Any]:
     ]
     columns = ["variables", "ways", "VW", "df", "pMSE", "S_pMSE", "MabsDD", "SPECKS", "JSD"]
     return {
-        "columns": [*columns, "ROE", "chi_square", "p"],
+        "columns": [*columns, "ROE", "chi_square", "p", "p_VW"],
         "mean": single + pairs,
         "by_dataset": means,
     }
@@ -154,8 +154,16 @@ def fit() -> dict[str, Any]:
             "rule": "simple", "m": 2, "level": 0.95, "names": names, "df": None,
             "adjusted": [False, True, False, False], **{name: [1.0] * 4 for name in columns},
         },
-        "datasets": [{"dataset": 0, "n": 100, "n_missing": 0, "n_unknown": 0, "problem": None}],
-        "notes": ["dataset 2 has no fit: it did not settle"],
+        "datasets": [
+            {"dataset": d, "n": 100, "n_missing": 0, "n_unknown": 0, "problem": problem}
+            for d, problem in enumerate((None, None, "it did not settle"))
+        ],
+        "notes": [
+            "synthetic dataset 2 is left out: it did not settle",
+            "the results are of 1 of 2 synthetic datasets",
+            "the test needs more datasets",
+        ],
+        "figures": [figure("mean CI overlap", 0.9, baseline=0.796)],
     }  # fmt: skip
 
 
@@ -204,6 +212,9 @@ def utility() -> dict[str, Any]:
     return {
         "n": 100,
         "n_synthetic": [100, 100],
+        "proper": False,
+        "kept": [],
+        "expected": {"S_pMSE": 1.0, "fresh": 2.0},
         "figures": places,
         "tables": tables(),
         "distributions": distributions(),

@@ -3,7 +3,9 @@
 import pytest
 
 from synthesizer.report.estimates_section import estimates_section
+from synthesizer.report.fit_words import lost_fits
 from synthesizer.report.parts import Chart, Note, Words
+from synthesizer.report.record import Record
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import EVIL, Page, first_format, fit, record
 
@@ -41,13 +43,102 @@ def test_many_coefficients_show_those_that_differ_most():
     assert len(chart.table.rows) == 45
 
 
-@pytest.mark.parametrize(("p", "tone"), [(1e-6, "alert"), (0.4, "plain"), (None, "plain")])
-def test_lack_of_fit(p, tone):
+def lack(own):
+    (note,) = [n for n in of_kind(estimates_section(own), Note) if n.text.startswith("Lack of fit")]
+    return note
+
+
+@pytest.mark.parametrize(
+    ("p", "tone", "words"),
+    [
+        (1e-6, "alert", "distorts this model"),
+        (0.03, "plain", "may distort this model"),
+        (0.4, "plain", "finds no distortion"),
+        (None, "plain", "About 1 is what a right synthesis shows"),
+    ],
+)
+def test_lack_of_fit(p, tone, words):
     own = fit()
     own["lack_of_fit"]["p_value"] = p
-    note = of_kind(estimates_section(record(fits=[own])), Note)[0]
+    note = lack(record(fits=[own]))
     assert note.tone == tone
-    assert ("distorts" in note.text) is (tone == "alert")
+    assert words in note.text
+
+
+def test_lack_of_fit_below_one_is_no_sign_with_even_draws():
+    own = fit()
+    own["lack_of_fit"] |= {"p_value": 0.9, "ratio": 0.3}
+    even = record(fits=[own])
+    assert "no sign of anything" in lack(even).text
+    config = {"models": {"cart": {"even": False}}}
+    other = Record({**even.manifest, "config": config}, even.checks)
+    assert "no sign of anything" not in lack(other).text
+
+
+def test_intervals_come_with_their_caution():
+    own = record()
+    page = html(estimates_section(own))
+    assert "independent draws from a right model" in page
+    assert "pull relations towards zero" in page
+    assert "0.85 in a simulation" in page
+    assert "Draws from the trees are even" in page
+    assert "must be verified on the original" in page
+    chain = [{**step, "model": "normrank"} for step in own.manifest["chain"]]
+    page = html(estimates_section(Record({**own.manifest, "chain": chain}, own.checks)))
+    assert "independent draws from a right model" in page
+    assert "Trees" not in page
+    options = {"variables": {step["variable"]: {"options": {"even": False}} for step in chain}}
+    page = html(estimates_section(Record({**own.manifest, "config": options}, own.checks)))
+    assert "pull relations towards zero" in page
+    assert "are even" not in page
+
+
+def test_overlap_has_its_expectation_beside_it():
+    (chart,) = of_kind(estimates_section(record()), Chart)
+    assert "(a right synthesis: 0.796)" in chart.summary
+    assert "1 is all, and a right synthesis reaches 0.796 on average" in chart.reads
+    (chart,) = of_kind(estimates_section(record(fits=[fit() | {"figures": []}])), Chart)
+    assert "a right synthesis does not reach" in chart.reads
+
+
+def test_the_proper_rule_is_known():
+    own = fit()
+    own["combined"]["rule"] = "proper"
+    caption = table(estimates_section(record(fits=[own])), "What the synthetic data").caption
+    assert "T = U (k/n + (1 + k/n)/m); Raab, Nowok and Dibben 2016" in caption
+    assert "parameters drawn anew for each dataset" in caption
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "fitted on 1 of 2 datasets: dataset 2 is left out (it did not settle)"),
+        ({"datasets": []}, "fitted on 1 of 2 datasets: synthetic dataset 2 is left out"),
+        ({"datasets": [], "notes": ["dataset 2 has no fit"]}, "not fitted on every dataset"),
+    ],
+)
+def test_datasets_without_a_fit_are_an_alert(changes, words):
+    found = of_kind(estimates_section(record(fits=[fit() | changes])), Note)
+    (alert,) = [note.text for note in found if "fitted on" in note.text]
+    assert words in alert
+    assert not any(n.text.startswith(("synthetic dataset", "the results are")) for n in found)
+
+
+def test_one_reason_of_several_datasets_is_told_once():
+    own = fit()
+    own["datasets"] += [{"dataset": d, "problem": "it did not settle"} for d in (3, 4)]
+    own["datasets"] += [{"dataset": 5, "problem": "few"}]
+    assert lost_fits(own)[0].endswith(
+        "fitted on 1 of 5 datasets: datasets 2, 3, 4 are left out (it did not settle); "
+        "dataset 5 is left out (few)."
+    )
+
+
+def test_all_fitted_is_no_alert():
+    own = fit() | {"datasets": fit()["datasets"][:2], "notes": ["rough"]}
+    found = of_kind(estimates_section(record(fits=[own])), Note)
+    assert [note.text for note in found if "fitted on" in note.text] == []
+    assert found[-1].text == "rough"
 
 
 def test_combined_inference_says_its_rule():
@@ -58,7 +149,7 @@ def test_combined_inference_says_its_rule():
     assert found.rows[0] == ["Intercept", 1.0, 1.0, 1.0, 1.0, None]
     words = " ".join(note.text for note in of_kind(section, Note))
     assert "negative and was adjusted for" in words
-    assert "dataset 2 has no fit" in words
+    assert "the test needs more datasets" in words
 
 
 def test_what_cannot_be_shown():

@@ -6,7 +6,7 @@ from synthesizer.report.glance_section import glance_section
 from synthesizer.report.parts import DataTable, Gap, Note
 from synthesizer.report.record import Record
 from tests.report.blocks import gaps, of_kind, table
-from tests.report.fixtures import checks, figure, first_format, manifest, record
+from tests.report.fixtures import EVIL, JOB, checks, figure, first_format, manifest, record
 
 
 def notes(found):
@@ -67,7 +67,7 @@ def test_failed_checks_are_told_once_each():
     content["utility"]["failed"] = {"pairs": "no rows"}
     content["utility"]["notes"] = ["dataset 2 has other levels"]
     found = notes(glance_section(Record(manifest(), content)))
-    assert [words for tone, words in found if tone == "alert"] == [
+    assert [words for tone, words in found if tone == "alert"][:2] == [
         "Could not be computed: suda. too many",
         "Could not be computed: pairs. no rows",
     ]
@@ -86,19 +86,74 @@ def test_headlines_of_utility():
         ["Pairs of variables, mean S_pMSE", 1.6],
         ["Worst pair, S_pMSE", 13.0],
         ["Worst variable, S_pMSE", 4.1],
-        ["All variables at once, pMSE ratio by a logistic regression", 1.4],
+        ["Margins, pMSE ratio by a logistic regression", 1.4],
         ["All variables at once, pMSE ratio by a classification tree", 1.4],
         ["Models, lowest mean overlap of intervals", 0.9],
     ]
     assert row(section, "How useful", "Worst pair")[-1].startswith("6 times as far off")
+    assert {r[0]: r[2] for r in table(section, "How useful").rows} == {
+        "Pairs of variables, mean S_pMSE": 1.0,
+        "Worst pair, S_pMSE": 1.0,
+        "Worst variable, S_pMSE": 1.0,
+        "Margins, pMSE ratio by a logistic regression": 1.0,
+        "All variables at once, pMSE ratio by a classification tree": 1.0,
+        "Models, lowest mean overlap of intervals": 0.796,
+    }
+    assert "a right synthesis reaches 0.796" in row(section, "How useful", "Models")[-1]
+
+
+def test_good_is_what_is_expected_of_the_kind_of_synthesis():
+    own = record(proper=True, expected={"S_pMSE": 1.5, "fresh": 1.5})
+    found = table(glance_section(own), "How useful").rows
+    assert [r[2] for r in found] == [1.5, 1.5, 1.5, 1.5, 1.0, 0.796]
+    assert found[0][-1] == "As near as a right synthesis (1.5)."
+    smaller = record(expected={"S_pMSE": 1.0, "fresh": 1.5})
+    assert (
+        "fresh sample of the same population (1.5)"
+        in row(glance_section(smaller), "How useful", "Pairs of variables")[-1]
+    )
+
+
+def test_a_column_that_could_not_be_compared_is_told_before_the_figures():
+    own = record(failed={f"column {JOB!r}": "is a number in dataset 2"})
+    blocks = glance_section(own).blocks
+    place = next(
+        i
+        for i, block in enumerate(blocks)
+        if isinstance(block, Note) and block.text.startswith(f"Not compared: column {JOB!r}")
+    )
+    assert blocks[place].tone == "alert"
+    assert "is a number in dataset 2" in blocks[place].text
+    assert not any(isinstance(block, DataTable) for block in blocks[:place])
+
+
+def test_datasets_without_a_fit_are_told_before_the_figures():
+    alerts = [words for tone, words in notes(glance_section(record())) if tone == "alert"]
+    assert alerts == [
+        f"age ~ `{EVIL}`: fitted on 1 of 2 datasets: dataset 2 is left out (it did not settle)."
+    ]
+
+
+def test_copied_variables_are_named():
+    told = [words for _, words in notes(glance_section(record(kept=["age", "born"])))]
+    assert any(
+        "age, born are copied" in words and "left out of the means" in words for words in told
+    )
+    assert not any("copied" in words for _, words in notes(glance_section(record())))
 
 
 def test_two_kinds_of_expectation_are_read_differently():
     section = glance_section(record())
-    logit = row(section, "How useful", "All variables at once, pMSE ratio by a logistic")
+    logit = row(section, "How useful", "Margins, pMSE ratio by a logistic")
     tree = row(section, "How useful", "All variables at once, pMSE ratio by a classification")
-    assert "fresh sample" in logit[-1]
-    assert "better than by chance" in tree[-1]
+    assert logit[-1] == (
+        "The margins are no further off than a fresh sample of the same population (2); "
+        "relations between variables are not tested by this model: see the classification tree."
+    )
+    assert tree[-1] == (
+        "Told apart a little better than a fresh sample of the same population (1); "
+        "a right synthesis with fixed parameters may go down to 0.5."
+    )
 
 
 def test_headlines_of_risk():

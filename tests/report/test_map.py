@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from synthesizer.report.comparison_page import comparison_page
+from synthesizer.report.comparison_runs import runs_section
+from synthesizer.report.comparison_ties import standing_words
 from synthesizer.report.map import map_section
 from synthesizer.report.map_labels import place_labels
 from synthesizer.report.map_places import BOTTOM, LEFT, RIGHT, TOP, frontier_path, map_data
 from synthesizer.report.map_scales import axes_of
-from synthesizer.report.parts import Gap
+from synthesizer.report.parts import DataTable, Gap
 from synthesizer.runs.comparison import compare_points
 from synthesizer.runs.points import read_run
 from tests.run_directories import checks_of, manifest_of, write_run
@@ -171,6 +173,51 @@ def test_a_run_without_figures_is_hidden(content: dict[str, Any]) -> None:
     assert [a.get("display") for a in reader.with_attribute("data-run")] == [None, None, "none"]
 
 
+def test_ties_are_told_beside_the_map_and_in_the_table(tmp_path: Path) -> None:
+    content = content_of(tmp_path, {"a": (0.4, 1.0), "b": (0.395, 1.5), "c": (0.2, 3.0)})
+    data = map_data(content)
+    assert data is not None
+    first = data.pairs["cap|mean_two_way"]["words"]
+    assert "b (risk 0.395, loss 1.500; tie with a in risk)" in first
+    assert "c (risk 0.200, loss 3)" in first  # told apart: nothing to add
+    assert "spread unknown in risk" in data.pairs["replicated_uniques|mean_two_way"]["words"]
+    table = runs_section(content).blocks[0]
+    assert isinstance(table, DataTable)
+    place = list(table.columns).index("tie")
+    assert [row[place] for row in table.rows] == [
+        "tie with b in risk",
+        "tie with a in risk",
+        "no tie",
+    ]
+
+
+def test_many_ties_are_counted() -> None:
+    ties = [{"run": f"r{n}", "in": ["risk", "utility"]} for n in range(5)]
+    told = standing_words({"run": "a", "ties": ties, "unknown": []})
+    assert told.endswith("tie with r2 in risk and utility; and with 2 other runs")
+
+
+def test_without_a_frontier_nobody_is_off_it(tmp_path: Path) -> None:
+    runs = {"a": (0.4, 1.0), "b": (0.3, 1.5)}
+    content = content_of(tmp_path, runs)
+    content["axes"], content["frontiers"] = {"risk": [], "utility": []}, []
+    table = runs_section(content).blocks[0]
+    assert isinstance(table, DataTable)
+    assert [row[1:3] for row in table.rows] == [[None, None]] * 2
+
+
+def test_the_map_begins_with_the_chosen_axes(tmp_path: Path) -> None:
+    points = [
+        read_run(write_run(tmp_path / name, manifest_of(), checks_of(cap, 1.0)))
+        for name, cap in (("a", 0.3), ("b", 0.2))
+    ]
+    data = map_data(compare_points(points, risk="disco", utility="roe_loss").to_dict())
+    assert data is not None
+    assert next(iter(data.pairs)) == "disco|roe_loss"
+    assert data.to_dict()["across"][0]["key"] == "disco"
+    assert data.to_dict()["up"][0]["key"] == "roe_loss"
+
+
 def test_no_common_figures_leave_a_gap(content: dict[str, Any]) -> None:
     content["axes"] = {"risk": [], "utility": ["mean_two_way"]}
     content["frontiers"] = []
@@ -208,7 +255,9 @@ def test_page_shows_runs_settings_and_figures(content: dict[str, Any]) -> None:
         "The setting leaf=0 failed and is not compared: no value is left",
         "The setting leaf=1 failed and is not compared: odd",
         "age and ill",
-        "looks a little better than it is",
+        "looks better than it is, the more so",
+        "its spread over datasets",
+        "comparable between datasets of different sizes",
         "What the figures mean",
     ):
         assert words in page

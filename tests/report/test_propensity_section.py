@@ -21,8 +21,39 @@ def test_every_model_with_its_datasets_and_mean():
 
 
 def test_the_two_kinds_of_expectation_are_read_differently():
-    assert "fresh sample" in ratio_in_words(propensity())
-    assert "by chance" in ratio_in_words(propensity("cart"))
+    own = record()
+    logit, tree = ratio_in_words(propensity(), own), ratio_in_words(propensity("cart"), own)
+    assert logit.startswith("the margins are no further off than a fresh sample")
+    assert "may go down to 0.5" in tree
+    proper = record(proper=True, expected={"S_pMSE": 2.0, "fresh": 2.0})
+    assert "go down" not in ratio_in_words(propensity("cart"), proper)
+    assert "the margins are as near as a right synthesis (2)" in ratio_in_words(
+        propensity(), proper
+    )
+
+
+def test_main_effects_do_not_test_relations():
+    alone = record(propensity=[propensity()])
+    words = "relations between variables are not tested by this model: "
+    assert ratio_in_words(propensity(), alone).endswith(
+        words + "add cart (checks: {propensity: [logit, cart]})"
+    )
+    pairs = propensity() | {"interactions": 2}
+    assert "margins" not in ratio_in_words(pairs, alone)
+    unknown = propensity() | {"mean": None}
+    assert ratio_in_words(unknown, alone) == "could not be computed, which is no good news"
+    page = html(propensity_section(alone))
+    assert "sees the margins only" in page
+    assert "files are alike" not in page
+
+
+def test_what_a_tree_shows_by_chance():
+    page = html(propensity_section(record()))
+    assert "1 is the level of a fresh sample of the same population" in page
+    assert "may go down to 1 - c = 0.5, where c is the share" in page
+    assert "SPECKS and PO50 of a tree are far from 0 by chance alone" in page
+    assert "do not read them as “0 is good”" in page
+    assert "SPECKS and PO50" not in html(propensity_section(record(propensity=[propensity()])))
 
 
 def test_interactions_unknown_models_and_no_ratio():

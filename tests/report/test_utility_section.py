@@ -28,9 +28,57 @@ def test_pair_list_is_sortable_and_marks_the_bad_ones():
         None
     ] * 2
     assert listed.text("th")[:8] == [
-        "Variable", "With", "S_pMSE", "ROE", "SPECKS", "Chi-square", "df", "p",
+        "Variable", "With", "S_pMSE", "ROE", "SPECKS", "Chi-square", "df", "p, two samples",
     ]  # fmt: skip
     assert {"data-raw": "13.0", "class": "number"} in listed.all("td")
+
+
+def test_both_tests_are_shown_and_counted():
+    section = utility_section(record())
+    found = table(section, "Variables, the worst first")
+    assert found.columns[-2:] == ["p, two samples", "p_VW, right synthesis"]
+    assert found.rows[0][-2:] == [0.5, 0.3]
+    assert "p are medians over the datasets" in found.caption
+    page = html(section)
+    assert "it nearly always passes. p_VW is the test of a right synthesis" in page
+    assert " 6 pairs were tested" in page
+    assert " 4 variables were tested" in page
+    assert "about 5 in 100 p_VW fall below 0.05 by chance" in page
+    assert "here 6 do" in page
+    assert "here 0 do" in page
+    proper = html(utility_section(record(proper=True, expected={"S_pMSE": 2, "fresh": 2})))
+    assert "which is the test of a right synthesis here" in proper
+    assert "p_VW is too strict" in proper
+
+
+def test_older_files_have_one_test():
+    own = record()
+    tables = own.checks["utility"]["tables"]
+    tables["columns"] = tables["columns"][:-1]
+    tables["mean"] = [row[:-1] for row in tables["mean"]]
+    page = html(utility_section(own))
+    assert "two independent samples" in page
+    assert "were tested" not in page
+    assert "two independent samples" not in html(utility_section(first_format()))
+
+
+def test_expectations_are_written_out():
+    page = html(utility_section(record(expected={"S_pMSE": 1, "fresh": 1.25})))
+    assert "A right synthesis has 1 in expectation, a fresh sample of the same population" in page
+    assert "1 + k/n, here 1.25 (k synthetic and n original records)" in page
+    assert "same people" not in page
+
+
+def test_copied_variables_are_named_and_their_cells_blank():
+    own = record(kept=["age", EVIL])
+    tables = own.checks["utility"]["tables"]
+    tables["mean"] = [row for row in tables["mean"] if not set(row[0]) <= {"age", EVIL}]
+    page = html(utility_section(own))
+    assert "are copied from the original" in page
+    assert "left out of the means" in page
+    assert 'class="blank"' in page
+    assert EVIL not in page
+    assert "copied" not in html(utility_section(record()))
 
 
 def test_marks_of_the_pair_tables():
@@ -54,7 +102,7 @@ def test_variables_and_datasets():
 
 def test_a_small_p_is_marked():
     own = record()
-    own.checks["utility"]["tables"]["mean"][3][-1] = 0.0001
+    own.checks["utility"]["tables"]["mean"][3][-2] = 0.0001
     assert list(table(utility_section(own), "Variables, the worst").highlight) == [0]
 
 

@@ -5,8 +5,6 @@ import pytest
 from synthesizer.report.record import Record
 from synthesizer.report.utility_tables import (
     by_ways,
-    chance_in_words,
-    distance_in_words,
     no_tables,
     pair_columns,
     table_rows,
@@ -44,36 +42,6 @@ def test_rows_that_are_not_whole_are_left_out(row):
     tables = {"columns": ["variables", "ways", "S_pMSE"], "mean": [row, ["x:y", 1, 2.0]]}
     (found,) = table_rows(Record({}, {"tables": tables}))
     assert found.names == ("x:y",)
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        (None, "no good news"),
-        (1.2, "right model"),
-        (2.0, "no further off"),
-        (3.0, "somewhat"),
-        (10.0, "clearly"),
-        (13.0, "6 times"),
-    ],
-)
-def test_distance_in_words(value, words):
-    assert words in distance_in_words(value)
-
-
-@pytest.mark.parametrize(
-    ("ratio", "deviations", "words"),
-    [
-        (None, None, "no good news"),
-        (0.9, None, "no better"),
-        (1.3, 1.9, "no better"),
-        (1.5, 9.0, "a little"),
-        (3.0, None, "clearly"),
-        (3.1, None, "far"),
-    ],
-)
-def test_chance_in_words(ratio, deviations, words):
-    assert words in chance_in_words(ratio, deviations)
 
 
 def test_why_there_are_no_tables():
