@@ -10,13 +10,20 @@ import ctypes
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from synthesizer.errors import OutputError
 
-__all__ = ["check_file", "check_output", "new_directory", "sha256", "write_secret"]
+__all__ = [
+    "check_file",
+    "check_output",
+    "new_directory",
+    "sha256",
+    "write_secret",
+    "write_secrets",
+]
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -88,26 +95,54 @@ def write_secret(path: Path, text: str, *, overwrite: bool) -> None:
     OutputError
         If the file exists and is not to be overwritten, or cannot be written.
     """
-    check_file(path, overwrite=overwrite)
-    work = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    write_secrets({path: text}, overwrite=overwrite)
+
+
+def write_secrets(texts: Mapping[Path, str], *, overwrite: bool) -> None:
+    """Write several texts for the steward only: none takes its name before all are on the disk.
+
+    Raises
+    ------
+    OutputError
+        If one of the files exists and is not to be overwritten, or cannot be written.
+    """
+    for path in texts:
+        check_file(path, overwrite=overwrite)
+    works = {path: path.with_name(f".{path.name}.partial-{os.getpid()}") for path in texts}
     try:
-        work.touch(mode=0o600)
-        work.write_text(text, encoding="utf-8")
-        os.replace(work, path)
+        for path, work in works.items():
+            with _written(path):
+                work.touch(mode=0o600)
+                work.write_text(texts[path], encoding="utf-8")
+        for path, work in works.items():
+            with _written(path):
+                os.replace(work, path)
+    finally:
+        for work in works.values():
+            with suppress(OSError):
+                work.unlink()
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({_reason(error)})") from error
-    finally:
-        work.unlink(missing_ok=True)
 
 
 def check_file(path: Path, *, overwrite: bool) -> None:
     """Raise OutputError if a file cannot become ``path``, before any work is done."""
-    if path.is_dir():
-        raise OutputError(f"{path} is a directory; name a file")
-    if path.exists() and not overwrite:
-        raise OutputError(f"{path} exists already; name another file or say --overwrite")
-    if not path.absolute().parent.is_dir():
-        raise OutputError(f"{path}: there is no such directory; make it first")
+    with _written(path):  # a name that the system refuses
+        if path.is_dir():
+            raise OutputError(f"{path} is a directory; name a file")
+        if path.exists() and not overwrite:
+            raise OutputError(f"{path} exists already; name another file or say --overwrite")
+        parent = path.absolute().parent
+        if not parent.is_dir():
+            raise OutputError(f"{path}: there is no such directory; make it first")
+        if not os.access(parent, os.W_OK | os.X_OK):
+            raise OutputError(f"{path}: {parent} is no directory that can be written to")
 
 
 def _reason(error: OSError) -> str:

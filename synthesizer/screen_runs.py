@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from synthesizer.report.comparison_page import setting_text
 from synthesizer.report.comparison_ties import standing_words
+from synthesizer.report.numbers import DASH
 from synthesizer.runs.key_paths import display
 from synthesizer.screen import notes_told, say, tabulate
 
@@ -51,13 +52,20 @@ _RISK = (
 
 
 def _settings(point: RunPoint, comparison: Comparison, best: Collection[str]) -> tuple[object, ...]:
-    on = "yes" if point.name in best else "no"
     return (
         point.name,
         "; ".join(_setting(point, comparison)),
-        len(point.exceeded),
-        on if best else "no common axes",
+        len(point.exceeded) if point.has_limits else DASH,
+        _place(point, comparison, best),
     )
+
+
+def _place(point: RunPoint, comparison: Comparison, best: Collection[str]) -> str:
+    """Say whether a run is on the frontier; a dash where it could not be."""
+    first = (*comparison.risk[:1], *comparison.utility[:1])
+    if not best or any(point.value(measure.key) is None for measure in first):
+        return DASH
+    return "yes" if point.name in best else "no"
 
 
 def _use(point: RunPoint) -> tuple[object, ...]:

@@ -50,6 +50,7 @@ ROOMS = {
         "randomness",
         "registry",
         "report",
+        "report_files",
         "result_files",
         "yaml_text",
     },

@@ -84,10 +84,11 @@ def _notes(content: Mapping[str, Any]) -> Section:
 
 def _settings(content: Mapping[str, Any]) -> Section:
     runs, keys = mappings(content, "runs"), list(map(str, listed(content, "differing")))
+    not_shared = {*keys, *map(str, listed(content, "left_out"))}
     same = {
         key: setting_text(value)
         for key, value in (pairs(runs[0], "settings") if runs else [])
-        if key not in keys
+        if key not in not_shared
     }
     blocks: list[Block] = []
     if keys:
@@ -108,7 +109,8 @@ def _settings(content: Mapping[str, Any]) -> Section:
             )
         )
     elif runs:
-        blocks.append(Note("The settings of all runs are the same."))
+        rest = " but what is declared of single variables" if not_shared else ""
+        blocks.append(Note(f"The settings of all runs are the same{rest}."))
     if same:
         caption = "Settings that all runs share; the rest are defaults"
         rows = list(same.items())

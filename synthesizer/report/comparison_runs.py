@@ -25,7 +25,8 @@ def runs_section(content: Mapping[str, Any]) -> Section:
     blocks: list[Block] = []
     if runs:
         caption = f"Usefulness; the frontier is that of {_first_pair(content)}"
-        use = [_use(run, standings) for run in runs]
+        axes = [words(content, "axes", axis, 0) for axis in ("risk", "utility")]
+        use = [_use(run, standings, axes) for run in runs]
         blocks = [
             _table(caption, _USE, use, runs),
             _table("Risk", _RISK, [_risk(run) for run in runs], runs),
@@ -99,14 +100,17 @@ def _table(
     )
 
 
-def _use(run: Mapping[str, Any], standings: Mapping[str, Mapping[str, Any]]) -> list[Cell]:
+def _use(
+    run: Mapping[str, Any], standings: Mapping[str, Mapping[str, Any]], axes: Sequence[str]
+) -> list[Cell]:
     name = words(run, "name")
     on = "yes" if name in standings else "no"
+    is_known = bool(standings) and all(value_of(run, key) is not None for key in axes)
     return [
         name,
-        on if standings else None,
+        on if is_known else None,
         standing_words(standings[name]) if name in standings else None,
-        len(listed(run, "exceeded")),
+        None if run.get("has_limits") is False else len(listed(run, "exceeded")),
         number(run, "rows"),
         value_of(run, "mean_two_way"),
         number(run, "figures", "mean_two_way", "range_of_datasets"),

@@ -9,20 +9,21 @@ otherwise a note says why they are not.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from synthesizer.errors import ConfigError, DataError, OutputError
-from synthesizer.output import check_file, write_secret
+from synthesizer.errors import ConfigError, DataError
+from synthesizer.output import write_secrets
 from synthesizer.report.comparison_page import comparison_page
 from synthesizer.runs.key_paths import KeyPath, display
 from synthesizer.runs.measures import MEASURES, RISK, UTILITY, Measure, axis_problems
 from synthesizer.runs.notes import are_of_one_size, is_alike, notes_about
 from synthesizer.runs.points import RunPoint, read_runs
+from synthesizer.runs.targets import confidential_problems, target_problems
 from synthesizer.runs.ties import Standing, standings
 
 __all__ = ["Comparison", "compare_points", "compare_runs", "report_links", "write_comparison"]
@@ -38,6 +39,9 @@ class Comparison:
         The runs.
     differing : mapping of path to tuple
         Settings that are not the same in all runs, and their value in each (None: not set).
+    left_out : tuple of path
+        Further ones, of the variables of different data: what is declared of them says nothing
+        about the runs.
     notes : tuple of str
         What a reader must know before comparing.
     risk, utility : tuple of Measure
@@ -47,6 +51,7 @@ class Comparison:
 
     points: tuple[RunPoint, ...]
     differing: Mapping[KeyPath, tuple[Any, ...]]
+    left_out: tuple[KeyPath, ...]
     notes: tuple[str, ...]
     risk: tuple[Measure, ...]
     utility: tuple[Measure, ...]
@@ -89,6 +94,7 @@ class Comparison:
         return {
             "runs": [_plain(point, self.differing) for point in self.points],
             "differing": [display(path) for path in self.differing],
+            "left_out": [display(path) for path in self.left_out],
             "measures": [measure.to_dict() for measure in (*RISK, *UTILITY)],
             "axes": {
                 "risk": [measure.key for measure in self.risk],
@@ -124,6 +130,7 @@ def _plain(point: RunPoint, differing: Collection[KeyPath]) -> dict[str, Any]:
         "settings": {display(path): value for path, value in point.settings.items()},
         "figures": {key: found.to_dict() for key, found in point.figures.items()},
         "worst_pair": list(point.worst_pair),
+        "has_limits": point.has_limits,
         "exceeded": list(point.exceeded),
         "failed": list(point.failed),
     }
@@ -159,11 +166,14 @@ def compare_points(
         raise ConfigError(problems)
     points = tuple(points)
     across, up = _shared(points, RISK, risk), _shared(points, UTILITY, utility)
+    differing = _differing(points)
+    left_out = () if is_alike(points, "data") else tuple(filter(_is_of_a_variable, differing))
     notes = [*_not_first(risk, across), *_not_first(utility, up), *notes_about(points)]
     return Comparison(
         points=points,
-        differing=_differing(points),
-        notes=tuple(notes),
+        differing={path: given for path, given in differing.items() if path not in left_out},
+        left_out=left_out,
+        notes=(*notes[:-1], *_not_listed(left_out), *notes[-1:]),
         risk=across,
         utility=up,
     )
@@ -196,28 +206,30 @@ def write_comparison(
     Raises
     ------
     DataError
-        With every directory that is no complete run, every file that is there already and every
-        name of an axis that is no measure.
+        With every directory that is no complete run, every file that is there already, is named
+        twice or belongs to a run, and every name of an axis that is no measure.
     OutputError
         If a file cannot be written.
     """
     problems = axis_problems(risk, utility)
-    problems += _file_problems([page, *([] if json is None else [json])], overwrite=overwrite)
+    problems += target_problems(page, json, directories, overwrite=overwrite)
     points: tuple[RunPoint, ...] = ()
     try:
         points = read_runs(directories)
     except DataError as error:
         problems += error.problems
+    problems = problems or confidential_problems([page] if json is None else [page, json], points)
     if problems:
         raise DataError(problems)
     comparison = compare_points(points, risk=risk, utility=utility)
     content = comparison.to_dict()
     links = {"reports": report_links(points, page.parent)}
-    write_secret(page, comparison_page(content | links), overwrite=overwrite)
+    texts = {page: comparison_page(content | links)}
     if json is not None:
         head = {"confidential": "not for release with the datasets", "format": 1}
         text = dumps(head | content, indent=1, ensure_ascii=False, allow_nan=False)
-        write_secret(json, text + "\n", overwrite=overwrite)
+        texts[json] = text + "\n"
+    write_secrets(texts, overwrite=overwrite)
     return comparison
 
 
@@ -239,20 +251,34 @@ def report_links(points: Sequence[RunPoint], page: Path) -> dict[str, str]:
     }
 
 
-def _file_problems(paths: Sequence[Path], *, overwrite: bool) -> list[str]:
-    problems: list[str] = []
-    for path in paths:
-        try:
-            check_file(path, overwrite=overwrite)
-        except OutputError as error:
-            problems += error.problems
-    return problems
-
-
 def _differing(points: Sequence[RunPoint]) -> dict[KeyPath, tuple[Any, ...]]:
     paths = dict.fromkeys(path for point in points for path in point.settings)
     values = {path: tuple(point.settings.get(path) for point in points) for path in paths}
     return {path: given for path, given in values.items() if len(set(map(_text, given))) > 1}
+
+
+def _is_of_a_variable(path: KeyPath) -> bool:
+    """Whether a setting is about one variable: what it is, its model, its predictors.
+
+    Examples
+    --------
+    >>> paths = [("variables", "age", "kind"), ("method", "age"), ("method",), ("m",)]
+    >>> [_is_of_a_variable(path) for path in paths]
+    [True, True, False, False]
+    """
+    return path[0] == "variables" or (path[0] in ("method", "predictor_matrix") and len(path) > 1)
+
+
+def _not_listed(left_out: Iterable[KeyPath]) -> list[str]:
+    """Say which declarations differ and are not listed, in one line."""
+    names = dict.fromkeys(path[1] for path in left_out if len(path) > 1)
+    if not names:
+        return []
+    return [
+        f"What the configurations declare of single variables differs ({len(names)} variables) and "
+        "is not listed, because the runs were made from different data; the manifest of each run "
+        "has it."
+    ]
 
 
 def _text(value: object) -> str:

@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -29,7 +30,8 @@ from synthesizer.result_files import file_entry, now, write_json
 from synthesizer.runs.comparison import Comparison, compare_points, report_links
 from synthesizer.runs.frontier_plan import STATE, FrontierPlan, plan_frontier
 from synthesizer.runs.grid import Setting
-from synthesizer.runs.points import read_run
+from synthesizer.runs.points import RunPoint, read_run
+from synthesizer.runs.twins import dropped_notes, made_twins
 
 __all__ = ["Frontier", "run_frontier"]
 
@@ -48,6 +50,8 @@ class Frontier:
         The settings side by side.
     failed : mapping of str to tuple of str
         Settings that could not be run, and why.
+    dropped : mapping of str to str
+        Settings that make the same data as another one, and as which; they are left out.
     kept : tuple of str
         Settings that an earlier, interrupted call had finished.
     """
@@ -55,6 +59,7 @@ class Frontier:
     directory: Path
     comparison: Comparison
     failed: Mapping[str, tuple[str, ...]]
+    dropped: Mapping[str, str]
     kept: tuple[str, ...]
 
 
@@ -114,7 +119,8 @@ def run_frontier(
 
     Notes
     -----
-    A setting that fails does not stop the others; see ``Frontier.failed``.
+    A setting that fails, be it by an error of the program, does not stop the others; see
+    ``Frontier.failed``. One that makes the same data as another is left out, with a note.
     """
     registry = registry or Registry.load()
     plan = plan_frontier(
@@ -135,9 +141,31 @@ def run_frontier(
             reasons = dict.fromkeys(why for own in failed.values() for why in own)
             raise ModelError(["none of the settings could be run:", *reasons])
         points = [read_run(work / own.name, own.name) for own in done]
-        comparison = compare_points(points, risk=risk, utility=utility)
-        _write(plan, work, done, comparison, failed, overwrite=overwrite)
-    return Frontier(directory=plan.directory, comparison=comparison, failed=failed, kept=plan.kept)
+        made = made_twins(points)
+        comparison = _compared(points, plan.dropped, made, risk=risk, utility=utility)
+        found = Frontier(
+            directory=plan.directory,
+            comparison=comparison,
+            failed=failed,
+            dropped={**plan.dropped, **made},
+            kept=plan.kept,
+        )
+        _write(plan, work, found, overwrite=overwrite)
+    return found
+
+
+def _compared(
+    points: Sequence[RunPoint],
+    planned: Mapping[str, str],
+    made: Mapping[str, str],
+    *,
+    risk: str | None,
+    utility: str | None,
+) -> Comparison:
+    """Compare settings, without those that made the same data as another."""
+    left = [point for point in points if point.name not in made]
+    comparison = compare_points(left, risk=risk, utility=utility)
+    return replace(comparison, notes=(*dropped_notes(planned, made), *comparison.notes))
 
 
 def _is_locked(handle: int) -> bool:
@@ -189,12 +217,25 @@ def _run_all(
         try:
             with listening() as listener:
                 _run(setting, work, registry, listener)
-        except SynthesizerError as error:
-            failed[setting.name] = error.problems
-            told(f"  failed: {'; '.join(error.problems)}")
+        except Exception as error:  # an error of the program must not lose the other settings
+            failed[setting.name] = _reasons(error)
+            told(f"  failed: {'; '.join(failed[setting.name])}")
         else:
             told(_pace(perf_counter() - start, len(waiting) - number, first=number == 1))
     return failed
+
+
+def _reasons(error: Exception) -> tuple[str, ...]:
+    """Say why a setting failed; the text of an error that is not ours may hold a value."""
+    if isinstance(error, SynthesizerError):
+        return error.problems
+    frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
+    where = f"{frame.f_globals.get('__name__', 'unknown module')}, line {line}"
+    return (
+        f"internal error, {type(error).__name__} in {where}: a fault of the program or of a model "
+        "of another package. Its text may hold confidential values and is not shown; 'run' with "
+        "this setting alone shows it",
+    )
 
 
 def _run(setting: Setting, work: Path, registry: Registry, listener: Listener) -> None:
@@ -226,18 +267,17 @@ def _time(seconds: float) -> str:
     return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
 
 
-def _write(
-    plan: FrontierPlan,
-    work: Path,
-    done: Sequence[Setting],
-    comparison: Comparison,
-    failed: Mapping[str, tuple[str, ...]],
-    *,
-    overwrite: bool,
-) -> None:
+def _write(plan: FrontierPlan, work: Path, found: Frontier, *, overwrite: bool) -> None:
     """Give the finished settings their place beside the comparison, in one step."""
-    told = {name: list(why) for name, why in failed.items()}
-    content = comparison.to_dict() | {"vary": _plain_vary(plan), "failed": told}
+    comparison = found.comparison
+    names = {point.name for point in comparison.points}
+    done = [setting for setting in plan.settings if setting.name in names]
+    outcome = {
+        "vary": _plain_vary(plan),
+        "failed": {name: list(why) for name, why in found.failed.items()},
+        "dropped": dict(found.dropped),
+    }
+    content = comparison.to_dict() | outcome
     links = {"reports": report_links(comparison.points, work)}
     page = comparison_page(content | links, title="Frontier of risk and utility")
     with new_directory(plan.directory, overwrite=overwrite) as new:
@@ -246,7 +286,7 @@ def _write(
             shutil.copytree(work / setting.name, new / setting.name, copy_function=_linked)
         write_secret(new / PAGE, page, overwrite=False)
         write_json(new / NUMBERS, {"format": 1} | content)
-        write_json(new / "manifest.json", _manifest(plan, done, told, new))
+        write_json(new / "manifest.json", _manifest(plan, done, new) | outcome)
     shutil.rmtree(work, ignore_errors=True)
 
 
@@ -262,17 +302,13 @@ def _plain_vary(plan: FrontierPlan) -> dict[str, list[Any]]:
     return {key: list(values) for key, values in plan.vary.items()}
 
 
-def _manifest(
-    plan: FrontierPlan, done: Sequence[Setting], failed: Mapping[str, Any], new: Path
-) -> dict[str, Any]:
+def _manifest(plan: FrontierPlan, done: Sequence[Setting], new: Path) -> dict[str, Any]:
     return {
         "format": 1,
         "kind": "frontier",
         "created": now(),
         "data": {"origin": plan.origin, "sha256": plan.fingerprint, "rows": plan.rows},
         "seed": plan.seed,
-        "vary": _plain_vary(plan),
         "settings": {setting.name: dict(setting.values) for setting in done},
-        "failed": dict(failed),
         "files": [file_entry(new / name) for name in (PAGE, NUMBERS)],
     }

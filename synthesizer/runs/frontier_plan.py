@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from synthesizer.config import ChainConfig, Config
+from synthesizer.config import Config
 from synthesizer.config_reading import try_file
 from synthesizer.errors import ConfigError
 from synthesizer.inputs import Encoded, Input, try_input
@@ -19,9 +20,11 @@ from synthesizer.output import check_output
 from synthesizer.plan import Plan, try_plan
 from synthesizer.randomness import fresh_seed
 from synthesizer.registry import Registry
+from synthesizer.runs.changes import run_gaps
 from synthesizer.runs.grid import Setting, grid
 from synthesizer.runs.measures import axis_problems
 from synthesizer.runs.notes import are_of_one_size
+from synthesizer.runs.twins import dropped_notes, planned_twin
 from synthesizer.runs.vary import variations
 
 __all__ = ["STATE", "FrontierPlan", "plan_frontier"]
@@ -42,6 +45,8 @@ class FrontierPlan:
         Where the result goes.
     settings : tuple of Setting
         One run each.
+    dropped : mapping of str to str
+        Settings that would make the same data as another one, and as which; they are not run.
     kept : tuple of str
         Names of those that an interrupted call finished; they are not run again.
     vary : mapping of str to tuple
@@ -58,6 +63,7 @@ class FrontierPlan:
 
     directory: Path
     settings: tuple[Setting, ...]
+    dropped: Mapping[str, str]
     kept: tuple[str, ...]
     vary: Mapping[str, tuple[Any, ...]]
     seed: int
@@ -83,6 +89,7 @@ class FrontierPlan:
             told.append(
                 f"{len(self.kept)} of them are finished already, in {self.workshop}, and are kept"
             )
+        told += [f"note: {note}" for note in dropped_notes(self.dropped, {})]
         if not are_of_one_size(setting.config.rows or self.rows for setting in self.settings):
             told.append(
                 "note: the datasets differ in size, so no figure of utility can be compared and "
@@ -126,7 +133,7 @@ def plan_frontier(
     ------
     ConfigError
         With every problem of the configuration, of what is varied, of each setting, of the data,
-        of the output and of the names of axes.
+        of the output and of the names of axes; or if all settings would make the same data.
     """
     registry = registry or Registry.load()
     overrides = {"m": m, "seed": seed, "workers": workers}
@@ -140,15 +147,20 @@ def plan_frontier(
     problems += check_output(final, overwrite=overwrite) + _workshop_problems(workshop(final))
     base = base.model_copy(update={"seed": _seed(base, workshop(final))})
     found = grid(base, varied, registry)
-    source, wrong = _check(found.settings, registry)
+    problems += _inside_problems(final, [config, base.data.path])
+    source, wrong, dropped = _check(found.settings, registry)
+    settings = tuple(setting for setting in found.settings if setting.name not in dropped)
     problems += found.told(found.problems, among=found.given)
     problems += found.told(wrong, among=[setting.name for setting in found.settings])
+    if not problems and len(settings) == 1:
+        problems = _without_effect(dropped)
     if problems or source is None:
         raise ConfigError(dict.fromkeys(problems))
     return FrontierPlan(
         directory=final,
-        settings=found.settings,
-        kept=tuple(s.name for s in found.settings if _is_done(s, workshop(final), source)),
+        settings=settings,
+        dropped=dropped,
+        kept=tuple(one.name for one in settings if _is_done(one, workshop(final), source)),
         vary={one.key: one.values for one in varied},
         seed=base.seed or 0,
         origin=source.origin,
@@ -191,10 +203,37 @@ def _workshop_problems(waiting: Path) -> list[str]:
     ]
 
 
+def _inside_problems(final: Path, sources: Iterable[object]) -> list[str]:
+    """Say that what is read lies in the directory that the result would replace."""
+    place = os.path.realpath(final)
+    return [
+        f"output {final} holds {source}, which is read; name another directory"
+        for source in sources
+        if isinstance(source, str | Path) and _is_within(os.path.realpath(source), place)
+    ]
+
+
+def _is_within(path: str, place: str) -> bool:
+    return path == place or path.startswith(place.rstrip(os.sep) + os.sep)
+
+
+def _without_effect(dropped: Mapping[str, str]) -> list[str]:
+    """Say that nothing would be left to compare."""
+    return [
+        f"setting {name}: would make the same data as {kept}: what is varied has no effect here "
+        "(is the model used by any variable?); no two settings are left to compare"
+        for name, kept in dropped.items()
+    ]
+
+
 def _check(
     settings: Sequence[Setting], registry: Registry
-) -> tuple[Input | None, dict[str, list[str]]]:
-    """Plan every setting; the data are read once for each way of reading them."""
+) -> tuple[Input | None, dict[str, list[str]], dict[str, str]]:
+    """Plan every setting; the data are read once for each way of reading them.
+
+    Beside the problems of settings it says which make the same data as an earlier one.
+    """
+    dropped: dict[str, str] = {}
     sources: dict[str, tuple[Input | None, Encoded]] = {}
     problems: dict[str, list[str]] = {}
     plans: dict[str, tuple[Setting, Plan]] = {}
@@ -209,39 +248,13 @@ def _check(
         if told or plan is None or source is None:
             problems[setting.name] = told
             continue
-        told = _twin(setting, plan, plans)
-        if told:
-            problems[setting.name] = told
-        plans[setting.name] = (setting, plan)
+        twin = planned_twin(setting, plan, plans)
+        if twin is None:
+            plans[setting.name] = (setting, plan)
+        else:
+            dropped[setting.name] = twin
     known = [source for source, _ in sources.values() if source is not None]
-    return (known[0] if known else None), problems
-
-
-def _twin(setting: Setting, plan: Plan, others: Mapping[str, tuple[Setting, Plan]]) -> list[str]:
-    """Say that another setting makes the same data, as when no variable uses a varied model."""
-    for name, (other, made) in others.items():
-        same = plan.spec.steps == made.spec.steps and plan.spec.strata == made.spec.strata
-        if same and _rest(setting.config) == _rest(other.config):
-            return [
-                f"would make the same data as {name}: what is varied has no effect here (is the "
-                "model used by any variable?); take one of them out"
-            ]
-    return []
-
-
-def _rest(config: ChainConfig) -> dict[str, Any]:
-    """Return what decides about the data besides the steps of the chain."""
-    return {
-        "m": config.m,
-        "rows": config.rows,
-        "proper": config.proper,
-        "drop": config.drop,
-        "keep": config.keep,
-        "rules": config.rules,
-        "forbid": config.forbid,
-        "on_violation": config.on_violation,
-        "declared": config.declarations(),
-    }
+    return (known[0] if known else None), problems, dropped
 
 
 def _is_done(setting: Setting, waiting: Path, source: Input) -> bool:
@@ -254,6 +267,7 @@ def _is_done(setting: Setting, waiting: Path, source: Input) -> bool:
         _compared(manifest.get("config")) == asked
         and (manifest.get("data") or {}).get("sha256") == source.fingerprint
         and manifest.get("packages") == {name: version(name) for name in PACKAGES}
+        and not run_gaps(waiting / setting.name)
     )
 
 

@@ -54,6 +54,8 @@ def notes_about(points: Sequence[RunPoint]) -> list[str]:
             "Data that come from a query have no hash: whether all runs read the same records "
             "cannot be seen."
         )
+    notes += [f"{point.name}: {gap}." for point in points for gap in point.gaps]
+    notes += _same_datasets(points)
     notes += _luck_notes(points)
     for point in points:
         if point.failed:
@@ -61,6 +63,20 @@ def notes_about(points: Sequence[RunPoint]) -> list[str]:
         if all(found.value is None for found in point.figures.values()):
             notes.append(f"{point.name}: has no figures; its checks were off or failed.")
     return [*notes, OPTIMISM]
+
+
+def _same_datasets(points: Sequence[RunPoint]) -> list[str]:
+    """Say which runs made the same datasets, byte for byte: what they differ in had no effect."""
+    made: dict[tuple[str, ...], list[str]] = {}
+    for point in points:
+        if point.datasets:
+            made.setdefault(point.datasets, []).append(point.name)
+    return [
+        f"{'; '.join(names)}: have the same datasets, byte for byte; what was set differently "
+        "had no effect on the data."
+        for names in made.values()
+        if len(names) > 1
+    ]
 
 
 def _having(points: Sequence[RunPoint], keys: Iterable[str]) -> list[RunPoint]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from synthesizer.errors import DataError
 from synthesizer.report.record import dig, listed, mappings, words
+from synthesizer.runs.changes import run_gaps
 from synthesizer.runs.figures import Found, read_measures
 from synthesizer.runs.key_paths import KeyPath, flattened
 from synthesizer.runs.questions import questions_of
@@ -62,6 +63,10 @@ class RunPoint:
         Limits that the run exceeds.
     failed : tuple of str
         Checks that could not be computed.
+    datasets : tuple of str
+        SHA-256 of each dataset, as the manifest has it.
+    gaps : tuple of str
+        Files that are missing or changed since the run, and what to do.
     """
 
     name: str
@@ -80,6 +85,14 @@ class RunPoint:
     worst_pair: tuple[str, ...]
     exceeded: tuple[str, ...]
     failed: tuple[str, ...]
+    datasets: tuple[str, ...]
+    gaps: tuple[str, ...]
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether the run was held against any limit."""
+        given = (value for path, value in self.settings.items() if path[0] == "limits")
+        return bool(self.exceeded) or any(value not in (None, {}) for value in given)
 
     def value(self, key: str) -> float | None:
         """Return the run's value of a measure."""
@@ -241,6 +254,16 @@ def _point(
         worst_pair=_worst_pair(checks),
         exceeded=tuple(map(str, listed(checks, "exceeded"))),
         failed=tuple(str(key) for key in _failed(checks)),
+        datasets=_hashes(manifest),
+        gaps=run_gaps(directory),
+    )
+
+
+def _hashes(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(
+        words(entry, "sha256")
+        for entry in mappings(manifest, "files")
+        if words(entry, "name").startswith("synthetic_") and words(entry, "sha256")
     )
 
 

@@ -277,6 +277,33 @@ def test_runs_with_equal_settings(tmp_path: Path) -> None:
     assert "Settings that all runs share" in page
 
 
+def test_what_is_declared_of_different_data_is_not_shared(tmp_path: Path) -> None:
+    runs = []
+    for name, kind in (("a", "numeric"), ("b", "ordered")):
+        settings = {"variables": {"age": {"kind": kind}}, "proper": True}
+        manifest = manifest_of(settings, data={"sha256": name})
+        runs.append(read_run(write_run(tmp_path / name, manifest, checks_of(0.3, 1.0))))
+    page = comparison_page(compare_points(runs).to_dict())
+    assert "The settings of all runs are the same but what is declared of single" in page
+    assert "variables.age.kind" not in page
+    assert "Settings that all runs share" in page  # proper
+
+
+def test_dashes_where_there_is_no_limit_and_no_place(tmp_path: Path) -> None:
+    limited = manifest_of({"limits": {"cap": 0.9}})
+    lacking = {"format": 2, "summary": {"cap": 0.1}}
+    points = [
+        read_run(write_run(tmp_path / "a", limited, checks_of(0.3, 1.0))),
+        read_run(write_run(tmp_path / "b", manifest_of(), checks_of(0.4, 2.0))),
+        read_run(write_run(tmp_path / "c", manifest_of(), lacking)),
+    ]
+    table = runs_section(compare_points(points).to_dict()).blocks[0]
+    assert isinstance(table, DataTable)
+    places = {name: table.columns.index(name) for name in ("on the frontier", "limits exceeded")}
+    shown = [tuple(row[place] for place in places.values()) for row in table.rows]
+    assert shown == [("yes", 0), ("no", None), (None, None)]
+
+
 def test_many_runs_are_rows_of_the_table_of_figures(tmp_path: Path) -> None:
     few = comparison_page(content_of(tmp_path / "x", {"a": (0.4, 1.0), "b": (0.3, 1.5)}))
     runs = {f"r{n}": (0.2 + n / 100, 2.0) for n in range(9)}

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from synthesizer import screen_runs
-from synthesizer.errors import ConfigError, DataError
+from synthesizer import output, screen_runs
+from synthesizer.errors import ConfigError, DataError, OutputError
 from synthesizer.runs.comparison import Comparison, compare_points, compare_runs, write_comparison
 from synthesizer.runs.points import RunPoint, read_run
 from tests.run_directories import checks_of, manifest_of, write_run
@@ -341,4 +343,184 @@ def test_the_screen_without_a_common_axis(
     screen_runs.show_comparison(compare_points(runs))
     shown = capsys.readouterr().out
     assert "frontier:" not in shown
-    assert "no common axes" in shown
+    rows = [line.split() for line in shown.splitlines() if line.startswith(" leaf")]
+    # no limits and no frontier: neither 0 nor no
+    assert [row[-2:] for row in rows[:2]] == [["–", "–"], ["–", "–"]]
+
+
+def test_the_screen_tells_no_limits_from_none_exceeded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limited = {"limits": {"cap": 0.9}}
+    no_tables = {"format": 2, "risk": checks_of(0.1, 1.0)["risk"], "summary": {"cap": 0.1}}
+    runs = [
+        point(tmp_path, "leaf1", 0.3, 1.0, settings=limited),
+        point(tmp_path, "leaf2", 0.4, 2.0),
+        point(tmp_path, "leaf3", 0, 0, checks=no_tables),
+    ]
+    screen_runs.show_comparison(compare_points(runs))
+    shown = capsys.readouterr().out
+    rows = [line.split() for line in shown.splitlines() if line.startswith(" leaf")]
+    assert [row[-2:] for row in rows[:3]] == [["0", "yes"], ["–", "no"], ["–", "–"]]
+
+
+def keeping(where: Path, name: str, texts: dict[str, str], **changes: Any) -> Path:
+    """Write a run with datasets that its manifest knows."""
+    files = [
+        {"name": file, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+        for file, text in texts.items()
+    ]
+    manifest = manifest_of({"models": {"cart": {"min_leaf": len(name)}}}, files=files, **changes)
+    directory = write_run(where / name, manifest, checks_of(0.3, 1.0))
+    for file, text in texts.items():
+        (directory / file).write_text(text)
+    return directory
+
+
+def test_files_that_changed_or_went_are_told(tmp_path: Path) -> None:
+    runs = [
+        keeping(tmp_path, name, {"synthetic_1.csv": f"{name}1", "synthetic_2.csv": f"{name}2"})
+        for name in ("whole", "touched")
+    ]
+    assert not any("synthetic_" in note for note in compare_runs(runs).notes)
+    (runs[1] / "synthetic_1.csv").write_text("something else")
+    (runs[1] / "synthetic_2.csv").unlink()
+    changed, gone = compare_runs(runs).notes[:2]
+    assert changed.startswith("touched: certainty about synthetic_1.csv is missing: it has changed")
+    assert changed.endswith("run again with --overwrite.")
+    assert gone.startswith("touched: synthetic_2.csv is missing: the manifest lists it and it is")
+    assert gone.endswith("restore it, or run again with --overwrite.")
+    write_comparison(runs, tmp_path / "map.html")
+    assert "touched: synthetic_2.csv is missing" in (tmp_path / "map.html").read_text()
+
+
+def test_files_that_cannot_be_read_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [keeping(tmp_path, name, {"synthetic_1.csv": name}) for name in ("one", "other")]
+    real = Path.open
+
+    def refuse(path: Path, *words: Any, **given: Any) -> Any:
+        if path == runs[1] / "synthetic_1.csv":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *words, **given)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    notes = compare_runs(runs).notes
+    assert notes[0] == (
+        "other: synthetic_1.csv cannot be compared with the manifest; check that it can be read."
+    )
+
+
+def test_the_same_datasets_are_told(tmp_path: Path) -> None:
+    texts = {"one": "a", "other": "a", "third": "b"}
+    runs = [keeping(tmp_path, name, {"synthetic_1.csv": text}) for name, text in texts.items()]
+    assert compare_runs(runs).notes[0].startswith("one; other: have the same datasets")
+    assert not any("same datasets" in note for note in compare_runs(runs[1:]).notes)
+
+
+def of_other_data(where: Path) -> list[RunPoint]:
+    one = {"variables": {"age": {"kind": "numeric"}, "sex": {"label": "x"}}, "proper": True}
+    two = {"variables": {"job": {"kind": "ordered"}}, "proper": False, "method": {"age": "pmm"}}
+    return [
+        point(where, "leaf1", 0.3, 1.0, settings=one),
+        point(where, "leaf2", 0.2, 2.0, settings=two, data={"sha256": "def"}),
+    ]
+
+
+def test_declarations_of_different_data_are_not_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = compare_points(of_other_data(tmp_path))
+    assert found.differing == {("proper",): (True, False)}
+    told = [note for note in found.notes if "declare of single variables differs" in note]
+    assert len(told) == 1
+    assert "(3 variables)" in told[0]
+    screen_runs.show_comparison(found)
+    shown = capsys.readouterr().out
+    assert "variables." not in shown
+    assert "method." not in shown
+    content = found.to_dict()
+    assert "variables.age.kind" in content["left_out"]
+    assert content["runs"][0]["settings"]["variables.age.kind"] == "numeric"  # in the file still
+
+
+def test_declarations_of_the_same_data_are_listed(tmp_path: Path) -> None:
+    one = {"variables": {"age": {"kind": "numeric"}}}
+    two = {"variables": {"age": {"kind": "ordered"}}}
+    runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0, settings=s) for n, s in ((1, one), (2, two))]
+    found = compare_points(runs)
+    assert found.differing == {("variables", "age", "kind"): ("numeric", "ordered")}
+    assert found.left_out == ()
+
+
+def contents(where: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in where.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize(
+    ("page", "numbers", "told"),
+    [
+        ("x.html", "x.html", "x.html: is named twice"),
+        ("x.html", "maps/../x.html", "x.html: is named twice"),
+        ("link/x.html", "maps/x.html", "x.html: is named twice"),
+        ("x.html", "maps", "maps is a directory"),
+        ("maps", None, "maps is a directory"),
+        ("x.html", "nowhere/x.json", "there is no such directory"),
+        ("x.html", "a.csv/x.json", "there is no such directory"),
+        ("x.html", "y" * 300, "cannot be written"),
+        ("x.html", "y" * 250, "cannot be written"),  # with what the name of a draft has more
+        ("x.html", "one/checks.json", "a file of the run"),
+        ("one/synthetic_1.csv", None, "a file of the run"),
+        ("link/../other/report.html", "x.json", "a file of the run"),
+    ],
+)
+def test_files_that_clash_are_found_before_anything_is_written(
+    tmp_path: Path, page: str, numbers: str | None, told: str, *, overwrite: bool
+) -> None:
+    runs = [keeping(tmp_path, name, {"synthetic_1.csv": name}) for name in ("one", "other")]
+    (tmp_path / "maps").mkdir()
+    (tmp_path / "link").symlink_to("maps")
+    (tmp_path / "a.csv").write_text("a")
+    (runs[1] / "report.html").write_text("report")
+    before = contents(tmp_path)
+    target = None if numbers is None else tmp_path / numbers
+    with pytest.raises((DataError, OutputError)) as caught:
+        write_comparison(runs, tmp_path / page, json=target, overwrite=overwrite)
+    assert told in " ".join(caught.value.problems)
+    assert contents(tmp_path) == before
+
+
+def test_the_data_are_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("confidential")
+    data = {"sha256": output.sha256(tmp_path / "a.csv")}
+    runs = [keeping(tmp_path, name, {}, data=data) for name in ("one", "other")]
+    with pytest.raises(DataError, match="holds the data that the runs were made from"):
+        write_comparison(runs, tmp_path / "x.html", json=tmp_path / "a.csv", overwrite=True)
+    assert (tmp_path / "a.csv").read_text() == "confidential"
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_a_disk_that_is_full_leaves_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [keeping(tmp_path, name, {}) for name in ("one", "other")]
+    page, numbers = tmp_path / "x.html", tmp_path / "x.json"
+    page.write_text("older")
+    before = contents(tmp_path)
+    real = Path.write_text
+
+    def refuse(path: Path, *words: Any, **given: Any) -> int:
+        if "x.json" in path.name:
+            raise OSError(28, "No space left on device")
+        return real(path, *words, **given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", refuse)
+        with pytest.raises(OutputError, match=r"x\.json: cannot be written \(No space left"):
+            write_comparison(runs, page, json=numbers, overwrite=True)
+    assert contents(tmp_path) == before
+    assert sorted(os.listdir(tmp_path)) == ["one", "other", "x.html"]
+    write_comparison(runs, page, json=numbers, overwrite=True)
+    assert json.loads(numbers.read_text())["frontier"] == ["one", "other"]

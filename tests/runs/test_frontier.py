@@ -25,7 +25,10 @@ from synthesizer.registry import Registry
 from synthesizer.runs import frontier
 from synthesizer.runs.frontier import run_frontier
 from synthesizer.runs.frontier_plan import plan_frontier, workshop
+from synthesizer.runs.points import read_run
+from synthesizer.runs.twins import made_twins
 from tests.end_to_end.commands import hashes, persons_frame, write_yaml
+from tests.run_directories import checks_of, manifest_of, write_run
 
 LEAVES = {"cart.min_leaf": [5, 40]}
 NAMES = ["cart.min_leaf=5", "cart.min_leaf=40"]
@@ -180,6 +183,47 @@ def test_a_missing_configuration(tmp_path: Path) -> None:
     assert len(caught.value.problems) == 2
 
 
+def test_settings_that_make_the_same_data_are_left_out(config: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    vary = {"cart.min_leaf": [5, 40], "forest.n_trees": [5, 9]}
+    found = run_frontier(config, vary, workers=1, told=told.append)
+    twins = {f"{name},forest.n_trees=9": f"{name},forest.n_trees=5" for name in NAMES}
+    assert found.dropped == twins
+    assert [point.name for point in found.comparison.points] == list(twins.values())
+    assert {path.name for path in found.directory.iterdir() if path.is_dir()} == {*twins.values()}
+    assert told[0].startswith("2 settings, each a whole run")
+    for name, twin in twins.items():
+        note = f"{name}: left out, as it would make the same data as {twin}: "
+        assert any(line.startswith(f"note: {note}") for line in told)
+        assert any(line.startswith(note) for line in found.comparison.notes)
+        assert note in (found.directory / "frontier.html").read_text()
+    assert json.loads((found.directory / "frontier.json").read_text())["dropped"] == twins
+    assert json.loads((found.directory / "manifest.json").read_text())["dropped"] == twins
+
+
+def test_leaves_larger_than_the_data_are_shown_once(config: Path) -> None:
+    found = run_frontier(config, {"cart.min_leaf": [5, 200, 500, 900]}, workers=1)
+    kept, *left = [f"cart.min_leaf={leaf}" for leaf in (200, 500, 900)]
+    assert found.dropped == dict.fromkeys(left, kept)
+    assert [point.name for point in found.comparison.points] == [NAMES[0], kept]
+    assert not any((found.directory / name).exists() for name in left)
+    assert found.comparison.notes[0] == (
+        "cart.min_leaf=500 and cart.min_leaf=900: left out, as they made the same datasets and "
+        "figures as cart.min_leaf=200: what is varied had no effect there."
+    )
+
+
+def test_other_figures_of_the_same_data_are_kept(tmp_path: Path) -> None:
+    files = [{"name": "synthetic_1.csv", "sha256": "e3b0"}]
+    points = [
+        read_run(write_run(tmp_path / name, manifest_of(files=files), checks_of(cap, 1.0)))
+        for name, cap in (("a", 0.3), ("b", 0.3), ("c", 0.2), ("d", 0.3))
+    ]
+    assert made_twins(points) == {"b": "a", "d": "a"}
+    bare = [read_run(write_run(tmp_path / n, manifest_of(), checks_of(0.3, 1.0))) for n in "ef"]
+    assert made_twins(bare) == {}  # without hashes nothing is known
+
+
 def test_settings_without_effect_are_refused(config: Path) -> None:
     with pytest.raises(ConfigError, match=r"forest.n_trees=9.*same data as forest.n_trees=5"):
         run_frontier(config, {"forest.n_trees": [5, 9]})
@@ -223,6 +267,19 @@ def test_what_was_finished_with_other_data_runs_again(config: Path, tmp_path: Pa
     assert plan_frontier(config, LEAVES, directory=where, overwrite=True).kept == ()
 
 
+def test_a_finished_setting_whose_files_changed_runs_again(config: Path, tmp_path: Path) -> None:
+    where = tmp_path / "grid"
+    with pytest.raises(KeyboardInterrupt):
+        run_frontier(config, LEAVES, directory=where, workers=1, listening=interrupts_at(2))
+    made = workshop(where) / NAMES[0] / "synthetic_1.csv"
+    whole = made.read_bytes()
+    made.write_bytes(whole[:50])
+    assert plan_frontier(config, LEAVES, directory=where).kept == ()
+    found = run_frontier(config, LEAVES, directory=where, workers=1)
+    assert (where / NAMES[0] / "synthetic_1.csv").read_bytes() == whole
+    assert not any("synthetic_1.csv" in note for note in found.comparison.notes)
+
+
 def test_a_seed_that_was_drawn_is_kept(config: Path, tmp_path: Path) -> None:
     config.write_text(config.read_text().replace("seed: 3\n", ""))
     where = tmp_path / "grid"
@@ -248,6 +305,46 @@ def test_a_failing_setting_does_not_stop_the_others(config: Path, registry: Regi
     assert any(line.startswith("  failed: ") for line in told)
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Breaks(Sample):
+    """Has a fault: raises what no model should, with a value of the data in it."""
+
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedModel:
+        raise ZeroDivisionError("income of 4711")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_internal_error_loses_no_other_setting(
+    config: Path, registry: Registry, workers: int
+) -> None:
+    registry.register("breaks", Breaks)
+    told: list[str] = []
+    vary = {"variables.income.method": ["breaks", "sample", "cart"]}
+    found = run_frontier(config, vary, workers=workers, registry=registry, told=told.append)
+    ((name, (why,)),) = found.failed.items()
+    assert name == "variables.income.method=breaks"
+    assert "internal error, ZeroDivisionError in " in why
+    assert "4711" not in why
+    assert "'run' with this setting alone" in why
+    assert len(found.comparison.points) == 2
+    assert f"  failed: {why}" in told
+    files = [path for path in found.directory.rglob("*") if path.is_file()]
+    kept = found.directory / "variables.income.method=sample" / "synthetic_1.csv"
+    assert kept in files
+    for file in ("frontier.html", "frontier.json", "manifest.json"):
+        text = (found.directory / file).read_text()
+        assert "ZeroDivisionError" in text
+        assert "income of 4711" not in text
+
+
+def test_only_internal_errors(config: Path, registry: Registry, tmp_path: Path) -> None:
+    registry.register("breaks", Breaks)
+    vary = {"variables.income.method": ["breaks"], "cart.min_leaf": [5, 40]}
+    with pytest.raises(ModelError, match=r"none of the settings(.|\n)*ZeroDivisionError"):
+        run_frontier(config, vary, workers=1, registry=registry)
+    assert not (tmp_path / "out_frontier").exists()
+
+
 def test_all_settings_fail(config: Path, registry: Registry, tmp_path: Path) -> None:
     vary = {"variables.income.method": ["fails"], "cart.min_leaf": [5, 40]}
     with pytest.raises(ModelError, match="none of the settings could be run"):
@@ -262,6 +359,17 @@ def test_overwriting_a_result(config: Path, tmp_path: Path) -> None:
     run_frontier(config, {"cart.min_leaf": [20, 40]}, workers=1, overwrite=True)
     assert not (where / NAMES[0]).exists()
     assert (where / "cart.min_leaf=20").is_dir()
+
+
+def test_a_result_does_not_replace_what_it_is_made_of(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("{}")  # looks like an older result
+    with pytest.raises(ConfigError) as caught:
+        run_frontier(config, LEAVES, directory=tmp_path / "x" / "..", overwrite=True)
+    told = [problem for problem in caught.value.problems if "which is read" in problem]
+    assert len(told) == 2
+    assert "run.yaml" in told[0]
+    assert "persons.csv" in told[1]
+    assert (tmp_path / "persons.csv").is_file()
 
 
 @pytest.mark.parametrize("directory", [".", "/", ".."])
