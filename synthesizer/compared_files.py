@@ -8,7 +8,7 @@ from pathlib import Path
 
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.errors import DataError, OutputError, SynthesizerError
-from synthesizer.manifests import dataset_names, order_notes, read_manifest
+from synthesizer.manifests import dataset_names, foreign_paths, order_notes, read_manifest
 from synthesizer.output import check_file, sha256
 
 __all__ = ["ComparedFiles", "read_compared"]
@@ -84,6 +84,9 @@ def _datasets(path: Path) -> list[Path]:
     manifest = read_manifest(path) if path.is_dir() else None
     if manifest is None:
         return [path]
+    problems = foreign_paths(path, manifest)
+    if problems:
+        raise DataError(problems)
     return [path / name for name in dataset_names(manifest)]
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
-__all__ = ["dataset_names", "order_notes", "read_manifest"]
+__all__ = ["dataset_names", "foreign_paths", "is_path", "order_notes", "read_manifest"]
 
 
 def order_notes(
@@ -53,3 +53,22 @@ def dataset_names(manifest: Mapping[str, Any]) -> list[str]:
     files = manifest.get("files", [])
     names = [str(entry.get("name")) for entry in files if isinstance(entry, dict)]
     return [name for name in names if name.startswith("synthetic_")]
+
+
+def foreign_paths(run: Path, manifest: Mapping[str, Any]) -> list[str]:
+    """Say which entries are no file names, whatever they are called: none is passed over."""
+    files = manifest.get("files")
+    entries = files if isinstance(files, list) else []
+    return [
+        f"{run / 'manifest.json'}: files.{place}.name: {entry['name']!r} is a path, and one "
+        "outside the run directory is refused; put the file into the directory and write its name "
+        "alone, or run again"
+        for place, entry in enumerate(entries)
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str)
+        if is_path(entry["name"])
+    ]
+
+
+def is_path(name: str) -> bool:
+    """Whether a name is a path, for any system."""
+    return PureWindowsPath(name).name != name or name in ("", ".", "..")

@@ -106,5 +106,5 @@ def _changed(directory: Path, manifest: Mapping[str, Any]) -> Iterator[Gap]:
             yield Gap(
                 f"certainty about {name}",
                 "it has changed since the run (its hash is not that of the manifest): the figures "
-                f"of this page may be about something else; {AGAIN}",
+                f"of the run may be about something else; {AGAIN}",
             )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from synthesizer.errors import DataError, OutputError
-from synthesizer.manifests import dataset_names, read_manifest
+from synthesizer.manifests import dataset_names, foreign_paths, is_path, read_manifest
 from synthesizer.output import check_file, sha256
 from synthesizer.release.analysis import analysis
 from synthesizer.release.cautions import cautions, synthesis_words
@@ -230,12 +230,12 @@ def _verified(run: Path, manifest: Mapping[str, Any]) -> list[Path]:
     entries = [e for e in files if isinstance(e, dict)] if isinstance(files, list) else []
     hashes = {str(entry.get("name")): entry.get("sha256") for entry in entries}
     names = dataset_names({"files": entries})
-    problems = []
+    problems = foreign_paths(run, manifest) or _unlisted(run, names)
     for name in names:
         path = run / name
-        if Path(name).name != name:
-            problems.append(f"{run}: manifest.json names a dataset outside the directory")
-        elif not path.is_file():
+        if is_path(name):
+            continue
+        if not path.is_file():
             problems.append(f"{path}: is missing, the result is not complete; run again")
         elif sha256(path) != hashes[name]:
             problems.append(
@@ -245,3 +245,14 @@ def _verified(run: Path, manifest: Mapping[str, Any]) -> list[Path]:
     if problems:
         raise DataError(problems)
     return [run / name for name in names]
+
+
+def _unlisted(run: Path, names: Sequence[str]) -> list[str]:
+    """Say which datasets lie in the directory of a result and are not in its list."""
+    found = sorted(path.name for path in run.glob("synthetic_*") if path.is_file())
+    return [
+        f"{run / 'manifest.json'}: files: does not list {name!r}, which is in the directory; the "
+        "codebook would leave it out: restore the entry, or take the file out"
+        for name in found
+        if names and name not in names
+    ]

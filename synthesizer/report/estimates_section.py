@@ -15,7 +15,7 @@ from synthesizer.report.fit_words import (
     overlap_expected,
     overlap_in_words,
 )
-from synthesizer.report.numbers import interval, plural, written
+from synthesizer.report.numbers import interval, plural, stopped, written
 from synthesizer.report.parts import Block, Chart, DataTable, Form, Gap, Note, Section, Words
 from synthesizer.report.record import Record, dig, listed, mappings, number, words
 from synthesizer.report.svg import Scale, axis_bottom, clipped, el, legend, line, svg, text
@@ -49,6 +49,7 @@ _ENDS = ("synthetic", "synthetic_low", "synthetic_high", "original_low", "origin
 _WIDTH = 470.0
 _ROW = 34.0
 _TOP = 32.0
+_COMBINED_FORMS: tuple[Form, ...] = ("text", "figure", "figure", "figure", "figure", "figure")
 _COMBINED = ("estimate", "std_error", "low", "high", "df")
 
 
@@ -76,7 +77,7 @@ def _failed(record: Record) -> list[Block]:
     failed = dig(utility_of(record), "failed", default={})
     names = failed if isinstance(failed, Mapping) else {}
     return [
-        Gap(f"a model ({words(name)})", f"It could not be fitted: {words(why)}")
+        Gap(f"a model ({words(name)})", stopped(f"It could not be fitted: {words(why)}"))
         for name, why in names.items()
         if words(name).startswith("fit")
     ]
@@ -249,18 +250,33 @@ def _combined(fit: Mapping[str, Any]) -> Iterator[Block]:
     columns = [[number(v) for v in listed(combined, key)] for key in _COMBINED]
     columns = [own if len(own) == len(names) else [None] * len(names) for own in columns]
     rule = words(combined, "rule")
+    shown = len(_COMBINED) if any(df is not None for df in columns[-1]) else len(_COMBINED) - 1
     yield DataTable(
         caption="What the synthetic data alone tell of the population, combined by rule "
         f"“{rule}” ({_RULES.get(rule, 'unknown')}), "
-        f"{plural(round(number(combined, 'm') or 0), 'dataset')}; no df: normal distribution",
-        columns=["Coefficient", "Estimate", "Standard error", "From", "To", "df"],
-        forms=["text", "figure", "figure", "figure", "figure", "figure"],
-        rows=[[name, *(own[i] for own in columns)] for i, name in enumerate(names)],
+        f"{plural(round(number(combined, 'm') or 0), 'dataset')}; {_ends_in_words(columns[-1])}",
+        columns=["Coefficient", "Estimate", "Standard error", "From", "To", "df"][: shown + 1],
+        forms=_COMBINED_FORMS[: shown + 1],
+        rows=[[name, *(own[i] for own in columns[:shown])] for i, name in enumerate(names)],
         sortable=len(names) > 4,
     )
     changed = [n for n, a in zip(names, _adjusted(combined), strict=False) if a]
     if changed:
-        yield Note(f"The variance came out negative and was adjusted for: {', '.join(changed)}.")
+        told = f"The variance came out negative and was adjusted for: {', '.join(changed)}"
+        yield Note(stopped(told))
+
+
+def _ends_in_words(freedom: Sequence[float | None]) -> str:
+    """Say which distribution the ends of the intervals are from, by the degrees of freedom."""
+    known = [df is not None for df in freedom]
+    if known and all(known):
+        return "intervals from Student's t distribution with df degrees of freedom"
+    if any(known):
+        return (
+            "intervals from Student's t distribution with df degrees of freedom, from the normal "
+            "distribution where no df is given"
+        )
+    return "intervals from the normal distribution"
 
 
 def _adjusted(combined: Mapping[str, Any]) -> list[bool]:

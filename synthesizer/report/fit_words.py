@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from synthesizer.report.numbers import written
+from synthesizer.report.numbers import stopped, written
 from synthesizer.report.record import Record, dig, listed, mappings, number, words
 
 __all__ = [
@@ -38,13 +38,15 @@ def lost_fits(fit: Mapping[str, Any]) -> list[str]:
     lost = [own for own in made if words(own, "problem")]
     if lost:
         why = "; ".join(_left_out(lost))
-        return [f"{name}: fitted on {len(made) - len(lost)} of {len(made)} datasets: {why}."]
+        told = f"{name}: fitted on {len(made) - len(lost)} of {len(made)} datasets: {why}"
+        return [stopped(told)]
     notes = [words(note) for note in listed(fit, "notes")]
     counted = next((found for note in notes if (found := _COUNTED.match(note))), None)
-    why = "; ".join(note for note in notes if "left out" in note or "no fit" in note)
+    why = "; ".join(note.rstrip(". ") for note in notes if "left out" in note or "no fit" in note)
     if counted is not None:
-        return [f"{name}: fitted on {counted[1]} of {counted[2]} datasets: {why or 'see there'}."]
-    return [f"{name}: not fitted on every dataset: {why}."] if why else []
+        told = f"{name}: fitted on {counted[1]} of {counted[2]} datasets: {why or 'see there'}"
+        return [stopped(told)]
+    return [stopped(f"{name}: not fitted on every dataset: {why}")] if why else []
 
 
 def _left_out(lost: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -52,15 +54,21 @@ def _left_out(lost: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for problem in dict.fromkeys(words(own, "problem") for own in lost):
         own = [words(one, "dataset") for one in lost if words(one, "problem") == problem]
         which = f"dataset {own[0]} is" if len(own) == 1 else f"datasets {', '.join(own)} are"
-        yield f"{which} left out ({problem})"
+        yield f"{which} left out ({problem.rstrip('. ')})"
 
 
 def fit_notes(fit: Mapping[str, Any]) -> list[str]:
-    """Return the notes of a fit that `lost_fits` does not tell."""
+    """Return the notes of a fit that `lost_fits` does not tell, each as a sentence.
+
+    Examples
+    --------
+    >>> fit_notes({"notes": ["the test needs more datasets", "no test."]})
+    ['The test needs more datasets.', 'No test.']
+    """
     notes = [words(note) for note in listed(fit, "notes")]
-    if not lost_fits(fit):
-        return notes
-    return [note for note in notes if not (_TOLD.match(note) or "has no fit" in note)]
+    if lost_fits(fit):
+        notes = [note for note in notes if not (_TOLD.match(note) or "has no fit" in note)]
+    return [stopped(note[:1].upper() + note[1:]) for note in notes]
 
 
 def overlap_expected(fit: Mapping[str, Any]) -> float | None:

@@ -6,24 +6,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from synthesizer.report.fit_words import lost_fits, overlap_expected, overlap_in_words
-from synthesizer.report.numbers import DASH, interval, plural, written
+from synthesizer.report.numbers import DASH, interval, plural, stopped, written
 from synthesizer.report.parts import Block, Cell, DataTable, Form, Gap, Note, Section
 from synthesizer.report.propensity_section import MODELS, only_margins, ratio_in_words
 from synthesizer.report.record import Record, dig, listed, mappings, number, words
 from synthesizer.report.risk_other_rates import other_rates
 from synthesizer.report.risk_reading import Rate, rate, rates, scenarios
+from synthesizer.report.unmeasured import unmeasured
 from synthesizer.report.utility_expected import (
     copied_in_words,
     distance_in_words,
     expected_of,
     kept_of,
+    mean_mark,
     short,
+    table_mark,
 )
+from synthesizer.report.utility_marks import bad_utility, is_bad_fit
 from synthesizer.report.utility_tables import AGAIN, utility_of
 
 __all__ = ["glance_section"]
 
 _FAIR = 0.5
+_HIGH = 3.0
+"""Ratio of a tree, whose fresh sample has 1, from which the data are told apart by far."""
 _COLUMNS = ("Figure", "Value", "95 % interval", "Good is", "Original", "In words")
 _FORMS: tuple[Form, ...] = ("text", "share", "text", "share", "share", "text")
 
@@ -62,6 +68,8 @@ def glance_section(record: Record) -> Section:
         blocks=[
             *_limits(record),
             *_missing(record),
+            *unmeasured(record),
+            *bad_utility(record),
             *_table("How useful the data are", list(_useful(record)), "no figure of utility"),
             *_table("What the data give away", list(_risky(record)), "no figure of risk"),
         ],
@@ -101,9 +109,10 @@ def _missing(record: Record) -> Iterator[Block]:
     yield from record.gaps
     for name, why in _failures(record).items():
         if name.startswith("column "):
-            yield Note(f"Not compared: {name}, and no figure of utility covers it. {why}", "alert")
+            told = f"Not compared: {name}, and no figure of utility covers it. {why}"
         else:
-            yield Note(f"Could not be computed: {name}. {why}", "alert")
+            told = f"Could not be computed: {name}: {why}"
+        yield Note(stopped(told), "alert")
     for fit in mappings(utility_of(record), "fits"):
         yield from (Note(told, "alert") for told in lost_fits(fit))
     if kept := kept_of(record):
@@ -141,22 +150,25 @@ def _table(caption: str, rows: Sequence[_Headline], what: str) -> Iterator[Block
         forms=[_FORMS[i] for i in kept],
         rows=[[row.cells[i] for i in kept] for row in rows],
         highlight=[i for i, row in enumerate(rows) if row.alert],
+        stacks=True,
     )
 
 
 def _useful(record: Record) -> Iterator[_Headline]:
     told = {words(f, "name"): f for f in reversed(mappings(utility_of(record), "figures"))}
     summary, expected = dig(record.checks, "summary"), expected_of(record)
-    for name, key, shown in (
-        ("mean two-way S_pMSE", "mean_two_way", "Pairs of variables, mean S_pMSE"),
-        ("largest two-way S_pMSE", "worst_two_way", "Worst pair, S_pMSE"),
-        ("largest one-way S_pMSE", "worst_one_way", "Worst variable, S_pMSE"),
+    mean, single = mean_mark(expected), table_mark(expected)
+    for name, key, shown, mark in (
+        ("mean two-way S_pMSE", "mean_two_way", "Pairs of variables, mean S_pMSE", mean),
+        ("largest two-way S_pMSE", "worst_two_way", "Worst pair, S_pMSE", single),
+        ("largest one-way S_pMSE", "worst_one_way", "Worst variable, S_pMSE", single),
     ):
         value = number(told, name, "value")
         value = number(summary, key) if value is None else value
         if value is not None or name in told:
             told_by = f"{_start(distance_in_words(value, expected))}."
-            yield _Headline(shown, value, told_by, good=expected.right)
+            alert = value is not None and value > mark
+            yield _Headline(shown, value, told_by, good=expected.right, alert=alert)
     yield from _told_apart(record)
     yield from _overlaps(record)
 
@@ -169,21 +181,25 @@ def _told_apart(record: Record) -> Iterator[_Headline]:
         if only_margins(entry):
             name = f"Margins, pMSE ratio by {MODELS.get(model, model)}"
         told = f"{_start(ratio_in_words(entry, record))}."
-        good = 1.0 if number(entry, "permutations") else expected.right
-        yield _Headline(name, number(entry, "mean", "s_pmse"), told, good=good)
+        permuted, value = number(entry, "permutations"), number(entry, "mean", "s_pmse")
+        good, mark = (1.0, _HIGH) if permuted else (expected.right, mean_mark(expected))
+        alert = value is not None and value > mark
+        yield _Headline(name, value, told, good=good, alert=alert)
 
 
 def _overlaps(record: Record) -> Iterator[_Headline]:
-    found = [
-        (value, overlap_expected(fit))
-        for fit in mappings(utility_of(record), "fits")
-        if (value := number(fit, "mean_overlap")) is not None
-    ]
+    fits = mappings(utility_of(record), "fits")
+    found = [(value, fit) for fit in fits if (value := number(fit, "mean_overlap")) is not None]
     if found:
-        value, good = min(found, key=lambda pair: pair[0])
+        value, fit = min(found, key=lambda pair: pair[0])
+        good = overlap_expected(fit)
         told = "How much of each confidence interval original and synthetic data share; "
+        told += f"{overlap_in_words(good)}."
+        if len(fits) > 1:
+            told += f" It is the fit {words(fit, 'formula')}."
         name = "Models, lowest mean overlap of intervals"
-        yield _Headline(name, value, f"{told}{overlap_in_words(good)}.", good=good)
+        alert = any(is_bad_fit(own) for own in fits)
+        yield _Headline(name, value, told, good=good, alert=alert)
 
 
 def _start(told: str) -> str:

@@ -6,7 +6,7 @@ import math
 
 from synthesizer.report.parts import Cell, Form
 
-__all__ = ["DASH", "interval", "plural", "written"]
+__all__ = ["DASH", "interval", "plural", "stopped", "written"]
 
 DASH = "–"
 _MINUS = "−"
@@ -109,3 +109,18 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
     ('1 record', '1,200 records', '2 categories')
     """
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def stopped(told: str) -> str:
+    """End a sentence with one full stop, whether or not it has one.
+
+    Reasons of failures come from many places and may end in a full stop or not.
+
+    Examples
+    --------
+    >>> stopped("too few records"), stopped("too few records."), stopped("why?")
+    ('too few records.', 'too few records.', 'why?')
+    """
+    told = told.rstrip()
+    bare = told.rstrip(".")
+    return told if told.endswith(("!", "?", "…")) or not bare else f"{bare}."

@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from synthesizer.report.numbers import written
+from synthesizer.report.numbers import DASH, written
 from synthesizer.report.parts import Block, Cell, Chart, DataTable, Form, Gap, Note, Section, Words
 
 __all__ = ["fragment", "from_template", "render"]
@@ -129,6 +129,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["dash"] = DASH
     environment.filters |= {"kind": _kind, "written": written, "cells": _cells}
     return environment
 

@@ -38,6 +38,9 @@ class DataTable:
         Whether the reader may sort it; worth it from about five rows.
     highlight : sequence of int
         Rows that need attention.
+    stacks : bool
+        Whether rows become blocks on a narrow screen, each cell under its column's name; for
+        tables that end in a sentence, which would be out of sight.
     """
 
     caption: str
@@ -46,6 +49,7 @@ class DataTable:
     rows: Sequence[Sequence[Cell]]
     sortable: bool = False
     highlight: Sequence[int] = ()
+    stacks: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +95,14 @@ class Note:
 
 @dataclass(frozen=True)
 class Gap:
-    """Something that should be here and is not: what, why, and how to get it."""
+    """Something that should be here and is not: what, why, and how to get it.
+
+    ``alert`` where a decision hangs on it.
+    """
 
     what: str
     why: str
+    alert: bool = False
 
 
 Block = DataTable | Chart | Words | Note | Gap | Markup

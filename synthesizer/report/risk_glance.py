@@ -21,6 +21,7 @@ from synthesizer.report.risk_reading import (
 )
 from synthesizer.report.risk_verdict import verdict
 from synthesizer.report.risk_words import FIGURE, heading, said
+from synthesizer.report.unmeasured import unmeasured
 
 __all__ = ["glance_section", "rate_chart"]
 
@@ -46,7 +47,8 @@ def glance_section(record: Record) -> Section:
         A run; only its checks are read.
     """
     parts = scenarios(record)
-    blocks = [block for entry in parts for block in _scenario(entry)]
+    blocks: list[Block] = [*unmeasured(record)]
+    blocks += [block for entry in parts for block in _scenario(entry)]
     blocks += _others(record)
     if not blocks:
         blocks = [

@@ -16,11 +16,15 @@ __all__ = [
     "distance_in_words",
     "expected_of",
     "kept_of",
+    "mean_mark",
     "right_share",
     "short",
+    "table_mark",
 ]
 
 _NAMED = 12
+_LOOK = 10.0
+_HIGH = 3.0
 _UNKNOWN = "could not be computed, which is no good news"
 
 
@@ -108,6 +112,34 @@ def _fresh(record: Record) -> float | None:
     sizes = numbers(utility_of(record), "n_synthetic")
     k = sum(sizes) / len(sizes) if sizes else number(record.manifest, "rows")
     return 1 + k / n if n and k else None
+
+
+def table_mark(expected: Expected) -> float:
+    """Return the S_pMSE above which one table is to be looked at.
+
+    The customary rule for two-way tables of a synthesis of the size of the original is that all
+    should be below 10, better below 3 (Raab, Nowok and Dibben 2021). That is five times the value
+    of a fresh sample, to which the mark rises where more records were drawn or parameters anew.
+
+    Examples
+    --------
+    >>> table_mark(Expected()), table_mark(Expected(fresh=6.0)), table_mark(Expected(fresh=1.1))
+    (10.0, 30.0, 10.0)
+    """
+    return max(_LOOK, 5 * expected.limit)
+
+
+def mean_mark(expected: Expected) -> float:
+    """Return the mean S_pMSE of tables above which the synthesis is to be looked at.
+
+    It is the better of the two customary values, 3, or one and a half times a fresh sample.
+
+    Examples
+    --------
+    >>> mean_mark(Expected()), mean_mark(Expected(fresh=6.0))
+    (3.0, 9.0)
+    """
+    return max(_HIGH, 1.5 * expected.limit)
 
 
 def kept_of(record: Record) -> tuple[str, ...]:

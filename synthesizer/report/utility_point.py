@@ -10,10 +10,18 @@ from markupsafe import Markup
 
 from synthesizer.report.numbers import plural, written
 from synthesizer.report.parts import Block, Chart, DataTable, Gap, Section
-from synthesizer.report.record import Record, dig, mappings, number
+from synthesizer.report.record import Record, dig, listed, mappings, number
+from synthesizer.report.risk_reading import joined, risk_part
 from synthesizer.report.svg import Scale, axis_bottom, axis_left, el, line, svg, text
+from synthesizer.report.unmeasured import keys_advice
 from synthesizer.report.utility_expected import Expected, expected_of
-from synthesizer.report.utility_tables import AGAIN, utility_of
+from synthesizer.report.utility_tables import (
+    AGAIN,
+    by_ways,
+    lone_variable,
+    table_rows,
+    utility_of,
+)
 
 __all__ = ["RiskAxis", "point_section", "points", "risk_axis"]
 
@@ -64,8 +72,8 @@ def _blocks(record: Record) -> Iterator[Block]:
     if axis is None or not found:
         yield Gap(
             "the risk-utility points",
-            "They need CAP or an identity measure of every dataset, and its two-way tables. "
-            f"Switch on checks.cap and checks.two_way. {AGAIN}",
+            "They need CAP, repU or DiSCO of every dataset, and its two-way tables. "
+            f"{_advice(record, axis)}",
         )
         return
     expected = expected_of(record)
@@ -83,6 +91,18 @@ def _blocks(record: Record) -> Iterator[Block]:
             rows=[list(point) for point in found],
         ),
     )
+
+
+def _advice(record: Record, axis: RiskAxis | None) -> str:
+    """Say how to get the points: by what is there already, so that nothing is advised in vain."""
+    if lone := lone_variable(record):
+        return f"A pair needs two variables, and {lone} is the only one that is left."
+    parts = listed(risk_part(record), "scenarios")
+    if axis is None and not parts and "scenarios" in risk_part(record):
+        return keys_advice(record)
+    needed = [] if axis is not None else ["checks.cap"]
+    needed += [] if by_ways(table_rows(record), 2) else ["checks.two_way"]
+    return f"Switch on {joined(needed)}. {AGAIN}" if needed else AGAIN
 
 
 def risk_axis(record: Record) -> RiskAxis | None:

@@ -98,7 +98,7 @@ def _order(record: Record) -> list[str]:
 def _pairs(record: Record, rows: Sequence[TableRow]) -> Iterator[Block]:
     pairs = by_ways(rows, 2)
     if not pairs:
-        yield no_tables(record, "pairs of variables")
+        yield no_tables(record, "pairs of variables", pairs=True)
         return
     names, expected = heat_names(_order(record), pairs), expected_of(record)
     yield heat_chart(names, pairs, expected, kept_of(record))
@@ -206,11 +206,15 @@ def _tests(record: Record, rows: Sequence[TableRow], what: str) -> Iterator[Word
         below = sum(p < _LEVEL for p in known)
         several = len(listed(utility_of(record), "n_synthetic")) > 1
         told += (
-            f" {len(known):,} {what} were tested. In a dataset of a right synthesis with fixed "
+            f" {_counted(len(known), what)} tested. In a dataset of a right synthesis with fixed "
             "parameters about 5 in 100 p_VW fall below 0.05 by chance"
             f"{', and fewer of the medians over datasets' if several else ''}; here {below:,} do."
         )
     yield Words([told])
+
+
+def _counted(count: int, what: str) -> str:
+    return f"1 {what.removesuffix('s')} was" if count == 1 else f"{count:,} {what} were"
 
 
 def _datasets(record: Record) -> Iterator[Block]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from synthesizer.report.parts import Gap
-from synthesizer.report.record import Record, dig, listed, number, words
+from synthesizer.report.record import Record, dig, listed, mappings, number, words
 
 __all__ = [
     "AGAIN",
     "TableRow",
     "by_ways",
+    "lone_variable",
     "no_tables",
     "pair_columns",
     "table_rows",
@@ -108,13 +109,34 @@ def pair_columns(rows: Sequence[TableRow]) -> list[str]:
     return [name for name in found if name != "VW" or "chi_square" not in found]
 
 
-def no_tables(record: Record, what: str) -> Gap:
-    """Say why there are no measures of tables."""
+def lone_variable(record: Record) -> str:
+    """Return the variable of a run that has only one, so that there is no pair; else nothing.
+
+    Examples
+    --------
+    >>> lone_variable(Record({"chain": [{"variable": "sex"}]}, {}))
+    'sex'
+    >>> lone_variable(Record({"chain": [{"variable": "sex"}, {"variable": "age"}]}, {}))
+    ''
+    """
+    rows = table_rows(record)
+    names = [row.names[0] for row in by_ways(rows, 1)]
+    if not names:
+        steps = mappings(record.manifest, "chain")
+        names = [words(step, "variable") for step in steps if step.get("kind") != "id"]
+    return names[0] if len(names) == 1 and not by_ways(rows, 2) else ""
+
+
+def no_tables(record: Record, what: str, *, pairs: bool = False) -> Gap:
+    """Say why there are no measures of tables, of pairs or of single variables."""
     failed = dig(record.checks, "failed", "tables") or dig(utility_of(record), "failed", "tables")
     if failed:
         return Gap(what, f"The tables could not be compared: {failed}")
+    if pairs and (lone := lone_variable(record)):
+        return Gap(what, f"A pair needs two variables, and {lone} is the only one that is left.")
+    switch = "checks.two_way" if pairs else "checks.one_way"
     return Gap(
         what,
-        "checks.json holds no measures of these tables: the checks were off (set checks.one_way "
-        "and checks.two_way to true and run again), or the file is not as this version writes it.",
+        f"checks.json holds no measures of these tables: the check was off (set {switch} to true "
+        "and run again), or the file is not as this version writes it.",
     )

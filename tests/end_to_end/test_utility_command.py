@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 from pathlib import Path
 
@@ -149,3 +150,18 @@ def test_bad_words_are_told_at_once(folder: Path) -> None:
     missing = call("utility", folder / "original.csv", folder / "nothing.csv")
     assert missing.exit_code == 2
     assert "nothing.csv" in missing.output
+
+
+def test_a_manifest_that_leads_out_of_the_run_is_refused(folder: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(folder / "out", run)
+    manifest = json.loads((run / "manifest.json").read_text())
+    shutil.move(run / "synthetic_2.csv", tmp_path / "synthetic_2.csv")
+    for entry in manifest["files"]:
+        if entry["name"] == "synthetic_2.csv":
+            entry["name"] = "../synthetic_2.csv"
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    result = call("utility", folder / "original.csv", run)
+    assert result.exit_code == 2
+    assert "files.1.name" in result.output
+    assert "outside the run directory is refused" in result.output

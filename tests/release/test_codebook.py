@@ -615,7 +615,7 @@ def test_datasets_that_are_missing_or_changed(run: Path) -> None:
     manifest = json.loads((run / "manifest.json").read_text())
     manifest["files"][0]["name"] = "synthetic_/../../synthetic_1.csv"
     save(run, manifest)
-    with pytest.raises(DataError, match="outside the directory"):
+    with pytest.raises(DataError, match="files.0.name: .*outside the run directory"):
         run_codebook(run)
 
 
@@ -670,3 +670,28 @@ def test_surrogates_from_escapes_are_written(run: Path, tmp_path: Path) -> None:
     html, plain = write_run_codebook(run, tmp_path / "out")
     assert "half ? a pair" in html.read_text(encoding="utf-8")
     assert "half ? a pair" in plain.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "name", ["../elsewhere/synthetic_2.csv", "/tmp/synthetic_2.csv", "..\\synthetic_2.csv", ".."]
+)
+def test_a_path_in_the_manifest_is_refused_and_not_passed_over(run: Path, name: str) -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["files"][1]["name"] = name
+    save(run, manifest)
+    with pytest.raises(DataError) as caught:
+        run_codebook(run)
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"{run / 'manifest.json'}: files.1.name: {name!r} is a path")
+    assert "outside the run directory is refused" in problem
+    assert "write its name alone, or run again" in problem
+
+
+def test_a_dataset_that_the_manifest_leaves_out_is_told(run: Path) -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    del manifest["files"][1]
+    save(run, manifest)
+    with pytest.raises(DataError, match="does not list 'synthetic_2.csv', which is in the"):
+        run_codebook(run)
+    (run / "synthetic_2.csv").unlink()
+    assert run_codebook(run)["datasets"]["files"] == ["synthetic_1.csv"]

@@ -4,7 +4,7 @@ import pytest
 
 from synthesizer.report.estimates_section import estimates_section
 from synthesizer.report.fit_words import lost_fits
-from synthesizer.report.parts import Chart, Note, Words
+from synthesizer.report.parts import Chart, Gap, Note, Words
 from synthesizer.report.record import Record
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import EVIL, Page, first_format, fit, record
@@ -138,7 +138,7 @@ def test_all_fitted_is_no_alert():
     own = fit() | {"datasets": fit()["datasets"][:2], "notes": ["rough"]}
     found = of_kind(estimates_section(record(fits=[own])), Note)
     assert [note.text for note in found if "fitted on" in note.text] == []
-    assert found[-1].text == "rough"
+    assert found[-1].text == "Rough."
 
 
 def test_combined_inference_says_its_rule():
@@ -146,10 +146,46 @@ def test_combined_inference_says_its_rule():
     found = table(section, "What the synthetic data alone tell of the population")
     assert "“simple”" in found.caption
     assert "T = U (k/n + 1/m)" in found.caption
-    assert found.rows[0] == ["Intercept", 1.0, 1.0, 1.0, 1.0, None]
+    assert found.caption.endswith("2 datasets; intervals from the normal distribution")
+    assert "df" not in found.columns
+    assert found.rows[0] == ["Intercept", 1.0, 1.0, 1.0, 1.0]
+    assert len(found.columns) == len(found.forms) == len(found.rows[0])
     words = " ".join(note.text for note in of_kind(section, Note))
     assert "negative and was adjusted for" in words
-    assert "the test needs more datasets" in words
+    assert "The test needs more datasets." in words
+
+
+@pytest.mark.parametrize(
+    ("freedom", "normal"), [([5.0, 7.5, 9.0, 2.0], False), ([5.0, None, None, None], True)]
+)
+def test_the_caption_says_which_distribution_by_the_df_that_are_given(freedom, normal):
+    own = fit()
+    own["combined"] |= {"rule": "partially", "df": freedom}
+    found = table(estimates_section(record(fits=[own])), "What the synthetic data alone tell")
+    assert "no df: normal distribution" not in found.caption
+    assert "Student's t distribution with df degrees of freedom" in found.caption
+    assert ("normal distribution where no df is given" in found.caption) is normal
+    assert [row[-1] for row in found.rows] == freedom
+    assert found.columns[-1] == "df"
+
+
+def test_a_reason_that_ends_in_a_full_stop_gives_no_second_one():
+    own = fit()
+    own["datasets"][2]["problem"] = "it did not settle."
+    own["combined"]["names"] = ["Intercept", "no. of rooms in sqm.", "far", "fixed"]
+    old = fit() | {"datasets": [], "notes": ["synthetic dataset 2 is left out: too few."]}
+    failed = {"fit y ~ x": "there is only one cluster."}
+    section = estimates_section(record(fits=[own, old], failed=failed))
+    told = [note.text for note in of_kind(section, Note)]
+    told += [gap.why for gap in of_kind(section, Gap)]
+    assert [words for words in told if ".." in words or ".)" in words] == []
+    assert all(words.endswith(".") for words in told)
+    assert (
+        f"age ~ `{EVIL}`: not fitted on every dataset: synthetic dataset 2 is left out: "
+        + ("too few.")
+        in told
+    )
+    assert "..<" not in html(section)
 
 
 def test_what_cannot_be_shown():

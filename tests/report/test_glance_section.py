@@ -2,11 +2,23 @@
 
 import pytest
 
+from synthesizer.report.estimates_section import estimates_section
 from synthesizer.report.glance_section import glance_section
 from synthesizer.report.parts import DataTable, Gap, Note
 from synthesizer.report.record import Record
-from tests.report.blocks import gaps, of_kind, table
-from tests.report.fixtures import EVIL, JOB, checks, figure, first_format, manifest, record
+from tests.report.blocks import gaps, html, of_kind, table
+from tests.report.fixtures import (
+    EVIL,
+    JOB,
+    Page,
+    checks,
+    figure,
+    first_format,
+    fit,
+    manifest,
+    record,
+    tables,
+)
 
 
 def notes(found):
@@ -68,8 +80,8 @@ def test_failed_checks_are_told_once_each():
     content["utility"]["notes"] = ["dataset 2 has other levels"]
     found = notes(glance_section(Record(manifest(), content)))
     assert [words for tone, words in found if tone == "alert"][:2] == [
-        "Could not be computed: suda. too many",
-        "Could not be computed: pairs. no rows",
+        "Could not be computed: suda: too many.",
+        "Could not be computed: pairs: no rows.",
     ]
     assert ("plain", "dataset 2 has other levels") in found
 
@@ -129,9 +141,72 @@ def test_a_column_that_could_not_be_compared_is_told_before_the_figures():
 
 def test_datasets_without_a_fit_are_told_before_the_figures():
     alerts = [words for tone, words in notes(glance_section(record())) if tone == "alert"]
-    assert alerts == [
+    assert alerts[0] == (
         f"age ~ `{EVIL}`: fitted on 1 of 2 datasets: dataset 2 is left out (it did not settle)."
-    ]
+    )
+
+
+def test_a_run_without_keys_does_not_look_clean():
+    content, own = checks(), manifest()
+    content["risk"]["scenarios"] = []
+    own["config"]["checks"] = {"keys": ["age"]}
+    found = [b for b in glance_section(Record(own, content)).blocks if isinstance(b, Gap)]
+    assert [gap.alert for gap in found] == [True]
+    for name in ("CAP", "repU", "DiSCO", "DCAP", "half split"):
+        assert name in found[0].what
+    assert "Name checks.target (" in found[0].why
+    assert "checks.keys" not in found[0].why
+    assert "no sign of safety" in found[0].why
+    assert not any(isinstance(block, Gap) for block in glance_section(record()).blocks)
+
+
+def test_bad_utility_is_an_alert_with_its_rows_marked():
+    own = record()
+    section = glance_section(own)
+    (worst,) = [text for tone, text in notes(section) if tone == "alert" and "worst pair" in text]
+    assert worst.startswith(f"The worst pair is {JOB} with born, S_pMSE 13: 6 times as far off")
+    assert "Above 10 a table is to be looked at; so is 1 other pair." in worst
+    assert "the model of born is to blame" in worst
+    found = table(section, "How useful")
+    assert [found.rows[i][0] for i in found.highlight] == ["Worst pair, S_pMSE"]
+    fine = record(tables={**tables(), "mean": tables()["mean"][:8]})
+    assert not any("worst pair" in text for _, text in notes(glance_section(fine)))
+
+
+def test_a_fit_whose_intervals_do_not_meet_is_an_alert():
+    bad = fit() | {"mean_overlap": 0.3}
+    bad["coefficients"][1]["overlap"] = -1.25
+    section = glance_section(record(fits=[fit(), bad]))
+    (told,) = [text for tone, text in notes(section) if tone == "alert" and "overlap" in text]
+    assert told.startswith(f"Fit age ~ `{EVIL}`: the intervals overlap by 0.300 on average")
+    assert f"The lowest overlap is −1.250, of {EVIL}[a]; the two intervals do not touch." in told
+    assert f"the model of {EVIL} is to blame" in told
+    found = table(section, "How useful")
+    marked = [found.rows[i] for i in found.highlight]
+    assert marked[-1][0] == "Models, lowest mean overlap of intervals"
+    assert marked[-1][1] == 0.3
+    assert "It is the fit age ~" in marked[-1][-1]
+
+
+@pytest.mark.parametrize(("fresh", "value", "alert"), [(2.0, 3.1, True), (6.0, 3.1, False)])
+def test_the_mean_is_marked_by_what_is_expected(fresh, value, alert):
+    figures = [{"place": "tables", **figure("mean two-way S_pMSE", value)}]
+    section = glance_section(record(figures=figures, expected={"S_pMSE": 1.0, "fresh": fresh}))
+    assert (0 in table(section, "How useful").highlight) is alert
+
+
+def test_a_reason_ends_in_one_full_stop():
+    section = glance_section(record(failed={"fit y ~ x": "too few.", "column 'a'": "is text."}))
+    told = [text for _, text in notes(section) if "fit y ~ x" in text or "column 'a'" in text]
+    assert [text[-9:] for text in told] == [" too few.", " is text."]
+
+
+def test_the_tables_stack_on_a_narrow_screen():
+    page = Page(html(glance_section(record())))
+    assert [attrs["class"] for attrs in page.all("table")] == ["stacks", "stacks"]
+    labels = {attrs.get("data-label") for attrs in page.all("td")}
+    assert {"Value", "95 % interval", "Good is", "Original", "In words", None} == labels
+    assert "data-label" not in html(estimates_section(record()))
 
 
 def test_copied_variables_are_named():

@@ -143,9 +143,16 @@ def test_notes_and_failures_are_told() -> None:
 
 
 def test_without_any_measure_the_section_says_how_to_get_them() -> None:
-    for checks in ({}, {"risk": {"scenarios": []}}, {"risk": 3}):
+    for checks in ({}, {"risk": {"attacks": None}}, {"risk": 3}):
         section = glance_section(Record(manifest={}, checks=checks))
         assert "No measure of risk was computed" in spoken(section)
+
+
+def test_without_keys_the_section_says_what_to_name() -> None:
+    section = glance_section(Record(manifest={}, checks={"risk": {"scenarios": []}}))
+    (gap,) = gaps(section)
+    assert "Name checks.keys (" in gap.why
+    assert "No measure of risk was computed" not in spoken(section)
 
 
 def test_a_figure_without_a_value_is_drawn_as_not_computed() -> None:

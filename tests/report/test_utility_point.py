@@ -2,11 +2,11 @@
 
 import pytest
 
-from synthesizer.report.parts import Chart
+from synthesizer.report.parts import Chart, Gap
 from synthesizer.report.record import Record
 from synthesizer.report.utility_point import point_section, points, risk_axis
 from tests.report.blocks import gaps, of_kind
-from tests.report.fixtures import Page, checks, first_format, manifest, record
+from tests.report.fixtures import Page, checks, first_format, manifest, record, tables
 
 POINTS = [(1, 0.2 + 1 / 100, 2.1), (2, 0.2 + 2 / 100, 2.2)]
 
@@ -42,6 +42,25 @@ def test_other_subsets_do_not_count():
 def test_what_stands_in_for_cap(lost, name, values, original):
     axis = risk_axis(without(*lost))
     assert (axis.name, dict(axis.values), axis.original) == (name, values, original)
+
+
+def advice(own):
+    (gap,) = of_kind(point_section(own), Gap)
+    return gap.why
+
+
+def test_the_advice_is_by_what_is_missing():
+    content = checks()
+    content["risk"]["scenarios"] = []
+    assert "Name checks.keys (" in advice(Record({**manifest(), "config": {}}, content))
+    assert "Switch on" not in advice(Record(manifest(), content))
+    content["utility"]["tables"]["mean"] = content["utility"]["tables"]["mean"][:1]
+    told = advice(Record(manifest(), content))
+    assert "A pair needs two variables, and age is the only one that is left." in told
+    assert "Switch on" not in told
+    assert "Switch on checks.cap." in advice(without("cap", "identity", "attribute"))
+    singles = {**tables(), "mean": tables()["mean"][:4], "by_dataset": []}
+    assert "Switch on checks.two_way." in advice(record(tables=singles))
 
 
 def test_two_panels_with_references():

@@ -45,6 +45,11 @@ def test_rows_that_are_not_whole_are_left_out(row):
 
 
 def test_why_there_are_no_tables():
-    assert "were off" in no_tables(Record({}, {}), "pairs").why
+    assert "set checks.one_way to" in no_tables(Record({}, {}), "variables").why
+    assert "set checks.two_way to" in no_tables(Record({}, {}), "pairs", pairs=True).why
     assert "no rows" in no_tables(Record({}, {"failed": {"tables": "no rows"}}), "pairs").why
+    alone = Record({"chain": [{"variable": "id", "kind": "id"}, {"variable": "sex"}]}, {})
+    told = no_tables(alone, "pairs", pairs=True).why
+    assert told == "A pair needs two variables, and sex is the only one that is left."
+    assert "checks.one_way" in no_tables(alone, "variables").why
     assert "no rows" in no_tables(record(failed={"tables": "no rows"}), "pairs").why
