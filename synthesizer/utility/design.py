@@ -176,6 +176,7 @@ def main_effects(original: Table, synthetic: Table, names: Sequence[str]) -> Des
     Examples
     --------
     >>> from synthesizer.data.schema import Kind, Variable
+    >>> from synthesizer.data.table import Column
     >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
     >>> table = Table([Column(sex, np.array([0, 1], dtype=np.int32))])
     >>> design = main_effects(table, table, ["sex"])
@@ -197,6 +198,7 @@ def with_interactions(
     Examples
     --------
     >>> from synthesizer.data.schema import Kind, Variable
+    >>> from synthesizer.data.table import Column
     >>> names, codes = ("sex", "job"), np.array([0, 1], dtype=np.int32)
     >>> variables = [Variable(name=n, kind=Kind.CATEGORICAL, levels=("0", "1")) for n in names]
     >>> table = Table([Column(variable, codes) for variable in variables])
