@@ -22,10 +22,13 @@ from synthesizer.data.schema import Kind, Schema
 from synthesizer.data.table import Column, IntArray, Table
 from synthesizer.drawing import draw_block
 from synthesizer.errors import ModelError
+from synthesizer.histories.base import panel_of
+from synthesizer.panel.frame import BLOCK_PERSONS, Frame
 from synthesizer.randomness import Seed, salts
 from synthesizer.rules import Forbid, Rule
 from synthesizer.steps import FittedStep, Step, error_context
-from synthesizer.strata import allocate, row_blocks, split_strata, whole_number_problems
+from synthesizer.strata import BLOCK_ROWS, allocate, row_blocks, split_strata, whole_number_problems
+from synthesizer.support import Support
 
 __all__ = ["ChainSpec", "FittedChain", "FittedStratum"]
 
@@ -45,9 +48,10 @@ class ChainSpec:
 
     steps: tuple[Step, ...]
     rules: tuple[Rule, ...] = ()
-    forbids: tuple[Forbid, ...] = ()
+    forbids: tuple[Forbid | Support, ...] = ()
     strata: tuple[str, ...] = ()
     proper: bool = False
+    frame: Frame | None = None
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -84,8 +88,11 @@ class ChainSpec:
         ModelError
             If a model cannot be fitted; notes say which variable, model and stratum.
         """
-        strata = split_strata(table, self.strata)
-        parts = [table] if len(strata) == 1 else [table.take(rows) for rows in strata]
+        schema = table.schema
+        if self.frame is not None:
+            table = self.frame.completed(panel_of(table))
+        strata = split_strata(table.unit_table, self.strata)
+        parts = [table] if len(strata) == 1 else [table.take_units(units) for units in strata]
         n_fits = replicates if self.proper else 1
         secret = salts((name, _arrays(table[name])) for name in self.order)
         fits = _parallel(
@@ -101,7 +108,7 @@ class ChainSpec:
         k = len(self.steps)
         chains = [tuple(fits[i : i + k]) for i in range(0, len(fits), k)]
         return FittedChain(
-            schema=table.schema,
+            schema=schema,
             strata=tuple(
                 FittedStratum(rows=rows, replicates=tuple(chains[s * n_fits : (s + 1) * n_fits]))
                 for s, rows in enumerate(strata)
@@ -109,6 +116,7 @@ class ChainSpec:
             rules=self.rules,
             forbids=self.forbids,
             proper=self.proper,
+            frame=self.frame,
         )
 
 
@@ -134,17 +142,20 @@ class FittedChain:
         Applied while drawing.
     proper : bool
         Whether every dataset has fits of its own.
+    frame : Frame or None
+        The periods of a panel, whose units are persons.
     """
 
     schema: Schema
     strata: tuple[FittedStratum, ...]
     rules: tuple[Rule, ...] = ()
-    forbids: tuple[Forbid, ...] = ()
+    forbids: tuple[Forbid | Support, ...] = ()
     proper: bool = False
+    frame: Frame | None = None
 
     @property
     def n_rows(self) -> int:
-        """Rows of the confidential table."""
+        """Units of the confidential table: rows, or persons of a panel."""
         return sum(len(stratum.rows) for stratum in self.strata)
 
     @property
@@ -155,7 +166,10 @@ class FittedChain:
     def count_blocks(self, m: int, rows: int | None) -> int:
         """Return about how many blocks `generate` draws, for progress bars."""
         rows = self.n_rows if rows is None else rows
-        return m * len(row_blocks(allocate(rows, self._stratum_sizes)))
+        return m * len(self._blocks(allocate(rows, self._stratum_sizes)))
+
+    def _blocks(self, sizes: Sequence[int]) -> list[tuple[int, int, int]]:
+        return row_blocks(sizes, BLOCK_ROWS if self.frame is None else BLOCK_PERSONS)
 
     def generate(
         self,
@@ -202,7 +216,7 @@ class FittedChain:
         wave = max(1, effective_n_jobs(n_jobs) // self.count_blocks(1, rows))
         for start in range(first, first + m, wave):
             datasets = range(start, min(start + wave, first + m))
-            blocks = {d: row_blocks(self._sizes(rows, seed, d)) for d in datasets}
+            blocks = {d: self._blocks(self._sizes(rows, seed, d)) for d in datasets}
             parts = iter(_parallel(n_jobs, self._draws(seed, blocks), progress))
             for d in datasets:
                 own = [next(parts) for _ in blocks[d]]
@@ -235,7 +249,9 @@ class FittedChain:
         for d, own in blocks.items():
             for block in own:
                 steps = self.strata[block[0]].replicates[d if self.proper else 0]
-                yield delayed(draw_block)(steps, self.rules, self.forbids, seed, (d, *block))
+                yield delayed(draw_block)(
+                    steps, self.rules, self.forbids, seed, (d, *block), self.frame
+                )
 
     def request_problems(self, m: int, rows: int | None, first: int = 0) -> list[str]:
         """Say everything that is wrong with a request for datasets."""
@@ -257,12 +273,14 @@ class FittedChain:
 
     def _assemble(self, parts: Sequence[Table], rows: int, rng: np.random.Generator) -> Table:
         """Stack blocks; number the ids anew; bring kept rows back to their places."""
-        table = parts[0] if len(parts) == 1 else Table.concatenate(parts)
+        table = parts[0] if len(parts) == 1 else type(parts[0]).concatenate(parts)
         if len(self.strata) > 1 and self.keeps_rows:
             source = np.concatenate([stratum.rows for stratum in self.strata])
-            table = table.take(np.argsort(source))
+            table = table.take_units(np.argsort(source))
         elif len(self.strata) > 1:
-            table = table.take(rng.permutation(rows))
+            table = table.take_units(rng.permutation(rows))
+        if self.frame is not None:
+            return table.select(self.schema.names)
         numbers = np.arange(1, rows + 1, dtype=np.float64)
         return Table(
             (
@@ -301,5 +319,5 @@ def _fit_step(
         if spec.proper and not step.model.abilities.copies_rows:
             # one bootstrap sample for all variables of a dataset: a joint draw of persons
             sample = seed.generator("bootstrap", stratum, replicate)
-            table = table.take(sample.integers(table.n_rows, size=table.n_rows))
+            table = table.take_units(sample.integers(table.n_units, size=table.n_units))
         return replace(step.fit(table, spec.rules, rng), salt=salt)

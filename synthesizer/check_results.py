@@ -9,6 +9,7 @@ from typing import Any
 from synthesizer.config_checks import LimitConfig
 from synthesizer.figures import Figure
 from synthesizer.risk.result import RiskResult
+from synthesizer.utility.panel_result import RATIO, PanelResult
 from synthesizer.utility.result import UtilityResult
 
 __all__ = ["LIMITED", "CheckResults", "Summary", "exceeded_limits"]
@@ -22,6 +23,7 @@ LIMITED: Mapping[str, str] = {
     "repu": "repU",
     "disco": "DiSCO",
     "replicated_uniques": "replicated uniques",
+    "replicated_careers": "careers of one person",
     "differential_confidentiality": "differential confidentiality",
     "worst_group": "worst group",
     "nearer_share": "share nearer to the fitted half",
@@ -36,6 +38,7 @@ FORMAT = 2
 
 OF_SCENARIO = frozenset(LIMITED) - {
     "replicated_uniques",
+    "replicated_careers",
     "nearer_share",
     "revealed_share",
     "auc",
@@ -51,6 +54,7 @@ _UTILITY: Mapping[str, str] = {
     "worst_two_way": "largest two-way S_pMSE",
     "worst_one_way": "largest one-way S_pMSE",
     "pmse_ratio": "pMSE ratio",
+    "sequence_ratio": RATIO,
 }
 """The utility figure that each limit is about, or the summary."""
 
@@ -75,9 +79,13 @@ class Summary:
         of matches whose target is guessed from its distribution. Lower is safer.
     cap_u, cap_special_uniques : float or None
         The same of records that are unique on the keys, and of the most special of them.
+    sequence_ratio : float or None
+        Of a panel: largest distance of careers over its noise floor. About 1 is good.
     tcap, repu, disco, replicated_uniques : float or None
         Right attributions where synthetic records agree, uniques that are unique again, records
         disclosed and correct, unique records that are there again. Lower is safer.
+    replicated_careers : float or None
+        Of a panel: synthetic careers that equal one which exactly one person has. Lower is safer.
     differential_confidentiality, differential_low, differential_high : float or None
         Mean CAP (non-matches zero) of fitted minus unseen records, and its 95 % interval. About 0
         is safe.
@@ -95,6 +103,7 @@ class Summary:
     worst_one_way: float | None = None
     pmse_ratio: float | None = None
     roe_two_way: float | None = None
+    sequence_ratio: float | None = None
     cap: float | None = None
     cap_undefined: float | None = None
     cap_original: float | None = None
@@ -105,6 +114,7 @@ class Summary:
     repu: float | None = None
     disco: float | None = None
     replicated_uniques: float | None = None
+    replicated_careers: float | None = None
     differential_confidentiality: float | None = None
     differential_low: float | None = None
     differential_high: float | None = None
@@ -127,11 +137,14 @@ class CheckResults:
         Every utility measure.
     failed : mapping of str to str
         Checks that could not be computed, and why.
+    panel : PanelResult or None
+        Careers and histories; None where there is no panel.
     """
 
     risk: RiskResult
     utility: UtilityResult | None
     failed: Mapping[str, str]
+    panel: PanelResult | None = None
 
     @property
     def summary(self) -> Summary:
@@ -166,10 +179,10 @@ class CheckResults:
         ]
 
     def _utility(self) -> dict[str, float | None]:
-        if self.utility is None:
-            return {}
+        parts = (self.utility, self.panel)
+        figures = [own for part in parts if part is not None for own in part.figures]
         values: dict[str, list[float | None]] = {}
-        for _, figure in self.utility.figures:
+        for _, figure in figures:
             values.setdefault(figure.name, []).append(figure.value)
         found = {limit: _largest(values.get(name, [])) for limit, name in _UTILITY.items()}
         return found | {"roe_two_way": _largest(values.get("ROE (two-way)", []))}
@@ -196,6 +209,7 @@ class CheckResults:
             "summary": asdict(self.summary),
             "risk": self.risk.to_dict(),
             "utility": None if self.utility is None else self.utility.to_dict(),
+            "panel": None if self.panel is None else self.panel.to_dict(),
             "failed": dict(self.failed),
         }
 

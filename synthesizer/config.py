@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from synthesizer.config_checks import CheckConfig, LimitConfig
+from synthesizer.config_panel import PanelConfig
 from synthesizer.config_parts import Label, Labels, Names, Part
 from synthesizer.data.inference import Declaration
 from synthesizer.data.schema import Kind
@@ -98,7 +99,12 @@ class DataConfig(Part):
         None, description="CSV, CSV.gz or Parquet file, or a directory of Parquet files"
     )
     sql: SqlConfig | None = Field(None, description="database query (extra 'sql')")
-    sample: str | None = Field(None, description="built-in sample: fair or randhie")
+    sample: str | None = Field(
+        None, description="built-in sample: fair, randhie or federal_workforce"
+    )
+    persons: Whole | None = Field(
+        None, ge=1, le=50_000_000, description="persons of a simulated sample; 2,000 when absent"
+    )
     delimiter: str | None = Field(None, description="CSV delimiter; found by itself when absent")
     encoding: str | None = Field(None, description="CSV encoding; utf-8 when absent")
 
@@ -107,6 +113,8 @@ class DataConfig(Part):
         given = [name for name in ("path", "sql", "sample") if getattr(self, name) is not None]
         if len(given) != 1:
             raise ValueError(f"needs exactly one of path, sql and sample, got {given or 'none'}")
+        if self.persons is not None and self.sample is None:
+            raise ValueError("persons belongs to a simulated sample; take it out")
         return self
 
 
@@ -208,6 +216,13 @@ class ChainConfig(Part):
     variables: dict[str, VariableConfig] = Field(default_factory=dict)
     rules: tuple[RuleConfig, ...] = ()
     forbid: Names = Field((), description="conditions that no synthetic row may satisfy")
+    support: tuple[Names, ...] = Field(
+        (),
+        description="lists of variables whose combinations are only drawn if the data have them",
+    )
+    panel: PanelConfig | None = Field(
+        None, description="persons and periods of a longitudinal file"
+    )
     on_violation: Literal["error", "warn", "ignore"] = Field(
         "warn", description="confidential rows that break a rule or a forbidden condition"
     )
@@ -221,7 +236,11 @@ class ChainConfig(Part):
 
     def declarations(self) -> dict[str, Declaration]:
         """Return what the configuration says of the reading of each variable."""
-        return {name: variable.declaration() for name, variable in self.variables.items()}
+        said = {name: variable.declaration() for name, variable in self.variables.items()}
+        person = None if self.panel is None else self.panel.person
+        if person is not None and (person not in said or said[person].kind is None):
+            said[person] = Declaration(kind=Kind.ID)
+        return said
 
 
 class Config(ChainConfig):

@@ -159,6 +159,9 @@ class CheckConfig(ScenarioConfig):
     replicated_uniques: bool = Field(
         True, description="unique records that are there again, all variables alike"
     )
+    replicated_careers: bool = Field(
+        True, description="panels: careers of the data that are there again, period by period"
+    )
     nearest: bool = Field(True, description="share of records nearer to the fitted half")
     differential_confidentiality: DifferentialConfig = Field(
         default_factory=DifferentialConfig, description="half split, CAP in and out of the fit"
@@ -174,6 +177,7 @@ class CheckConfig(ScenarioConfig):
     propensity: PropensityConfig = Field(
         default_factory=PropensityConfig, description="propensity scores"
     )
+    sequences: bool = Field(True, description="panels: careers, and the histories of all variables")
     full_table: bool = Field(
         True, description="Jensen-Shannon distance of the table of all variables"
     )
@@ -223,9 +227,11 @@ _PLAIN = (
     "identity",
     "attribute",
     "replicated_uniques",
+    "replicated_careers",
     "nearest",
     "one_way",
     "two_way",
+    "sequences",
     "full_table",
 )
 
@@ -245,6 +251,9 @@ class LimitConfig(Part):
     repu: float | None = _share("repU, uniques that are unique in the synthetic data too")
     disco: float | None = _share("DiSCO, disclosive and correct")
     replicated_uniques: float | None = _share("share of replicated unique records")
+    replicated_careers: float | None = _share(
+        "panels: share of synthetic careers that equal one which only one person has"
+    )
     differential_confidentiality: float | None = _share(
         "difference of mean CAP, fitted minus unseen", low=-1
     )
@@ -260,6 +269,9 @@ class LimitConfig(Part):
     worst_one_way: float | None = Field(None, ge=0, description="largest one-way S_pMSE")
     pmse_ratio: float | None = Field(
         None, ge=0, description="pMSE over its expectation, of the model where it is largest"
+    )
+    sequence_ratio: float | None = Field(
+        None, ge=0, description="panels: largest distance of careers over its noise floor"
     )
 
 

@@ -55,8 +55,17 @@ DEFAULT_SETS: Mapping[str, Mapping[Kind, str]] = {
 DEFAULT_SET = "cart"
 """The set of a configuration that names none."""
 
-ROLES: Mapping[str, str] = {"first": "sample", "keep": "keep", "derived": "derived"}
-"""Models behind words of a configuration: the first variable of a chain, ``keep``, ``derived``."""
+ROLES: Mapping[str, str] = {
+    "first": "sample",
+    "keep": "keep",
+    "derived": "derived",
+    "career": "career",
+    "unchanging": "time_invariant",
+    "rare": "mostly_constant",
+    "changing": "lag_one",
+}
+"""Models behind words of a configuration: the first variable of a chain, ``keep``, ``derived``; in
+a panel the careers, and variables that nobody, few and many persons change."""
 
 
 def default_method(set_name: str, variable: Variable) -> str:

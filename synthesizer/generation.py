@@ -66,7 +66,8 @@ def generate(
                 draws, m=m, rows=rows, n_jobs=workers_or_all(workers), progress=advance
             )
             for number, table in enumerate(tables, 1):
-                names.append(write_dataset(table, work, number, m, model.layout, None))
+                written = model.arrangement.restored(table)
+                names.append(write_dataset(written, work, number, m, model.layout, None))
         write_manifest(work, model, names, seed=draws.entropy, rows=rows, seconds=phases.seconds)
     return tuple(directory / name for name in names)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import re
 import zlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from synthesizer.config import DataConfig
@@ -66,7 +68,7 @@ def read_raw(data: DataConfig) -> RawTable:
         return sources.read_path(data.path, delimiter=data.delimiter, encoding=data.encoding)
     if data.sql is not None:
         return sources.read_sql(data.sql.url, data.sql.query)
-    return sources.read_sample(data.sample or "")
+    return sources.read_sample(data.sample or "", data.persons)
 
 
 def read_input(data: DataConfig, declared: Mapping[str, Declaration]) -> Input:
@@ -150,8 +152,11 @@ def _input(raw: RawTable, data: DataConfig, table: Table) -> Input:
 
 def _fingerprint(data: DataConfig) -> str | None:
     if data.sample is not None:
-        from synthesizer.samples import sample_path
+        from synthesizer.samples import is_simulated, sample_path
 
+        if is_simulated(data.sample):
+            text = f"{data.sample} {data.persons} {version('synthesizer')}"
+            return hashlib.sha256(text.encode()).hexdigest()
         return sha256(sample_path(data.sample))
     return None if data.path is None else sha256(data.path)
 
@@ -181,7 +186,20 @@ def _declared(
 ) -> dict[str, Declaration]:
     """Add what is known of a built-in sample; the plan reports names that are unknown."""
     known = {} if data.sample is None else dict(_sample_declarations(data.sample))
-    return known | {name: said for name, said in declared.items() if name in raw.names}
+    told = {name: said for name, said in declared.items() if name in raw.names}
+    return known | {name: _over(known.get(name), said) for name, said in told.items()}
+
+
+def _over(known: Declaration | None, said: Declaration) -> Declaration:
+    """Return what the configuration says, and what is known where it says nothing."""
+    if known is None or said.kind is not None:
+        return said
+    return replace(
+        said,
+        kind=known.kind,
+        missing=known.missing if said.missing is None else said.missing,
+        levels=known.levels if said.levels is None else said.levels,
+    )
 
 
 def _sample_declarations(name: str) -> Mapping[str, Declaration]:

@@ -19,6 +19,7 @@ from synthesizer.data.table import Table
 from synthesizer.errors import SynthesizerError
 from synthesizer.inputs import without_password
 from synthesizer.output import new_directory, write_secret
+from synthesizer.panel.view import PersonView
 from synthesizer.preparation import Prepared, prepare
 from synthesizer.progress import Listener, Phases, silent
 from synthesizer.randomness import Seed, fresh_seed
@@ -104,7 +105,7 @@ def run(
         chain = _fit_chain(ready, seed, phases)
         checker = Checker(
             settings,
-            ready.table,
+            ready.view,
             ready.plan,
             seed,
             workers=workers_or_all(settings.workers),
@@ -158,7 +159,13 @@ def fit(
     seed = Seed(fresh_seed() if ready.config.seed is None else ready.config.seed)
     chain = _fit_chain(ready, seed, phases)
     origin = _manifest(ready, chain, seed, phases)
-    return SavedModel(chain=chain, layout=ready.source.layout, seed=seed.entropy, origin=origin)
+    return SavedModel(
+        chain=chain,
+        layout=ready.source.layout,
+        seed=seed.entropy,
+        origin=origin,
+        arrangement=ready.arrangement,
+    )
 
 
 def _fit_chain(ready: Prepared, seed: Seed, phases: Phases) -> FittedChain:
@@ -190,9 +197,10 @@ def write_datasets(
         )
         for number, table in enumerate(tables, 1):
             layout, form = ready.source.layout, config.output.format
-            names.append(write_dataset(table, work, number, config.m, layout, form))
+            written = ready.arrangement.restored(table)
+            names.append(write_dataset(written, work, number, config.m, layout, form))
             with phases.phase("check"):
-                checker.add(table)
+                checker.add(ready.arrangement.viewed(table))
     return names
 
 
@@ -211,11 +219,13 @@ def _check(ready: Prepared, checker: Checker, seed: Seed, phases: Phases) -> Che
         inner = Seed(int(seed.generator("half split", repeat).integers(2**62)))
         spec, n_jobs = ready.plan.spec, workers_or_all(ready.config.workers)
         replicates = m if spec.proper else 1
-        chain = spec.fit(half, inner, replicates=replicates, n_jobs=n_jobs)
+        modelled = half.panel if isinstance(half, PersonView) else half
+        chain = spec.fit(modelled, inner, replicates=replicates, n_jobs=n_jobs)
         rows = ready.config.rows
         if rows is not None and not chain.keeps_rows:  # a release of the same relative size
-            rows = max(1, round(rows * half.n_rows / ready.table.n_rows))
-        tables = chain.generate(inner, m=m, rows=rows, n_jobs=n_jobs)
+            rows = max(1, round(rows * half.n_rows / ready.table.n_units))
+        drawn = chain.generate(inner, m=m, rows=rows, n_jobs=n_jobs)
+        tables = (ready.arrangement.viewed(table) for table in drawn)
         # whole records are looked at in the first dataset only: memory stays flat in m
         return [table if n == 0 else table.select(known) for n, table in enumerate(tables)]
 
@@ -236,9 +246,10 @@ def _manifest(ready: Prepared, chain: FittedChain, seed: Seed, phases: Phases) -
         "data": {
             "origin": ready.source.origin,
             "sha256": ready.source.fingerprint,
-            "rows": ready.table.n_rows,
-            "columns": len(ready.table),
+            "rows": ready.source.table.n_rows,
+            "columns": len(ready.source.table),
         },
+        "panel": _panel(ready),
         "seed": seed.entropy,
         "m": config.m,
         "rows": chain.n_rows if config.rows is None else config.rows,
@@ -249,7 +260,7 @@ def _manifest(ready: Prepared, chain: FittedChain, seed: Seed, phases: Phases) -
                 "missing": list(variable.missing),
                 "date_format": variable.storage.get("date_format"),
             }
-            for variable in ready.table.schema
+            for variable in ready.source.table.schema
         ],
         "chain": [
             {
@@ -259,6 +270,7 @@ def _manifest(ready: Prepared, chain: FittedChain, seed: Seed, phases: Phases) -
                 "model_of_missing_codes": step.missing_method,
                 "predictors": list(step.predictors),
                 "kept": step.model.abilities.copies_rows,
+                **_columns(ready, step.variable),
             }
             for step in plan.spec.steps
         ],
@@ -266,6 +278,27 @@ def _manifest(ready: Prepared, chain: FittedChain, seed: Seed, phases: Phases) -
         "seconds": phases.seconds,
         "python": platform.python_version(),
         "packages": {name: version(name) for name in PACKAGES},
+    }
+
+
+def _columns(ready: Prepared, variable: str) -> dict[str, list[str]]:
+    """Return the columns of the file that hold a variable, where it is none itself."""
+    columns = ready.arrangement.columns_of(variable)
+    return {} if columns == (variable,) else {"columns": list(columns)}
+
+
+def _panel(ready: Prepared) -> dict[str, Any] | None:
+    """Return who and when of a panel; its rows of datasets are then counted in persons."""
+    panel, frame = ready.config.panel, ready.plan.spec.frame
+    if panel is None or frame is None:
+        return None
+    return {
+        "form": "wide" if panel.wide else "long",
+        "person": panel.person,
+        "time": panel.time,
+        "career": panel.career,
+        "persons": ready.view.n_rows,
+        "periods": len(frame.times),
     }
 
 

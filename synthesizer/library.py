@@ -10,7 +10,7 @@ import pandas as pd
 from synthesizer.config_reading import read_chain_config
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.writing import to_pandas
-from synthesizer.errors import ModelError
+from synthesizer.errors import ConfigError, ModelError
 from synthesizer.job import plain_config
 from synthesizer.preparation import plan_source
 from synthesizer.randomness import Seed
@@ -67,16 +67,24 @@ class Synthesizer:
             With every problem of the data, or of the options in view of them.
         """
         raw = from_pandas(frame)
-        table, plan = plan_source(raw, self.config, self.registry)
+        found = plan_source(raw, self.config, self.registry)
         seed = Seed(DEFAULT_SEED if self.config.seed is None else self.config.seed)
-        chain = plan.spec.fit(
-            table,
+        if found.plan is None:
+            raise ConfigError(found.problems)
+        chain = found.plan.spec.fit(
+            found.table,
             seed,
             replicates=self.config.m,
             n_jobs=workers_or_all(self.config.workers),
         )
         origin = {"format": 1, "config": plain_config(self.config)}
-        self._model = SavedModel(chain=chain, layout=raw.layout, seed=seed.entropy, origin=origin)
+        self._model = SavedModel(
+            chain=chain,
+            layout=raw.layout,
+            seed=seed.entropy,
+            origin=origin,
+            arrangement=found.arrangement,
+        )
         return self
 
     def generate(
@@ -112,7 +120,7 @@ class Synthesizer:
                 rows=self.config.rows if rows is None else rows,
                 n_jobs=workers_or_all(self.config.workers),
             )
-            return [to_pandas(table, model.layout) for table in tables]
+            return [to_pandas(model.arrangement.restored(t), model.layout) for t in tables]
 
     @property
     def model(self) -> SavedModel:

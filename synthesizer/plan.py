@@ -16,11 +16,15 @@ from synthesizer.chain import ChainSpec
 from synthesizer.config import ChainConfig
 from synthesizer.data.table import Table
 from synthesizer.errors import ConfigError
+from synthesizer.histories.base import panel_of
+from synthesizer.panel.frame import Frame
 from synthesizer.plan_context import Context
 from synthesizer.plan_fits import plan_fits
 from synthesizer.plan_methods import plan_methods
 from synthesizer.plan_names import Columns, unknown_models, unknown_variables
 from synthesizer.plan_order import plan_order
+from synthesizer.plan_panel import panel_problems
+from synthesizer.plan_paths import plan_paths
 from synthesizer.plan_rules import plan_rules
 from synthesizer.plan_scenario import plan_scenarios
 from synthesizer.plan_steps import plan_steps
@@ -79,25 +83,39 @@ def make_plan(config: ChainConfig, table: Table, registry: Registry) -> Plan:
 
 
 def try_plan(
-    config: ChainConfig, table: Table, registry: Registry, columns: Columns | None = None
+    config: ChainConfig,
+    table: Table,
+    registry: Registry,
+    columns: Columns | None = None,
+    *,
+    frame: Frame | None = None,
+    view: Table | None = None,
 ) -> tuple[Plan | None, list[str]]:
     """Return a plan, or None and every problem.
 
     ``columns`` says which columns the source has, where ``table`` holds only those that could be
-    read; the plan is then good for its problems only.
+    read; the plan is then good for its problems only. Of a panel, ``table`` is a `PanelTable`,
+    ``frame`` its periods and ``view`` one row a person, which the checks look at.
     """
     columns = columns or Columns.of(table.names)
-    context = Context(config=config, table=table, registry=registry, columns=columns)
+    context = Context(config=config, table=table, registry=registry, columns=columns, frame=frame)
     _check_names(context)
+    plan_paths(context)
     methods = plan_methods(context)
     order = plan_order(context, methods)
     steps = plan_steps(context, order, methods)
+    panel_problems(context, order, {step.variable: step.model for step in steps})
     problems = context.problems
-    problems += _row_problems(config, table, steps)
-    fixed = {s.variable for s in steps if s.is_whole}
-    rules, forbids, notes, found = plan_rules(config, table, order, fixed, columns)
+    problems += _row_problems(config, context, steps)
+    fixed = {s.variable for s in steps if s.is_fixed} | set(frame.derived if frame else ())
+    known = context.earlier(order, len(order))
+    whole = table if frame is None else frame.completed(panel_of(table))
+    ruled = columns if frame is None else columns.joined(whole.names)
+    rules, zeros, notes, found = plan_rules(config, whole, known, fixed, ruled)
     problems += found
-    scenarios, scenario_notes, found = plan_scenarios(config, table, columns)
+    seen = table if view is None else view
+    shown = columns if view is None else columns.joined(view.names)
+    scenarios, scenario_notes, found = plan_scenarios(config, seen, shown)
     problems += found
     keeps = any(step.model.abilities.copies_rows for step in steps)
     fits, found = plan_fits(config, columns, keeps=keeps)
@@ -107,9 +125,10 @@ def try_plan(
     spec = ChainSpec(
         steps=tuple(steps),
         rules=rules,
-        forbids=forbids,
+        forbids=zeros,
         strata=config.strata,
         proper=config.proper,
+        frame=frame,
     )
     notes = (*context.notes, *notes, *scenario_notes)
     return Plan(spec=spec, scenarios=scenarios, fits=fits, notes=notes), []
@@ -131,8 +150,9 @@ def _check_names(context: Context) -> None:
         context.problems.append("no variable is left to synthesise; drop fewer or declare kinds")
 
 
-def _row_problems(config: ChainConfig, table: Table, steps: list[Step]) -> list[str]:
-    """Check what concerns numbers of rows: kept variables, strata, workers."""
+def _row_problems(config: ChainConfig, context: Context, steps: list[Step]) -> list[str]:
+    """Check what concerns numbers of rows (persons of a panel): kept variables, strata, workers."""
+    table = context.table
     problems = whole_number_problems(rows=config.rows)
     keeps = any(step.model.abilities.copies_rows for step in steps)
     if keeps and config.rows not in (None, table.n_rows):
@@ -142,8 +162,14 @@ def _row_problems(config: ChainConfig, table: Table, steps: list[Step]) -> list[
         )
     if config.workers == 0:
         problems.append("workers (0) must be at least 1, or -1 for all cores")
-    if all(name in table for name in config.strata):
-        sizes = np.array([len(rows) for rows in split_strata(table, config.strata)])
+    changing = [name for name in config.strata if context.changing.get(name, 0) > 0]
+    if changing:
+        problems.append(
+            f"strata: {', '.join(changing)} change within persons, who would be torn apart; name "
+            "variables that nobody changes"
+        )
+    elif all(name in table for name in config.strata):
+        sizes = np.array([len(u) for u in split_strata(table.unit_table, config.strata)])
         needed = config.min_stratum_rows or MIN_STRATUM_ROWS * (1 + len(steps))
         small = int((sizes < needed).sum())
         if small and config.strata:

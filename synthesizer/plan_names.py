@@ -49,6 +49,13 @@ class Columns:
         names = tuple(names)
         return cls(names=names, sound=frozenset(names))
 
+    def joined(self, names: Iterable[str]) -> Self:
+        """Return the columns with further ones that follow from them."""
+        if self.names is None:
+            return self
+        more = tuple(name for name in names if name not in self.names)
+        return type(self)(names=(*self.names, *more), sound=self.sound | set(more))
+
     @property
     def is_complete(self) -> bool:
         """Whether every column could be read."""

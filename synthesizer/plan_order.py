@@ -17,6 +17,8 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
     listed = _listed(context)
     rest = [n for n in context.names if n not in listed]
     order = [n for n in rest if n in kept] + listed + [n for n in rest if n not in kept]
+    if context.frame is not None:
+        order = _panel_order(context, listed, rest)
     if listed and rest:
         context.notes.append(
             f"visit_sequence leaves out {len(rest)} variables; kept ones come first, "
@@ -24,6 +26,15 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
         )
     inputs = {n: set(methods[n].inputs or ()) for n in order if n in methods and methods[n].inputs}
     return _after_inputs(context, order, inputs, set(listed))
+
+
+def _panel_order(context: Context, listed: list[str], rest: list[str]) -> list[str]:
+    """Return the careers first unless told otherwise, then what nobody changes, then the others."""
+    career = str(context.career)
+    head = [] if career in listed else [career]
+    rest = [name for name in rest if name != career]
+    constant = [name for name in rest if context.changing[name] == 0]
+    return [*head, *listed, *constant, *(name for name in rest if name not in constant)]
 
 
 def _listed(context: Context) -> list[str]:

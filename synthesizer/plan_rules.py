@@ -14,10 +14,11 @@ from synthesizer.data.table import BoolArray, Table
 from synthesizer.errors import DataError, ExpressionError
 from synthesizer.plan_names import Columns
 from synthesizer.rules import Forbid, Rule
+from synthesizer.support import Support
 
 __all__ = ["plan_rules"]
 
-Planned = tuple[tuple[Rule, ...], tuple[Forbid, ...], tuple[str, ...], list[str]]
+Planned = tuple[tuple[Rule, ...], tuple[Forbid | Support, ...], tuple[str, ...], list[str]]
 
 
 def plan_rules(
@@ -42,11 +43,13 @@ def plan_rules(
     forbids, found = _forbids(config, table, order, fixed, columns)
     problems += found
     problems += _contradictions(rules, forbids, table)
+    supports, found = _supports(config, table, order, fixed, columns)
+    problems += found
     notes: list[str] = []
     if config.on_violation != "ignore":
         broken = [*_broken_rules(rules, table), *_broken_forbids(forbids, table)]
         (problems if config.on_violation == "error" else notes).extend(broken)
-    return tuple(rules), tuple(forbids), tuple(notes), problems
+    return tuple(rules), (*forbids, *supports), tuple(notes), problems
 
 
 def _condition(
@@ -136,6 +139,40 @@ def _forbids(
         else:
             forbids.append(Forbid(condition=condition, variable=last))
     return forbids, problems
+
+
+def _supports(
+    config: ChainConfig, table: Table, order: Sequence[str], fixed: set[str], columns: Columns
+) -> tuple[list[Support], list[str]]:
+    """Return the combinations that the data have, for each list of variables."""
+    wanted: list[tuple[str, ...]] = []
+    problems: list[str] = []
+    for number, names in enumerate(config.support, 1):
+        place = f"support {number}"
+        found = [problem for name in names for problem in columns.unknown(place, name)]
+        if not found and len(set(names)) < 2:
+            found = [f"{place}: needs at least two variables"]
+        absent = [n for n in names if n not in order and columns.is_known(n)]
+        if not found and absent:
+            found = [
+                f"{place}: {', '.join(absent)} take no part in the synthesis; name other variables"
+            ]
+        problems += found
+        if found or columns.any_faulty(names) or not set(names) <= set(table):
+            continue
+        ordered = sorted(set(names), key=order.index)
+        if ordered[-1] in fixed:
+            problems.append(
+                f"{place}: its last variable in the order, {ordered[-1]!r}, is kept, derived or "
+                "the career and cannot be redrawn; change the order"
+            )
+            continue
+        # each beginning, too: else a later variable may find no value that fits the earlier ones
+        wanted += [
+            tuple(ordered[:k]) for k in range(2, len(ordered) + 1) if ordered[k - 1] not in fixed
+        ]
+    supports = [Support.of(table, names, names[-1]) for names in dict.fromkeys(wanted)]
+    return supports, problems
 
 
 def _contradictions(rules: list[Rule], forbids: list[Forbid], table: Table) -> list[str]:

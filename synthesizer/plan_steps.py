@@ -9,6 +9,7 @@ from synthesizer.errors import ConfigError, ModelError, SynthesizerError
 from synthesizer.models.base import ConditionalModel
 from synthesizer.plan_context import Context
 from synthesizer.plan_methods import Method, default_for
+from synthesizer.plan_panel import base_problems, panel_method
 from synthesizer.registry import DEFAULT_SET, DEFAULT_SETS, ROLES, default_method
 from synthesizer.steps import Step, state_variable
 
@@ -25,10 +26,12 @@ def plan_steps(context: Context, order: list[str], methods: Mapping[str, Method]
         if method is None:
             first = False
             continue
-        if first and not method.told:
+        if context.frame is not None:
+            method = panel_method(context, name, method)
+        elif first and not method.told:
             method = Method(ROLES["first"], {}, told=False)
         first = False
-        step = _step(context, name, method, order[:position])
+        step = _step(context, name, method, context.earlier(order, position))
         if step is not None:
             steps.append(step)
     return steps
@@ -39,11 +42,14 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
     try:
         model = context.registry.build(method.name, options)
     except (ConfigError, ModelError) as error:
-        if not set(options) <= set(context.options.get(method.name, {})):
+        told = set(options) <= set(context.options.get(method.name, {}))
+        if isinstance(error, ModelError) or not told:
             context.tell(f"variable {name!r}", error.problems)
         return None
     variable = context.table[name].variable
     context.problems += _kind_problems(variable, method.name, model)
+    if context.frame is not None:
+        context.problems += base_problems(variable, model, _kind_problems)
     if method.inputs is not None:
         predictors: tuple[str, ...] = tuple(n for n in earlier if n in method.inputs)
     else:
@@ -56,6 +62,7 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
         predictors=predictors,
         missing_method=missing_method,
         missing_model=missing_model,
+        paths=tuple(path for path in context.paths if path.variable == name),
     )
 
 
@@ -69,7 +76,9 @@ def _predictors(
     for other in wanted or ():
         if other == name:
             context.problems.append(f"variable {name!r}: cannot be its own predictor")
-        elif other in context.names and other not in earlier:
+        elif other in earlier:
+            continue
+        elif other in context.names:
             context.problems.append(
                 f"variable {name!r}: predictor {other!r} comes later in the order; "
                 f"put it before {name!r} in visit_sequence or take it out"
@@ -88,7 +97,7 @@ def _missing_model(
 ) -> tuple[str, ConditionalModel] | tuple[None, None]:
     """Return the model that draws the missing codes of a number, if not ``model`` itself."""
     abilities = model.abilities
-    whole = abilities.copies_rows or abilities.deterministic
+    whole = abilities.copies_rows or abilities.deterministic or abilities.panel
     if variable.is_coded or not variable.missing or whole:
         return None, None
     states = state_variable(variable)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import BoolArray, Column, Table
 
-__all__ = ["Forbid", "Rule", "forbidden_rows", "rows_outside_rules"]
+__all__ = ["Forbid", "Rule", "Zero", "forbidden_rows", "rows_outside_rules"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,39 @@ class Forbid:
     condition: Expression
     variable: str
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that it is about."""
+        return self.condition.names
+
+    @property
+    def text(self) -> str:
+        """The structural zero in the words of the configuration."""
+        return f"forbid {self.condition.text!r}"
+
+    def broken(self, table: Table) -> BoolArray:
+        """Return the rows that satisfy the condition, shape (n,)."""
+        return self.condition.condition(table)
+
+
+class Zero(Protocol):
+    """What no synthetic row may be; ``variable`` is redrawn where it is."""
+
+    @property
+    def variable(self) -> str:
+        """The last of its variables in the order of the chain."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that it is about."""
+
+    @property
+    def text(self) -> str:
+        """What it says, for messages."""
+
+    def broken(self, table: Table) -> BoolArray:
+        """Return the rows that are not allowed, shape (n,)."""
+
 
 def rows_outside_rules(rules: Sequence[Rule], variable: str, table: Table) -> BoolArray:
     """Return the rows in which no rule sets ``variable``, shape (n,)."""
@@ -56,9 +90,9 @@ def rows_outside_rules(rules: Sequence[Rule], variable: str, table: Table) -> Bo
     return free
 
 
-def forbidden_rows(forbids: Sequence[Forbid], table: Table) -> BoolArray:
-    """Return the rows that satisfy any of the forbidden conditions, shape (n,)."""
+def forbidden_rows(zeros: Sequence[Zero], table: Table) -> BoolArray:
+    """Return the rows that are any of the structural zeros, shape (n,)."""
     bad = np.zeros(table.n_rows, dtype=bool)
-    for forbid in forbids:
-        bad |= forbid.condition.condition(table)
+    for zero in zeros:
+        bad |= zero.broken(table)
     return bad

@@ -21,13 +21,18 @@ from synthesizer.data.layout import Layout
 from synthesizer.data.schema import Kind, Schema, Variable
 from synthesizer.data.table import Column
 from synthesizer.errors import OutputError, SavedModelError, SynthesizerError
+from synthesizer.histories.base import FittedCareerModel
 from synthesizer.models.base import FittedModel
+from synthesizer.panel.arrangement import PLAIN, Arrangement
+from synthesizer.panel.arrangements import read_arrangement
+from synthesizer.panel.frame import Frame
 from synthesizer.randomness import Seed
 from synthesizer.registry import Registry
 from synthesizer.rules import Forbid, Rule
 from synthesizer.steps import FittedStep
+from synthesizer.support import Support
 
-__all__ = ["SavedModel", "check_model_path", "load_model", "save_model"]
+__all__ = ["SavedModel", "check_model_path", "load_model", "read_nested", "save_model"]
 
 KIND = "synthesizer model (CONFIDENTIAL: holds values of the data it was fitted on)"
 
@@ -48,6 +53,8 @@ class SavedModel:
         Plain facts for manifests: versions, hashes, methods.
     path : Path or None
         The file that it was loaded from.
+    arrangement : Arrangement
+        How the source held its units; datasets are written in the same form.
     """
 
     chain: FittedChain
@@ -55,6 +62,7 @@ class SavedModel:
     seed: int
     origin: Mapping[str, Any]
     path: Path | None = None
+    arrangement: Arrangement = PLAIN
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
@@ -90,8 +98,10 @@ def save_model(path: Path, model: SavedModel) -> None:
         "layout": model.layout.to_dict(),
         "schema": [variable.to_dict() for variable in chain.schema],
         "rules": [{"if": r.condition.text, "value": r.value.to_dict()} for r in chain.rules],
-        "forbids": [{"if": f.condition.text, "variable": f.variable} for f in chain.forbids],
+        "forbids": [_zero_to_dict(zero) for zero in chain.forbids],
         "proper": chain.proper,
+        "frame": None if chain.frame is None else chain.frame.to_dict(),
+        "arrangement": model.arrangement.to_dict(),
         "strata": [
             {
                 "rows": stratum.rows,
@@ -135,16 +145,16 @@ def _from_content(content: Mapping[str, Any], registry: Registry, path: Path) ->
             Rule(condition=Expression.parse(r["if"]), value=Column.from_dict(r["value"]))
             for r in content["rules"]
         ),
-        forbids=tuple(
-            Forbid(condition=Expression.parse(f["if"]), variable=str(f["variable"]))
-            for f in content["forbids"]
-        ),
+        forbids=tuple(_zero_from_dict(zero) for zero in content["forbids"]),
         proper=bool(content["proper"]),
+        frame=None if content["frame"] is None else Frame.from_dict(content["frame"]),
     )
     drawn = {v.name for v in schema if v.kind is not Kind.ID}
+    if chain.frame is not None and chain.frame.career is not None:
+        drawn.discard(chain.frame.time)
     for stratum in chain.strata:
         for steps in stratum.replicates:
-            _check_steps(steps, drawn)
+            _check_steps(steps, drawn, chain.frame)
     counts = {len(stratum.replicates) for stratum in chain.strata}
     if len(counts) != 1 or not min(counts):
         raise ValueError("every stratum needs the same number of fits")
@@ -154,12 +164,28 @@ def _from_content(content: Mapping[str, Any], registry: Registry, path: Path) ->
         seed=Seed(int(content["seed"])).entropy,
         origin=dict(content["origin"]),
         path=path,
+        arrangement=read_arrangement(content["arrangement"]),
     )
 
 
-def _check_steps(steps: tuple[FittedStep, ...], drawn: set[str]) -> None:
+def _zero_to_dict(zero: Forbid | Support) -> dict[str, Any]:
+    if isinstance(zero, Support):
+        return {"support": zero.to_dict()}
+    return {"if": zero.condition.text, "variable": zero.variable}
+
+
+def _zero_from_dict(state: Mapping[str, Any]) -> Forbid | Support:
+    if "support" in state:
+        return Support.from_dict(state["support"])
+    return Forbid(condition=Expression.parse(state["if"]), variable=str(state["variable"]))
+
+
+def _check_steps(steps: tuple[FittedStep, ...], drawn: set[str], frame: Frame | None) -> None:
     """Raise ValueError unless the steps draw every variable once, from earlier ones."""
     earlier: set[str] = set()
+    careers = [s for s in steps if isinstance(s.value_model, FittedCareerModel)]
+    if len(careers) != (0 if frame is None else 1):
+        raise ValueError("a panel has one career, a table none")
     for step in steps:
         decimals = step.variable.decimals
         if decimals is not None and not 0 <= decimals <= 15:
@@ -167,7 +193,9 @@ def _check_steps(steps: tuple[FittedStep, ...], drawn: set[str]) -> None:
         if not set(step.predictors) <= earlier or step.variable.name in earlier:
             raise ValueError("predictors must come before their target")
         earlier.add(step.variable.name)
-    if earlier != drawn:
+        if frame is not None and step in careers:
+            earlier.update(frame.derived)
+    if not drawn <= earlier or not earlier - drawn <= set(frame.derived if frame else ()):
         raise ValueError("the steps must draw every variable")
 
 
@@ -193,6 +221,7 @@ def _step_to_dict(step: FittedStep) -> dict[str, Any]:
         "value": None if step.value_model is None else step.value_model.to_dict(),
         "state": None if step.state_model is None else step.state_model.to_dict(),
         "kept": None if step.kept is None else step.kept.to_dict(),
+        "reserve": None if step.reserve is None else step.reserve.to_dict(),
     }
 
 
@@ -206,10 +235,29 @@ def _step_from_dict(state: Mapping[str, Any], schema: Schema, registry: Registry
         state_model=_model_from_dict(state["state"], state["missing_method"], registry),
         kept=None if state["kept"] is None else Column.from_dict(state["kept"]),
         salt=str(state["salt"]),
+        reserve=None if state["reserve"] is None else Column.from_dict(state["reserve"]),
     )
 
 
 def _model_from_dict(
     state: Mapping[str, Any] | None, method: str, registry: Registry
 ) -> FittedModel | None:
-    return None if state is None else registry.get(method).fitted_type.from_dict(state)
+    if state is None:
+        return None
+    return registry.get(method).fitted_type.read(state, lambda own: read_nested(own, registry))
+
+
+def read_nested(state: Mapping[str, Any], registry: Registry) -> FittedModel:
+    """Rebuild a model inside another one: its class is looked up, never imported by name.
+
+    Raises
+    ------
+    ValueError
+        If no registered model has this class.
+    """
+    wanted = str(state["type"])
+    for name in registry.names:
+        known = registry.get(name).fitted_type
+        if f"{known.__module__}:{known.__qualname__}" == wanted:
+            return known.read(state["state"], lambda own: read_nested(own, registry))
+    raise ValueError("a model inside another one is not registered")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from synthesizer.figures import Figure
     from synthesizer.job import RunResult
     from synthesizer.risk.result import RiskResult
+    from synthesizer.utility.panel_result import PanelResult
     from synthesizer.utility.result import UtilityResult
 
 __all__ = [
@@ -143,7 +144,22 @@ def _show_checks(results: CheckResults) -> None:
     say("checks:")
     if results.utility is not None:
         show_utility(results.utility, choose=headlines)
+    if results.panel is not None:
+        _show_panel(results.panel)
     show_risk(results.risk, choose=headlines)
+
+
+def _show_panel(panel: PanelResult) -> None:
+    """Print what the careers and histories of a panel look like."""
+    from synthesizer.screen_checks import career_table, history_table, panel_lines
+
+    title = "careers and histories"
+    for columns, rows in (career_table(panel), history_table(panel)):
+        if rows:
+            tabulate(title, columns, rows)
+            title = "histories furthest off (share of persons who ever change; lag association)"
+    for line in panel_lines(panel):
+        say(line)
 
 
 def show_utility(

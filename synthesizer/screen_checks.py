@@ -6,12 +6,23 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from synthesizer.figures import Figure
 from synthesizer.risk.result import RiskResult
+from synthesizer.utility.panel_result import PanelResult
 from synthesizer.utility.result import UtilityResult
 from synthesizer.utility.tables import TableUtility
 
-__all__ = ["figure_table", "headlines", "legend", "risk_lines", "utility_lines"]
+__all__ = [
+    "career_table",
+    "figure_table",
+    "headlines",
+    "history_table",
+    "legend",
+    "panel_lines",
+    "risk_lines",
+    "utility_lines",
+]
 
 WORST_PAIRS = 3
+WORST_VARIABLES = 5
 MOST_WARNINGS = 3
 FAR_OFF = 3.0
 """A one-way S_pMSE above it says that a distribution is visibly wrong."""
@@ -34,6 +45,8 @@ HEADLINES = frozenset(
         "DiSCO",
         "repU",
         "replicated uniques",
+        "careers of one person",
+        "careers in the data",
         "revealed share",
         "guessed right",
         "AUC",
@@ -133,6 +146,61 @@ def utility_lines(found: UtilityResult) -> Iterator[str]:
     yield from (f"  note: {note}" for note in found.notes)
     for name, why in found.failed.items():
         yield f"  {name}: could not be computed: {why}"
+
+
+def career_table(panel: PanelResult) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    """Return columns and rows of the distances of careers; no rows where there are none."""
+    columns = ("careers", "distance", "noise floor", "ratio", "reads")
+    found = panel.sequences
+    if found is None:
+        return columns, []
+    return columns, [
+        (
+            name.replace("_", " "),
+            _shown(getattr(found.mean, name)),
+            _shown(getattr(found.floor, name)),
+            _ratio(found.ratio(name)),
+            "lower is better; a ratio of about 1 is noise",
+        )
+        for name in found.measures
+    ]
+
+
+def history_table(panel: PanelResult) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    """Return columns and rows of the variables whose share ever changing is furthest off."""
+    columns = ("variable", "ever changing", "synthetic", "points", "lag", "lag synthetic", "reads")
+    return columns, [
+        (
+            own.name,
+            _shown(own.changing),
+            _shown(own.mean_changing),
+            f"{own.difference:+.1f}",
+            _shown(own.lag),
+            _shown(own.mean_lag),
+            "about 0 points is good; lags alike",
+        )
+        for own in panel.worst[:WORST_VARIABLES]
+    ]
+
+
+def panel_lines(panel: PanelResult) -> Iterator[str]:
+    """Yield sizes, and what failed."""
+    own = panel.original
+    sizes = [part.rows_per_person for part in panel.synthetic]
+    yield (
+        f"  {own.persons:,} persons with {own.rows_per_person:.2f} periods each; synthetic "
+        f"{panel.synthetic[0].persons:,} with {sum(sizes) / len(sizes):.2f}"
+    )
+    for name, why in panel.failed.items():
+        yield f"  {name}: could not be computed: {why}"
+
+
+def _shown(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4f}"
+
+
+def _ratio(value: float | None) -> str:
+    return "none" if value is None else f"{value:.2f}"
 
 
 def _is_far_off(tables: TableUtility) -> bool:

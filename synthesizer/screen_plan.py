@@ -66,7 +66,7 @@ def show_plan(ready: Prepared, rows: Sequence[PlanRow]) -> None:
         count = rule.condition.count(ready.table)
         say(f"rule: where {rule.condition.text}, {rule.variable} is set ({count:,} rows)")
     for forbid in spec.forbids:
-        say(f"forbidden: {forbid.condition.text} (redraws {forbid.variable})")
+        say(f"{forbid.text} (redraws {forbid.variable})")
     for scenario in ready.plan.scenarios:
         say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
     notes_told([*ready.source.notes, *ready.plan.notes])

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.table import Column, Table
 from synthesizer.errors import ModelError, SynthesizerError
+from synthesizer.histories.base import HistoryModel, panel_of, reserve_of
 from synthesizer.models.base import ConditionalModel, FittedModel
+from synthesizer.panel.paths import PathRule
 from synthesizer.rules import Rule, rows_outside_rules
 
 __all__ = ["FittedStep", "Step", "error_context", "state_variable"]
@@ -34,6 +36,8 @@ class Step:
     missing_method, missing_model : str and ConditionalModel, optional
         For a number with missing codes: the model that draws first whether the value is missing,
         and as which code. None lets ``model`` do it.
+    paths : tuple of PathRule
+        Rules from period to period about the variable, in a panel.
     """
 
     variable: str
@@ -42,11 +46,19 @@ class Step:
     predictors: tuple[str, ...] = ()
     missing_method: str | None = None
     missing_model: ConditionalModel | None = None
+    paths: tuple[PathRule, ...] = ()
 
     @property
     def is_whole(self) -> bool:
         """Whether the model takes the column as it is, missing codes included."""
-        return self.model.abilities.copies_rows or self.model.abilities.deterministic
+        abilities = self.model.abilities
+        return abilities.copies_rows or abilities.deterministic or abilities.panel
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether nothing may set or redraw the variable."""
+        abilities = self.model.abilities
+        return abilities.copies_rows or abilities.deterministic or abilities.career
 
     def fit(self, table: Table, rules: Sequence[Rule], rng: np.random.Generator) -> FittedStep:
         """Fit on the rows of ``table`` that no rule sets."""
@@ -54,6 +66,11 @@ class Step:
         if self.model.abilities.copies_rows:
             return self._fitted(target.variable, kept=target)
         predictors = table.select(self.predictors)
+        if isinstance(self.model, HistoryModel):  # rules set their values over the drawn ones
+            panel = panel_of(predictors)
+            history = self.model.fit_history(panel, target, self.paths, rng=rng)
+            reserve = None if self.model.abilities.career else reserve_of(target, rng)
+            return replace(self._fitted(target.variable, value_model=history), reserve=reserve)
         free = rows_outside_rules(rules, self.variable, table)
         if not free.all():
             predictors, target = predictors.take(free), target.take(free)
@@ -119,6 +136,8 @@ class FittedStep:
         The variable itself in a partial synthesis.
     salt : str
         Secret part of the seed of the draws, see `synthesizer.randomness`.
+    reserve : Column or None
+        In a panel: values to search where nothing that the model draws is allowed.
     """
 
     variable: Variable
@@ -129,6 +148,7 @@ class FittedStep:
     state_model: FittedModel | None = None
     kept: Column | None = None
     salt: str = ""
+    reserve: Column | None = None
 
     def draw(self, predictors: Table, rng: np.random.Generator, *, widen: int = 0) -> Column:
         """Draw the variable for every row of ``predictors``; ``widen`` counts ancestors."""

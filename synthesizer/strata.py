@@ -17,12 +17,12 @@ MAX_ROWS = 100_000_000
 """More rows than that in one dataset do not fit into the memory of any usual machine."""
 
 
-def row_blocks(sizes: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Return (stratum, first row, end row) with rows counted within the stratum."""
+def row_blocks(sizes: Sequence[int], length: int) -> list[tuple[int, int, int]]:
+    """Return (stratum, first unit, end unit), units counted within the stratum."""
     return [
-        (s, start, min(start + BLOCK_ROWS, size))
+        (s, start, min(start + length, size))
         for s, size in enumerate(sizes)
-        for start in range(0, size, BLOCK_ROWS)
+        for start in range(0, size, length)
     ]
 
 

@@ -11,10 +11,14 @@ import numpy.typing as npt
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import ConditionalModel
+from synthesizer.panel.index import PanelIndex
+from synthesizer.panel.table import PanelTable
 
-__all__ = ["predictors", "targets"]
+__all__ = ["panel_predictors", "panel_targets", "predictors", "targets"]
 
 N_ROWS = 160
+N_PERSONS = 40
+TIMES = (1990.0, 1991.0, 1992.0, 1995.0, 1996.0)
 
 
 def predictors(n: int = N_ROWS, *, unseen: bool = False) -> Table:
@@ -70,6 +74,34 @@ def targets(model: ConditionalModel, kinds: Collection[Kind]) -> Iterator[tuple[
                 data = values if decimals is None else np.round(np.abs(values) + 1, decimals)
                 variable = _variable("y", kind, decimals=decimals)
                 yield _label(variable), Column(variable, data)
+
+
+def panel_predictors(*, unseen: bool = False) -> PanelTable:
+    """Return the same predictors as rows of 40 persons: once seen, with a gap, and always."""
+    present = np.ones((N_PERSONS, len(TIMES)), dtype=bool)
+    once, gap = np.arange(8), np.arange(8, 16)
+    present[once] = False
+    present[once, once % len(TIMES)] = True
+    present[gap, 1 + gap % 3] = False
+    index = PanelIndex.of_presence(present, np.array(TIMES))
+    return PanelTable(predictors(unseen=unseen).columns, index)
+
+
+def panel_targets(model: ConditionalModel, kinds: Collection[Kind]) -> Iterator[tuple[str, Column]]:
+    """Yield the same targets, and a number with missing codes, which a panel's model takes whole.
+
+    Half of the persons hold one value in all periods.
+    """
+    index = panel_predictors().index
+    constant = index.person % 2 == 0
+    rows = np.where(constant, index.starts[index.person], np.arange(N_ROWS))
+    for label, target in targets(model, kinds):
+        yield label, target.take(rows)
+    if Kind.NUMERIC in kinds:
+        gappy = predictors()["p_gappy"]
+        variable = _variable("y", Kind.NUMERIC, missing=gappy.variable.missing, decimals=0)
+        target = Column(variable, gappy.data, gappy.states)
+        yield f"{_label(variable)} and 2 missing codes", target.take(rows)
 
 
 def _coded_variables(kind: Kind, size: int, most: int | None) -> Iterator[Variable]:

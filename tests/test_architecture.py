@@ -21,18 +21,61 @@ ROOMS = {
     "samples": {"data"},
     "data": {"samples"},  # data.sources opens a built-in sample by name, inside a function
     "models": {"data"},
-    "risk": {"attempts", "data", "figures", "progress"},
-    "utility": {"attempts", "data", "figures", "progress"},
+    "careers": {"data", "models.cart"},
+    "panel": {"data"},
+    "redrawing": {"data"},
+    "support": {"data"},
+    "histories": {
+        "careers",
+        "data",
+        "models.base",
+        "models.cart",
+        "models.sample",
+        "panel",
+        "redrawing",
+        "steps",
+    },
+    "risk": {"attempts", "careers.reports", "data", "figures", "progress"},
+    "utility": {"attempts", "data", "figures", "panel", "progress"},
     "model_options": {"models.base"},
-    "testing_data": {"data", "models.base"},
-    "testing": {"data", "models.base", "testing_data"},
+    "testing_data": {"data", "models.base", "panel"},
+    "testing_tools": {"data", "models.base", "registry", "saved"},
+    "testing_panel": {
+        "data",
+        "histories.base",
+        "models.base",
+        "panel",
+        "testing_data",
+        "testing_tools",
+    },
+    "testing": {"data", "models.base", "testing_data", "testing_panel", "testing_tools"},
     "default_models": {"data"},
     "registry": {"models.base", "model_options", "default_models"},
     "rules": {"data"},
-    "steps": {"data", "models.base", "rules"},
+    "steps": {"data", "histories.base", "models.base", "panel", "rules"},
     "strata": {"data"},
-    "drawing": {"data", "randomness", "rules", "steps", "strata"},
-    "chain": {"data", "randomness", "models.base", "rules", "steps", "strata", "drawing"},
+    "drawing": {
+        "data",
+        "histories.base",
+        "panel",
+        "randomness",
+        "redrawing",
+        "rules",
+        "steps",
+        "strata",
+    },
+    "chain": {
+        "data",
+        "randomness",
+        "models.base",
+        "rules",
+        "steps",
+        "strata",
+        "drawing",
+        "histories.base",
+        "panel",
+        "support",
+    },
     "report": {"figures"},
     "release": {"data", "manifests", "output", "report", "utility"},
     "runs": {
@@ -61,17 +104,20 @@ UPPER = (
         "config",
         "config_aliases",
         "config_checks",
+        "config_panel",
         "config_parts",
         "config_reading",
         "config_utility",
     ),
-    ("plan_names", "inputs"),
+    ("arranging", "plan_names", "inputs"),
     (
         "plan",
         "plan_context",
         "plan_fits",
         "plan_methods",
         "plan_order",
+        "plan_panel",
+        "plan_paths",
         "plan_rules",
         "plan_scenario",
         "plan_steps",
@@ -229,6 +275,7 @@ def test_low_rooms_know_neither_configuration_nor_run(name):
 
 BANNED_MODULES = {"pickle", "cPickle", "dill", "marshal", "shelve", "cloudpickle"}
 BANNED_CALLS = {"eval", "exec", "compile", "__import__"}
+TESTING = ("testing", "testing_data", "testing_panel")
 GENERATORS = {"Generator", "SeedSequence", "PCG64DXSM", "BitGenerator"}
 
 
@@ -258,7 +305,7 @@ def is_numpy_random(node):
 @pytest.mark.parametrize("name", MODULES)
 def test_randomness_comes_from_generators_that_are_handed_in(name):
     """No global random state; only `randomness` makes generators (and the contract test)."""
-    makers = GENERATORS | ({"default_rng"} if room(name) in ("testing", "testing_data") else set())
+    makers = GENERATORS | ({"default_rng"} if room(name) in TESTING else set())
     for node in ast.walk(TREES[name]):
         if isinstance(node, ast.Attribute) and is_numpy_random(node.value):
             assert node.attr in makers, f"{name}:{node.lineno} uses np.random.{node.attr}"

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
-from synthesizer import drawing, strata
+from synthesizer import chain as chain_module
+from synthesizer import drawing
 from synthesizer.chain import ChainSpec, FittedChain
 from synthesizer.data.expressions import Expression
 from synthesizer.data.literals import single_value
@@ -79,7 +80,7 @@ def test_rows_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = fitted(persons())
     assert next(chain.generate(Seed(1), rows=7)).n_rows == 7
     assert next(chain.generate(Seed(1), rows=1_000)).n_rows == 1_000
-    monkeypatch.setattr(strata, "BLOCK_ROWS", 100)
+    monkeypatch.setattr(chain_module, "BLOCK_ROWS", 100)
     monkeypatch.setattr(drawing, "BLOCK_ROWS", 100)
     blocks = next(chain.generate(Seed(1), rows=250, n_jobs=2))
     assert blocks.n_rows == 250

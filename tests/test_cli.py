@@ -67,7 +67,7 @@ def test_plan(folder: Path) -> None:
     assert list(rows) == ["sex", "age", "marital", "region", "income"]
     assert rows["sex"][3] == "sample"
     assert rows["income"][3:5] == ["cart", "4"]
-    for words in ("strata: a chain for every", "rule: where age < 15", "forbidden: age < 18",
+    for words in ("strata: a chain for every", "rule: where age < 15", 'forbid "age < 18',
                   "keys sex, age; target marital"):  # fmt: skip
         assert words in result.output
 

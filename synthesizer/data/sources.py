@@ -220,16 +220,22 @@ def read_sql(url: str, query: str) -> RawTable:
     return typed(arrow, "sql", origin)
 
 
-def read_sample(name: str) -> RawTable:
-    """Read a built-in sample by name, such as ``fair``.
+def read_sample(name: str, persons: int | None = None) -> RawTable:
+    """Read a built-in sample by name, such as ``fair``; ``persons`` of a simulated one.
 
     Raises
     ------
     DataError
         If the name is unknown or statsmodels, which holds the file, is not installed.
     """
-    from synthesizer.samples import sample_path
+    from synthesizer.samples import DEFAULT_PERSONS, is_simulated, sample_path
 
+    if is_simulated(name):
+        from synthesizer.samples.workforce import simulate
+
+        return typed(simulate(persons or DEFAULT_PERSONS), "parquet", f"{name} (simulated)")
+    if persons is not None:
+        raise DataError(f"data.persons: sample {name!r} is a file of fixed size; take it out")
     return read_path(sample_path(name))
 
 

@@ -180,6 +180,20 @@ class Table(Mapping[str, Column]):
         """The columns in order."""
         return tuple(self._columns.values())
 
+    @property
+    def n_units(self) -> int:
+        """What is sampled, split and counted: rows here, persons in a panel."""
+        return self.n_rows
+
+    def take_units(self, units: IntArray) -> Table:
+        """Return all that belongs to some units, at integer positions."""
+        return self.take(units)
+
+    @property
+    def unit_table(self) -> Table:
+        """One row a unit."""
+        return self
+
     def select(self, names: Iterable[str]) -> Table:
         """Return the named columns in the given order."""
         return Table((self._columns[name] for name in names), self.n_rows)

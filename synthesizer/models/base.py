@@ -8,7 +8,7 @@ into two steps before it calls a model, so a model sees either codes or finite n
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -17,7 +17,10 @@ import numpy as np
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import Column, Table
 
-__all__ = ["Abilities", "ConditionalModel", "FittedModel"]
+__all__ = ["Abilities", "ConditionalModel", "FittedModel", "ReadInner", "nested"]
+
+ReadInner = Callable[[Mapping[str, Any]], "FittedModel"]
+"""Rebuilds a wrapped model from its name and state; see `nested`."""
 
 ALL_KINDS = frozenset({Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERIC, Kind.DATE})
 
@@ -42,6 +45,13 @@ class Abilities:
         Whether the value follows from other synthetic values without a fit.
     new_values : bool
         Whether a numeric draw may be a number that is not in the confidential data.
+    panel : bool
+        Whether the model needs the persons and periods of a panel; it then takes the variable as
+        it is, missing codes included.
+    career : bool
+        Whether it draws careers, that is the rows of a panel.
+    person : bool
+        Whether it draws one value a person, so that it may come before the careers.
     """
 
     kinds: frozenset[Kind] = ALL_KINDS
@@ -51,6 +61,9 @@ class Abilities:
     copies_rows: bool = False
     deterministic: bool = False
     new_values: bool = False
+    panel: bool = False
+    career: bool = False
+    person: bool = False
 
 
 class FittedModel(ABC):
@@ -89,6 +102,11 @@ class FittedModel(ABC):
     def from_dict(cls, state: Mapping[str, Any]) -> Self:
         """Rebuild from ``to_dict``; must check every array before it is used as an index."""
 
+    @classmethod
+    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:  # noqa: ARG003
+        """Rebuild; a model that wraps others overrides this and reads them by ``inner``."""
+        return cls.from_dict(state)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalModel(ABC):
@@ -116,3 +134,12 @@ class ConditionalModel(ABC):
         rng : numpy.random.Generator
             For whatever the fit draws.
         """
+
+
+def nested(model: FittedModel) -> dict[str, Any]:
+    """Return a wrapped model as plain values: its class by name, and its state.
+
+    The name is looked up among registered models when it is read; nothing is imported by it.
+    """
+    own = type(model)
+    return {"type": f"{own.__module__}:{own.__qualname__}", "state": model.to_dict()}

@@ -107,6 +107,13 @@ def _about_results(
         "The smallest and the largest value here need not be those of the real data, and ranges in "
         "this codebook are those of the synthetic data. Do not interpret single values.",
     )
+    if facts.person:
+        yield (
+            "The rows of a person belong together",
+            f"Rows with the same {facts.person} are one synthetic person over time. Standard "
+            "errors that take rows for independent are too small: use ones that allow for "
+            f"clusters by {facts.person}.",
+        )
     if m > 1:
         yield (
             "Do not stack the datasets",

@@ -97,7 +97,8 @@ class Facts:
     """Everything that is taken from a manifest.
 
     ``original_rows`` is for one question only, see `rows_if_equal`. ``delimiter`` and ``encoding``
-    are needed to read CSV files of the source's layout.
+    are needed to read CSV files of the source's layout. ``person`` and ``time`` are columns of a
+    panel, ``career`` the variable of its careers.
     """
 
     steps: tuple[StepFacts, ...]
@@ -111,6 +112,9 @@ class Facts:
     delimiter: str | None
     encoding: str | None
     original_rows: int | None
+    person: str = ""
+    time: str = ""
+    career: str = ""
 
     def trees(self) -> dict[str, bool]:
         """Return the variables that trees drew, and whether the draws were even (the default).
@@ -164,11 +168,13 @@ def facts_of(manifest: Mapping[str, Any]) -> Facts:
     """
     config = _mapping(manifest.get("config"))
     data = _mapping(config.get("data"))
-    chain = [_mapping(step) for step in _list(manifest.get("chain"))]
+    steps = [_mapping(step) for step in _list(manifest.get("chain"))]
+    chain = list(_by_column([step for step in steps if _text(step.get("variable"))]))
+    panel = _mapping(manifest.get("panel"))
     rows = _mapping(manifest.get("data")).get("rows")
     delimiter, encoding = _text(data.get("delimiter")), _text(data.get("encoding"))
     return Facts(
-        steps=tuple(_step(step) for step in chain if _text(step.get("variable"))),
+        steps=tuple(_step(step) for step in chain),
         variables=_variables(chain, _list(manifest.get("variables")), config),
         strata=_texts(config.get("strata")),
         rules=tuple(_rules(config)),
@@ -181,7 +187,25 @@ def facts_of(manifest: Mapping[str, Any]) -> Facts:
         delimiter=delimiter if len(delimiter) == 1 else None,
         encoding=encoding if ENCODING.fullmatch(encoding) else None,
         original_rows=rows if type(rows) is int else None,
+        person=_text(panel.get("person")),
+        time=_text(panel.get("time")),
+        career=_text(panel.get("career")),
     )
+
+
+def _by_column(chain: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the steps by column: one for each where several columns hold one variable over time.
+
+    The columns of such a variable were made one after the other.
+    """
+    owned = {str(s["variable"]): _texts(s["columns"]) for s in chain if "columns" in s}
+    for step in chain:
+        variable = str(step["variable"])
+        given = [c for p in _texts(step.get("predictors")) for c in owned.get(p, (p,))]
+        columns = owned.get(variable, (variable,))
+        for place, column in enumerate(columns):
+            own = {"variable": column, "predictors": [*given, *columns[:place]]}
+            yield {**step, **own, "of": variable}
 
 
 def _step(step: Mapping[str, Any]) -> StepFacts:
@@ -207,10 +231,14 @@ def _variables(
     kinds = {name: entry.get("kind") for name, entry in entries.items()}
     kinds |= {_text(step.get("variable")): step.get("kind") for step in chain}
     said = _mapping(config.get("variables"))
+    owner = {_text(step.get("variable")): _text(step.get("of")) for step in chain}
     methods = _mapping(config.get("method"))
     return {
         name: _variable(
-            Kind(kind), _mapping(entries.get(name)), _mapping(said.get(name)), methods.get(name)
+            Kind(kind),
+            _mapping(entries.get(name)),
+            {**_mapping(said.get(owner.get(name, ""))), **_mapping(said.get(name))},
+            methods.get(name),
         )
         for name, kind in kinds.items()
         if name and kind in list(Kind)

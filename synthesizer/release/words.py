@@ -24,6 +24,14 @@ MODELS: Mapping[str, str] = {
     "normrank": "a linear regression of its ranks (normal scores)",
     "pmm": "predictive mean matching",
     "sample": "draws from its own distribution",
+    "career": "a model of whole careers (number, lengths and states of their spells)",
+    "lag_one": "a model of each period's value given the person's value before it",
+    "time_invariant": "a model of one value a person",
+    "mostly_constant": "a model of whether a person's value ever changes, and of the values",
+    "monotone": "a model of values that most persons only ever raise",
+    "advance": "a model of the first value, which then advances with time",
+    "each_period": "a model of each period by itself",
+    "nominal": "copies from records that agree on named variables",
 }
 """What the package's own models are; others are told by their name."""
 
@@ -47,11 +55,15 @@ def made(
     has_missing : bool
         Whether missing codes are known to the reader: they occur, or the configuration lists them.
     """
+    if step is None and name == facts.time and name:
+        return _time(facts)
     if step is None:
         words = (
             "Numbered anew: the numbers have no meaning and lead to no person, here or in other "
             "files."
         )
+        if name == facts.person:
+            words = f"Rows with the same number belong to one synthetic person. {words}"
         return {"how": "numbered", "words": words, "model": None, "predictors": [], "options": {}}
     how, words = _how(step, known, facts)
     set_by_rule = [
@@ -68,6 +80,19 @@ def made(
         "predictors": list(step.predictors),
         "options": options if step.model in MODELS else {},
     }
+
+
+def _time(facts: Facts) -> dict[str, Any]:
+    """Return how the column of time was made, which the careers tell."""
+    which = f" ({facts.career})" if facts.career else ""
+    words = (
+        f"Follows from the careers{which}: a person has a row in each period in which the drawn "
+        "career has the person present."
+    )
+    made_from = [facts.career] if facts.career else []
+    return {
+        "how": "derived", "words": words, "model": None, "predictors": made_from, "options": {},
+    }  # fmt: skip
 
 
 def _how(step: StepFacts, known: VariableFacts, facts: Facts) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from synthesizer.risk.attack_results import AttackResult
 from synthesizer.risk.nearest import NearestResult
 from synthesizer.risk.public import InferenceResult
 from synthesizer.risk.replicated import ReplicatedUniques
+from synthesizer.risk.replicated_careers import ReplicatedCareers
 from synthesizer.risk.scenario_risk import ScenarioRisk
 
 __all__ = ["RiskResult"]
@@ -28,6 +29,8 @@ class RiskResult:
         Sensitive variables that might be inferred from public ones.
     replicated : ReplicatedUniques or None
         Whole records that are unique in both files.
+    careers : ReplicatedCareers or None
+        Careers of a panel that occur in both files.
     nearest : NearestResult or None
         Share of synthetic records nearer to the records that were fitted.
     attacks : AttackResult or None
@@ -41,6 +44,7 @@ class RiskResult:
     scenarios: tuple[ScenarioRisk, ...] = ()
     inference: tuple[InferenceResult, ...] = ()
     replicated: ReplicatedUniques | None = None
+    careers: ReplicatedCareers | None = None
     nearest: NearestResult | None = None
     attacks: AttackResult | None = None
     failed: Mapping[str, str] = field(default_factory=dict)
@@ -67,7 +71,8 @@ class RiskResult:
         ]
         wholes = (self.nearest, self.replicated, self.attacks)
         whole = [("whole records", f) for part in wholes if part is not None for f in part.figures]
-        return (*inferred, *whole)
+        careers = () if self.careers is None else self.careers.figures
+        return (*inferred, *whole, *(("careers", figure) for figure in careers))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -81,6 +86,7 @@ class RiskResult:
             "scenarios": [part.to_dict() for part in self.scenarios],
             "inference": [part.to_dict() for part in self.inference],
             "replicated_uniques": None if self.replicated is None else self.replicated.to_dict(),
+            "replicated_careers": None if self.careers is None else self.careers.to_dict(),
             "nearest": None if self.nearest is None else self.nearest.to_dict(),
             "attacks": None if self.attacks is None else self.attacks.to_dict(),
             "failed": dict(self.failed),

@@ -1,5 +1,11 @@
 """Built-in samples: public data that statsmodels carries, and what their variables are."""
 
-from synthesizer.samples.catalogue import SAMPLES, Sample, sample_path
+from synthesizer.samples.catalogue import (
+    DEFAULT_PERSONS,
+    SAMPLES,
+    Sample,
+    is_simulated,
+    sample_path,
+)
 
-__all__ = ["SAMPLES", "Sample", "sample_path"]
+__all__ = ["DEFAULT_PERSONS", "SAMPLES", "Sample", "is_simulated", "sample_path"]

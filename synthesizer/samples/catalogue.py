@@ -12,26 +12,27 @@ from typing import Final
 from synthesizer.data.inference import Declaration
 from synthesizer.data.schema import Kind
 from synthesizer.errors import DataError
+from synthesizer.samples.workforce.parameters import AGE_RANGES, EDUCATIONS, MISSING
 
-__all__ = ["SAMPLES", "Sample", "sample_path"]
+__all__ = ["DEFAULT_PERSONS", "SAMPLES", "Sample", "is_simulated", "sample_path"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A sample: a file in the package data of statsmodels, and what its variables are.
+    """A sample: a file in the package data of statsmodels, or simulated; and what it holds.
 
     Parameters
     ----------
     title : str
         What it is, with its source.
-    file : str
-        Path below the folder ``datasets`` of statsmodels.
+    file : str or None
+        Path below the folder ``datasets`` of statsmodels; None where it is simulated.
     declarations : mapping of str to Declaration
         What inference cannot know.
     """
 
     title: str
-    file: str
+    file: str | None
     declarations: Mapping[str, Declaration]
 
 
@@ -72,8 +73,44 @@ SAMPLES: Final[Mapping[str, Sample]] = MappingProxyType(
                 hlthp=Kind.CATEGORICAL,
             ),
         ),
+        "federal_workforce": Sample(
+            title="Simulated federal careers 1988-2011, 31 variables; no record is of a person",
+            file=None,
+            declarations=MappingProxyType(
+                {
+                    "person": Declaration(kind=Kind.ID),
+                    "year": Declaration(kind=Kind.NUMERIC),
+                    "education": Declaration(
+                        kind=Kind.ORDERED, levels=EDUCATIONS, missing=(MISSING,)
+                    ),
+                    "age_range": Declaration(kind=Kind.ORDERED, levels=AGE_RANGES),
+                    "years_since_degree": Declaration(kind=Kind.CATEGORICAL, missing=(MISSING,)),
+                    **_declared(
+                        military_service=Kind.NUMERIC,
+                        locality_adjustment=Kind.NUMERIC,
+                        basic_pay=Kind.NUMERIC,
+                        retention_allowance=Kind.NUMERIC,
+                        supervisory_differential=Kind.NUMERIC,
+                    ),
+                }
+            ),
+        ),
     }
 )
+
+DEFAULT_PERSONS: Final = 2_000
+"""Persons of a simulated sample when the configuration does not say."""
+
+
+def is_simulated(name: str) -> bool:
+    """Whether a sample is simulated, so that it may have any number of persons.
+
+    Examples
+    --------
+    >>> is_simulated("federal_workforce"), is_simulated("fair")
+    (True, False)
+    """
+    return name in SAMPLES and SAMPLES[name].file is None
 
 
 def sample_path(name: str) -> Path:
@@ -84,9 +121,12 @@ def sample_path(name: str) -> Path:
     DataError
         If there is no such sample, or statsmodels is not installed.
     """
+    file = SAMPLES[name].file if name in SAMPLES else None
     if name not in SAMPLES:
         raise DataError(f"sample {name!r} is unknown; there are {', '.join(sorted(SAMPLES))}")
+    if file is None:
+        raise DataError(f"sample {name!r} is simulated and has no file")
     spec = find_spec("statsmodels")
     if spec is None or not spec.submodule_search_locations:
         raise DataError("the samples need statsmodels: pip install 'synthesizer[samples]'")
-    return Path(spec.submodule_search_locations[0]) / "datasets" / SAMPLES[name].file
+    return Path(spec.submodule_search_locations[0]) / "datasets" / file

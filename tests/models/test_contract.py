@@ -12,13 +12,15 @@ REGISTRY = Registry.load()
 CASES = {
     "constant": ({"value": 3}, [Kind.NUMERIC]),
     "derived": ({"expression": "p_number"}, [Kind.NUMERIC]),
+    "nominal": ({"given": ["p_coded"]}, None),
 }
+NEEDS = {"nominal": ["p_coded"]}
 
 
 @pytest.mark.parametrize("name", REGISTRY.names)
 def test_model_keeps_the_contract(name):
     options, kinds = CASES.get(name, ({}, None))
-    check_model(REGISTRY.build(name, options), kinds=kinds)
+    check_model(REGISTRY.build(name, options), kinds=kinds, needs=NEEDS.get(name, ()))
 
 
 @pytest.mark.parametrize("name", REGISTRY.names)

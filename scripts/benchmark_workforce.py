@@ -1,0 +1,201 @@
+"""Every figure of the workforce section of docs/benchmarks.md.
+
+Usage::
+
+    python scripts/benchmark_workforce.py [PERSONS] [CONFIG]
+
+Synthesises PERSONS (20,000) simulated federal employees over 24 years, 29 variables, with CONFIG
+(scripts/configs/federal_workforce.yaml), and prints Markdown: seconds and memory, the share of
+persons who ever change each variable, impossible pairs, falls of what should not fall, pay in the
+pay table, and the wage regression of Barrientos et al. (2018), table 2, on original and synthetic.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pandas as pd
+
+from synthesizer.data.table import Table
+from synthesizer.data.writing import to_pandas
+from synthesizer.histories.mostly_constant import changers
+from synthesizer.panel.paths import PathRule, broken_steps
+from synthesizer.panel.table import PanelTable
+from synthesizer.preparation import Prepared, prepare
+from synthesizer.randomness import Seed
+from synthesizer.registry import Registry
+from synthesizer.samples.workforce import parameters as p
+from synthesizer.samples.workforce.pay import PLAN_NAMES, basic_pay
+from synthesizer.samples.workforce.plans import PLANS
+from synthesizer.support import Support
+from synthesizer.utility.compare_fit import compare_fit
+
+CONFIG = Path(__file__).parent / "configs" / "federal_workforce.yaml"
+PAIRS = (("education", "occupation"), ("pay_plan", "grade"), ("pay_plan", "grade", "step"))
+RISING = ("education", "military_service")
+RACES = ("AIAN", "Asian", "Black", "Hispanic")
+MODEL = "logpay ~ AIAN + Asian + Black + Hispanic + age + age2 + years | year + agency + occupation"
+LARGE_GROUP = 1_000
+N_JOBS = 2
+
+
+def main(persons: int, config: Path) -> None:
+    """Print all tables."""
+    start = perf_counter()
+    overrides = {"data": {"sample": "federal_workforce", "persons": persons}}
+    ready = prepare(config, Registry.load(), overrides=overrides, check_directory=False)
+    read = perf_counter() - start
+    made, fit, generate = synthesised(ready)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    original = ready.table
+    assert isinstance(original, PanelTable)
+    print("| persons | rows | synthetic rows | read, s | fit, s | generate, s | peak, GB |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    print(
+        f"| {original.n_units:,} | {original.n_rows:,} | {made.n_rows:,} | {read:.0f} | {fit:.0f} "
+        f"| {generate:.0f} | {peak:.1f} |\n"
+    )
+    for section in (ever_changing, impossible, falls, pay_table, wages):
+        for line in section(original, made, ready):
+            print(line)
+        print(flush=True)
+
+
+def synthesised(ready: Prepared) -> tuple[PanelTable, float, float]:
+    """Return one synthetic panel, and the seconds of fit and generation."""
+    start = perf_counter()
+    chain = ready.plan.spec.fit(ready.table, Seed(1), n_jobs=N_JOBS)
+    fitted = perf_counter()
+    made = next(chain.generate(Seed(1), n_jobs=N_JOBS))
+    assert isinstance(made, PanelTable)
+    return made, fitted - start, perf_counter() - fitted
+
+
+def ever_changing(original: PanelTable, made: PanelTable, ready: Prepared) -> Iterator[str]:
+    """Yield the share of persons who ever change each longitudinal variable, in percent."""
+    yield "| variable | ever change, original % | synthetic % | difference, points |"
+    yield "| --- | --- | --- | --- |"
+    worst = 0.0
+    frame = ready.plan.spec.frame
+    for name in original.names:
+        if frame is not None and name == frame.time:
+            continue
+        one = 100 * changers(original.index, original[name]).mean()
+        other = 100 * changers(made.index, made[name]).mean()
+        worst = max(worst, abs(one - other))
+        yield f"| {name} | {one:.1f} | {other:.1f} | {other - one:+.1f} |"
+    yield f"\nLargest difference: {worst:.1f} points (asked for: 2)."
+
+
+def impossible(original: PanelTable, made: PanelTable, ready: Prepared) -> Iterator[str]:  # noqa: ARG001
+    """Yield how many synthetic rows have a combination that the data do not have."""
+    yield "| combination | synthetic rows with one that is not in the data |"
+    yield "| --- | --- |"
+    for names in PAIRS:
+        broken = Support.of(original, names, names[-1]).broken(made)
+        yield f"| {' and '.join(names)} | {int(broken.sum())} |"
+
+
+def falls(original: PanelTable, made: PanelTable, ready: Prepared) -> Iterator[str]:  # noqa: ARG001
+    """Yield how often a variable that should not fall does."""
+    yield "| variable | falls per 10,000 rows, original | synthetic |"
+    yield "| --- | --- | --- |"
+    for name in RISING:
+        rule = PathRule(variable=name, non_decreasing=True, text="never falls")
+        shares = [
+            10_000 * broken_steps(t.index, t[name], [rule]).sum() / t.n_rows
+            for t in (original, made)
+        ]
+        yield f"| {name} | {shares[0]:.2f} | {shares[1]:.2f} |"
+
+
+def pay_table(original: PanelTable, made: PanelTable, ready: Prepared) -> Iterator[str]:
+    """Yield the share of General Schedule records whose pay is that of the table, in percent."""
+    shares = [100 * in_table(frame_of(t, ready)) for t in (original, made)]
+    yield "| pay found in the table of plan, grade, step and year, % | |"
+    yield "| --- | --- |"
+    yield f"| original | {shares[0]:.2f} |"
+    yield f"| synthetic | {shares[1]:.2f} |"
+
+
+def frame_of(table: PanelTable, ready: Prepared) -> pd.DataFrame:
+    """Return a panel as a frame in the form of the source."""
+    return to_pandas(ready.arrangement.restored(table), ready.source.layout)
+
+
+def in_table(frame: pd.DataFrame) -> float:
+    """Return the share of records of all plans with steps whose pay is in the table."""
+    plans = frame["pay_plan"].astype(str)
+    known = plans.isin(PLANS).to_numpy()
+    plan = np.array([PLAN_NAMES.index(name) for name in plans[known]])
+    grades = frame["grade"].astype(str).to_numpy()[known]
+    grade = np.array(
+        [
+            PLANS[name].grades.index(label) if label in PLANS[name].grades else -1
+            for name, label in zip(plans[known], grades, strict=True)
+        ]
+    )
+    step = frame["step"].astype(str).astype(int).to_numpy()[known]
+    year = frame["year"].astype(int).to_numpy()[known]
+    use = (grade >= 0) & (step > 0)
+    table = basic_pay(plan[use], grade[use], step[use] - 1, year[use])
+    pay = frame["basic_pay"].astype(int).to_numpy()[known][use]
+    return float((np.asarray(table) == pay).mean())
+
+
+def wages(original: PanelTable, made: PanelTable, ready: Prepared) -> Iterator[str]:
+    """Yield the coefficients of the wage regression by sex, beside the true ones."""
+    yield "| sex | coefficient | persons | simulated truth | original | synthetic | difference |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    frames = [regression_frame(frame_of(t, ready)) for t in (original, made)]
+    for sex in p.SEXES:
+        parts = [frame[frame["sex"] == sex].drop(columns="sex") for frame in frames]
+        fit = compare_fit(parts[0], [parts[1]], MODEL, clusters="person", rule="simple")
+        found = {c.name: c for c in fit.coefficients}
+        for name in (*RACES, "age", "age2", "years"):
+            true = p.COEFFICIENTS[sex]["education" if name == "years" else name]
+            count = ""
+            if name in RACES:
+                count = f"{parts[0].loc[parts[0][name] == 1, 'person'].nunique():,}"
+            digits = 5 if name == "age2" else 3
+            own = found[f"{name}[1]" if name in RACES else name]
+            one, other = own.original, own.synthetic
+            yield (
+                f"| {sex} | {name} | {count} | {true:.{digits}f} | {one:.{digits}f} "
+                f"| {other:.{digits}f} | {other - one:+.{digits}f} |"
+            )
+
+
+def regression_frame(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the variables of the regression; records without race or education are left out."""
+    frame = frame[(frame["race"].astype(str) != "unspecified")]
+    frame = frame[frame["education"].astype(str) != p.MISSING]
+    age = frame["age_range"].astype(str).str[:2].astype(float) + 2
+    years = np.array(p.EDUCATION_YEARS)[frame["education"].astype(str).astype(int) - 1]
+    race = frame["race"].astype(str)
+    return pd.DataFrame(
+        {
+            "person": frame["person"].astype(int),
+            "sex": frame["sex"].astype(str),
+            "logpay": np.log(frame["basic_pay"].astype(float)),
+            **{name: (race == name).astype(float) for name in RACES},
+            "age": age,
+            "age2": age**2,
+            "years": years,
+            "year": frame["year"].astype(int).astype(str),
+            "agency": frame["agency"].astype(str),
+            "occupation": frame["occupation"].astype(str),
+        }
+    )
+
+
+if __name__ == "__main__":
+    main(
+        int(sys.argv[1]) if len(sys.argv) > 1 else 20_000,
+        Path(sys.argv[2]) if len(sys.argv) > 2 else CONFIG,
+    )

@@ -1,0 +1,1 @@
+"""Models of longitudinal variables: each wraps a base model, any conditional model."""

@@ -1,0 +1,283 @@
+"""A variable that advances with time: age, length of service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from synthesizer.data.schema import Kind, Variable
+from synthesizer.data.table import Column, FloatArray, IntArray
+from synthesizer.errors import RuleError
+from synthesizer.histories.base import FittedHistory, HistoryModel, Limits
+from synthesizer.histories.parts import Part, fit_part
+from synthesizer.histories.time_invariant import draw_persons
+from synthesizer.models.base import Abilities, ConditionalModel, FittedModel, ReadInner
+from synthesizer.models.cart import Cart
+from synthesizer.panel.index import PanelIndex
+from synthesizer.panel.past import OWN
+from synthesizer.panel.paths import PathRule
+from synthesizer.panel.table import PanelTable
+
+__all__ = ["Advance", "FittedAdvance", "elapsed_since_first"]
+
+
+def elapsed_since_first(index: PanelIndex) -> FloatArray:
+    """Return the time since the person's first row, shape (r,)."""
+    moment = index.times[index.period]
+    return np.asarray(moment - moment[index.starts[index.person]])
+
+
+class FittedAdvance(FittedHistory):
+    """A base model of the first value, with its place inside the level, and how it advances."""
+
+    def __init__(self, first: Part, phase: Part | None, per: float, codes: Part | None) -> None:
+        self.first = first
+        self.phase = phase
+        self.per = per
+        self.codes = codes
+
+    def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
+        """Draw the first value of every person and let it advance with time.
+
+        A first value with which a later row would be a structural zero is drawn again.
+        """
+        paths = _Paths(self, predictors, rng)
+        start, bad = draw_persons(self.first, predictors, limits, rng, paths)
+        if len(bad):
+            raise RuleError(
+                f"variable {start.name!r}: no first value leads to allowed values in all periods "
+                f"of {len(bad)} synthetic persons; relax the rules or the support, or put "
+                f"{start.name!r} earlier in the order"
+            )
+        if paths.column is None:
+            return self.path(start, predictors, rng)
+        return paths.column
+
+    def path(self, first: Column, predictors: PanelTable, rng: np.random.Generator) -> Column:
+        """Return what first values become in the rows of their persons."""
+        return self._with_codes(self._advanced(first, predictors, rng), first, predictors, rng)
+
+    def _advanced(self, first: Column, predictors: PanelTable, rng: np.random.Generator) -> Column:
+        index = predictors.index
+        gone = elapsed_since_first(index)
+        if not first.is_coded:
+            data = _rounded(first.data[index.person] + gone * self.per, first.variable)
+            states = None if first.states is None else first.states[index.person]
+            return Column(first.variable, data, states)
+        persons = predictors.first_rows.with_column(_renamed(first, "before"))
+        phase = np.zeros(index.n_persons)
+        if self.phase is not None:
+            phase = np.asarray(self.phase.draw(persons, rng).data, dtype=np.float64)
+        # never a whole level for rounding: 4.999999 years of 5 are not 5
+        steps = np.floor((phase[index.person] + gone) / self.per + 1e-9).astype(np.int64)
+        top = len(first.variable.levels) - 1
+        start = first.data[index.person]
+        moved = np.where(start <= top, np.minimum(start + steps, top), start)
+        return Column(first.variable, moved.astype(np.int32))
+
+    def _with_codes(
+        self, column: Column, first: Column, predictors: PanelTable, rng: np.random.Generator
+    ) -> Column:
+        """Write missing codes of single periods over the value that goes on below them."""
+        if self.codes is None:
+            return column
+        table = predictors.with_column(_renamed(predictors.spread(first), "before"))
+        state = self.codes.draw(table, rng).data.astype(np.int64)
+        # who has no value at all has nothing below the codes that could go on
+        state = np.where(state == 0, column.missing_state(), state)
+        if column.is_coded:
+            levels = len(column.variable.levels)
+            data = np.where(state > 0, levels + state - 1, column.data)
+            return Column(column.variable, data.astype(np.int32))
+        numbers = np.where(state > 0, np.nan, column.data)
+        return Column(column.variable, numbers, state.astype(np.int8))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parts as plain values."""
+        return {
+            "first": self.first.to_dict(),
+            "phase": None if self.phase is None else self.phase.to_dict(),
+            "codes": None if self.codes is None else self.codes.to_dict(),
+            "per": self.per,
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Refuse: the parts are read by `read`."""
+        raise ValueError(f"needs a reader of its {len(state)} parts")
+
+    @classmethod
+    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
+        """Rebuild from ``to_dict``."""
+        per = float(state["per"])
+        if not per > 0:
+            raise ValueError("a level must take some time")
+        part = {
+            name: None if state[name] is None else Part.read(state[name], inner)
+            for name in ("phase", "codes")
+        }
+        return cls(Part.read(state["first"], inner), part["phase"], per, part["codes"])
+
+
+def _renamed(column: Column, name: str) -> Column:
+    variable = column.variable
+    own = Variable(
+        name=OWN + name, kind=variable.kind, levels=variable.levels, missing=variable.missing,
+        decimals=variable.decimals,
+    )  # fmt: skip
+    return Column(own, column.data, column.states)
+
+
+def _rounded(values: FloatArray, variable: Variable) -> FloatArray:
+    """Keep to the decimals of a number: sums of fractions are never exact."""
+    return values if variable.decimals is None else np.round(values, variable.decimals)
+
+
+class _Paths:
+    """The values of all rows, of first values that are still being chosen."""
+
+    def __init__(
+        self, fitted: FittedAdvance, predictors: PanelTable, rng: np.random.Generator
+    ) -> None:
+        self.fitted = fitted
+        self.predictors = predictors
+        self.rng = rng
+        self.column: Column | None = None
+
+    def __call__(self, persons: IntArray, first: Column) -> Column:
+        own = self.predictors.take_units(persons)
+        path = self.fitted.path(first, own, self.rng)
+        if self.column is None:  # the first call is for all persons
+            self.column = path
+        else:
+            self.column = self.column.replaced(self.predictors.index.rows_of(persons), path)
+        return path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advance(HistoryModel):
+    """The first value by the base model, plus the elapsed time.
+
+    A number grows by ``rate`` a unit of time. An ordered variable (age in classes) moves up a level
+    every ``width`` units; when it moves first is drawn given the first level, from those whose
+    first move the data show. Missing codes of single periods lie over a value that goes on.
+    Source: Barrientos et al. (2018), section 3.2 (age, length of service).
+
+    Parameters
+    ----------
+    base : model
+        Any conditional model.
+    rate : float
+        Growth of a number a unit of time (a year where time is in years, a day for dates), > 0.
+    width : float
+        Units of time that a level of an ordered variable takes, > 0.
+
+    Examples
+    --------
+    >>> index = PanelIndex.of_presence(np.ones((50, 3), dtype=bool), np.arange(3.0))
+    >>> age = Variable(name="age", kind=Kind.NUMERIC, decimals=0)
+    >>> target = Column(age, (np.arange(20.0, 70.0)[:, None] + np.arange(3)).ravel())
+    >>> data = PanelTable((), index)
+    >>> fitted = Advance().fit(data, target, rng=np.random.default_rng(1))
+    >>> drawn = fitted.sample(data, rng=np.random.default_rng(2)).data.reshape(50, 3)
+    >>> bool((np.diff(drawn) == 1).all())
+    True
+    """
+
+    abilities: ClassVar[Abilities] = Abilities(
+        kinds=frozenset({Kind.ORDERED, Kind.NUMERIC, Kind.DATE}), panel=True, new_values=True
+    )
+    fitted_type: ClassVar[type[FittedModel]] = FittedAdvance
+
+    base: ConditionalModel = field(default_factory=Cart)
+    rate: float = 1.0
+    width: float = 5.0
+
+    def __post_init__(self) -> None:
+        if not self.rate > 0:
+            raise ValueError(f"rate ({self.rate}) must be above 0")
+        if not self.width > 0:
+            raise ValueError(f"width ({self.width}) must be above 0")
+
+    def fit_history(
+        self,
+        predictors: PanelTable,
+        target: Column,
+        rules: Sequence[PathRule],
+        *,
+        rng: np.random.Generator,
+    ) -> FittedAdvance:
+        """Fit the first value; see `HistoryModel.fit_history`.
+
+        Raises
+        ------
+        RuleError
+            If there are rules about single states, which time passes by; never to fall is kept.
+        """
+        for rule in rules:
+            if rule.allowed is not None:
+                raise RuleError(
+                    f"variable {target.name!r}: 'advance' moves on with time and cannot keep the "
+                    f"rule {rule.text!r}; use 'lag_one'"
+                )
+        index = predictors.index
+        start = _first_observed(index, target)
+        base = _rolled_back(index, target, start, self.rate)
+        first = fit_part(self.base, predictors.first_rows, base, rng)
+        phase = None
+        if target.is_coded:
+            phase = self._phase(predictors, target, base, rng)
+        codes = None
+        if not target.is_observed.all():
+            codes = self._codes(predictors, target, base, rng)
+        return FittedAdvance(first, phase, self.width if target.is_coded else self.rate, codes)
+
+    def _phase(
+        self, predictors: PanelTable, target: Column, first: Column, rng: np.random.Generator
+    ) -> Part | None:
+        """Fit how far persons are inside their first level, where their first move shows it."""
+        index = predictors.index
+        gone = elapsed_since_first(index)
+        up = (target.data == first.data[index.person] + 1) & target.is_observed
+        move = np.full(index.n_persons, np.inf)
+        np.minimum.at(move, index.person, np.where(up, gone, np.inf))
+        # who was not seen to move was at most so far inside the level that she could not
+        span = np.zeros(index.n_persons)
+        np.maximum.at(span, index.person, gone)
+        phase = rng.random(index.n_persons) * np.maximum(self.width - span, 0.0)
+        phase = np.where(move <= self.width, self.width - move, phase)
+        variable = Variable(name=OWN + "phase", kind=Kind.NUMERIC)
+        persons = predictors.first_rows.with_column(_renamed(first, "before"))
+        return fit_part(self.base, persons, Column(variable, phase), rng)
+
+    def _codes(
+        self, predictors: PanelTable, target: Column, first: Column, rng: np.random.Generator
+    ) -> Part:
+        """Fit which missing code stands over the value of a row; 0 is none."""
+        labels = ("observed", *target.variable.missing)
+        variable = Variable(name=OWN + "code", kind=Kind.CATEGORICAL, levels=labels)
+        states = target.missing_state().astype(np.int32)
+        table = predictors.with_column(_renamed(predictors.spread(first), "before"))
+        return fit_part(self.base, table, Column(variable, states), rng)
+
+
+def _first_observed(index: PanelIndex, target: Column) -> np.ndarray[Any, Any]:
+    """Return the first row of every person with a value; the first row where there is none."""
+    rows = np.where(target.is_observed, np.arange(index.n_rows), index.n_rows)
+    found = np.minimum.reduceat(rows, index.starts)
+    return np.where(found < index.starts + index.counts, found, index.starts)
+
+
+def _rolled_back(
+    index: PanelIndex, target: Column, rows: np.ndarray[Any, Any], rate: float
+) -> Column:
+    """Return the first value of every person, reckoned back from the first observed one."""
+    column = target.take(rows)
+    if column.is_coded:
+        return column
+    gone = elapsed_since_first(index)[rows]
+    data = _rounded(column.data - gone * rate, column.variable)
+    return Column(column.variable, data, column.states)

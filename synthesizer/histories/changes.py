@@ -1,0 +1,53 @@
+"""Which of the earlier variables changed since the person's row before: predictors of a change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from synthesizer.data.schema import Kind, Variable
+from synthesizer.data.table import Column
+from synthesizer.panel.past import OWN
+from synthesizer.panel.summaries import PREFIX
+from synthesizer.panel.table import PanelTable
+from synthesizer.panel.view import changed_rows
+
+__all__ = ["changing_names", "with_changes"]
+
+
+def changing_names(table: PanelTable) -> tuple[str, ...]:
+    """Return the variables that some person changes, without time and attributes of careers.
+
+    Time changes in every row, which tells nothing.
+    """
+    index = table.index
+    before = np.maximum(np.arange(index.n_rows) - 1, 0)
+    later = ~index.is_first
+    names = []
+    for column in table.columns:
+        changed = changed_rows(column, before)[later]
+        if changed.any() and not changed.all() and not column.name.startswith(PREFIX):
+            names.append(column.name)
+    return tuple(names)
+
+
+def with_changes(table: PanelTable, names: Sequence[str]) -> PanelTable:
+    """Add the time since the row before, and whether each of some variables changed (0 or 1).
+
+    Parameters
+    ----------
+    table : PanelTable
+        r rows.
+    names : sequence of str
+        See `changing_names`.
+    """
+    index = table.index
+    before = np.maximum(np.arange(index.n_rows) - 1, 0)
+    elapsed = Variable(name=OWN + "elapsed", kind=Kind.NUMERIC)
+    columns = [*table.columns, Column(elapsed, index.elapsed)]
+    for name in names:
+        changed = changed_rows(table[name], before) & ~index.is_first
+        variable = Variable(name=f"{OWN}changed {name}", kind=Kind.NUMERIC, decimals=0)
+        columns.append(Column(variable, changed.astype(np.float64)))
+    return PanelTable(columns, index)

@@ -1,0 +1,168 @@
+"""Drawing a variable period by period, each person from the value before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from synthesizer.data.schema import Variable
+from synthesizer.data.table import BoolArray, Column, IntArray, Table
+from synthesizer.errors import RuleError
+from synthesizer.histories.base import Limits
+from synthesizer.panel.past import Memory
+from synthesizer.panel.paths import PathRule
+from synthesizer.panel.table import PanelTable
+from synthesizer.redrawing import Judge, redrawn
+
+__all__ = ["DrawFirst", "DrawNext", "walked"]
+
+REPEATS = 2
+"""Times that a whole step is drawn anew, stay or move, before it has to be a move."""
+
+DrawFirst = Callable[[Table, int], Column]
+"""Draws the values of first rows, given the predictors and how much wider."""
+
+DrawNext = Callable[[Table, Column, int, IntArray, int], Column]
+"""Draws the values of later rows: predictors with the past, values before, period, rows, how
+wide."""
+
+
+def walked(
+    predictors: PanelTable,
+    variable: Variable,
+    first: DrawFirst,
+    later: DrawNext,
+    *,
+    rules: Sequence[PathRule] = (),
+    limits: Limits,
+    rng: np.random.Generator,
+) -> Column:
+    """Draw every period in turn; what a rule forbids is redrawn at once, before time goes on.
+
+    Parameters
+    ----------
+    predictors : PanelTable
+        r rows.
+    variable : Variable
+        What is drawn.
+    first, later : callable
+        Draw the values of a person's first row, and of the others.
+    rules : sequence of PathRule
+        From period to period.
+    limits : Limits
+        Structural zeros.
+    rng : numpy.random.Generator
+        Orders what is searched where redrawing does not help.
+
+    Raises
+    ------
+    RuleError
+        If nothing is allowed for some rows.
+    """
+    index = predictors.index
+    memory = Memory(variable, index.n_persons)
+    parts: list[Column] = []
+    order: list[IntArray] = []
+    for period, rows in enumerate(index.by_period):
+        moment = float(index.times[period])
+        for chosen, is_first in (
+            (rows[index.is_first[rows]], True),
+            (rows[~index.is_first[rows]], False),
+        ):
+            if not len(chosen):
+                continue
+            walk = _Moment(predictors.take(chosen), chosen, index.person[chosen], memory)
+            drawn = (
+                walk.first(first, limits, rng)
+                if is_first
+                else walk.later(later, period, moment, rules, limits, rng)
+            )
+            memory.learn(walk.persons, drawn, moment)
+            parts.append(drawn)
+            order.append(chosen)
+    place = np.argsort(np.concatenate(order), kind="stable")
+    return Column.concatenate(parts).take(place)
+
+
+class _Moment:
+    """The rows of one period that are drawn together."""
+
+    def __init__(self, table: Table, rows: IntArray, persons: IntArray, memory: Memory) -> None:
+        self.table = table
+        self.rows = rows
+        self.persons = persons
+        self.memory = memory
+
+    def first(self, draw: DrawFirst, limits: Limits, rng: np.random.Generator) -> Column:
+        drawn = draw(self.table, 0)
+
+        def again(rows: IntArray, widen: int) -> Column:
+            return draw(self.table.take(rows), widen)
+
+        return self._mended(drawn, again, self._judged(limits, None), limits, rng)
+
+    def later(
+        self,
+        draw: DrawNext,
+        period: int,
+        moment: float,
+        rules: Sequence[PathRule],
+        limits: Limits,
+        rng: np.random.Generator,
+    ) -> Column:
+        table = self.table
+        for column in self.memory.columns(self.persons, moment):
+            table = table.with_column(column)
+        before = self.memory.last.take(self.persons)
+        known = self.memory.known.take(self.persons)
+        drawn = draw(table, before, period, self.rows, 0)
+
+        trials = 0
+
+        def again(rows: IntArray, widen: int) -> Column:
+            nonlocal trials
+            trials += 1
+            if widen == 1:  # to stay is nearer than any wider neighbourhood
+                return before.take(rows)
+            wide = 0 if trials <= REPEATS else max(1, widen)
+            return draw(table.take(rows), before.take(rows), period, self.rows[rows], wide)
+
+        def steps(rows: IntArray, values: Column) -> BoolArray:
+            bad = np.zeros(len(rows), dtype=bool)
+            for rule in rules:
+                bad |= rule.broken(before.take(rows), known.take(rows), values)
+            return bad
+
+        judge = self._judged(limits, steps if rules else None)
+        return self._mended(drawn, again, judge, limits, rng)
+
+    def _judged(self, limits: Limits, steps: Judge | None) -> Judge | None:
+        judge = limits.judge
+        if judge is None:
+            return steps
+
+        def both(rows: IntArray, values: Column) -> BoolArray:
+            bad = judge(self.rows[rows], values)
+            return bad if steps is None else bad | steps(rows, values)
+
+        return both
+
+    def _mended(
+        self,
+        drawn: Column,
+        again: Callable[[IntArray, int], Column],
+        judge: Judge | None,
+        limits: Limits,
+        rng: np.random.Generator,
+    ) -> Column:
+        if judge is None:
+            return drawn
+        drawn, bad = redrawn(drawn, np.arange(len(drawn)), again, judge, rng, limits.reserve)
+        if len(bad):
+            raise RuleError(
+                f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows "
+                "of one period; relax the rules of the panel or the support, or put "
+                f"{drawn.name!r} earlier in the order"
+            )
+        return drawn

@@ -1,0 +1,106 @@
+"""Rules from period to period: checked against the variables, and counted on the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from synthesizer.config_panel import PathRuleConfig
+from synthesizer.data.schema import Kind, Variable
+from synthesizer.data.table import BoolArray
+from synthesizer.histories.base import panel_of
+from synthesizer.panel.paths import PathRule, broken_steps
+from synthesizer.plan_context import Context
+
+__all__ = ["plan_paths"]
+
+
+def plan_paths(context: Context) -> None:
+    """Set the rules from period to period; tell problems, and how often the data break them."""
+    panel = context.config.panel
+    if panel is None or context.frame is None:
+        return
+    rules: list[PathRule] = []
+    for number, given in enumerate(panel.rules, 1):
+        place = f"panel.rules.{number}"
+        problems = list(_problems(context, place, given))
+        context.problems += problems
+        if not problems:
+            rules += _compiled(context.table[given.variable].variable, given)
+    context.paths = tuple(rules)
+    _count(context)
+
+
+def _problems(context: Context, place: str, given: PathRuleConfig) -> Iterator[str]:
+    name = given.variable
+    if name not in context.table:
+        yield from context.columns.unknown(place, name) or [
+            f"{place}: {name!r} takes no part in the synthesis"
+        ]
+        return
+    variable = context.table[name].variable
+    is_career = name == context.career
+    if given.non_decreasing and (variable.kind in (Kind.CATEGORICAL, Kind.BOOLEAN) or is_career):
+        yield (
+            f"{place}: {name!r} has no order that could rise; declare variables.{name}.kind: "
+            "ordered with its levels, or use never"
+        )
+    labels = [*given.absorbing, *(label for pair in given.never for label in pair)]
+    if labels and not variable.is_coded:
+        yield f"{place}: {name!r} is a number; absorbing and never need states"
+        return
+    unknown = sorted({label for label in labels if label not in variable.labels})
+    if unknown:
+        yield (
+            f"{place}: variable {name!r} has no state {', '.join(map(repr, unknown))}; write "
+            "them as they stand in the data"
+        )
+    same = sum(one == other for one, other in given.never)
+    if same:
+        yield (
+            f"{place}: {same} pairs of never forbid staying in a state, which would be a rule "
+            "about how long states last; take them out"
+        )
+
+
+def _compiled(variable: Variable, given: PathRuleConfig) -> Iterator[PathRule]:
+    name = variable.name
+    if given.absorbing or given.never:
+        yield PathRule(variable=name, allowed=_matrix(variable, given), text=_text(given))
+    if given.non_decreasing:
+        yield PathRule(variable=name, non_decreasing=True, text=f"{name} never falls")
+
+
+def _matrix(variable: Variable, given: PathRuleConfig) -> BoolArray:
+    allowed = np.ones((variable.n_codes, variable.n_codes), dtype=bool)
+    for label in given.absorbing:
+        code = variable.labels.index(label)
+        allowed[code] = False
+        allowed[code, code] = True
+    for one, other in given.never:
+        allowed[variable.labels.index(one), variable.labels.index(other)] = False
+    return allowed
+
+
+def _text(given: PathRuleConfig) -> str:
+    parts = [f"{given.variable} never leaves {label!r}" for label in given.absorbing]
+    parts += [f"{given.variable} never goes from {a!r} to {b!r}" for a, b in given.never]
+    return " and ".join(parts)
+
+
+def _count(context: Context) -> None:
+    """Count on the confidential data what breaks each rule, before anything is fitted."""
+    policy = context.config.on_violation
+    if policy == "ignore":
+        return
+    panel = panel_of(context.table)
+    told = context.problems if policy == "error" else context.notes
+    for rule in context.paths:
+        broken = broken_steps(panel.index, panel[rule.variable], [rule])
+        if broken.any():
+            persons = len(np.unique(panel.index.person[broken]))
+            told.append(
+                f"rule of the panel '{rule.text}': {int(broken.sum())} confidential rows of "
+                f"{persons} persons break it; no synthetic row will"
+            )
