@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from synthesizer.data.schema import Variable
+from synthesizer.histories.base import HistoryModel
 from synthesizer.model_options import described
 from synthesizer.models.base import ConditionalModel
 from synthesizer.plan_context import Context
@@ -85,6 +86,9 @@ def panel_problems(
         if model is None:
             continue
         abilities = model.abilities
+        if isinstance(model, HistoryModel):
+            own = [rule for rule in context.paths if rule.variable == name]
+            context.problems += model.rule_problems(name, own)
         if abilities.copies_rows:
             context.problems.append(
                 f"variable {name!r}: variables of a panel cannot be kept as they are in this "

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.errors import ConfigError, ModelError, SynthesizerError
 from synthesizer.models.base import ConditionalModel
+from synthesizer.panel.past import OWN
 from synthesizer.plan_context import Context
 from synthesizer.plan_methods import Method, default_for
 from synthesizer.plan_panel import base_problems, panel_method
@@ -54,6 +55,7 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
         predictors: tuple[str, ...] = tuple(n for n in earlier if n in method.inputs)
     else:
         predictors = _predictors(context, name, model, earlier)
+    context.problems += _absent_problems(name, model, predictors)
     missing_method, missing_model = _missing_model(context, variable, method.name, model)
     return Step(
         variable=name,
@@ -64,6 +66,22 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
         missing_model=missing_model,
         paths=tuple(path for path in context.paths if path.variable == name),
     )
+
+
+def _absent_problems(name: str, model: ConditionalModel, predictors: tuple[str, ...]) -> list[str]:
+    """Say which predictors the options of a model name, or of its base model, that it has not.
+
+    Those that a history adds (``own.``) are not known before the fit.
+    """
+    base = getattr(model, "base", None)
+    named = [*model.needs, *(base.needs if isinstance(base, ConditionalModel) else ())]
+    absent = [n for n in dict.fromkeys(named) if n not in predictors and not n.startswith(OWN)]
+    if not absent:
+        return []
+    return [
+        f"variable {name!r}: its options name {', '.join(absent)}, which must be predictors; put "
+        f"them before {name!r} in the order, or mend their names"
+    ]
 
 
 def _predictors(

@@ -129,7 +129,7 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
         raise
     except SynthesizerError as error:
         raise SavedModelError(f"{path}: {problem}" for problem in error.problems) from error
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError):
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError):
         raise SavedModelError(
             f"{path}: its content does not make a model; it was altered or written by another "
             "version: fit and save the model again"

@@ -40,12 +40,7 @@ from synthesizer.testing_tools import (
 __all__ = ["check_model"]
 
 
-def check_model(
-    model: ConditionalModel,
-    *,
-    kinds: Collection[Kind] | None = None,
-    needs: Collection[str] = (),
-) -> None:
+def check_model(model: ConditionalModel, *, kinds: Collection[Kind] | None = None) -> None:
     """Check that a model keeps the contract of `ConditionalModel` and `FittedModel`.
 
     A model whose abilities name a panel is tested on 40 persons in five periods, with gaps: see
@@ -57,8 +52,6 @@ def check_model(
         With the options to test. Small neighbourhoods (``min_leaf=2``) test more.
     kinds : collection of Kind, optional
         Kinds of target to test; by default all that its abilities name.
-    needs : collection of str
-        Predictors that its options name: no clause takes them away.
 
     Raises
     ------
@@ -79,7 +72,7 @@ def check_model(
                 _run(own, panel, label)
         return
     for label, target in targets(model, chosen):
-        case = _Case(model, predictors(), target, tuple(needs))
+        case = _Case(model, predictors(), target)
         for clause in _clauses(model):
             _run(clause, case, label)
 
@@ -91,7 +84,6 @@ class _Case:
     model: ConditionalModel
     predictors: Table
     target: Column
-    needs: tuple[str, ...] = ()
 
     def fit(self, seed: int = 1) -> FittedModel:
         return self.model.fit(self.predictors, self.target, rng=np.random.default_rng(seed))
@@ -187,7 +179,7 @@ def _constant_target(case: _Case) -> None:
 
 def _no_predictors(case: _Case) -> None:
     """Fit and sample must work without any predictor that the options do not name."""
-    bare = dataclasses.replace(case, predictors=case.predictors.select(case.needs))
+    bare = dataclasses.replace(case, predictors=case.predictors.select(case.model.needs))
     few = bare.predictors.take(slice(0, 7))
     _check_drawn(bare.fit().sample(few, rng=np.random.default_rng(2)), case, 7)
 

@@ -28,6 +28,8 @@ ROOMS = {
     "histories": {
         "careers",
         "data",
+        "models._design",
+        "models._linear",
         "models.base",
         "models.cart",
         "models.sample",

@@ -38,6 +38,7 @@ def test_every_limit_is_about_a_figure() -> None:
         "worst_two_way",
         "worst_one_way",
         "pmse_ratio",
+        "sequence_ratio",
     }
 
 

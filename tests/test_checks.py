@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from synthesizer import half_checks
@@ -11,9 +13,11 @@ from synthesizer.check_results import CheckResults, exceeded_limits
 from synthesizer.checks import Checker
 from synthesizer.config_checks import LimitConfig
 from synthesizer.config_reading import read_chain_config
+from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
 from synthesizer.errors import DataError
 from synthesizer.plan import make_plan
+from synthesizer.preparation import plan_source
 from synthesizer.randomness import Seed
 from synthesizer.registry import Registry
 from synthesizer.risk import suite
@@ -151,3 +155,126 @@ def test_a_check_that_fails_is_told_and_counts_as_above_its_limit(
     exceeded = exceeded_limits(results, limits)
     assert len(exceeded) == 3
     assert all("could not be computed" in words for words in exceeded)
+
+
+def panel_frame(n: int = 120) -> pd.DataFrame:
+    """Persons over six years: a state, a grade that rises, a sex."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for person in range(n):
+        first, last = sorted(rng.integers(0, 6, 2))
+        state, grade, sex = rng.choice(list("abc")), rng.integers(1, 4), rng.choice(["f", "m"])
+        for year in range(first, last + 1):
+            state = rng.choice(list("abc")) if rng.random() < 0.3 else state
+            grade += rng.random() < 0.4
+            rows.append((f"p{person}", 1990 + year, state, f"g{grade}", sex))
+    return pd.DataFrame(rows, columns=["person", "year", "state", "grade", "sex"])
+
+
+def checked_panel(frame: pd.DataFrame, m: int = 2, **options: Any) -> tuple[CheckResults, Table]:
+    long = {"panel": {"person": "person", "time": "year", "career": "state"}}
+    config = read_chain_config(long | {"m": m} | options)
+    found = plan_source(from_pandas(frame), config, REGISTRY)
+    assert found.plan is not None
+    checker = Checker(config, found.view, found.plan, Seed(0))
+    chain = found.plan.spec.fit(found.table, Seed(1))
+    for table in chain.generate(Seed(1), m=m):
+        checker.add(found.arrangement.viewed(table))
+    return checker.finish(lambda half, count, repeat: []), found.view
+
+
+NO_HALVES = {"differential_confidentiality": False, "nearest": False}
+KEYS = {"keys": ["sex"], "target": "state@last"}
+
+
+def test_a_panel_has_careers_and_histories() -> None:
+    results, view = checked_panel(panel_frame(), checks=NO_HALVES | KEYS)
+    assert results.panel is not None
+    assert results.panel.sequences is not None
+    assert results.panel.original.persons == view.n_rows == 120
+    assert [own.name for own in results.panel.variables] == ["state", "grade", "sex"]
+    assert results.panel.variables[2].is_constant
+    assert len(results.panel.sequences.distances) == 2
+    assert results.risk.careers is not None
+    assert len(results.risk.careers.datasets) == 2
+    told = json.loads(json.dumps(results.to_dict(), allow_nan=False))
+    assert told["panel"]["sequences"]["measures"][0]["name"] == "headcounts"
+    assert told["summary"]["sequence_ratio"] == results.panel.sequences.worst_ratio
+    shown = results.risk.careers.figures[0].value
+    assert told["summary"]["replicated_careers"] == shown
+    assert told["risk"]["replicated_careers"]["figures"][0]["value"] == shown
+    assert results.failed == {}
+    again, _ = checked_panel(panel_frame(), checks=NO_HALVES | KEYS)
+    assert again.to_dict() == results.to_dict()
+
+
+def test_checks_of_panels_can_be_switched_off_and_have_limits() -> None:
+    off = {"sequences": False, "replicated_careers": False}
+    results, _ = checked_panel(panel_frame(), m=1, checks=NO_HALVES | KEYS | off)
+    assert (results.panel, results.risk.careers) == (None, None)
+    limits = LimitConfig(sequence_ratio=1.0, replicated_careers=0.1)
+    assert len(exceeded_limits(results, limits)) == 2
+    results, _ = checked_panel(panel_frame(), m=1, checks=NO_HALVES | KEYS)
+    assert exceeded_limits(results, LimitConfig(sequence_ratio=1e6, replicated_careers=1.0)) == ()
+    above = exceeded_limits(results, LimitConfig(sequence_ratio=0.0, replicated_careers=0.0))
+    assert [words.partition(":")[0] for words in above] == [
+        "limits.replicated_careers",
+        "limits.sequence_ratio",
+    ]
+
+
+def test_a_plain_file_has_no_careers() -> None:
+    results, _ = checked(checks=SCENARIO)
+    assert (results.panel, results.risk.careers) == (None, None)
+    assert results.to_dict()["panel"] is None
+
+
+def slow_uniques(known: dict[str, tuple[str, ...]]) -> tuple[int, int]:
+    """Count unique persons, and those whom a single point in time sets apart."""
+    everybody = list(known.values())
+    unique = [own for own in everybody if everybody.count(own) == 1]
+    alone = [
+        own
+        for own in unique
+        if any(sum(o[k] == own[k] for o in everybody) == 1 for k in range(len(own)))
+    ]
+    return len(unique), len(alone)
+
+
+@pytest.mark.parametrize("form", ["long", "wide"])
+def test_suda_on_three_points_in_time(form: str) -> None:
+    frame = panel_frame(60)
+    years = (1991, 1993, 1994)
+    known: dict[str, tuple[str, ...]] = {}
+    for person, own in frame.groupby("person", sort=False):
+        states = dict(zip(own["year"], own["grade"], strict=True))
+        known[str(person)] = tuple(str(states.get(year, "(absent)")) for year in years)
+    if form == "long":
+        panel = {"person": "person", "time": "year", "career": "state"}
+        given = {"panel": panel | {"view": [str(year) for year in years]}}
+        keys = [f"grade@{year}" for year in years]
+        results, _ = checked_panel(
+            frame, 1, checks=NO_HALVES | {"keys": keys, "target": "sex"}, **given
+        )
+    else:
+        wide = frame.pivot_table(
+            index="person", columns="year", values="grade", aggfunc="first"
+        ).fillna("out")
+        wide = wide.set_axis([f"y{year}" for year in wide.columns], axis=1)
+        sexes = frame.drop_duplicates("person").set_index("person")["sex"]
+        keys = [f"y{year}" for year in years]
+        panel = {"wide": {"grade": ["y1990..y1995"]}, "absent": ["out"], "career": "grade"}
+        results, _ = checked_panel(
+            wide.join(sexes).reset_index(drop=True),
+            1,
+            checks=NO_HALVES | {"keys": keys, "target": "sex"},
+            panel=panel,
+        )
+    (scenario,) = results.risk.scenarios
+    assert scenario.suda is not None
+    unique, alone = slow_uniques(known)
+    assert 0 < alone < unique < 60
+    told = scenario.suda.to_dict()
+    assert told["uniques"] == unique
+    assert told["n"] == 60
+    assert told["minimal_uniques"][0]["records"] == alone

@@ -24,6 +24,10 @@ from synthesizer.panel.table import PanelTable
 __all__ = ["Advance", "FittedAdvance", "elapsed_since_first"]
 
 
+TRIES = 50
+"""Paths drawn from a first value with which an allowed one was found."""
+
+
 def elapsed_since_first(index: PanelIndex) -> FloatArray:
     """Return the time since the person's first row, shape (r,)."""
     moment = index.times[index.period]
@@ -44,17 +48,26 @@ class FittedAdvance(FittedHistory):
 
         A first value with which a later row would be a structural zero is drawn again.
         """
-        paths = _Paths(self, predictors, rng)
-        start, bad = draw_persons(self.first, predictors, limits, rng, paths)
+
+        def path(persons: IntArray, values: Column) -> Column:
+            return self.path(values, predictors.take_units(persons), rng)
+
+        start, bad = draw_persons(self.first, predictors, limits, rng, path)
+        column, index, judge = self.path(start, predictors, rng), predictors.index, limits.judge
+        for _ in range(0 if len(bad) else TRIES):  # the same value may move up sooner or later
+            if judge is None:
+                break
+            bad = np.unique(index.person[judge(np.arange(len(column)), column)])
+            if not len(bad):
+                break
+            column = column.replaced(index.rows_of(bad), path(bad, start.take(bad)))
         if len(bad):
             raise RuleError(
                 f"variable {start.name!r}: no first value leads to allowed values in all periods "
                 f"of {len(bad)} synthetic persons; relax the rules or the support, or put "
                 f"{start.name!r} earlier in the order"
             )
-        if paths.column is None:
-            return self.path(start, predictors, rng)
-        return paths.column
+        return column
 
     def path(self, first: Column, predictors: PanelTable, rng: np.random.Generator) -> Column:
         """Return what first values become in the rows of their persons."""
@@ -136,27 +149,6 @@ def _rounded(values: FloatArray, variable: Variable) -> FloatArray:
     return values if variable.decimals is None else np.round(values, variable.decimals)
 
 
-class _Paths:
-    """The values of all rows, of first values that are still being chosen."""
-
-    def __init__(
-        self, fitted: FittedAdvance, predictors: PanelTable, rng: np.random.Generator
-    ) -> None:
-        self.fitted = fitted
-        self.predictors = predictors
-        self.rng = rng
-        self.column: Column | None = None
-
-    def __call__(self, persons: IntArray, first: Column) -> Column:
-        own = self.predictors.take_units(persons)
-        path = self.fitted.path(first, own, self.rng)
-        if self.column is None:  # the first call is for all persons
-            self.column = path
-        else:
-            self.column = self.column.replaced(self.predictors.index.rows_of(persons), path)
-        return path
-
-
 @dataclass(frozen=True, kw_only=True)
 class Advance(HistoryModel):
     """The first value by the base model, plus the elapsed time.
@@ -202,6 +194,15 @@ class Advance(HistoryModel):
         if not self.width > 0:
             raise ValueError(f"width ({self.width}) must be above 0")
 
+    def rule_problems(self, variable: str, rules: Sequence[PathRule]) -> list[str]:
+        """Refuse rules about single states; see `HistoryModel.rule_problems`."""
+        return [
+            f"variable {variable!r}: 'advance' moves on with time and cannot keep the rule "
+            f"{rule.text!r}; use 'lag_one'"
+            for rule in rules
+            if rule.allowed is not None
+        ]
+
     def fit_history(
         self,
         predictors: PanelTable,
@@ -217,12 +218,9 @@ class Advance(HistoryModel):
         RuleError
             If there are rules about single states, which time passes by; never to fall is kept.
         """
-        for rule in rules:
-            if rule.allowed is not None:
-                raise RuleError(
-                    f"variable {target.name!r}: 'advance' moves on with time and cannot keep the "
-                    f"rule {rule.text!r}; use 'lag_one'"
-                )
+        problems = self.rule_problems(target.name, rules)
+        if problems:
+            raise RuleError(problems)
         index = predictors.index
         start = _first_observed(index, target)
         base = _rolled_back(index, target, start, self.rate)

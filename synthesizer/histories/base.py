@@ -145,6 +145,14 @@ class HistoryModel(ConditionalModel):
             For whatever the fit draws.
         """
 
+    def rule_problems(
+        self,
+        variable: str,  # noqa: ARG002 - for the models that override this
+        rules: Sequence[PathRule],  # noqa: ARG002
+    ) -> list[str]:
+        """Say which rules about a variable no draw of this model could keep; none by default."""
+        return []
+
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedModel:
         """Learn without rules from period to period."""
         return self.fit_history(panel_of(predictors), target, (), rng=rng)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column
+from synthesizer.data.table import Column, Table
 from synthesizer.panel.past import OWN
 from synthesizer.panel.summaries import PREFIX
 from synthesizer.panel.table import PanelTable
 from synthesizer.panel.view import changed_rows
 
-__all__ = ["changing_names", "with_changes"]
+__all__ = ["changing_names", "persons_with_changes", "with_changes"]
 
 
 def changing_names(table: PanelTable) -> tuple[str, ...]:
@@ -51,3 +51,23 @@ def with_changes(table: PanelTable, names: Sequence[str]) -> PanelTable:
         variable = Variable(name=f"{OWN}changed {name}", kind=Kind.NUMERIC, decimals=0)
         columns.append(Column(variable, changed.astype(np.float64)))
     return PanelTable(columns, index)
+
+
+def persons_with_changes(table: PanelTable, names: Sequence[str]) -> Table:
+    """Return the first row of every person, and whether she ever changes each of some variables.
+
+    Parameters
+    ----------
+    table : PanelTable
+        r rows.
+    names : sequence of str
+        See `changing_names`.
+    """
+    index = table.index
+    persons = table.first_rows
+    for name in names:
+        other = changed_rows(table[name], index.starts[index.person])
+        ever = np.bincount(index.person[other], minlength=index.n_persons) > 0
+        variable = Variable(name=f"{OWN}ever {name}", kind=Kind.NUMERIC, decimals=0)
+        persons = persons.with_column(Column(variable, ever.astype(np.float64)))
+    return persons

@@ -88,6 +88,14 @@ class EachPeriod(HistoryModel):
 
     base: ConditionalModel = field(default_factory=Cart)
 
+    def rule_problems(self, variable: str, rules: Sequence[PathRule]) -> list[str]:
+        """Refuse every rule; see `HistoryModel.rule_problems`."""
+        return [
+            f"variable {variable!r}: 'each_period' knows no earlier value and cannot keep the rule "
+            f"{rule.text!r}; use 'lag_one'"
+            for rule in rules
+        ]
+
     def fit_history(
         self,
         predictors: PanelTable,
@@ -103,9 +111,7 @@ class EachPeriod(HistoryModel):
         RuleError
             If there are rules from period to period, which a draw without a lag cannot keep.
         """
-        if rules:
-            raise RuleError(
-                f"variable {target.name!r}: 'each_period' knows no earlier value and cannot keep "
-                f"the rule {rules[0].text!r}; use 'lag_one'"
-            )
+        problems = self.rule_problems(target.name, rules)
+        if problems:
+            raise RuleError(problems)
         return FittedEachPeriod(fit_part(self.base, predictors, target, rng))

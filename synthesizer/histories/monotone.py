@@ -10,10 +10,10 @@ import numpy as np
 
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.table import BoolArray, Column, IntArray
-from synthesizer.errors import RuleError
 from synthesizer.histories.base import FittedHistory, HistoryModel, Limits
+from synthesizer.histories.changes import changing_names, persons_with_changes
 from synthesizer.histories.lag_one import FittedLagOne, LagOne
-from synthesizer.histories.mostly_constant import Parts, changers
+from synthesizer.histories.mostly_constant import Parts, changers, seen_again
 from synthesizer.histories.parts import Part, fit_part
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel, ReadInner
 from synthesizer.models.cart import Cart
@@ -48,7 +48,9 @@ class FittedMonotone(FittedHistory):
         constant: Part | None,
         rising: FittedLagOne | None,
         other: FittedLagOne | None,
+        changing: Sequence[str] = (),
     ) -> None:
+        self.changing = tuple(changing)
         self.classes = classes
         self.constant = constant
         self.rising = rising
@@ -60,7 +62,9 @@ class FittedMonotone(FittedHistory):
         Who gets no value that is allowed in all periods rises instead.
         """
         index = predictors.index
-        classes = self.classes.draw(predictors.first_rows, rng).data.astype(np.int64)
+        classes = self.classes.draw(
+            persons_with_changes(predictors, self.changing), rng
+        ).data.astype(np.int64)
         classes[index.counts == 1] = 0
         classes = np.array(self._places())[classes]
         parts = Parts(predictors, limits)
@@ -84,7 +88,7 @@ class FittedMonotone(FittedHistory):
     def to_dict(self) -> dict[str, Any]:
         """Return the parts as plain values."""
         parts = {"constant": self.constant, "rising": self.rising, "other": self.other}
-        return {"classes": self.classes.to_dict()} | {
+        return {"changing": list(self.changing), "classes": self.classes.to_dict()} | {
             name: None if part is None else part.to_dict() for name, part in parts.items()
         }
 
@@ -107,7 +111,8 @@ class FittedMonotone(FittedHistory):
         classes = Part.read(state["classes"], inner)
         if classes.step.variable.n_codes != len(_CLASSES):
             raise ValueError("there must be three classes of persons")
-        return cls(classes, constant, history["rising"], history["other"])
+        changing = [str(name) for name in state["changing"]]
+        return cls(classes, constant, history["rising"], history["other"], changing)
 
 
 def _kept(
@@ -120,8 +125,8 @@ def _kept(
 ) -> Column:
     """Let some persons fall once at most, inside the rules and structural zeros.
 
-    Where a value that stays breaks them the person is drawn again without any fall; who has no
-    such history keeps the one with several.
+    Where a value that stays breaks them the person is drawn again, without a fall wherever that is
+    allowed.
     """
     index = predictors.index
     once = _one_fall(index, drawn, persons)
@@ -132,11 +137,8 @@ def _kept(
     if not len(again):
         return once
     rows, own = index.rows_of(again), predictors.take_units(again)
-    rises = PathRule(variable=drawn.name, non_decreasing=True, text=_RISES)
-    try:
-        rising = other.draw_within(own, limits.of_rows(rows), [*other.rules, rises], rng=rng)
-    except RuleError:
-        rising = drawn.take(rows)
+    rises = PathRule(variable=drawn.name, non_decreasing=True, text=_RISES, is_wish=True)
+    rising = other.draw_within(own, limits.of_rows(rows), [*other.rules, rises], rng=rng)
     return once.replaced(rows, rising)
 
 
@@ -169,8 +171,9 @@ def _one_fall(index: PanelIndex, drawn: Column, persons: BoolArray) -> Column:
 class Monotone(HistoryModel):
     """The class of a person first: constant, rising, or other; then a value or a history.
 
-    Rising persons only get values that are not below the nearest earlier observed one. Those of
-    the class "other" fall once at most. Source: Barrientos et al. (2018), section 3.2 (education).
+    Rising persons only get values that are not below the nearest earlier observed one, unless
+    structural zeros leave nothing else. Those of the class "other" fall once at most. Source:
+    Barrientos et al. (2018), section 3.2 (education).
 
     Parameters
     ----------
@@ -208,7 +211,7 @@ class Monotone(HistoryModel):
         index = predictors.index
         classes = _class_column(index, target)
         first = predictors.first_rows
-        rises = PathRule(variable=target.name, non_decreasing=True, text=_RISES)
+        rises = PathRule(variable=target.name, non_decreasing=True, text=_RISES, is_wish=True)
         members = [np.flatnonzero(classes.data == code) for code in range(3)]
         constant = None
         if len(members[0]):
@@ -218,8 +221,14 @@ class Monotone(HistoryModel):
             self._history(predictors, target, persons, own, rng)
             for persons, own in ((members[1], [*rules, rises]), (members[2], list(rules)))
         ]
+        names, seen = changing_names(predictors), seen_again(index)
+        persons = persons_with_changes(predictors, names).take(seen)
         return FittedMonotone(
-            fit_part(self.base, first, classes, rng), constant, histories[0], histories[1]
+            fit_part(self.base, persons, classes.take(seen), rng),
+            constant,
+            histories[0],
+            histories[1],
+            names,
         )
 
     def _history(

@@ -11,6 +11,7 @@ import numpy as np
 from synthesizer.data.table import BoolArray, Column, IntArray
 from synthesizer.errors import RuleError
 from synthesizer.histories.base import FittedHistory, HistoryModel, Limits
+from synthesizer.histories.changes import changing_names, persons_with_changes
 from synthesizer.histories.lag_one import FittedLagOne, LagOne
 from synthesizer.histories.parts import Part, fit_part, fit_sign, signs
 from synthesizer.histories.time_invariant import draw_persons
@@ -21,7 +22,14 @@ from synthesizer.panel.paths import PathRule
 from synthesizer.panel.table import PanelTable
 from synthesizer.panel.view import changed_rows
 
-__all__ = ["FittedMostlyConstant", "MostlyConstant", "Parts", "changers", "draw_changing"]
+__all__ = [
+    "FittedMostlyConstant",
+    "MostlyConstant",
+    "Parts",
+    "changers",
+    "draw_changing",
+    "seen_again",
+]
 
 TRIES = 3
 """Histories drawn for a person who shall change before a change in a random row is imposed."""
@@ -31,6 +39,12 @@ def changers(index: PanelIndex, column: Column) -> BoolArray:
     """Return which persons ever have another value than in their first row, shape (n_persons,)."""
     other = changed_rows(column, index.starts[index.person])
     return np.asarray(np.bincount(index.person[other], minlength=index.n_persons) > 0)
+
+
+def seen_again(index: PanelIndex) -> IntArray:
+    """Return the persons with several rows, who could change; everybody where there are none."""
+    found = np.flatnonzero(index.counts > 1)
+    return found if len(found) else np.arange(index.n_persons)
 
 
 def draw_changing(
@@ -115,10 +129,17 @@ class Parts:
 class FittedMostlyConstant(FittedHistory):
     """Whether a person ever changes, the value of those who do not, the histories of the others."""
 
-    def __init__(self, change: Part, constant: Part | None, history: FittedLagOne | None) -> None:
+    def __init__(
+        self,
+        change: Part,
+        constant: Part | None,
+        history: FittedLagOne | None,
+        changing: Sequence[str] = (),
+    ) -> None:
         self.change = change
         self.constant = constant
         self.history = history
+        self.changing = tuple(changing)
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw who changes, then one value or a history.
@@ -126,7 +147,8 @@ class FittedMostlyConstant(FittedHistory):
         Who gets no value that is allowed in all periods changes, too.
         """
         index = predictors.index
-        change = signs(self.change, predictors.first_rows, rng) & (index.counts > 1)
+        persons = persons_with_changes(predictors, self.changing)
+        change = signs(self.change, persons, rng) & (index.counts > 1)
         if self.constant is None:
             change[:] = True
         if self.history is None:
@@ -146,6 +168,7 @@ class FittedMostlyConstant(FittedHistory):
             "change": self.change.to_dict(),
             "constant": None if self.constant is None else self.constant.to_dict(),
             "history": None if self.history is None else self.history.to_dict(),
+            "changing": list(self.changing),
         }
 
     @classmethod
@@ -163,6 +186,7 @@ class FittedMostlyConstant(FittedHistory):
             Part.read(state["change"], inner),
             None if constant is None else Part.read(constant, inner),
             None if history is None else FittedLagOne.read(history, inner),
+            [str(name) for name in state["changing"]],
         )
 
 
@@ -224,4 +248,8 @@ class MostlyConstant(HistoryModel):
             history = model.fit_history(
                 predictors.take_units(moving), target.take(rows), rules, rng=rng
             )
-        return FittedMostlyConstant(fit_sign(self.base, first, change, rng), constant, history)
+        names = changing_names(predictors)
+        seen = seen_again(index)
+        persons = persons_with_changes(predictors, names).take(seen)
+        sign = fit_sign(self.base, persons, change[seen], rng)
+        return FittedMostlyConstant(sign, constant, history, names)

@@ -132,6 +132,11 @@ class Nominal(ConditionalModel):
         if not self.given:
             raise ValueError("given must name at least one predictor")
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Predictors that have to be there."""
+        return self.given
+
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNominal:
         """Sort the donors by combination and fit the base model; see `ConditionalModel.fit`.
 

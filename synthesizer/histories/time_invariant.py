@@ -77,8 +77,8 @@ def draw_persons(
     rng : numpy.random.Generator
         For the draws.
     path : callable, optional
-        What a value becomes over time; the same value in all rows by default. It is called first
-        for all persons, then for those whose value is drawn again, last with what they keep.
+        What a value becomes over time; the same value in all rows by default. A person may come
+        more than once.
 
     Returns
     -------

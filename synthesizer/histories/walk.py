@@ -128,14 +128,21 @@ class _Moment:
             wide = 0 if trials <= REPEATS else max(1, widen)
             return draw(table.take(rows), before.take(rows), period, self.rows[rows], wide)
 
-        def steps(rows: IntArray, values: Column) -> BoolArray:
-            bad = np.zeros(len(rows), dtype=bool)
-            for rule in rules:
-                bad |= rule.broken(before.take(rows), known.take(rows), values)
-            return bad
+        def steps(chosen: Sequence[PathRule]) -> Judge | None:
+            def broken(rows: IntArray, values: Column) -> BoolArray:
+                bad = np.zeros(len(rows), dtype=bool)
+                for rule in chosen:
+                    bad |= rule.broken(before.take(rows), known.take(rows), values)
+                return bad
 
-        judge = self._judged(limits, steps if rules else None)
-        return self._mended(drawn, again, judge, limits, rng)
+            return self._judged(limits, broken if chosen else None)
+
+        firm = [rule for rule in rules if not rule.is_wish]
+        every: IntArray = np.arange(len(drawn))
+        all_kept = steps(rules)
+        if all_kept is not None and len(firm) < len(rules):
+            drawn, every = redrawn(drawn, every, again, all_kept, rng, limits.reserve)
+        return self._mended(drawn, again, steps(firm), limits, rng, every)
 
     def _judged(self, limits: Limits, steps: Judge | None) -> Judge | None:
         judge = limits.judge
@@ -155,10 +162,12 @@ class _Moment:
         judge: Judge | None,
         limits: Limits,
         rng: np.random.Generator,
+        free: IntArray | None = None,
     ) -> Column:
         if judge is None:
             return drawn
-        drawn, bad = redrawn(drawn, np.arange(len(drawn)), again, judge, rng, limits.reserve)
+        every = np.arange(len(drawn)) if free is None else free
+        drawn, bad = redrawn(drawn, every, again, judge, rng, limits.reserve)
         if len(bad):
             raise RuleError(
                 f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows "

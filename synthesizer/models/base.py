@@ -119,6 +119,11 @@ class ConditionalModel(ABC):
     fitted_type: ClassVar[type[FittedModel]]
     option_aliases: ClassVar[Mapping[str, str]] = {}
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Predictors that the options name; the plan tells where they are absent."""
+        return ()
+
     @abstractmethod
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedModel:
         """Learn the distribution of ``target`` given ``predictors``.

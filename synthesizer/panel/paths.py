@@ -28,6 +28,9 @@ class PathRule:
         Whether an observed value may not fall below the nearest earlier observed one.
     text : str
         The rule in words.
+    is_wish : bool
+        Whether it gives way where other rules or structural zeros leave nothing else: what a model
+        says of most persons, not what the configuration says of all.
 
     Examples
     --------
@@ -44,6 +47,7 @@ class PathRule:
     allowed: BoolArray | None = None
     non_decreasing: bool = False
     text: str = ""
+    is_wish: bool = False
 
     def broken(self, before: Column, known: Column, now: Column) -> BoolArray:
         """Return where a step breaks the rule, shape (n,).
@@ -71,6 +75,7 @@ class PathRule:
             "allowed": None if self.allowed is None else self.allowed.astype(np.int8),
             "non_decreasing": self.non_decreasing,
             "text": self.text,
+            "is_wish": self.is_wish,
         }
 
     @classmethod
@@ -86,6 +91,7 @@ class PathRule:
             allowed=allowed,
             non_decreasing=bool(state["non_decreasing"]),
             text=str(state["text"]),
+            is_wish=bool(state["is_wish"]),
         )
 
 

@@ -273,6 +273,8 @@ def _columns(
 ) -> tuple[str, ...]:
     """Return the columns that are named, with ranges written out."""
     columns: list[str] = []
+    if not given:
+        problems.append(f"panel.wide.{name}: names no column; write columns or 'first..last'")
     for part in given:
         first, dots, last = part.partition("..")
         ends = [part] if part in schema or not dots else [first.strip(), last.strip()]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from synthesizer.report.careers_reading import unit_words
+from synthesizer.report.careers_section import careers_section
 from synthesizer.report.estimates_section import estimates_section
 from synthesizer.report.figures_section import figures_section
 from synthesizer.report.glance_section import glance_section
@@ -74,7 +76,7 @@ def _subtitle(record: Record) -> str:
     if m is not None:
         parts.append(plural(round(m), "synthetic dataset"))
     if rows is not None:
-        parts.append(f"{written(rows, 'count')} records each")
+        parts.append(f"{written(rows, 'count')} {unit_words(record)} each")
     if made := words(record.manifest, "created"):
         parts.append(f"made {made[:10]}")
     return ", ".join(parts)
@@ -82,7 +84,7 @@ def _subtitle(record: Record) -> str:
 
 def _sections(record: Record) -> Iterator[Section | None]:
     first = (glance_section, point_section, utility_section, variable_section)
-    for builder in (*first, propensity_section, estimates_section):
+    for builder in (*first, careers_section, propensity_section, estimates_section):
         yield _guarded(builder.__name__.removesuffix("_section"), partial(builder, record))
     yield from _risk(record)
     for builder in (run_section, figures_section):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
+from synthesizer.report.careers_reading import panel_part
 from synthesizer.report.numbers import interval
 from synthesizer.report.parts import Cell, DataTable, Form, Gap, Section, Words
 from synthesizer.report.record import Record, mappings, words
@@ -62,10 +64,15 @@ def _about(place: int, scenario: ScenarioPart) -> str:
 
 
 def _useful(record: Record) -> list[tuple[str, Rate]]:
-    told = utility_of(record)
-    places = [words(row, "place") for row in mappings(told, "figures") if words(row, "name")]
-    found = zip(places, rates(told, "figures"), strict=True)
-    return [(place, _without_direction(place, figure)) for place, figure in found]
+    return [
+        (place, _without_direction(place, figure))
+        for told in (utility_of(record), panel_part(record))
+        for place, figure in zip(_places(told), rates(told, "figures"), strict=True)
+    ]
+
+
+def _places(told: Mapping[str, Any]) -> list[str]:
+    return [words(row, "place") for row in mappings(told, "figures") if words(row, "name")]
 
 
 def _without_direction(place: str, figure: Rate) -> Rate:

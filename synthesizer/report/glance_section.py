@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from synthesizer.report.careers_reading import UNITS, is_panel, read_measures
+from synthesizer.report.careers_tables import FAR, is_above_chance, noise_in_words
 from synthesizer.report.fit_words import lost_fits, overlap_expected, overlap_in_words
 from synthesizer.report.numbers import DASH, interval, plural, stopped, written
 from synthesizer.report.parts import Block, Cell, DataTable, Form, Gap, Note, Section
@@ -68,6 +70,7 @@ def glance_section(record: Record) -> Section:
         blocks=[
             *_limits(record),
             *_missing(record),
+            *([Note(UNITS)] if is_panel(record) else []),
             *unmeasured(record),
             *bad_utility(record),
             *_table("How useful the data are", list(_useful(record)), "no figure of utility"),
@@ -170,6 +173,7 @@ def _useful(record: Record) -> Iterator[_Headline]:
             alert = value is not None and value > mark
             yield _Headline(shown, value, told_by, good=expected.right, alert=alert)
     yield from _told_apart(record)
+    yield from _careers(record)
     yield from _overlaps(record)
 
 
@@ -185,6 +189,15 @@ def _told_apart(record: Record) -> Iterator[_Headline]:
         good, mark = (1.0, _HIGH) if permuted else (expected.right, mean_mark(expected))
         alert = value is not None and value > mark
         yield _Headline(name, value, told, good=good, alert=alert)
+
+
+def _careers(record: Record) -> Iterator[_Headline]:
+    found = [(own.ratio, own) for own in read_measures(record) if own.ratio is not None]
+    if found:
+        ratio, own = max(found, key=lambda pair: pair[0])
+        told = f"{_start(noise_in_words(ratio))}. It is the {own.meaning}."
+        name = "Careers, largest distance over its noise floor"
+        yield _Headline(name, ratio, told, good=1.0, alert=ratio > FAR)
 
 
 def _overlaps(record: Record) -> Iterator[_Headline]:
@@ -221,6 +234,9 @@ def _risky(record: Record) -> Iterator[_Headline]:
             yield _headline(other, "Share nearer to the fitted half", _nearer(other), _FAIR)
         if other.name == "replicated uniques":
             yield _headline(other, "Replicated uniques", _replicated(other), 0.0)
+        if other.name == "careers of one person":
+            head = _headline(other, "Careers of one person", _repeated(other), other.baseline)
+            yield replace(head, alert=is_above_chance(other))
 
 
 def _headline(found: Rate, name: str, told: str, good: float | None) -> _Headline:
@@ -260,6 +276,14 @@ def _nearer(found: Rate) -> str:
     if found.low > _FAIR:
         return f"{meaning} The interval lies above 0.5: they are."
     return f"{meaning} The interval does not lie above 0.5."
+
+
+def _repeated(found: Rate) -> str:
+    meaning = "Share of the synthetic careers that repeat the career of a single person. "
+    if found.baseline is None:
+        return f"{meaning}Lower is safer."
+    how = "more often" if is_above_chance(found) else "no more often"
+    return f"{meaning}They do so {how} than fresh persons would."
 
 
 def _replicated(found: Rate) -> str:

@@ -33,6 +33,7 @@ def other_rates(record: Record) -> tuple[Rate, ...]:
     """Return every rate that belongs to no scenario, each named with what it is about."""
     told = risk_part(record)
     found = [*nearest_rates(part(told, "nearest")), *rates(told, "replicated_uniques", "figures")]
+    found += rates(told, "replicated_careers", "figures")
     several = len(mappings(told, "inference")) > 1
     for entry in mappings(told, "inference"):
         found += inference_rates(entry, question(entry) if several else "")

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 from markupsafe import Markup
 
+from synthesizer.report.careers_reading import is_panel, unit_words
 from synthesizer.report.numbers import DASH, written
 from synthesizer.report.page import fragment
 from synthesizer.report.parts import Block, Cell, DataTable, Gap, Note, Section
@@ -41,14 +42,16 @@ def _blocks(record: Record) -> Iterator[Block]:
     if not record.manifest:
         yield Gap("the facts of the run", "manifest.json is missing or cannot be read.")
         return
-    yield _facts(record.manifest)
+    yield _facts(record)
     yield from (Note(words(note)) for note in listed(record.manifest, "notes"))
     yield from _chain(record.manifest)
     yield from _configuration(record.manifest)
     yield from _versions(record.manifest)
 
 
-def _facts(manifest: Mapping[str, Any]) -> DataTable:
+def _facts(record: Record) -> DataTable:
+    manifest = record.manifest
+
     def count(*path: str) -> str:
         return written(number(manifest, *path), "count")
 
@@ -57,11 +60,16 @@ def _facts(manifest: Mapping[str, Any]) -> DataTable:
         ["Original records", count("data", "rows")],
         ["Variables", count("data", "columns")],
         ["Synthetic datasets (m)", count("m")],
-        ["Records in each", count("rows")],
+        [f"{unit_words(record).capitalize()} in each", count("rows")],
         ["Made", words(manifest, "created") or DASH],
         ["Seed", _SEED],
         ["SHA-256 of the data", words(manifest, "data", "sha256") or DASH],
     ]
+    if is_panel(record):
+        rows[2:2] = [
+            ["Original persons", count("panel", "persons")],
+            ["Periods", count("panel", "periods")],
+        ]
     return DataTable(
         caption="The run", columns=["What", "Value"], forms=["text", "text"], rows=rows
     )

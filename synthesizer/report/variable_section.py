@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from synthesizer.report.careers_reading import unit_words
 from synthesizer.report.numbers import plural, written
 from synthesizer.report.page import fragment
 from synthesizer.report.parts import Block, Cell, Chart, DataTable, Form, Gap, Section, Words
@@ -49,8 +50,8 @@ def _blocks(record: Record) -> Iterator[Block]:
     whole = [(item, own) for item, own in found if own is not None]
     yield Words(
         [
-            "Bars and columns are shares of the records, from 0 to 1. The thin line on a "
-            "synthetic bar reaches from the lowest to the highest of the datasets where there "
+            f"Bars and columns are shares of the {unit_words(record)}, from 0 to 1. The thin line "
+            "on a synthetic bar reaches from the lowest to the highest of the datasets where there "
             "are several. Missing codes stand apart at the end."
         ]
     )

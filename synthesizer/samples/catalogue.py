@@ -40,6 +40,9 @@ def _declared(**kinds: Kind) -> Mapping[str, Declaration]:
     return MappingProxyType({name: Declaration(kind=kind) for name, kind in kinds.items()})
 
 
+GRADES: Final = ("00", *(f"{grade:02d}" for grade in range(1, 19)), *"ABCDEFGHIJKLM")
+STEPS: Final = tuple(f"{step:02d}" for step in range(32))
+
 SAMPLES: Final[Mapping[str, Sample]] = MappingProxyType(
     {
         "fair": Sample(
@@ -84,6 +87,8 @@ SAMPLES: Final[Mapping[str, Sample]] = MappingProxyType(
                         kind=Kind.ORDERED, levels=EDUCATIONS, missing=(MISSING,)
                     ),
                     "age_range": Declaration(kind=Kind.ORDERED, levels=AGE_RANGES),
+                    "grade": Declaration(kind=Kind.ORDERED, levels=GRADES),
+                    "step": Declaration(kind=Kind.ORDERED, levels=STEPS),
                     "years_since_degree": Declaration(kind=Kind.CATEGORICAL, missing=(MISSING,)),
                     **_declared(
                         military_service=Kind.NUMERIC,

@@ -1,0 +1,422 @@
+"""Bad panels: every problem at once, exit code 2, nothing half written, no data shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tests.end_to_end.commands import call, write_yaml
+
+SECRET = "SECRET123"
+
+
+def rows_of(n: int = 40) -> list[list[str]]:
+    """Persons, two or three years each, a state, sex, a level and a pay."""
+    rows = []
+    for person in range(n):
+        for t, year in enumerate((1990, 1991, 1993)[: 2 + person % 2]):
+            state = ("a", "b", SECRET)[(person + t // 2) % 3]
+            rows.append(
+                [str(1000 + 7 * person), str(year), state, "fm"[person % 2],
+                 "pqr"[(person % 2) + t // 2], str(100 * t + person % 5)]
+            )  # fmt: skip
+    return rows
+
+
+NAMES = ["who", "year", "state", "sex", "level", "pay"]
+
+
+def text_of(rows: list[list[str]], names: list[str] = NAMES) -> str:
+    return "\n".join(",".join(cells) for cells in [names, *rows]) + "\n"
+
+
+PANEL = {"person": "who", "time": "year", "career": "state"}
+WIDE_TEXT = "id,sex,s1,s2,s3,p1,p2,p3\n" + "".join(
+    f"{i},{'fm'[i % 2]},{'ab'[i % 2]},{'bc'[i % 2]},{SECRET},{i % 7},{i % 5},{i % 3}\n"
+    for i in range(1, 41)
+)
+
+
+def run_with(folder: Path, config: dict[str, Any], data: str, command: str = "run") -> Any:
+    (folder / "data.csv").write_text(data, encoding="utf-8")
+    content = {
+        "data": {"path": "data.csv"},
+        "output": {"directory": "out", "report": False, "codebook": False},
+        "seed": 1,
+        "checks": False,
+        "models": {"cart": {"min_leaf": 3}},
+    }
+    return call(command, write_yaml(folder / "run.yaml", content | config))
+
+
+def told(folder: Path, config: dict[str, Any], data: str, *commands: str, code: int = 2) -> str:
+    """Return what the commands say of bad input, on one line."""
+    for command in commands or ("validate", "run"):
+        result = run_with(folder, config, data, command)
+        assert result.exit_code == code, result.output
+        assert "Traceback" not in result.output
+        assert SECRET not in result.output
+        assert sorted(entry.name for entry in folder.iterdir()) == ["data.csv", "run.yaml"]
+    return " ".join(result.output.split())
+
+
+def changed(rows: list[list[str]], column: int, value: str, *numbers: int) -> list[list[str]]:
+    return [
+        [*row[:column], value, *row[column + 1 :]] if i in numbers else row
+        for i, row in enumerate(rows)
+    ]
+
+
+ROWS = rows_of()
+NOT_EVERY = [row for i, row in enumerate(ROWS) if i % 9]
+
+
+LONG_CASES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
+    "two rows of a person and period": (
+        {"panel": PANEL},
+        text_of([*ROWS, ROWS[0], ROWS[5]]),
+        ["2 rows (numbers 101, 102)", "person and period", "2 persons", "keep one row each",
+         "'who'", "unique"],
+    ),
+    "time is missing": (
+        {"panel": PANEL},
+        text_of(changed(ROWS, 1, "", 3, 8)),
+        ["panel.time", "'year'", "2 rows", "4, 9"],
+    ),
+    "person is missing": (
+        {"panel": PANEL},
+        text_of(changed(ROWS, 0, "", 3)),
+        ["panel.person", "'who'", "1 rows", "4"],
+    ),
+    "words without an order": (
+        {"panel": PANEL},
+        text_of([[r[0], {"1990": "one", "1991": "two"}.get(r[1], "three"), *r[2:]] for r in ROWS]),
+        ["panel.time", "'year'", "without an order", "variables.year.levels"],
+    ),
+    "unknown columns": (
+        {"panel": {"person": "whom", "time": "yeer", "career": "stat"}},
+        text_of(ROWS),
+        ["panel.person", "'whom'", "panel.time", "'yeer'", "panel.career", "'stat'"],
+    ),
+    "unknown period of the view and unknown variable of a rule": (
+        {"panel": PANEL | {"view": ["1995"], "rules": [{"variable": "stat", "absorbing": ["a"]}]}},
+        text_of(ROWS),
+        ["panel.view", "'1995'"],
+    ),
+    "unknown variable of a rule": (
+        {"panel": PANEL | {"rules": [{"variable": "stat", "absorbing": ["a"]},
+                                     {"variable": "levl", "non_decreasing": True}]}},
+        text_of(ROWS),
+        ["panel.rules.1", "'stat'", "panel.rules.2", "'levl'", "'level'"],
+    ),
+    "numeric career": (
+        {"panel": PANEL | {"career": "pay"}, "variables": {"pay": {"kind": "numeric"}}},
+        text_of(ROWS),
+        ["panel.career", "'pay'", "kind: categorical"],
+    ),
+    "career is the person": (
+        {"panel": PANEL | {"career": "who"}},
+        text_of(ROWS),
+        ["panel.career", "another column"],
+    ),
+    "keep": ({"panel": PANEL, "keep": ["sex"]}, text_of(ROWS), ["'sex'", "kept"]),
+    "strata that change": (
+        {"panel": PANEL, "strata": ["state", "level"]},
+        text_of(ROWS),
+        ["strata", "state, level", "change within persons"],
+    ),
+    "states that do not exist": (
+        {"panel": PANEL | {"rules": [{"variable": "state", "absorbing": ["z"]},
+                                     {"variable": "sex", "never": [["f", "x"]]}]}},
+        text_of(ROWS),
+        ["panel.rules.1", "'state'", "'z'", "panel.rules.2", "'sex'", "'x'"],
+    ),
+    "an order where there is none": (
+        {"panel": PANEL | {"rules": [{"variable": "sex", "non_decreasing": True}]}},
+        text_of(ROWS),
+        ["panel.rules.1", "'sex'", "kind: ordered"],
+    ),
+    "states of a number": (
+        {"panel": PANEL | {"rules": [{"variable": "pay", "absorbing": ["1"]}]},
+         "variables": {"pay": {"kind": "numeric"}}},
+        text_of(ROWS),
+        ["panel.rules.1", "'pay'", "number"],
+    ),
+    "never stay": (
+        {"panel": PANEL | {"rules": [{"variable": "state", "never": [["a", "a"]]}]}},
+        text_of(ROWS),
+        ["panel.rules.1", "staying"],
+    ),
+    "a rule that says nothing": (
+        {"panel": PANEL | {"rules": [{"variable": "state"}]}},
+        text_of(ROWS),
+        ["panel.rules", "absorbing, never and non_decreasing"],
+    ),
+    "rules that the data break, as an error": (
+        {"panel": PANEL | {"rules": [{"variable": "state", "absorbing": ["a"]}]},
+         "on_violation": "error"},
+        text_of(ROWS),
+        ["never leaves 'a'", "confidential rows", "persons break it"],
+    ),
+    "a history as the base of another": (
+        {"panel": PANEL,
+         "variables": {"level": {"method": "lag_one", "options": {"base": "monotone"}}}},
+        text_of(ROWS),
+        ["'level'", "cannot be the base", "'cart'"],
+    ),
+    "two careers": (
+        {"panel": PANEL, "variables": {"level": {"method": "career"}}},
+        text_of(ROWS),
+        ["'level'", "careers are drawn once"],
+    ),
+    "a career that is drawn otherwise": (
+        {"panel": PANEL, "variables": {"state": {"method": "lag_one"}}},
+        text_of(ROWS),
+        ["'state'", "'career'"],
+    ),
+    "a changing variable before the career": (
+        {"panel": PANEL, "visit_sequence": ["level", "state"]},
+        text_of(ROWS),
+        ["'level'", "before the careers", "'time_invariant'"],
+    ),
+    "names of derived columns": (
+        {"panel": PANEL},
+        text_of(ROWS, ["who", "year", "state", "sex", "career.first", "own.x"]),
+        ["career.first, own.x", "names of columns"],
+    ),
+    "forbid about what only follows": (
+        {"panel": PANEL, "forbid": ["year == 1990 and state == 'a'"]},
+        text_of(ROWS),
+        ["forbid 1", "cannot be redrawn"],
+    ),
+    "support about what only follows": (
+        {"panel": PANEL, "support": [["year", "state"]]},
+        text_of(ROWS),
+        ["support 1", "career", "cannot be redrawn"],
+    ),
+    "given that is no predictor": (
+        {"panel": PANEL, "variables": {"level": {"method": "each_period", "options": {
+            "base": {"model": "nominal", "given": ["leval", "pay"]}}}}},
+        text_of(ROWS),
+        ["'level'", "given", "leval", "pay"],
+    ),
+    "nominal without given": (
+        {"panel": PANEL, "variables": {"level": {"method": "nominal"}}},
+        text_of(ROWS),
+        ["'level'", "'given'", "missing"],
+    ),
+    "both forms": (
+        {"panel": PANEL | {"wide": {"s": ["state"]}}},
+        text_of(ROWS),
+        ["panel", "not both"],
+    ),
+    "only a person": ({"panel": {"person": "who"}}, text_of(ROWS), ["both person and time"]),
+    "absent in the long form": (
+        {"panel": PANEL | {"absent": ["x"]}},
+        text_of(ROWS),
+        ["absent", "wide form"],
+    ),
+    "person and time are one column": (
+        {"panel": {"person": "who", "time": "who"}},
+        text_of(ROWS),
+        ["two columns"],
+    ),
+    "unknown key": ({"panel": PANEL | {"carrer": "x"}}, text_of(ROWS), ["panel.carrer"]),
+    "each_period with a rule": (
+        {"panel": PANEL | {"rules": [{"variable": "level", "never": [["p", "r"]]}]},
+         "variables": {"level": {"method": "each_period"}}},
+        text_of(ROWS),
+        ["'level'", "'each_period'", "'lag_one'", "never goes from"],
+    ),
+    "advance with a rule": (
+        {"panel": PANEL | {"rules": [{"variable": "level", "absorbing": ["p"]}]},
+         "variables": {"level": {"method": "advance", "kind": "ordered",
+                                 "levels": ["p", "q", "r"]}}},
+        text_of(ROWS),
+        ["'level'", "'advance'", "'lag_one'"],
+    ),
+    "every problem at once": (
+        {"panel": PANEL | {"rules": [{"variable": "stat", "absorbing": ["a"]},
+                                     {"variable": "sex", "non_decreasing": True}]},
+         "keep": ["sex"], "strata": ["level"], "forbid": ["lvel == 'p'"],
+         "support": [["sex", "leval"]]},
+        text_of(ROWS),
+        ["'stat'", "panel.rules.2", "'sex'", "kept", "strata", "'lvel'", "'leval'"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LONG_CASES)
+def test_long(name: str, tmp_path: Path) -> None:
+    config, data, words = LONG_CASES[name]
+    output = told(tmp_path, config, data)
+    for word in words:
+        assert word in output, output
+
+
+STATES = {"wide": {"state": ["s1..s3"]}}
+WIDE_CASES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
+    "the wrong way round": (
+        {"panel": {"wide": {"state": ["s3..s1"], "pay": ["p9", "p1..x"]}}},
+        WIDE_TEXT,
+        ["panel.wide.state", "'s1' comes before 's3'", "panel.wide.pay", "'p9'", "'x'"],
+    ),
+    "different lengths": (
+        {"panel": {"wide": {"state": ["s1..s3"], "pay": ["p1", "p2"]}}},
+        WIDE_TEXT,
+        ["different numbers of periods", "state 3", "pay 2"],
+    ),
+    "different kinds": (
+        {"panel": {"wide": {"state": ["s1", "s2", "p3"]}},
+         "variables": {"p3": {"kind": "numeric"}}},
+        WIDE_TEXT,
+        ["panel.wide.state", "different kinds", "categorical, numeric"],
+    ),
+    "twice": (
+        {"panel": {"wide": {"state": ["s1", "s2"], "other": ["s2", "s3"]}}},
+        WIDE_TEXT,
+        ["more than once", "s2"],
+    ),
+    "no such label": (
+        {"panel": STATES | {"absent": ["gone"]}},
+        WIDE_TEXT,
+        ["panel.absent", "'state'", "'gone'"],
+    ),
+    "career is none of them": (
+        {"panel": STATES | {"career": "sex"}},
+        WIDE_TEXT,
+        ["panel.career", "'sex'", "state"],
+    ),
+    "view": (
+        {"panel": STATES | {"view": ["1"]}},
+        WIDE_TEXT,
+        ["panel.view", "take it out"],
+    ),
+    "name of a column": (
+        {"panel": {"wide": {"sex": ["s1..s3"]}}},
+        WIDE_TEXT,
+        ["'sex' is also a column", "another name"],
+    ),
+    "absent for ever": (
+        {"panel": STATES | {"absent": ["a", "b", "c", SECRET]}},
+        WIDE_TEXT,
+        ["panel.absent", "40 persons"],
+    ),
+    "numeric career": (
+        {"panel": {"wide": {"pay": ["p1..p3"]}, "career": "pay"},
+         "variables": {f"p{t}": {"kind": "numeric"} for t in (1, 2, 3)}},
+        WIDE_TEXT,
+        ["panel.career", "'pay'"],
+    ),
+    "no columns": ({"panel": {"wide": {"pay": []}}}, WIDE_TEXT, ["panel.wide.pay"]),
+    "an identifier": (
+        {"panel": {"wide": {"x": ["id", "s1", "s2"]}}, "variables": {"id": {"kind": "id"}}},
+        WIDE_TEXT,
+        ["panel.wide", "id"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WIDE_CASES)
+def test_wide(name: str, tmp_path: Path) -> None:
+    config, data, words = WIDE_CASES[name]
+    output = told(tmp_path, config, data)
+    for word in words:
+        assert word in output, output
+
+
+# What can only be seen while datasets are drawn: the input is sound, so the exit code is 1
+
+LATE_CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "nothing is left": (
+        {"panel": PANEL, "forbid": ["level == 'p' and pay < 300", "level != 'p' and pay < 300",
+                                    "pay >= 300 and sex in ['f', 'm'] and pay < 10000"],
+         "variables": {"pay": {"kind": "numeric"}}, "on_violation": "ignore"},
+        ["'pay'", "no", "allowed", "synthetic", "relax"],
+    ),
+    "support and rule contradict": (
+        {"panel": PANEL | {"rules": [{"variable": "level", "absorbing": ["p", "q", "r"]}]},
+         "support": [["career.so_far", "level"]], "on_violation": "ignore"},
+        ["'level'", "allowed", "synthetic", "relax"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LATE_CASES)
+def test_rules_that_leave_nothing(name: str, tmp_path: Path) -> None:
+    config, words = LATE_CASES[name]
+    output = told(tmp_path, config, text_of(ROWS), "run", code=1)
+    for word in words:
+        assert word in output, output
+
+
+GOOD_CASES: dict[str, tuple[dict[str, Any], str, str]] = {
+    "a gap year": ({"panel": PANEL}, text_of(ROWS), "longer than the usual one"),
+    "a person with one period": ({"panel": PANEL}, text_of([ROWS[0], *ROWS[2:]]), ""),
+    "persons with one period each": (
+        {"panel": PANEL},
+        text_of([ROWS[i] for i in range(0, 100, 5)]),
+        "",
+    ),
+    "a state seen once": ({"panel": PANEL}, text_of(changed(ROWS, 2, "once", 50)), ""),
+    "one period": ({"panel": PANEL}, text_of([r for r in ROWS if r[1] == "1990"]), ""),
+    "one person": ({"panel": PANEL}, text_of(ROWS[2:5]), ""),
+    "more states than persons": (
+        {"panel": PANEL, "variables": {"state": {"kind": "categorical"}}},
+        text_of([[*r[:2], f"s{i % 13}", *r[3:]] for i, r in enumerate(ROWS[:20])]),
+        "",
+    ),
+    "presence only": ({"panel": {"person": "who", "time": "year"}}, text_of(ROWS), ""),
+    "no variable but the career": (
+        {"panel": PANEL, "drop": ["sex", "level", "pay"]},
+        text_of(ROWS),
+        "",
+    ),
+    "wide without a career": ({"panel": {"wide": {"state": ["s1..s3"]}}}, WIDE_TEXT, ""),
+    "one wide period": ({"panel": {"wide": {"state": ["s1"]}, "career": "state"}}, WIDE_TEXT, ""),
+    "rules that the data break": (
+        {"panel": PANEL | {"rules": [{"variable": "state", "absorbing": ["a"]},
+                                     {"variable": "level", "never": ["p", "q"]}]}},
+        text_of(ROWS),
+        "never leaves 'a'",
+    ),
+    "everything missing in one period": (
+        {"panel": PANEL, "variables": {"pay": {"kind": "numeric", "missing": [""]}}},
+        text_of([[*r[:5], "" if r[1] == "1991" else r[5]] for r in ROWS]),
+        "",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GOOD_CASES)
+def test_odd_but_good(name: str, tmp_path: Path) -> None:
+    config, data, note = GOOD_CASES[name]
+    result = run_with(tmp_path, config | {"min_stratum_rows": 1}, data)
+    assert result.exit_code == 0, result.output
+    manifest = (tmp_path / "out" / "manifest.json").read_text()
+    assert note in manifest
+    drawn = pd.read_csv(tmp_path / "out" / "synthetic_1.csv", dtype=str, keep_default_na=False)
+    original = pd.read_csv(tmp_path / "data.csv", dtype=str, keep_default_na=False)
+    dropped = set(config.get("drop", ()))
+    assert list(drawn.columns) == [name for name in original.columns if name not in dropped]
+    if "person" in config["panel"]:
+        assert not drawn.duplicated(["who", "year"]).any()
+        assert drawn["who"].nunique() == original["who"].nunique()
+    else:
+        assert len(drawn) == len(original)
+
+
+def test_identifiers_that_start_anew_in_every_part(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    frame = pd.DataFrame(ROWS, columns=NAMES)
+    for number in (1, 2):
+        frame.to_parquet(tmp_path / "parts" / f"part{number}.parquet")
+    content = {"data": {"path": "parts"}, "output": {"directory": "out"}, "panel": PANEL}
+    result = call("run", write_yaml(tmp_path / "run.yaml", content))
+    assert result.exit_code == 2
+    output = " ".join(result.output.split())
+    for word in ("100 rows", "'who' may start anew in every part", "unique"):
+        assert word in output, output
