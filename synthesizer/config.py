@@ -6,7 +6,7 @@ the configuration fits the data is the plan's question (`synthesizer.plan`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,6 +17,7 @@ from synthesizer.config_panel import PanelConfig
 from synthesizer.config_parts import Label, Labels, Names, Part
 from synthesizer.data.inference import Declaration
 from synthesizer.data.schema import Kind
+from synthesizer.panel.wide_form import wide_columns
 from synthesizer.randomness import MAX_SEED
 
 __all__ = [
@@ -234,12 +235,24 @@ class ChainConfig(Part):
         """What ``method`` says by name; nothing where it is a list by position."""
         return self.method if isinstance(self.method, dict) else {}
 
-    def declarations(self) -> dict[str, Declaration]:
-        """Return what the configuration says of the reading of each variable."""
+    def declarations(self, columns: Sequence[str] = ()) -> dict[str, Declaration]:
+        """Return what the configuration says of the reading of each variable.
+
+        What it says of a longitudinal variable of a wide panel holds for all of its columns, if
+        those of the source are known.
+        """
         said = {name: variable.declaration() for name, variable in self.variables.items()}
-        person = None if self.panel is None else self.panel.person
+        if self.panel is None:
+            return said
+        person = self.panel.person
         if person is not None and (person not in said or said[person].kind is None):
             said[person] = Declaration(kind=Kind.ID)
+        for name, given in self.panel.wide.items():
+            own = said.get(name)
+            if own is not None and columns and name not in columns:
+                del said[name]
+                cells = wide_columns(given, columns)
+                said |= {cell: own for cell in cells if cell not in said}
         return said
 
 

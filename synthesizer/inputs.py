@@ -7,7 +7,7 @@ import gzip
 import hashlib
 import re
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -24,7 +24,11 @@ from synthesizer.plan_names import Columns
 if TYPE_CHECKING:
     from synthesizer.data.sources import RawTable
 
+Declare = Callable[[Sequence[str]], Mapping[str, Declaration]]
+"""Says, of the columns that a source has, what is declared."""
+
 __all__ = [
+    "Declare",
     "Encoded",
     "Input",
     "encode_sound",
@@ -79,14 +83,14 @@ def read_input(data: DataConfig, declared: Mapping[str, Declaration]) -> Input:
     DataError
         With every problem of the data.
     """
-    source, encoded = try_input(data, declared)
+    source, encoded = try_input(data, lambda _: declared)
     if source is None:
         raise DataError(encoded.problems)
     return source
 
 
 def try_input(
-    data: DataConfig, declared: Mapping[str, Declaration], drop: Collection[str] = ()
+    data: DataConfig, declare: Declare, drop: Collection[str] = ()
 ) -> tuple[Input | None, Encoded]:
     """Return the source (None if it has faults), and what could be encoded of it."""
     try:
@@ -94,7 +98,7 @@ def try_input(
     except SynthesizerError as error:
         columns = Columns(names=_header(data), sound=frozenset())
         return None, Encoded(Table((), 0), columns, error.problems)
-    encoded = encode_sound(raw, _declared(data, raw, declared), drop)
+    encoded = encode_sound(raw, _declared(data, raw, declare(raw.names)), drop)
     if encoded.problems:
         return None, encoded
     return _input(raw, data, encoded.table), encoded

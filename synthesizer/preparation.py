@@ -19,7 +19,7 @@ from synthesizer.panel.arrangement import PLAIN, Arrangement
 from synthesizer.plan import Plan, try_plan
 from synthesizer.registry import Registry
 
-__all__ = ["Modelled", "Prepared", "plan_source", "prepare"]
+__all__ = ["Modelled", "Prepared", "model_of", "plan_source", "prepare"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,7 @@ def prepare(
     if check_directory:
         output = sound.output
         problems += check_output(output.directory, overwrite=output.overwrite)
-    source, encoded = try_input(sound.data, sound.declarations(), sound.drop)
+    source, encoded = try_input(sound.data, sound.declarations, sound.drop)
     modelled = model_of(sound, encoded, registry)
     problems += [*encoded.problems, *modelled.problems]
     if problems or modelled.plan is None or source is None:
@@ -150,7 +150,7 @@ def plan_source(raw: RawTable, config: ChainConfig, registry: Registry) -> Model
     DataError, ConfigError
         With every problem of the data, and of the configuration in view of them.
     """
-    encoded = encode_sound(raw, config.declarations(), config.drop)
+    encoded = encode_sound(raw, config.declarations(raw.names), config.drop)
     modelled = model_of(config, encoded, registry)
     if encoded.problems:
         raise DataError([*encoded.problems, *modelled.problems])

@@ -91,6 +91,7 @@ ROOMS = {
         "model_options",
         "output",
         "plan",
+        "preparation",
         "progress",
         "randomness",
         "registry",

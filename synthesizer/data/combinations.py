@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -14,6 +15,9 @@ __all__ = ["OUTSIDE", "Combinations"]
 
 OUTSIDE = -1
 """The number of a row with a value that the table of `Combinations.of` did not have."""
+
+MOST = 2**62
+"""Combinations that are counted through; so many more that 63 bits of a hash tell them apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +56,14 @@ class Combinations:
             found = _values(table[name])
             place = np.minimum(np.searchsorted(own, found), len(own) - 1)
             outside |= own[place] != found
-            keys = keys * len(own) + place
+            keys = keys * len(own) + place if self._is_small else _mixed(keys, place)
         keys[outside] = OUTSIDE
         return keys
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether all combinations have a number of their own; otherwise they are hashed."""
+        return math.prod(len(own) for own in self.values) < MOST
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a saved model."""
@@ -70,6 +79,14 @@ class Combinations:
         if any((np.diff(part) <= 0).any() for part in values):
             raise ValueError("the values of a combination must rise")
         return cls(names, values)
+
+
+def _mixed(keys: IntArray, place: IntArray) -> IntArray:
+    """Return a hash of 63 bits of each key and the next value (the finaliser of splitmix64)."""
+    mixed = keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + place.astype(np.uint64)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
 
 
 def _values(column: Column) -> FloatArray:

@@ -79,7 +79,7 @@ class FittedCareer(FittedCareerModel):
         careers = FittedCareers.from_dict(state["careers"])
         variable = Variable.from_dict(state["variable"])
         fitted = cls(careers, variable, rules_from(state["rules"]))
-        if careers.n_states - fitted.absent not in (1, 2):
+        if careers.n_states <= fitted.absent:
             raise ValueError("the careers have other states than their variable")
         return fitted
 
@@ -170,41 +170,76 @@ class Career(HistoryModel):
         absent = variable.n_codes if variable.is_coded else 1
         states = target.data if variable.is_coded else np.zeros(index.n_rows, dtype=np.int32)
         sequences = index.matrix(np.asarray(states, dtype=np.int32), absent)
-        allowed = _allowed(rules, absent)
-        if allowed is not None:
-            sequences = _with_exits(sequences, absent)
+        steps = _steps(rules, absent)
+        if steps is not None:
+            sequences = steps.with_gaps(sequences)
         careers = fit_careers(
             sequences,
-            absent + (1 if allowed is None else 2),
+            absent + 1 if steps is None else len(steps.allowed),
             predictors.first_rows,
             self.options(),
-            allowed=allowed,
+            allowed=None if steps is None else steps.allowed,
+            first_allowed=None if steps is None else steps.first,
             out_code=absent,
             rng=rng,
         )
         return FittedCareer(careers, variable, rules)
 
 
-def _with_exits(sequences: IntArray, absent: int) -> IntArray:
-    """Tell absence for good from a gap: it is a state of its own, one code higher."""
-    later = np.maximum.accumulate((sequences != absent)[:, ::-1], axis=1)[:, ::-1]
-    return np.where(later, sequences, absent + 1).astype(np.int32)
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """Which state may follow which, where absence remembers what it may lead to.
 
+    A rule holds across a gap, too, so that states after which the same states may come share a
+    code of absence; the first of these codes is absence after which anything may come. Absence for
+    good is the highest code: who has reached an absorbing state may leave the file, and never
+    comes back from there.
 
-def _allowed(rules: Sequence[PathRule], absent: int) -> BoolArray | None:
-    """Return which state may follow which; None where all may.
-
-    Absence (``absent``) and absence for good (one code higher) are states. Who has reached an
-    absorbing state may leave the file, and never comes back from there.
+    Parameters
+    ----------
+    allowed : ndarray of bool, shape (A, A)
+        Which code may follow which.
+    group : ndarray of int, shape (S,)
+        Code of absence after each of S states.
     """
+
+    allowed: BoolArray
+    group: IntArray
+
+    @property
+    def first(self) -> BoolArray:
+        """Which codes may come first, shape (A,)."""
+        states = len(self.group)
+        return np.arange(len(self.allowed)) <= states
+
+    def with_gaps(self, sequences: IntArray) -> IntArray:
+        """Write the codes of absence into sequences that have one for all, shape (n, T)."""
+        states = len(self.group)
+        there = sequences < states
+        later = np.maximum.accumulate(there[:, ::-1], axis=1)[:, ::-1]
+        place = np.maximum.accumulate(np.where(there, np.arange(there.shape[1]), -1), axis=1)
+        before = np.take_along_axis(sequences, np.maximum(place, 0), axis=1)
+        gap = np.append(self.group, states)[np.where(place < 0, states, before)]
+        absence = np.where(later, gap, len(self.allowed) - 1)
+        return np.where(there, sequences, absence).astype(np.int32)
+
+
+def _steps(rules: Sequence[PathRule], states: int) -> _Steps | None:
+    """Return which of ``states`` codes may follow which; None where all may."""
     matrices = [rule.allowed for rule in rules if rule.allowed is not None]
     if not matrices:
         return None
-    gone = absent + 1
-    allowed = np.ones((gone + 1, gone + 1), dtype=bool)
-    for matrix in matrices:
-        allowed[:absent, :absent] &= matrix
-    others = allowed[:absent, :absent] & ~np.eye(absent, dtype=bool)
-    allowed[np.flatnonzero(~others.any(axis=1)), absent] = False
-    allowed[gone] = False
-    return allowed
+    reach = np.logical_and.reduce(matrices) | np.eye(states, dtype=bool)
+    ways, group = np.unique(
+        np.vstack([np.ones(states, dtype=bool), reach]), axis=0, return_inverse=True
+    )
+    ways, group = ways[::-1], len(ways) - 1 - group  # all ways are the last of the sorted rows
+    gone = states + len(ways)
+    allowed = np.zeros((gone + 1, gone + 1), dtype=bool)
+    allowed[:states, :states] = reach
+    allowed[:states, gone] = True
+    leaves = (reach & ~np.eye(states, dtype=bool)).any(axis=1)
+    own = states + group[1:]
+    allowed[np.flatnonzero(leaves), own[leaves]] = True
+    allowed[states:gone, :states] = ways
+    return _Steps(allowed, own)

@@ -15,7 +15,7 @@ from synthesizer.panel.index import PanelIndex
 from synthesizer.panel.table import PanelTable
 from synthesizer.panel.view import PersonView
 
-__all__ = ["WideForm", "wide_form"]
+__all__ = ["WideForm", "wide_columns", "wide_form"]
 
 PERIOD = "period"
 """Name of the variable of time; an underscore is added where the source has such a column."""
@@ -268,6 +268,28 @@ def wide_form(
     return (None if problems else form), problems
 
 
+def wide_columns(given: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that a list with ranges names; unknown ones are passed over.
+
+    Examples
+    --------
+    >>> wide_columns(["b..d", "x"], ["a", "b", "c", "d"])
+    ('b', 'c', 'd')
+    """
+    columns: list[str] = []
+    for part in given:
+        ends = _ends(part, names)
+        if set(ends) <= set(names):
+            columns += names[names.index(ends[0]) : names.index(ends[-1]) + 1]
+    return tuple(columns)
+
+
+def _ends(part: str, names: Sequence[str]) -> list[str]:
+    """Return the first and last column of a range, or the one column that is named."""
+    first, dots, last = part.partition("..")
+    return [part] if part in names or not dots else [first.strip(), last.strip()]
+
+
 def _columns(
     name: str, given: Sequence[str], schema: Schema, problems: list[str]
 ) -> tuple[str, ...]:
@@ -276,8 +298,7 @@ def _columns(
     if not given:
         problems.append(f"panel.wide.{name}: names no column; write columns or 'first..last'")
     for part in given:
-        first, dots, last = part.partition("..")
-        ends = [part] if part in schema or not dots else [first.strip(), last.strip()]
+        ends = _ends(part, schema.names)
         unknown = [end for end in ends if end not in schema]
         problems += [
             f"panel.wide.{name}: unknown column {end!r}; write a column of the data or "

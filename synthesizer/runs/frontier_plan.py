@@ -17,7 +17,8 @@ from synthesizer.inputs import Encoded, Input, try_input
 from synthesizer.job import PACKAGES, plain_config
 from synthesizer.manifests import read_manifest
 from synthesizer.output import check_output
-from synthesizer.plan import Plan, try_plan
+from synthesizer.plan import Plan
+from synthesizer.preparation import model_of
 from synthesizer.randomness import fresh_seed
 from synthesizer.registry import Registry
 from synthesizer.runs.changes import run_gaps
@@ -241,10 +242,10 @@ def _check(
         config = setting.config
         reading = repr((config.declarations(), config.drop))
         if reading not in sources:
-            sources[reading] = try_input(config.data, config.declarations(), config.drop)
+            sources[reading] = try_input(config.data, config.declarations, config.drop)
         source, encoded = sources[reading]
-        plan, found = try_plan(config, encoded.table, registry, encoded.columns)
-        told = [*encoded.problems, *found]
+        modelled = model_of(config, encoded, registry)
+        plan, told = modelled.plan, [*encoded.problems, *modelled.problems]
         if told or plan is None or source is None:
             problems[setting.name] = told
             continue

@@ -201,7 +201,7 @@ LONG_CASES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
         {"panel": PANEL, "variables": {"level": {"method": "each_period", "options": {
             "base": {"model": "nominal", "given": ["leval", "pay"]}}}}},
         text_of(ROWS),
-        ["'level'", "given", "leval", "pay"],
+        ["'level'", "options name leval, pay", "must be predictors"],
     ),
     "nominal without given": (
         {"panel": PANEL, "variables": {"level": {"method": "nominal"}}},

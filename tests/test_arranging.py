@@ -1,0 +1,136 @@
+"""From the configuration of a panel and its source to the form of the source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.arranging import Arranged, arrange
+from synthesizer.config_panel import PanelConfig
+from synthesizer.data.encoding import encode
+from synthesizer.data.inference import Declaration
+from synthesizer.data.schema import Kind
+from synthesizer.data.sources import from_pandas
+from synthesizer.panel.arrangement import PLAIN
+from synthesizer.panel.arrangements import read_arrangement
+from synthesizer.panel.long_form import LongForm
+from synthesizer.panel.view import PersonView
+from synthesizer.panel.wide_form import WideForm
+
+LONG = pd.DataFrame(
+    {
+        "who": ["b", "a", "a", "b", "c"],
+        "year": [2001, 2001, 2003, 2002, 2003],
+        "state": ["x", "x", "y", "y", "x"],
+        "sex": ["f", "m", "m", "f", "f"],
+    }
+)
+WIDE = pd.DataFrame(
+    {"id": [1, 2, 3], "s1": ["x", "gone", "y"], "s2": ["x", "y", "gone"], "sex": ["f", "m", "f"]}
+)
+
+
+def arranged(data: pd.DataFrame, kinds: dict[str, Kind] | None = None, **panel: Any) -> Arranged:
+    declared = {name: Declaration(kind=kind) for name, kind in (kinds or {}).items()}
+    table = encode(from_pandas(data), declared)
+    return arrange(PanelConfig.model_validate(panel), table)
+
+
+def long_form(**more: Any) -> tuple[Arranged, Any]:
+    data = encode(from_pandas(LONG), {"year": Declaration(kind=Kind.NUMERIC)})
+    found = arrange(PanelConfig.model_validate({"person": "who", "time": "year"} | more), data)
+    return found, data
+
+
+def test_without_a_panel_nothing_is_arranged() -> None:
+    table = encode(from_pandas(LONG))
+    found = arrange(None, table)
+    assert found.arrangement is PLAIN
+    assert found.frame is None
+    assert PLAIN.viewed(PLAIN.modelled(table)) is table
+
+
+def test_long_form() -> None:
+    found, table = long_form(career="state", view=["2003"])
+    assert isinstance(found.arrangement, LongForm)
+    assert found.problems == found.notes == ()
+    assert found.frame is not None
+    assert found.frame.times.tolist() == [2001, 2002, 2003]
+    assert found.frame.career == "state"
+    assert found.arrangement.constant >= {"sex"}
+    panel = found.arrangement.modelled(table)
+    assert panel.index.counts.tolist() == [2, 2, 1]
+    view = found.arrangement.viewed(panel)
+    assert isinstance(view, PersonView)
+    assert view.n_rows == 3
+    assert {"sex", "state@first", "state@last", "state@2003", "career.first"} <= set(view)
+    again = read_arrangement(found.arrangement.to_dict())
+    assert again.to_dict().keys() == found.arrangement.to_dict().keys()
+    assert set(again.viewed(panel)) == set(view)
+
+
+def test_a_note_tells_of_gaps_between_periods() -> None:
+    data = pd.concat([LONG, LONG.assign(year=2010).drop_duplicates("who")])
+    found = arranged(data, {"year": Kind.NUMERIC}, person="who", time="year")
+    assert len(found.notes) == 1
+    assert "1 of 3 steps" in found.notes[0]
+
+
+def test_wide_form() -> None:
+    found = arranged(WIDE, wide={"state": ["s1..s2"]}, absent=["gone"], career="state")
+    assert isinstance(found.arrangement, WideForm)
+    assert found.frame is not None
+    assert found.frame.time == "period"
+    table = encode(from_pandas(WIDE))
+    panel = found.arrangement.modelled(table)
+    assert panel.index.matrix(np.zeros(panel.n_rows), 1).tolist() == [[0, 0], [1, 0], [0, 1]]
+    view = found.arrangement.viewed(panel)
+    assert view.names == table.names
+    assert view["s1"].data.tolist() == table["s1"].data.tolist() or view["s1"].variable.labels
+
+
+def test_the_name_of_time_gives_way_to_columns_of_the_data() -> None:
+    data = WIDE.assign(period=[1, 2, 2])
+    found = arranged(data, wide={"state": ["s1", "s2"]})
+    assert found.frame is not None
+    assert found.frame.time == "period_"
+
+
+@pytest.mark.parametrize("name", ["career.first", "own.before"])
+def test_reserved_names_are_refused(name: str) -> None:
+    found = arranged(LONG.rename(columns={"sex": name}), person="who", time="year")
+    assert found.arrangement is None
+    assert name in found.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"form": "cube"}, "unknown form"),
+        ({"person": "nobody"}, "must be columns"),
+        ({"view": [7]}, "must exist"),
+    ],
+)
+def test_altered_long_forms_are_refused(change: dict[str, Any], message: str) -> None:
+    found, _ = long_form()
+    assert found.arrangement is not None
+    with pytest.raises(ValueError, match=message):
+        read_arrangement(found.arrangement.to_dict() | change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"wide": [["state", ["s1", "s9"]]]}, "must be in the source"),
+        ({"wide": [["state", ["s1"]], ["other", ["s1", "s2"]]]}, "a column for each period"),
+        ({"variables": []}, "a column for each period"),
+    ],
+)
+def test_altered_wide_forms_are_refused(change: dict[str, Any], message: str) -> None:
+    found = arranged(WIDE, wide={"state": ["s1", "s2"]}, absent=["gone"])
+    assert found.arrangement is not None
+    with pytest.raises(ValueError, match=message):
+        read_arrangement(found.arrangement.to_dict() | change)

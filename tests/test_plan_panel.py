@@ -1,0 +1,171 @@
+"""Which history each variable of a panel gets, in which order, and the rules across time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.config_reading import read_chain_config
+from synthesizer.data.sources import from_pandas
+from synthesizer.errors import ConfigError
+from synthesizer.plan import Plan
+from synthesizer.preparation import plan_source
+from synthesizer.registry import Registry
+
+REGISTRY = Registry.load()
+
+
+def frame(n: int = 60) -> pd.DataFrame:
+    """Three years: sex never changes, race changes for a tenth, grade for most persons."""
+    person = np.repeat(np.arange(n), 3)
+    year = np.tile([2001, 2002, 2003], n)
+    return pd.DataFrame(
+        {
+            "person": person,
+            "year": year,
+            "state": np.where((person + year) % 3 == 0, "work", "school"),
+            "grade": (person + year) % 4,
+            "race": np.where((person % 10 == 0) & (year > 2002), "b", "a"),
+            "sex": np.where(person % 2 == 0, "f", "m"),
+        }
+    )
+
+
+PANEL = {"person": "person", "time": "year", "career": "state"}
+
+
+def planned(**options: Any) -> Plan:
+    options = {"panel": PANEL, "min_stratum_rows": 1} | options
+    plan = plan_source(from_pandas(frame()), read_chain_config(options), REGISTRY).plan
+    assert plan is not None
+    return plan
+
+
+def models(plan: Plan) -> dict[str, str]:
+    return {step.variable: step.method for step in plan.spec.steps}
+
+
+def step(plan: Plan, name: str) -> Any:
+    return next(s for s in plan.spec.steps if s.variable == name)
+
+
+def test_histories_follow_from_how_many_persons_change() -> None:
+    plan = planned()
+    assert models(plan) == {
+        "state": "career",
+        "sex": "time_invariant",
+        "grade": "lag_one",
+        "race": "mostly_constant",
+    }
+    assert list(models(plan)) == ["state", "sex", "grade", "race"]
+
+
+def test_presence_is_the_career_where_none_is_named() -> None:
+    plan = planned(panel={"person": "person", "time": "year"})
+    assert models(plan) == {
+        "year": "career",
+        "sex": "time_invariant",
+        "state": "lag_one",
+        "grade": "lag_one",
+        "race": "mostly_constant",
+    }
+
+
+def test_a_plain_model_becomes_the_base() -> None:
+    plan = planned(
+        variables={"grade": {"method": "forest", "options": {"trees": 3}}},
+        models={"forest": {"min_leaf": 7}, "cart": {"min_leaf": 11}},
+    )
+    base = step(plan, "grade").model.base
+    assert (type(base).__name__, base.trees, base.min_leaf) == ("Forest", 3, 7)
+    assert models(plan)["grade"] == "lag_one"
+    assert step(plan, "race").model.base.min_leaf == 11
+
+
+def test_a_history_gets_the_usual_base_with_its_options() -> None:
+    variables = {
+        "grade": {"method": "each_period"},
+        "race": {"method": "lag_one", "options": {"base": "cart", "fit": "by_period"}},
+    }
+    plan = planned(variables=variables, models={"cart": {"min_leaf": 11}})
+    assert step(plan, "grade").model.base.min_leaf == 11
+    assert step(plan, "race").model.base.min_leaf == 11
+    assert step(plan, "race").model.fit_by == "by_period"
+
+
+def test_predictors_are_earlier_variables_and_what_follows_from_the_careers() -> None:
+    plan = planned()
+    assert step(plan, "state").predictors == ()
+    derived = {"year", "career.first", "career.last", "career.gaps", "career.moves"}
+    assert derived | {"state"} <= set(step(plan, "sex").predictors)
+    assert {"sex", "state"} | derived <= set(step(plan, "grade").predictors)
+    assert "race" not in step(plan, "grade").predictors
+
+
+def test_a_variable_of_persons_may_come_before_the_careers() -> None:
+    plan = planned(visit_sequence=["sex", "state", "grade", "race"])
+    assert list(models(plan)) == ["sex", "state", "grade", "race"]
+    assert step(plan, "sex").predictors == ()
+    assert step(plan, "state").predictors == ("sex",)
+
+
+def test_rules_are_compiled_for_their_variable_and_counted() -> None:
+    rules = [
+        {"variable": "state", "absorbing": ["work"], "never": [["school", "work"]]},
+        {"variable": "grade", "non_decreasing": True},
+    ]
+    plan = planned(panel=PANEL | {"rules": rules}, variables={"grade": {"kind": "numeric"}})
+    (state,) = step(plan, "state").paths
+    school, work = (("school", "work").index(s) for s in ("school", "work"))
+    assert not state.allowed[work, school]
+    assert not state.allowed[school, work]
+    assert state.allowed.diagonal().all()
+    (grade,) = step(plan, "grade").paths
+    assert grade.non_decreasing
+    assert not step(plan, "sex").paths
+    data = frame()
+    falls = data.groupby("person")["grade"].diff() < 0
+    persons = data.loc[falls, "person"].nunique()
+    told = [note for note in plan.notes if "'grade never falls'" in note]
+    assert len(told) == 1
+    assert f"{falls.sum()} confidential rows of {persons} persons" in told[0]
+
+
+@pytest.mark.parametrize(("policy", "counted"), [("ignore", False), ("report", True)])
+def test_policy_of_violations(policy: str, counted: bool) -> None:
+    rules = [{"variable": "grade", "non_decreasing": True}]
+    try:
+        plan = planned(
+            panel=PANEL | {"rules": rules},
+            variables={"grade": {"kind": "numeric"}},
+            on_violation=policy,
+        )
+    except ConfigError as error:
+        assert "on_violation" in str(error)
+        pytest.skip("no such policy")
+    assert any("never falls" in note for note in plan.notes) == counted
+
+
+def test_support_is_planned_on_its_last_variable() -> None:
+    plan = planned(support=[["sex", "race"], ["grade", "year"]])
+    assert [(s.text, s.variable) for s in plan.spec.forbids] == [
+        ("support [sex, race]", "race"),
+        ("support [grade, year]", "grade"),
+    ]
+
+
+def test_problems_of_many_kinds_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        planned(
+            panel=PANEL | {"rules": [{"variable": "sex", "absorbing": ["x"]}]},
+            keep=["race"],
+            strata=["grade"],
+            support=[["sex"]],
+            variables={"grade": {"method": "career"}},
+        )
+    told = "\n".join(caught.value.problems)
+    for words in ("no state 'x'", "kept", "strata: grade", "at least two", "careers are drawn"):
+        assert words in told, told
