@@ -190,7 +190,7 @@ def _remove(content: Any, location: tuple[int | str, ...]) -> bool:
             break
         path.append((content, part))
         content = content[part]
-    if path and isinstance(path[-1][0], list):  # positions of other problems must not shift
+    while path and isinstance(path[-1][0], list):  # positions of other problems must not shift
         path.pop()
     if not path:
         return False

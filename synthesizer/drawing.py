@@ -89,7 +89,6 @@ def _draw_allowed(
     if isinstance(step.value_model, FittedHistory):
         limits = Limits(_judge(table, zeros, free) if zeros else None, step.reserve)
         column = step.value_model.draw(panel_of(predictors), limits, rng=rng)
-        zeros = ()
     elif free.all():
         column = step.draw(predictors, rng)
     else:
@@ -99,6 +98,8 @@ def _draw_allowed(
     if not zeros:
         return column
     _refuse_forbidden_rules(rules, zeros, table, column, ~free)
+    if isinstance(step.value_model, FittedHistory):
+        return column  # drawn inside the limits already
     return _redraw(step, zeros, table, column, free, rng)
 
 

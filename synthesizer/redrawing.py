@@ -19,6 +19,9 @@ WIDENINGS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 POOL = 2_000
 """Draws among which an allowed value is searched at last."""
 
+POOLS = 10
+"""Times that this is done where there is no reserve, which holds every value anyway."""
+
 MOST_PAIRS = 1_000_000
 """Rows times values that are tried at once."""
 
@@ -61,11 +64,12 @@ def redrawn(
         bad = bad[judge(bad, trial)]
     if not len(bad):
         return column, bad
-    pool = draw(np.resize(bad, max(POOL, len(bad))), WIDENINGS[-1])
-    column, bad = _searched(column, bad, pool, judge, rng)
-    if len(bad) and reserve is not None:
-        column, bad = _searched(column, bad, reserve, judge, rng)
-    return column, bad
+    for _ in range(POOLS if reserve is None else 1):
+        pool = draw(np.resize(bad, max(POOL, len(bad))), WIDENINGS[-1])
+        column, bad = _searched(column, bad, pool, judge, rng)
+        if not len(bad):
+            return column, bad
+    return (column, bad) if reserve is None else _searched(column, bad, reserve, judge, rng)
 
 
 def _searched(

@@ -220,3 +220,9 @@ def test_any_mapping_gives_a_configuration_or_sentences(content: dict[str, Any])
     config, problems = try_config(content, Path())
     assert config is not None or problems
     assert all(isinstance(problem, str) and problem for problem in problems)
+
+
+def test_faults_in_lists_of_lists_are_told() -> None:
+    problems = problems_of(support=[[[]], ["a", {}]], seed="x")
+    assert any("support" in problem for problem in problems)
+    assert any("seed" in problem for problem in problems)

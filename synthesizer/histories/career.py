@@ -233,7 +233,10 @@ def _steps(rules: Sequence[PathRule], states: int) -> _Steps | None:
     ways, group = np.unique(
         np.vstack([np.ones(states, dtype=bool), reach]), axis=0, return_inverse=True
     )
-    ways, group = ways[::-1], len(ways) - 1 - group  # all ways are the last of the sorted rows
+    ways, group = (
+        ways[::-1],
+        len(ways) - 1 - group.ravel(),
+    )  # all ways are the last of the sorted rows
     gone = states + len(ways)
     allowed = np.zeros((gone + 1, gone + 1), dtype=bool)
     allowed[:states, :states] = reach

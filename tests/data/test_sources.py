@@ -147,7 +147,7 @@ def test_samples(monkeypatch: pytest.MonkeyPatch) -> None:
         raw = read_sample(name)
         assert set(sample.declarations) <= set(raw.names)
         assert raw.n_rows > 6000
-    with pytest.raises(DataError, match="there are fair, randhie"):
+    with pytest.raises(DataError, match="there are fair, federal_workforce, randhie"):
         read_sample("nothing")
     monkeypatch.setattr("synthesizer.samples.catalogue.find_spec", lambda name: None)
     with pytest.raises(DataError, match=r"synthesizer\[samples\]"):
