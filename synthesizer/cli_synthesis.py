@@ -83,14 +83,32 @@ def init(
     output: Annotated[
         Path | None, typer.Option("--out", "-o", help="YAML file to write; DATA.yaml if absent.")
     ] = None,
+    person: Annotated[
+        str | None, typer.Option(help="Panel, a row a period: column that identifies persons.")
+    ] = None,
+    time: Annotated[str | None, typer.Option(help="Panel: column of the period.")] = None,
+    career: Annotated[
+        str | None, typer.Option(help="Panel: variable whose sequence of states is a career.")
+    ] = None,
+    wide: Annotated[
+        list[str] | None,
+        typer.Option(help="Panel, a column a period: VARIABLE=FIRST..LAST or VARIABLE=A,B,C."),
+    ] = None,
+    absent: Annotated[
+        list[str] | None, typer.Option(help="With --wide: label of those who are not there.")
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Write a commented starter YAML with inferred kinds, missing codes and derived variables."""
     with errors_told():
         from synthesizer import screen
         from synthesizer.starter import write_starter
+        from synthesizer.starter_panel import panel_config
 
-        path = write_starter(data, output, overwrite=overwrite)
+        panel = panel_config(
+            person=person, time=time, career=career, wide=wide or (), absent=absent or ()
+        )
+        path = write_starter(data, output, panel=panel, overwrite=overwrite)
         screen.say(f"wrote {path}; look it over, then: synthesizer run {path}")
 
 

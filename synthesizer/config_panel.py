@@ -48,7 +48,9 @@ class PanelConfig(Part):
         description="wide form: variable: its columns in order of time, or 'first..last'",
     )
     absent: Labels = Field(
-        (), description="wide form: labels that mean that a person is not there in a period"
+        (),
+        description="wide form: labels that mean that a person is not there in a period; each variable "
+        "needs one, and the first that it has is written",
     )
     career: Label | None = Field(
         None, description="variable whose sequence of states is drawn as a career"

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from synthesizer.codebook import RARE
-from synthesizer.data.table import Column
+from synthesizer.data.table import Column, Table
+from synthesizer.panel.table import PanelTable
 from synthesizer.preparation import Prepared
 from synthesizer.steps import Step
 
@@ -32,7 +33,7 @@ class PlanRow:
     missing : int
         Rows with a missing code.
     rare : int
-        Levels of a coded variable that fewer than `RARE` rows hold.
+        Levels of a coded variable that fewer than `RARE` rows hold; of a panel: persons.
     cost : float
         Share of the work of the fit, in [0, 1]: n log n, times predictors, times outputs.
     """
@@ -54,15 +55,17 @@ def plan_table(ready: Prepared) -> list[PlanRow]:
     costs = np.array([_cost(step, ready.table[step.variable]) for step in steps])
     shares = costs / max(costs.sum(), 1.0)
     return [
-        _row(position, step, ready.table[step.variable], float(share))
+        _row(position, step, ready.table, float(share))
         for position, (step, share) in enumerate(zip(steps, shares, strict=True), 1)
     ]
 
 
-def _row(position: int, step: Step, column: Column, share: float) -> PlanRow:
+def _row(position: int, step: Step, table: Table, share: float) -> PlanRow:
+    column = table[step.variable]
     variable = column.variable
     counts = _level_counts(column)
-    rare = int(((counts > 0) & (counts < RARE)).sum()) if variable.is_coded else 0
+    holders = _level_counts(_once_a_person(table, column))
+    rare = int(((holders > 0) & (holders < RARE)).sum()) if variable.is_coded else 0
     return PlanRow(
         position=position,
         variable=variable.name,
@@ -74,6 +77,14 @@ def _row(position: int, step: Step, column: Column, share: float) -> PlanRow:
         rare=rare,
         cost=share,
     )
+
+
+def _once_a_person(table: Table, column: Column) -> Column:
+    """Leave out rows in which a person has a level that it has in an earlier row too."""
+    if not isinstance(table, PanelTable) or not column.is_coded:
+        return column
+    pairs = table.index.person.astype(np.int64) * column.variable.n_codes + column.data
+    return column.take(np.unique(pairs, return_index=True)[1])
 
 
 def _level_counts(column: Column) -> np.ndarray[Any, np.dtype[np.int64]]:

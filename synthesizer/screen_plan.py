@@ -7,10 +7,12 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from synthesizer.panel.table import PanelTable
 from synthesizer.screen import notes_told, say, say_json, tabulate
 
 if TYPE_CHECKING:
     from synthesizer.codebook import Codebook
+    from synthesizer.data.table import Table
     from synthesizer.plan_table import PlanRow
     from synthesizer.preparation import Prepared
     from synthesizer.registry import Registry
@@ -35,12 +37,18 @@ def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
 
 def show_valid(ready: Prepared) -> None:
     """Say that a run can start."""
-    config, table = ready.config, ready.table
+    config = ready.config
     notes_told([*ready.source.notes, *ready.plan.notes])
     say(
-        f"valid: {table.n_rows:,} rows, {len(ready.plan.spec.steps)} variables to draw, "
+        f"valid: {_size(ready.table)}, {len(ready.plan.spec.steps)} variables to draw, "
         f"m = {config.m}; output goes to {config.output.directory}"
     )
+
+
+def _size(table: Table) -> str:
+    """Say how many rows there are, and persons of a panel."""
+    rows = f"{table.n_rows:,} rows"
+    return f"{table.n_units:,} persons, {rows}" if isinstance(table, PanelTable) else rows
 
 
 def show_plan(ready: Prepared, rows: Sequence[PlanRow]) -> None:
@@ -58,7 +66,7 @@ def show_plan(ready: Prepared, rows: Sequence[PlanRow]) -> None:
         )
         for row in rows
     ]  # fmt: skip
-    tabulate(f"plan for {ready.table.n_rows:,} rows", columns, cells)
+    tabulate(f"plan for {_size(ready.table)}", columns, cells)
     spec = ready.plan.spec
     if spec.strata:
         say(f"strata: a chain for every combination of {', '.join(spec.strata)}")
@@ -70,7 +78,8 @@ def show_plan(ready: Prepared, rows: Sequence[PlanRow]) -> None:
     for scenario in ready.plan.scenarios:
         say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
     notes_told([*ready.source.notes, *ready.plan.notes])
-    say(f"rare levels: held by fewer than {RARE} rows; cost: share of the fit's work")
+    units = "persons" if isinstance(ready.table, PanelTable) else "rows"
+    say(f"rare levels: held by fewer than {RARE} {units}; cost: share of the fit's work")
 
 
 def show_models(registry: Registry) -> None:

@@ -149,6 +149,7 @@ UPPER = (
         "report_files",
         "risk_request",
         "starter",
+        "starter_panel",
         "utility_request",
     ),
     ("library", "screen", "screen_checks"),

@@ -95,7 +95,7 @@ class WideForm(Arrangement):
         return there.reshape(n, self.n_periods)
 
     def restored(self, table: Table) -> Table:
-        """Write one row a person, absent periods by the first label for them."""
+        """Write one row a person, absent periods by the first label that a variable has."""
         panel = _panel(table)
         owner = {
             name: (variable, period)
@@ -122,7 +122,7 @@ class WideForm(Arrangement):
         own = replace(source, name=variable.name, storage=variable.storage)
         n = table.n_units
         if own.is_coded:
-            blank = own.labels.index(self.absent[0]) if self.absent else 0
+            blank = self._blank(own.labels)
             data = np.full(n, blank, dtype=np.int32)
             data[persons] = column.data
             return Column(own, data)
@@ -130,10 +130,14 @@ class WideForm(Arrangement):
         numbers[persons] = column.data
         if column.states is None:
             return Column(own, numbers)
-        blank = own.missing.index(self.absent[0]) + 1 if self.absent else 0
+        blank = self._blank(own.missing) + 1 if self.absent else 0
         states = np.full(n, blank, dtype=np.int8)
         states[persons] = column.states
         return Column(own, numbers, states)
+
+    def _blank(self, labels: Sequence[str]) -> int:
+        """Return the code that is written for absence; 0 where nobody can be absent."""
+        return next((labels.index(label) for label in self.absent if label in labels), 0)
 
     def columns_of(self, variable: str) -> tuple[str, ...]:
         """Return the columns of a longitudinal variable; none of time, which no column holds."""
@@ -357,10 +361,5 @@ def _absence_problems(absent: Sequence[str], variables: Sequence[Variable]) -> l
             problems.append(
                 f"panel.absent: variable {variable.name!r} has none of the labels "
                 f"{', '.join(map(repr, absent))}; write them as they stand in the data"
-            )
-        elif absent and absent[0] not in known:
-            problems.append(
-                f"panel.absent: variable {variable.name!r} does not have the first label "
-                f"{absent[0]!r}, which is written for absence; put a label first that all have"
             )
     return problems
