@@ -29,6 +29,10 @@ TRUTH = {"mean of y": 1.0, "slope of x": 1.0, "slope of z": 0.5}
 SETTINGS: dict[str, tuple[dict[str, Any], Rule]] = {
     "default (leaves of 50, even draws)": ({}, "simple"),
     "default, proper": ({"proper": True}, "proper"),
+    "leaves of 50, tilt": ({"models": {"cart": {"tilt": True}}}, "simple"),
+    "leaves of 50, tilt, proper": (
+        {"models": {"cart": {"tilt": True}}, "proper": True}, "proper",
+    ),
     "leaves of 50, independent draws": ({"models": {"cart": {"even": False}}}, "simple"),
     "leaves of 5, even draws": ({"models": {"cart": {"min_leaf": 5}}}, "simple"),
     "leaves of 5, independent draws": (

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from synthesizer.assessment import assess
+from synthesizer.attempts import Attempts
 from synthesizer.check_results import CheckResults, exceeded_limits
-from synthesizer.compared_files import read_compared
+from synthesizer.compared_files import ComparedFiles, read_compared
+from synthesizer.config import Config
 from synthesizer.config_reading import load_config
+from synthesizer.data.pairs import Data
+from synthesizer.figures import in_units
 from synthesizer.output import write_secret
+from synthesizer.panel_checks import PanelChecks
+from synthesizer.panel_files import PanelFiles, panel_files
 from synthesizer.progress import Listener, silent
+from synthesizer.randomness import Seed
 from synthesizer.risk.result import RiskResult
 from synthesizer.risk_request import Asked, RiskPlan
 
@@ -40,7 +47,7 @@ class FileRisk:
             "version": version("synthesizer"),
             "exceeded": list(self.exceeded),
             **self.risk.to_dict(),
-            "notes": [*self.notes, *self.risk.notes],
+            "notes": [*self.notes, *(in_units(n, self.risk.units) for n in self.risk.notes)],
         }
 
     def to_json(self) -> str:
@@ -69,7 +76,7 @@ def assess_files(
         Keys, target and the like.
     config : Path, optional
         Configuration of a run: the kinds and missing codes of variables, its checks (but the half
-        split, which needs the synthesis) and their limits.
+        split, which needs the synthesis) and their limits. With a panel persons are compared.
     out : Path, optional
         JSON file to write, mode 0600.
     listener : Listener, optional
@@ -85,9 +92,9 @@ def assess_files(
     files = read_compared(
         original, synthetic, control=control, config=config, out=out, overwrite=overwrite
     )
+    panel = None if settings is None or settings.panel is None else panel_files(files, settings)
     risk = assess(
-        files.original,
-        files.synthetic,
+        *_pair(files, panel),
         keys=plan.main.keys or None,
         target=plan.main.target or None,
         groups=plan.main.groups,
@@ -95,7 +102,7 @@ def assess_files(
         exclude=plan.main.exclude,
         scenarios=plan.further,
         questions=plan.questions,
-        control=files.control,
+        control=files.control if panel is None else panel.control,
         by=plan.by,
         units=plan.units,
         with_attacks=plan.attacks,
@@ -104,8 +111,11 @@ def assess_files(
         seed=asked.seed,
         listener=listener,
     )
+    if panel is not None and settings is not None:
+        risk = _with_careers(risk, panel, settings, asked.seed)
     results = CheckResults(risk=risk, utility=None, failed=risk.failed)
     notes = (*files.notes, *plan.notes, *_suggestion(risk))
+    notes = notes if panel is None else (*notes, *panel.notes)
     exceeded = exceeded_limits(results, plan.limits)
     found = FileRisk(risk, notes, exceeded, files.entries, asked.seed)
     if out is not None:
@@ -113,7 +123,32 @@ def assess_files(
     return found
 
 
+def _pair(files: ComparedFiles, panel: PanelFiles | None) -> tuple[Data, Sequence[Data]]:
+    """Return what is compared: the records, or the persons of a panel."""
+    if panel is None:
+        return files.original, files.synthetic
+    return panel.original, panel.synthetic
+
+
+def _with_careers(risk: RiskResult, panel: PanelFiles, config: Config, seed: int) -> RiskResult:
+    """Count replicated careers as a run does."""
+    attempts = Attempts()
+    checks = PanelChecks(
+        panel.original,
+        panel.frame,
+        sequences=False,
+        careers=config.checks.replicated_careers,
+        generator=lambda: Seed(seed).generator("sequences"),
+        attempts=attempts,
+    )
+    for made in panel.synthetic:
+        checks.add(made)
+    return replace(risk, careers=checks.careers, failed={**risk.failed, **attempts.failed})
+
+
 def _suggestion(risk: RiskResult) -> list[str]:
     main = risk.main
     suggested = main is not None and main.scenario.reason != "as asked for"
-    return [main.scenario.reason] if main is not None and suggested else []
+    if main is None or not suggested:
+        return []
+    return [in_units(main.scenario.reason, risk.units)]

@@ -7,8 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from synthesizer.assessment_inputs import (
     Files,
     Question,
@@ -17,12 +15,14 @@ from synthesizer.assessment_inputs import (
     read_files,
     sound_names,
 )
+from synthesizer.assessment_notes import control_notes, unit_notes, unlike_notes
 from synthesizer.attempts import Attempts
-from synthesizer.data.codes import ColumnCoder, Groups, JointCoder
+from synthesizer.data.codes import Groups
 from synthesizer.data.inference import Declaration
 from synthesizer.data.pairs import Data, as_table, as_tables, column_names
 from synthesizer.data.table import Table
 from synthesizer.errors import DataError
+from synthesizer.panel.view import PersonView
 from synthesizer.progress import Listener, silent
 from synthesizer.randomness import Seed
 from synthesizer.risk.attack_results import AttackResult
@@ -39,13 +39,9 @@ from synthesizer.risk.result import RiskResult
 from synthesizer.risk.scenario import Scenario
 from synthesizer.risk.scenario_risk import ScenarioRisk
 from synthesizer.risk.suggest import suggest
-from synthesizer.risk.suite import Measures, scenario_risk, unfamiliar
-from synthesizer.risk.uniques import key_counts
+from synthesizer.risk.suite import Measures, scenario_risk
 
 __all__ = ["Measures", "Question", "assess"]
-
-SAME_PEOPLE = 0.5
-"""Share of the control records found in the original above which there is no control."""
 
 
 def assess(
@@ -73,7 +69,8 @@ def assess(
     Parameters
     ----------
     original : DataFrame, Table or RawTable
-        Confidential records that the synthetic data were made from.
+        Confidential records that the synthetic data were made from; the persons of a panel where
+        all data are `PersonView`.
     synthetic : one or a sequence of them
         Synthetic datasets.
     keys, target : optional
@@ -143,7 +140,7 @@ def assess(
     files = read_files(original, several, control, request, declared)
     inferred = answered(files, request.questions)
     whole, notes = _whole(original, several, control, declared)
-    notes += [*_control_notes(whole), *_unit_notes(files, request), *_unlike_notes(whole)]
+    notes += [*control_notes(whole), *unit_notes(files, request), *unlike_notes(whole)]
     attempts = Attempts()
     scenario_risks = tuple(
         _scenario_risk(files, scenario, request, attempts, listener)
@@ -157,6 +154,7 @@ def assess(
         attacks=attempts.of("attacks", partial(_attacks, whole, request)),
         failed=attempts.failed,
         notes=tuple(notes),
+        units="persons" if isinstance(original, PersonView) else "records",
     )
 
 
@@ -211,6 +209,7 @@ def _whole(
     shared = [n for n in every if all(n in column_names(o) for o in others)]
     sound = sound_names(original, shared, declared)
     table = as_table(original, sound, declared, ids=False)
+    table = table.select(name for name in sound if name in table)
     named = set(table)
     table, made = _alike(table, others)
     told = {
@@ -264,53 +263,3 @@ def _attacks(files: Files, request: Request) -> AttackResult | None:
     rng = Seed(request.seed).generator("attacks")
     settings["n_attacks"] = request.measures.attempts
     return attacks(files.original, files.control, files.synthetic, **settings, rng=rng)
-
-
-def _control_notes(files: Files) -> list[str]:
-    """Say that control records seem to be those of the original.
-
-    A fresh record equals a unique one about as often as records have exactly one twin (Good and
-    Turing's estimate); far more often is no chance. Where most are there, it is no control.
-    """
-    if files.control is None or not len(files.original):
-        return []
-    (counts,) = replicated_uniques(files.original, files.control).datasets
-    twins = float((key_counts(files.original, files.original.names) == 2).mean())
-    expected = twins * counts.n
-    if counts.replicated <= 2 * expected + 5 * (expected + 1) ** 0.5:
-        return []
-    found = int((JointCoder(files.original, files.original.names).encode(files.control) >= 0).sum())
-    told = (
-        f"{found:,} of {counts.n:,} control records are in the original too, alike in every "
-        "variable: a control must hold other people, or it shows no risk"
-    )
-    if found > SAME_PEOPLE * counts.n:
-        raise DataError(told)
-    return [told]
-
-
-def _unit_notes(files: Files, request: Request) -> list[str]:
-    """Say that persons are named alike in the original and in the control."""
-    name = request.units
-    if name is None or files.control is None:
-        return []
-    coder = ColumnCoder.fit(files.original[name])
-    column = files.control[name]
-    both = np.unique(coder.encode(column)[column.is_observed])
-    count = int((both >= 0).sum())
-    if not count:
-        return []
-    return [
-        f"{count:,} values of {name!r} are in the original and in the control: if they are the "
-        "same persons, take them out of the control; they count as two"
-    ]
-
-
-def _unlike_notes(files: Files) -> list[str]:
-    """Say that categories are written differently: whole records then never agree."""
-    coded = [column.name for column in files.original.columns if column.is_coded]
-    return [
-        f"{share:.0%} of the synthetic records have a value of {name!r} that the original lacks: "
-        "check that both files write it alike"
-        for name, share in unfamiliar(files.original, files.synthetic, coded).items()
-    ]

@@ -14,6 +14,7 @@ from synthesizer.data.inference import Declaration
 from synthesizer.data.pairs import Data, as_table, as_tables, column_names
 from synthesizer.data.table import Table
 from synthesizer.errors import DataError, SynthesizerError
+from synthesizer.plan_names import values_in_periods
 from synthesizer.randomness import MAX_SEED
 from synthesizer.risk.exclusions import check_exclusions
 from synthesizer.risk.public import InferenceResult, inference
@@ -147,7 +148,8 @@ def _name_problems(
     """Yield names that files lack, whatever else is wrong with them."""
     for name in (*request.names, *request.halves_names):
         if not isinstance(original, Data) or name not in column_names(original):
-            yield f"column {name!r} is not in the original: name one of its columns"
+            views = isinstance(original, Data) and values_in_periods(name, column_names(original))
+            yield views or f"column {name!r} is not in the original: name one of its columns"
             continue
         if name in request.names:
             for number, data in enumerate(synthetic, start=1):

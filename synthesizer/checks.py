@@ -16,19 +16,17 @@ from synthesizer.config_checks import CheckConfig, InferenceConfig
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import Table
 from synthesizer.half_checks import HalfChecks
-from synthesizer.panel.table import PanelTable
 from synthesizer.panel.view import PersonView
+from synthesizer.panel_checks import PanelChecks
+from synthesizer.panel_fits import RowFits
 from synthesizer.plan import Plan
 from synthesizer.progress import Listener, silent
 from synthesizer.randomness import Seed
 from synthesizer.risk.halves import Synthesise
 from synthesizer.risk.public import InferenceResult, inference
 from synthesizer.risk.replicated import ReplicatedUniques, Replicates
-from synthesizer.risk.replicated_careers import CareerReplicates, ReplicatedCareers
 from synthesizer.risk.result import RiskResult
 from synthesizer.risk.suite import Measures, scenario_risk
-from synthesizer.utility.panel_measures import PanelCollector
-from synthesizer.utility.panel_sequences import career_matrix
 from synthesizer.utility.suite import UtilityCollector
 from synthesizer.utility.wanted import Synthesis, UtilityMeasures, fit_names
 
@@ -83,9 +81,18 @@ class Checker:
         )
         self._drawn = tuple(v.name for v in original.schema if v.kind is not Kind.ID)
         self._replicates = self._replicate_counter()
-        self._career = None if plan.spec.frame is None else plan.spec.frame.career
-        self._panel = self._panel_collector(plan)
-        self._careers = self._career_counter()
+        self._panel = PanelChecks(
+            original,
+            plan.spec.frame,
+            sequences=self.checks.sequences,
+            careers=self.checks.replicated_careers,
+            generator=lambda: seed.generator("sequences"),
+            attempts=self.attempts,
+        )
+        self._row_fits: RowFits | None = None
+        if isinstance(original, PersonView) and plan.row_fits:
+            person = None if config.panel is None else config.panel.person
+            self._row_fits = RowFits(original.panel, plan.row_fits, person)
 
     def add(self, synthetic: Table) -> None:
         """Look at the next dataset."""
@@ -95,17 +102,9 @@ class Checker:
         counter = self._replicates
         if counter is not None and "replicated_uniques" not in self.attempts.failed:
             self.attempts.of("replicated_uniques", lambda: counter.add(synthetic))
-        if isinstance(synthetic, PersonView):
-            self._add_panel(synthetic.panel)
-
-    def _add_panel(self, synthetic: PanelTable) -> None:
-        if self._panel is not None:
-            self._panel.add(synthetic)
-        counter = self._careers
-        if counter is not None and "replicated_careers" not in self.attempts.failed:
-            self.attempts.of(
-                "replicated_careers", lambda: counter.add(career_matrix(synthetic, self._career))
-            )
+        self._panel.add(synthetic)
+        if self._row_fits is not None and isinstance(synthetic, PersonView):
+            self._row_fits.add(synthetic.panel)
 
     def finish(self, synthesise: Synthesise, listener: Listener = silent) -> CheckResults:
         """Compute the rest; ``synthesise`` refits the chain on a half of the data."""
@@ -127,13 +126,16 @@ class Checker:
             ),
             inference=tuple(self._inference()),
             replicated=self._replicated(),
-            careers=self._replicated_careers(),
+            careers=self._panel.careers,
             nearest=halves.nearest,
             attacks=halves.attacks,
             failed=self.attempts.failed,
+            units="persons" if isinstance(self.original, PersonView) else "records",
         )
         utility = self.utility.finish(self.known)
-        panel = None if self._panel is None else self._panel.result()
+        if self._row_fits is not None:
+            utility = self._row_fits.joined(utility)
+        panel = self._panel.sequences
         failed = {} if panel is None else panel.failed
         return CheckResults(
             risk=risk,
@@ -167,24 +169,6 @@ class Checker:
         return self.attempts.of(
             "replicated_uniques", lambda: Replicates(self.original, self._drawn)
         )
-
-    def _panel_collector(self, plan: Plan) -> PanelCollector | None:
-        frame, view = plan.spec.frame, self.original
-        if not self.checks.sequences or frame is None or not isinstance(view, PersonView):
-            return None
-        rng = self.seed.generator("sequences")
-        return PanelCollector(view.panel, frame, rng, attempts=Attempts())
-
-    def _career_counter(self) -> CareerReplicates | None:
-        if not self.checks.replicated_careers or not isinstance(self.original, PersonView):
-            return None
-        return CareerReplicates(career_matrix(self.original.panel, self._career))
-
-    def _replicated_careers(self) -> ReplicatedCareers | None:
-        counter, failed = self._careers, self.attempts.failed
-        if counter is None or not counter.datasets or "replicated_careers" in failed:
-            return None
-        return counter.result
 
     def _replicated(self) -> ReplicatedUniques | None:
         counter = self._replicates

@@ -146,7 +146,8 @@ def risk(
         str | None, typer.Option(help="Find the group of this variable that is told most of.")
     ] = None,
     units: Annotated[
-        str | None, typer.Option(help="Variable that names the person of each record (panels).")
+        str | None,
+        typer.Option(help="Variable that names the person of each record (panels)."),
     ] = None,
     tau: Annotated[
         float | None, typer.Option(help="TCAP: agreement that an intruder asks for; 1.")
@@ -162,7 +163,7 @@ def risk(
     ] = False,
     config: Annotated[
         Path | None,
-        typer.Option(help="YAML of a run: kinds, missing codes, checks, limits."),
+        typer.Option(help="YAML of a run: kinds, missing codes, panel, checks, limits."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides what is random.")] = 0,
     out: Annotated[
@@ -249,7 +250,7 @@ def utility(
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option(help="YAML of a run: kinds, missing codes, checks, limits."),
+        typer.Option(help="YAML of a run: kinds, missing codes, panel, checks, limits."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides the permutations.")] = 0,
     workers: Workers = None,

@@ -49,8 +49,8 @@ class PanelConfig(Part):
     )
     absent: Labels = Field(
         (),
-        description="wide form: labels that mean that a person is not there in a period; each variable "
-        "needs one, and the first that it has is written",
+        description="wide form: labels that mean that a person is not there in a period; each "
+        "variable needs one, and the first that it has is written",
     )
     career: Label | None = Field(
         None, description="variable whose sequence of states is drawn as a career"

@@ -10,6 +10,7 @@ from synthesizer.data.comparable import check_comparable
 from synthesizer.data.inference import Declaration
 from synthesizer.data.pairs import Data, as_table, as_tables, column_names
 from synthesizer.errors import DataError, ExpressionError, SynthesizerError
+from synthesizer.plan_names import values_in_periods
 from synthesizer.progress import Listener, counted, silent
 from synthesizer.randomness import MAX_SEED, Seed
 from synthesizer.utility.result import UtilityResult
@@ -130,7 +131,9 @@ def _check_request(
     if not wrong:
         for name in names or ():
             if name not in column_names(original):
-                problems.append(f"variable {name!r} is not in the original: name its columns")
+                views = values_in_periods(name, column_names(original))
+                missing = f"variable {name!r} is not in the original: name its columns"
+                problems.append(views or missing)
             problems += [
                 f"variable {name!r} is not in synthetic dataset {number}: generate it too"
                 for number, data in enumerate(synthetic, start=1)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-__all__ = ["Direction", "Figure"]
+__all__ = ["Direction", "Figure", "Units", "in_units", "plain_in_units"]
+
+Units = Literal["records", "persons"]
+"""What is counted: persons where the data are a panel, of whom there is one row each."""
 
 Direction = Literal[
     "lower is safer", "about 0 is good", "lower is better", "about 1 is good", "a count"
@@ -57,3 +62,52 @@ class Figure:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file."""
         return asdict(self)
+
+    def counting(self, units: Units) -> Figure:
+        """Return the figure with words about what it counts; its name stays."""
+        return replace(self, meaning=in_units(self.meaning, units))
+
+
+_PERSONS = (
+    (r"persons (?:or|and) records|persons \(records\)", "persons"),
+    (r"\bwhole records\b", "all variables of persons"),
+    (r"(?<![\w'`.@])record(s?)(?![\w'`.@]\w|['`@])", r"person\1"),
+)
+"""Patterns of words about records and what they are of persons; names in quotes stay."""
+_WORDED = ("meaning", "message", "notes", "warnings", "failed", "reason")
+"""Keys of a file under which there are sentences, or lists of them."""
+
+
+def in_units(text: str, units: Units) -> str:
+    """Return a sentence about records as one about what is counted.
+
+    Examples
+    --------
+    >>> in_units("share of the records without a match", "persons")
+    'share of the persons without a match'
+    """
+    if units == "persons":
+        for pattern, words in _PERSONS:
+            text = re.sub(pattern, words, text)
+    return text
+
+
+def plain_in_units(content: Any, units: Units, *, worded: bool = False) -> Any:
+    """Return plain values for a file whose sentences are about what is counted.
+
+    Examples
+    --------
+    >>> plain_in_units({"n": 3, "warnings": ["no record"], "key": "record"}, "persons")
+    {'n': 3, 'warnings': ['no person'], 'key': 'record'}
+    """
+    if isinstance(content, str):
+        return in_units(content, units) if worded else content
+    if isinstance(content, Mapping):
+        return {
+            key: plain_in_units(value, units, worded=key in _WORDED or worded)
+            for key, value in content.items()
+        }
+    if isinstance(content, list | tuple):
+        # what is no sentence in such a list has keys of its own
+        return [plain_in_units(v, units, worded=worded and isinstance(v, str)) for v in content]
+    return content

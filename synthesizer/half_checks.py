@@ -8,6 +8,7 @@ from functools import partial
 from synthesizer.attempts import Attempts
 from synthesizer.config_checks import CheckConfig
 from synthesizer.data.table import IntArray, Table
+from synthesizer.panel.view import PersonView
 from synthesizer.randomness import Seed
 from synthesizer.risk.attack_results import AttackResult
 from synthesizer.risk.attacks import attacks
@@ -108,4 +109,6 @@ class HalfChecks:
     def _units(self) -> IntArray | None:
         """Number the persons whom the records belong to."""
         name = self.settings.units
+        if isinstance(self.original, PersonView):  # one row a person
+            return None
         return None if name is None else units_of(self.original[name])

@@ -31,6 +31,7 @@ __all__ = [
     "Declare",
     "Encoded",
     "Input",
+    "declared_for",
     "encode_sound",
     "read_input",
     "read_raw",
@@ -98,7 +99,7 @@ def try_input(
     except SynthesizerError as error:
         columns = Columns(names=_header(data), sound=frozenset())
         return None, Encoded(Table((), 0), columns, error.problems)
-    encoded = encode_sound(raw, _declared(data, raw, declare(raw.names)), drop)
+    encoded = encode_sound(raw, declared_for(data, raw, declare(raw.names)), drop)
     if encoded.problems:
         return None, encoded
     return _input(raw, data, encoded.table), encoded
@@ -185,7 +186,7 @@ def _header(data: DataConfig) -> tuple[str, ...] | None:
 _LONGEST_HEADER = 1 << 20
 
 
-def _declared(
+def declared_for(
     data: DataConfig, raw: RawTable, declared: Mapping[str, Declaration]
 ) -> dict[str, Declaration]:
     """Add what is known of a built-in sample; the plan reports names that are unknown."""

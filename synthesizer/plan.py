@@ -52,7 +52,10 @@ class Plan:
         Keys and target of the disclosure checks, the main one first; empty when there are none
         to be had.
     fits : tuple of FitRequest
-        Models that are fitted to the original and to the synthetic data.
+        Models that are fitted to the original and to the synthetic data; of a panel to one row a
+        person.
+    row_fits : tuple of FitRequest
+        Of a panel: those that are fitted to the rows of persons and periods.
     notes : tuple of str
         What a steward should know and need not change.
     """
@@ -60,6 +63,7 @@ class Plan:
     spec: ChainSpec
     scenarios: tuple[Scenario, ...]
     fits: tuple[FitRequest, ...] = ()
+    row_fits: tuple[FitRequest, ...] = ()
     notes: tuple[str, ...]
 
     @property
@@ -114,11 +118,12 @@ def try_plan(
     rules, zeros, notes, found = plan_rules(config, whole, known, fixed, ruled)
     problems += found
     seen = table if view is None else view
-    shown = columns if view is None else columns.joined(view.names)
+    # a panel is planned with all of its columns: what the view lacks is unknown to the checks
+    shown = columns if view is None else Columns.of(view.names)
     scenarios, scenario_notes, found = plan_scenarios(config, seen, shown)
     problems += found
     keeps = any(step.model.abilities.copies_rows for step in steps)
-    fits, found = plan_fits(config, columns, keeps=keeps)
+    fits, row_fits, found = plan_fits(config, columns, table, view, keeps=keeps)
     problems += found
     if problems:
         return None, problems
@@ -131,7 +136,7 @@ def try_plan(
         frame=frame,
     )
     notes = (*context.notes, *notes, *scenario_notes)
-    return Plan(spec=spec, scenarios=scenarios, fits=fits, notes=notes), []
+    return Plan(spec=spec, scenarios=scenarios, fits=fits, row_fits=row_fits, notes=notes), []
 
 
 def _check_names(context: Context) -> None:

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from synthesizer.config import ChainConfig
 from synthesizer.config_utility import FitConfig
+from synthesizer.data.table import Table
 from synthesizer.errors import DataError, ExpressionError
+from synthesizer.panel.rows import person_name
+from synthesizer.panel_fits import split_fits
 from synthesizer.plan_names import Columns
 from synthesizer.utility.fits import need_statsmodels
 from synthesizer.utility.fixed_effects import need_pyfixest
@@ -18,13 +21,17 @@ __all__ = ["plan_fits"]
 
 
 def plan_fits(
-    config: ChainConfig, columns: Columns, *, keeps: bool
-) -> tuple[tuple[FitRequest, ...], list[str]]:
-    """Return the fits that the checks ask for, and every problem of them.
+    config: ChainConfig, columns: Columns, table: Table, view: Table | None, *, keeps: bool
+) -> tuple[tuple[FitRequest, ...], tuple[FitRequest, ...], list[str]]:
+    """Return the fits that the checks ask for, those to rows of a panel, and every problem.
 
-    ``keeps`` says whether variables are copied row by row, which decides about the combining rule.
+    ``table`` is what the chain models, ``view`` one row a person of a panel. ``keeps`` says
+    whether variables are copied row by row, which decides about the combining rule.
     """
     requests, problems = [], []
+    person = None if config.panel is None else config.panel.person
+    if view is not None:
+        columns = Columns.of([*table.names, *view.names, person_name(person, table.names)])
     natural = rule_for(proper=config.proper, keeps=keeps)
     for number, fit in enumerate(config.checks.fits):
         place = f"checks.fits.{number}"
@@ -40,7 +47,9 @@ def plan_fits(
         problems += [f"{place}: {problem}" for problem in _rule_problems(fit, config, keeps=keeps)]
         problems += _name_problems(place, request, config, columns)
     problems += [f"checks.fits: {problem}" for problem in _packages_missing(requests)]
-    return tuple(requests), problems
+    if view is None:
+        return tuple(requests), (), problems
+    return *split_fits(requests, table, person), problems
 
 
 def _packages_missing(requests: Sequence[FitRequest]) -> Iterator[str]:

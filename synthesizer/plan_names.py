@@ -11,9 +11,11 @@ from synthesizer.config import ChainConfig
 from synthesizer.errors import SynthesizerError
 from synthesizer.registry import Registry
 
-__all__ = ["Columns", "unknown_models", "unknown_variables"]
+__all__ = ["Columns", "unknown_models", "unknown_variables", "values_in_periods"]
 
 T = TypeVar("T")
+MOST_VIEWS = 3
+"""Periods of a variable that a hint names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,10 +81,28 @@ class Columns:
 
 
 def unknown_variable(place: str, name: str, known: Iterable[str]) -> str:
-    """Say that a variable is not there, with the nearest name."""
-    close = difflib.get_close_matches(name, list(known), n=1)
+    """Say that a variable is not there, with the nearest name, or its values in periods."""
+    known = list(known)
+    if views := values_in_periods(name, known):
+        return f"{place}: {views}"
+    close = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else "it is no column of the data; take it out"
     return f"{place}: unknown variable {name!r}; {hint}"
+
+
+def values_in_periods(name: str, known: Iterable[str]) -> str | None:
+    """Say how the values of a variable of a panel are called; None where there are none.
+
+    Examples
+    --------
+    >>> values_in_periods("pay", ["sex", "pay@first", "pay@last"])
+    "'pay' changes within persons; name its value in a period: pay@first, pay@last"
+    """
+    views = [own for own in known if own.startswith(f"{name}@")]
+    if not views:
+        return None
+    told = ", ".join(views[:MOST_VIEWS])
+    return f"{name!r} changes within persons; name its value in a period: {told}"
 
 
 def unknown_variables(config: ChainConfig, columns: Columns) -> list[str]:

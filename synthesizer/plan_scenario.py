@@ -14,6 +14,8 @@ from synthesizer.data.codes import Groups
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import Table
 from synthesizer.errors import DataError
+from synthesizer.figures import in_units
+from synthesizer.panel.view import PersonView
 from synthesizer.plan_names import Columns
 from synthesizer.risk.attribution import Tolerance
 from synthesizer.risk.exclusions import Exclusion, check_exclusions
@@ -82,15 +84,14 @@ def _suggested(config: ChainConfig, table: Table) -> tuple[Scenario | None, list
     checks = config.checks
     drawn = table.select(n for n in table.names if table[n].variable.kind is not Kind.ID)
     found = suggest(drawn, keys=checks.keys, target=checks.target)
+    reason = in_units(found.reason, "persons" if isinstance(table, PersonView) else "records")
     if not found.keys or found.target is None:
         return None, [
             "no keys and target could be found for the risk measures that need them, which are "
             "left out; name them under checks: keys, target"
         ]
-    scenario = configured_scenario(
-        checks, keys=found.keys, target=found.target, reason=found.reason
-    )
-    return scenario, [found.reason]
+    scenario = configured_scenario(checks, keys=found.keys, target=found.target, reason=reason)
+    return scenario, [reason]
 
 
 class _Names:
@@ -194,8 +195,11 @@ def _half_split_problems(names: _Names, config: ChainConfig) -> Iterator[str]:
     settings = config.checks.differential_confidentiality
     if settings.by is not None:
         yield from names.known("checks.differential_confidentiality.by", settings.by)
-    if settings.units is not None:
-        place = "checks.differential_confidentiality.units"
+    place = "checks.differential_confidentiality.units"
+    if config.panel is not None:
+        if settings.units not in (None, config.panel.person):
+            yield f"{place}: the persons of a panel are split already; take it out"
+    elif settings.units is not None:
         yield from names.known(place, settings.units, ids=True)
         column = names.table.get(settings.units)
         count = FEWEST_PERSONS if column is None else len(np.unique(units_of(column)))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from synthesizer.assessment_inputs import Question
 from synthesizer.config import Config
 from synthesizer.config_checks import CheckConfig, LimitConfig
+from synthesizer.config_panel import PanelConfig
 from synthesizer.data.codes import Groups
 from synthesizer.errors import ConfigError
 from synthesizer.plan_scenario import configured_scenario
@@ -17,7 +18,7 @@ from synthesizer.risk.suite import Measures
 
 __all__ = ["Asked", "RiskPlan", "parse_groups", "parse_names"]
 
-UTILITY_LIMITS = ("mean_two_way", "worst_two_way", "worst_one_way", "pmse_ratio")
+UTILITY_LIMITS = ("mean_two_way", "worst_two_way", "worst_one_way", "pmse_ratio", "sequence_ratio")
 HALF_LIMITS = ("differential_confidentiality", "worst_group", "nearer_share", "attack_risk")
 """Limits that cannot be looked at without a control file."""
 
@@ -88,6 +89,8 @@ class RiskPlan:
         main = configured_scenario(checks)
         questions = _questions(asked, checks)
         half = checks.differential_confidentiality
+        panel = None if settings is None else settings.panel
+        units = asked.units or (half.units if asked.control else None)
         known = (asked.keys or main.keys, asked.target or main.target)
         groups = {name: wanted for name, wanted in asked.groups.items() if name in _names(*known)}
         _check_groups(asked, known, questions)
@@ -100,15 +103,31 @@ class RiskPlan:
             questions=questions,
             measures=_measures(asked, checks),
             by=asked.by or (half.by if asked.control else None),
-            units=asked.units or (half.units if asked.control else None),
+            units=units if panel is None else None,
             attacks=asked.attacks or (asked.control and checks.attacks.enabled),
             limits=limits.model_copy(update=dict.fromkeys(dropped)),
-            notes=tuple(
-                f"limits.{name} is not looked at here ("
-                f"{'utility' if name in UTILITY_LIMITS else 'needs --control'})"
-                for name in dropped
+            notes=(
+                *_unit_notes(asked, panel),
+                *(
+                    f"limits.{name} is not looked at here ("
+                    f"{'utility' if name in UTILITY_LIMITS else 'needs --control'})"
+                    for name in dropped
+                ),
             ),
         )
+
+
+def _unit_notes(asked: Asked, panel: PanelConfig | None) -> Iterator[str]:
+    """Say that persons are counted already; refuse others than those of the panel."""
+    if asked.units is None or panel is None:
+        return
+    if asked.units != panel.person:
+        who = "one row is one person" if panel.person is None else f"they are {panel.person!r}"
+        raise ConfigError(
+            f"--units {asked.units}: the panel of the configuration says who the persons are "
+            f"({who}); take it out"
+        )
+    yield f"--units {asked.units} is not needed: by the panel of the configuration persons count"
 
 
 def _names(keys: Sequence[str], target: str) -> set[str]:

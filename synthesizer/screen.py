@@ -32,6 +32,7 @@ __all__ = [
     "say_json",
     "show_error",
     "show_file_risk",
+    "show_panel",
     "show_result",
     "show_risk",
     "show_utility",
@@ -145,11 +146,11 @@ def _show_checks(results: CheckResults) -> None:
     if results.utility is not None:
         show_utility(results.utility, choose=headlines)
     if results.panel is not None:
-        _show_panel(results.panel)
+        show_panel(results.panel)
     show_risk(results.risk, choose=headlines)
 
 
-def _show_panel(panel: PanelResult) -> None:
+def show_panel(panel: PanelResult) -> None:
     """Print what the careers and histories of a panel look like."""
     from synthesizer.screen_checks import career_table, history_table, panel_lines
 
@@ -177,7 +178,8 @@ def show_utility(
         for figure in choose(found)
     ]
     if chosen:
-        columns, rows = figure_table([figure for _, figure in chosen])
+        units = "persons or rows" if utility.units == "persons" and utility.fits else utility.units
+        columns, rows = figure_table([figure for _, figure in chosen], units)
         places = [place for place, _ in chosen]
         headings = ("right synthesis" if name == "baseline" else name for name in columns[1:])
         tabulate(
@@ -205,7 +207,7 @@ def show_risk(
     for place, found in _by_place(risk.figures).items():
         if chosen := choose(found):
             shown += chosen
-            tabulate(f"risk: {place}", *figure_table(chosen))
+            tabulate(f"risk: {place}", *figure_table(chosen, risk.units))
     for line in risk_lines(risk):
         say(line)
     if explained:
@@ -213,7 +215,7 @@ def show_risk(
             "baseline: such data if they had nothing to do with what is sought; original: the data "
             "released as they are"
         )
-        for line in legend(shown):
+        for line in legend(shown, risk.units):
             say(line)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from synthesizer.figures import Figure
+from synthesizer.figures import Figure, in_units
 from synthesizer.risk.result import RiskResult
 from synthesizer.utility.panel_result import PanelResult
 from synthesizer.utility.result import UtilityResult
@@ -64,24 +64,34 @@ def headlines(figures: Iterable[Figure]) -> list[Figure]:
     return [figure for figure in figures if figure.name in HEADLINES]
 
 
-def figure_table(figures: Sequence[Figure]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return columns and rows of a table of figures; empty columns are left out."""
+def figure_table(
+    figures: Sequence[Figure], units: str = "records"
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return columns and rows of a table of figures; empty columns are left out.
+
+    ``units`` is what is counted.
+    """
     columns: dict[str, list[str]] = {
-        "figure": [f.name for f in figures],
+        "figure": [_named(f, units) for f in figures],
         "value": [_number(f.value, f) for f in figures],
         "95 % interval": [_interval(f) for f in figures],
         "baseline": [_number(f.baseline, f) if f.baseline is not None else "" for f in figures],
         "original": [_number(f.original, f) if f.original is not None else "" for f in figures],
-        "records": [f"{f.n:,}" for f in figures],
+        units: [f"{f.n:,}" for f in figures],
         "reads": [f.direction for f in figures],
     }
     used = {name: cells for name, cells in columns.items() if any(cells)}
     return tuple(used), list(zip(*used.values(), strict=True))
 
 
-def legend(figures: Sequence[Figure]) -> list[str]:
+def _named(figure: Figure, units: str) -> str:
+    return in_units(figure.name, "persons") if units == "persons" else figure.name
+
+
+def legend(figures: Sequence[Figure], units: str = "records") -> list[str]:
     """Say what each figure is, once."""
-    return [f"  {name}: {what}" for name, what in {f.name: f.meaning for f in figures}.items()]
+    told = {_named(f, units): f.meaning for f in figures}
+    return [f"  {name}: {what}" for name, what in told.items()]
 
 
 def _number(value: float | None, figure: Figure) -> str:
@@ -111,18 +121,19 @@ def risk_lines(risk: RiskResult) -> Iterator[str]:
                 yield f"  not differentially confidential for {where} does not cover 0"
         worst = None if part.differential is None else part.differential.worst_group
         if worst is not None:
+            counted = in_units("persons or records", risk.units)
             yield (
                 f"  worst group of {worst.by}: {worst.group}, fitted {worst.mean_a:.3f}, unseen "
-                f"{worst.mean_b:.3f} ({worst.n_a:,} and {worst.n_b:,} persons or records)"
+                f"{worst.mean_b:.3f} ({worst.n_a:,} and {worst.n_b:,} {counted})"
             )
-    yield from (f"  note: {note}" for note in risk.notes)
+    yield from (f"  note: {in_units(note, risk.units)}" for note in risk.notes)
     for warning in risk.warnings[:MOST_WARNINGS]:
         yield f"  note: {warning}"
     if len(risk.warnings) > MOST_WARNINGS:
         more = len(risk.warnings) - MOST_WARNINGS
         yield f"  note: {more} more of these are in checks.json (or --json)"
     for name, why in risk.failed.items():
-        yield f"  {name}: could not be computed: {why}"
+        yield f"  {name}: could not be computed: {in_units(why, risk.units)}"
 
 
 def utility_lines(found: UtilityResult) -> Iterator[str]:
@@ -143,7 +154,7 @@ def utility_lines(found: UtilityResult) -> Iterator[str]:
             )
     for fit in found.fits:
         yield from (f"  note: {fit.formula}: {note}" for note in fit.notes)
-    yield from (f"  note: {note}" for note in found.notes)
+    yield from (f"  note: {in_units(note, found.units)}" for note in found.notes)
     for name, why in found.failed.items():
         yield f"  {name}: could not be computed: {why}"
 

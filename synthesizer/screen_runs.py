@@ -9,6 +9,7 @@ from synthesizer.report.comparison_page import setting_text
 from synthesizer.report.comparison_ties import standing_words
 from synthesizer.report.numbers import DASH
 from synthesizer.runs.key_paths import display
+from synthesizer.runs.measures import CAREERS
 from synthesizer.screen import notes_told, say, tabulate
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ def show_comparison(comparison: Comparison) -> None:
     best = set(comparison.frontier)
     set_up = [_settings(point, comparison, best) for point in comparison.points]
     tabulate(f"{len(set_up)} runs: settings that differ", _SETTINGS, set_up)
-    tabulate("utility; lower is better", _USE, [_use(point) for point in comparison.points])
-    tabulate("risk; lower is safer", _RISK, [_risk(point) for point in comparison.points])
+    _tables(comparison)
     if comparison.risk and comparison.utility:
         pair = f"{comparison.risk[0].title} and {comparison.utility[0].title}"
         say(f"frontier: no other run is better on both {pair}")
@@ -40,10 +40,23 @@ def show_comparison(comparison: Comparison) -> None:
     notes_told(comparison.notes)
 
 
+def _tables(comparison: Comparison) -> None:
+    points = comparison.points
+    used: tuple[str, ...] = (*_USE, f"{comparison.units} of a dataset")
+    use, risk = [_use(point) for point in points], [_risk(point) for point in points]
+    risky: tuple[str, ...] = _RISK
+    if comparison.has_careers:
+        used, risky = (*used, "careers over noise"), (*risky, "careers of one person")
+        values = [tuple(point.value(key) for key in CAREERS) for point in points]
+        use = [(*row, ratio) for row, (ratio, _) in zip(use, values, strict=True)]
+        risk = [(*row, share) for row, (_, share) in zip(risk, values, strict=True)]
+    tabulate("utility; lower is better", used, use)
+    tabulate("risk; lower is safer", risky, risk)
+
+
 _SETTINGS = ("run", "settings", "limits exceeded", "on the frontier")
 _USE = (
     "run", "mean two-way S_pMSE", "spread over datasets", "worst pair", "pMSE ratio",
-    "records of a dataset",
 )  # fmt: skip
 _RISK = (
     "run", "CAP", "spread over single datasets", "by chance", "differential confidentiality",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from synthesizer.screen import notes_told, say, show_utility, tabulate
+from synthesizer.screen import notes_told, say, show_panel, show_utility, tabulate
 from synthesizer.screen_checks import HEADLINES
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def show_file_utility(found: FileUtility, *, as_json: bool, every: bool) -> None
     for fit in utility.fits:
         _show_fit(fit)
     show_utility(utility, choose=tuple if every else _chosen, explained=True)
+    if found.panel is not None:
+        show_panel(found.panel)
     if not every:
         say("all figures, variables and pairs: --all, or --json")
 

@@ -19,7 +19,7 @@ from synthesizer.data.table import BoolArray, Column, FloatArray, Table
 from synthesizer.data.texts import Texts
 from synthesizer.errors import DataError
 
-__all__ = ["align", "data_notes", "decode", "encode", "encode_inferred", "encode_like"]
+__all__ = ["align", "data_notes", "decode", "encode", "encode_inferred", "encode_like", "recoded"]
 
 RARE: Final = 3
 """A level with fewer rows is rare."""
@@ -138,12 +138,13 @@ def align(first: Table, second: Table) -> tuple[Table, Table]:
             levels=tuple(dict.fromkeys(one.levels + other.levels)),
             missing=tuple(dict.fromkeys(one.missing + other.missing)),
         )
-        left.append(_recoded(first[name], joint))
-        right.append(_recoded(second[name], joint))
+        left.append(recoded(first[name], joint))
+        right.append(recoded(second[name], joint))
     return Table(left, first.n_rows), Table(right, second.n_rows)
 
 
-def _recoded(column: Column, joint: Variable) -> Column:
+def recoded(column: Column, joint: Variable) -> Column:
+    """Return a column in the codes of a variable that has its labels, and perhaps more."""
     old = column.variable
     if old.is_coded:
         where = {label: code for code, label in enumerate(joint.labels)}

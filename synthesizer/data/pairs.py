@@ -22,7 +22,7 @@ from synthesizer.data.table import Column, Table
 from synthesizer.data.texts import Texts
 from synthesizer.errors import DataError, SynthesizerError
 
-__all__ = ["Data", "as_table", "as_tables", "column_names"]
+__all__ = ["Data", "as_table", "as_tables", "column_names", "read_like"]
 
 FEW_RECORDS = 10
 NEW_CODES = 5
@@ -117,7 +117,7 @@ def as_tables(
     made, problems = [], []
     for number, data in enumerate(several, start=1):
         try:
-            made.append(data if isinstance(data, Table) else _like(data, table, names, persons))
+            made.append(data if isinstance(data, Table) else read_like(data, table, names, persons))
         except SynthesizerError as error:
             problems += [f"synthetic dataset {number}: {problem}" for problem in error.problems]
     if problems:
@@ -125,13 +125,20 @@ def as_tables(
     return table, tuple(made)
 
 
-def _like(
+def read_like(
     data: pd.DataFrame | RawTable,
     original: Table,
-    names: tuple[str, ...],
-    persons: Collection[str],
+    names: Iterable[str],
+    persons: Collection[str] = (),
 ) -> Table:
-    """Encode what the original has too; columns that are missing are left to the measure."""
+    """Encode what the original has too; columns that are missing are left to the measure.
+
+    Raises
+    ------
+    DataError
+        With every column that cannot be read like the original's, or has nothing in common with
+        it, unless it is one of ``persons``.
+    """
     raw = _raw(data, [name for name in names if name in original])
     if raw is None:
         return Table((), len(data))

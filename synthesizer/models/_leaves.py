@@ -12,6 +12,7 @@ import numpy.typing as npt
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import Column, FloatArray
 from synthesizer.models._ordering import Float32Array
+from synthesizer.models._tilting import tilted
 from synthesizer.models._tree import LEAF, Nodes, Tree
 
 __all__ = ["Drawing", "Leaves"]
@@ -68,14 +69,21 @@ class Leaves:
         *,
         rng: np.random.Generator,
         steps: int = 0,
+        slopes: FloatArray | None = None,
     ) -> npt.NDArray[np.int32] | FloatArray:
-        """Draw a value for each row of ``matrix``, ``steps`` nodes above its own."""
-        nodes = self.tree.apply(matrix)
+        """Draw a value for each row of ``matrix``, ``steps`` nodes above its own.
+
+        ``slopes`` say how far each draw leans to large values, see `Tilt`. Donors of wider nodes
+        are not sorted, so draws from there do not lean.
+        """
+        leaves = nodes = self.tree.apply(matrix)
         if drawing.shrinkage > 0:
             nodes = self._shrink(nodes, drawing.shrinkage, rng)
         if steps:
             nodes = self.tree.climb(nodes, steps)
         uniform = self._uniform(nodes, drawing.even, rng)
+        if slopes is not None:
+            uniform = tilted(uniform, np.where(nodes == leaves, slopes, 0.0))
         chosen = self._positions(nodes, uniform)
         values = self.donors.data[chosen]
         if drawing.smoothing == "density" and not self.donors.is_coded:

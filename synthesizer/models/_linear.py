@@ -48,13 +48,21 @@ class Regression:
 
     @classmethod
     @one_blas_thread()
-    def fit(cls, design: Design, predictors: Table, y: FloatArray, *, ridge: float) -> Self:
+    def fit(
+        cls,
+        design: Design,
+        predictors: Table,
+        y: FloatArray,
+        *,
+        ridge: float,
+        weights: FloatArray | None = None,
+    ) -> Self:
         """Fit by penalised least squares; ``y`` is finite, shape (n,), n >= 1.
 
         The ridge applies to ``y`` in units of its standard deviation, so that the fit does not
-        depend on the unit of measurement.
+        depend on the unit of measurement. ``weights`` are at least 0, one for each row.
         """
-        return cls._fit(design, predictors, y, ridge)[0]
+        return cls._fit(design, predictors, y, ridge, weights)[0]
 
     @classmethod
     @one_blas_thread()
@@ -66,12 +74,13 @@ class Regression:
         *,
         ridge: float,
         rng: np.random.Generator,
+        weights: FloatArray | None = None,
     ) -> tuple[Self, Self]:
         """Return the fit and a draw from the posterior distribution of its parameters.
 
         Source: Rubin (1987), Multiple Imputation for Nonresponse in Surveys, p. 167.
         """
-        fitted, gram, freedom = cls._fit(design, predictors, y, ridge)
+        fitted, gram, freedom = cls._fit(design, predictors, y, ridge, weights)
         sigma = fitted.sigma * float(np.sqrt(freedom / rng.chisquare(freedom)))
         upper = scipy.linalg.cholesky(gram)
         noise = scipy.linalg.solve_triangular(upper, rng.standard_normal(len(gram)))
@@ -80,20 +89,26 @@ class Regression:
 
     @classmethod
     def _fit(
-        cls, design: Design, predictors: Table, y: FloatArray, ridge: float
+        cls,
+        design: Design,
+        predictors: Table,
+        y: FloatArray,
+        ridge: float,
+        weights: FloatArray | None,
     ) -> tuple[Self, FloatArray, float]:
         """Return the fit, the penalised cross products (p, p) and the degrees of freedom."""
         centre, spread = float(y.mean()), float(y.std())
         if spread <= 1e-12 * abs(centre):  # a constant, up to the rounding of its mean
             centre, spread = float(y[0]), 0.0
         scaled = (y - centre) / (spread or 1.0)
-        gram, cross = _cross_products(design, predictors, scaled)
+        gram, cross = _cross_products(design, predictors, scaled, weights)
         penalised = gram + np.diag(design.penalty(ridge, len(y)))
         beta = solve_positive(penalised, cross)
         residuals = scaled - design.predict(predictors, beta)
+        squares = residuals**2 if weights is None else weights * residuals**2
         effective = float(np.trace(solve_positive(penalised, gram)))
         freedom = max(len(y) - effective, 1.0)
-        sigma = spread * float(np.sqrt(residuals @ residuals / freedom))
+        sigma = spread * float(np.sqrt(squares.sum() / freedom))
         coefficients = beta * (spread or 1.0)
         coefficients[0] += centre
         return cls(design, coefficients, sigma), penalised, freedom
@@ -124,12 +139,13 @@ class Regression:
 
 
 def _cross_products(
-    design: Design, predictors: Table, y: FloatArray
+    design: Design, predictors: Table, y: FloatArray, weights: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return X'X, shape (p, p), and X'y, shape (p,)."""
+    """Return X'WX, shape (p, p), and X'Wy, shape (p,)."""
     gram = np.zeros((design.n_columns, design.n_columns))
     cross = np.zeros(design.n_columns)
     for rows, matrix in design.blocks(predictors):
-        gram += matrix.T @ matrix
-        cross += matrix.T @ y[rows]
+        weighted = matrix if weights is None else matrix * weights[rows, None]
+        gram += weighted.T @ matrix
+        cross += weighted.T @ y[rows]
     return gram, cross

@@ -18,6 +18,10 @@ class Arrangement(ABC):
         """Return the source's table as the chain models it."""
 
     @abstractmethod
+    def other_problems(self, other: Table) -> list[str]:
+        """Say why another file with these columns cannot be modelled like the source."""
+
+    @abstractmethod
     def restored(self, table: Table) -> Table:
         """Return what the chain drew in the form of the source."""
 
@@ -52,6 +56,10 @@ class Plain(Arrangement):
     def modelled(self, source: Table) -> Table:
         """Return the table as it is."""
         return source
+
+    def other_problems(self, other: Table) -> list[str]:  # noqa: ARG002
+        """Return nothing: any table will do."""
+        return []
 
     def restored(self, table: Table) -> Table:
         """Return the table as it is."""

@@ -12,7 +12,7 @@ from synthesizer.data.schema import Kind, Schema, Variable
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.panel.arrangement import Arrangement
 from synthesizer.panel.index import PanelIndex
-from synthesizer.panel.moments import Moments, moments_of
+from synthesizer.panel.moments import missing_times, moments_of
 from synthesizer.panel.table import PanelTable
 from synthesizer.panel.view import constant_names, period_labels, person_view
 
@@ -52,19 +52,43 @@ class LongForm(Arrangement):
 
     def modelled(self, source: Table) -> PanelTable:
         """Sort the rows by person and period; persons are numbered."""
-        moments, problems = moments_of(source[self.time])
-        if moments is None:
-            raise ValueError(problems[0])
+        period = self._periods_of(source[self.time])
+        if (period < 0).any():
+            raise ValueError(f"column {self.time!r} has periods that the source lacks")
         person = _numbered(source[self.person])
-        order = _order(person, moments.period)
+        order = _order(person, period)
         index = PanelIndex(
             person=person[order],
-            period=moments.period[order],
+            period=period[order],
             n_persons=int(person.max(initial=-1)) + 1,
             times=self.times,
         )
         names = [v.name for v in self.schema if v.kind is not Kind.ID and v.name in source]
         return PanelTable((source[name].take(order) for name in names), index)
+
+    def other_problems(self, other: Table) -> list[str]:
+        """Say where another file lacks persons or periods, repeats them or has other periods."""
+        column = other[self.time]
+        problems = [*missing_times(column), *_person_problems(other[self.person])]
+        period = self._periods_of(column)
+        rows = np.flatnonzero((period < 0) & column.is_observed)
+        if len(rows):
+            problems.append(
+                f"panel.time: column {column.name!r} has a period in {len(rows)} rows (numbers "
+                f"{_numbers(rows)}) that the original does not have; leave these rows out, or "
+                "write the periods as the original does"
+            )
+        return problems or _repeated(other, self.person, period)
+
+    def _periods_of(self, column: Column) -> IntArray:
+        """Return the period of each row, -1 where the source has none such, shape (n,)."""
+        if column.is_coded:
+            where = {label: t for t, label in enumerate(period_labels(self.periods))}
+            known = [where.get(label, -1) for label in column.variable.labels]
+            return np.asarray(np.array(known, dtype=np.int64)[column.data])
+        values = np.asarray(self.periods.data)
+        found = np.minimum(np.searchsorted(values, column.data), len(values) - 1)
+        return np.where(values[found] == column.data, found, -1)
 
     def restored(self, table: Table) -> Table:
         """Number the persons and write the periods."""
@@ -171,7 +195,7 @@ def long_form(
     problems += _person_problems(table[person])
     if found is None or problems:
         return None, problems, []
-    problems += _repeated(table, person, found)
+    problems += _repeated(table, person, found.period)
     positions, odd = _positions(found.column, view)
     problems += odd
     notes = []
@@ -199,24 +223,27 @@ def _person_problems(column: Column) -> list[str]:
     missing = ~column.is_observed
     if not missing.any():
         return []
-    rows = ", ".join(map(str, np.flatnonzero(missing)[:3] + 1))
     return [
         f"panel.person: column {column.name!r} is missing in {int(missing.sum())} rows (numbers "
-        f"{rows}{', ...' if missing.sum() > 3 else ''}); every row needs a person"
+        f"{_numbers(np.flatnonzero(missing))}); every row needs a person"
     ]
 
 
-def _repeated(table: Table, person: str, found: Moments) -> list[str]:
+def _numbers(rows: IntArray) -> str:
+    """Return the first of some rows as they are counted in the file."""
+    return f"{', '.join(map(str, np.sort(rows)[:3] + 1))}{', ...' if len(rows) > 3 else ''}"
+
+
+def _repeated(table: Table, person: str, period: IntArray) -> list[str]:
     """Say where one person has two rows in a period."""
     who = _numbered(table[person]).astype(np.int64)
-    key = who * (int(found.period.max(initial=0)) + 1) + found.period
+    key = who * (int(period.max(initial=0)) + 1) + period
     order = np.argsort(key, kind="stable")
     again = order[1:][np.diff(key[order]) == 0]
     if not len(again):
         return []
-    rows = ", ".join(map(str, np.sort(again)[:3] + 1))
     return [
-        f"panel: {len(again)} rows (numbers {rows}{', ...' if len(again) > 3 else ''}) repeat a "
+        f"panel: {len(again)} rows (numbers {_numbers(again)}) repeat a "
         f"person and period that an earlier row has ({len(np.unique(who[again]))} persons); keep "
         f"one row each. If the source was put together from parts, {person!r} may start anew in "
         "every part: make it unique"

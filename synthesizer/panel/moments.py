@@ -9,7 +9,7 @@ import numpy as np
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import Column, FloatArray, IntArray
 
-__all__ = ["Moments", "moments_of"]
+__all__ = ["Moments", "missing_times", "moments_of"]
 
 _COUNTED = (Kind.NUMERIC, Kind.DATE)
 
@@ -39,6 +39,19 @@ class Moments:
         return int((steps > np.median(steps)).sum()) if len(steps) else 0
 
 
+def missing_times(column: Column) -> list[str]:
+    """Say in which rows there is no period."""
+    missing = int((~column.is_observed).sum())
+    if not missing:
+        return []
+    rows = np.flatnonzero(~column.is_observed)[:3] + 1
+    return [
+        f"panel.time: column {column.name!r} is missing in {missing} rows (numbers "
+        f"{', '.join(map(str, rows))}{', ...' if missing > 3 else ''}); every row needs a "
+        "period: drop these rows or fill it in"
+    ]
+
+
 def moments_of(column: Column) -> tuple[Moments | None, list[str]]:
     """Return the periods of a column of times, or what is wrong with it.
 
@@ -52,15 +65,7 @@ def moments_of(column: Column) -> tuple[Moments | None, list[str]]:
     >>> found.period.tolist(), found.times.tolist()
     ([1, 0, 1], [1988.0, 1990.0])
     """
-    missing = int((~column.is_observed).sum())
-    problems = []
-    if missing:
-        rows = np.flatnonzero(~column.is_observed)[:3] + 1
-        problems.append(
-            f"panel.time: column {column.name!r} is missing in {missing} rows (numbers "
-            f"{', '.join(map(str, rows))}{', ...' if missing > 3 else ''}); every row needs a "
-            "period: drop these rows or fill it in"
-        )
+    problems = missing_times(column)
     kind = column.variable.kind
     if kind is Kind.CATEGORICAL and not _are_numbers(column.variable.levels):
         problems.append(

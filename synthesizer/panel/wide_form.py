@@ -82,6 +82,10 @@ class WideForm(Arrangement):
         """Return who is there when, shape (n, T)."""
         return self._there(self._stacked(source), source.n_rows)
 
+    def other_problems(self, other: Table) -> list[str]:
+        """Say how many persons of another file are never there."""
+        return _never_there(self.presence(other))
+
     def _stacked(self, source: Table) -> list[Column]:
         return [
             _stacked([source[name] for name in names], variable)
@@ -110,7 +114,7 @@ class WideForm(Arrangement):
             elif variable.kind is Kind.ID:
                 numbers = np.arange(1, panel.n_units + 1, dtype=np.float64)
                 columns.append(Column(variable, numbers))
-            else:
+            elif variable.name in panel:  # a file of somebody else may lack one
                 columns.append(panel[variable.name].take(panel.index.starts))
         return Table(columns, panel.n_units)
 
@@ -264,12 +268,15 @@ def wide_form(
         time=time,
     )
     if not problems:
-        empty = table.n_rows - int(form.presence(table).any(axis=1).sum())
-        if empty:
-            problems.append(
-                f"panel.absent: {empty} persons are absent in every period; drop these rows"
-            )
+        problems += _never_there(form.presence(table))
     return (None if problems else form), problems
+
+
+def _never_there(presence: BoolArray) -> list[str]:
+    empty = len(presence) - int(presence.any(axis=1).sum())
+    if not empty:
+        return []
+    return [f"panel.absent: {empty} persons are absent in every period; drop these rows"]
 
 
 def wide_columns(given: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:

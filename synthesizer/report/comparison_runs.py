@@ -27,10 +27,12 @@ def runs_section(content: Mapping[str, Any]) -> Section:
         caption = f"Usefulness; the frontier is that of {_first_pair(content)}"
         axes = [words(content, "axes", axis, 0) for axis in ("risk", "utility")]
         use = [_use(run, standings, axes) for run in runs]
-        blocks = [
-            _table(caption, _USE, use, runs),
-            _table("Risk", _RISK, [_risk(run) for run in runs], runs),
-        ]
+        sized = "persons of a dataset" if words(content, "units") == "persons" else RECORDS
+        used = [(sized, form) if name == RECORDS else (name, form) for name, form in _USE]
+        risk, risky = [_risk(run) for run in runs], list(_RISK)
+        _add(used, use, runs, "sequence_ratio", ("careers over noise", "figure"))
+        _add(risky, risk, runs, "replicated_careers", ("careers of one person", "share"))
+        blocks = [_table(caption, used, use, runs), _table("Risk", risky, risk, runs)]
     exceeded = [(words(run, "name"), str(t)) for run in runs for t in listed(run, "exceeded")]
     if exceeded:
         caption = "Limits of the configuration that are exceeded"
@@ -57,12 +59,13 @@ def _first_pair(content: Mapping[str, Any]) -> str:
     return " and ".join(titles.get(key, key) for key in keys) if all(keys) else "no common figures"
 
 
+RECORDS = "records of a dataset"
 _USE: Sequence[tuple[str, Form]] = (
     ("run", "text"),
     ("on the frontier", "text"),
     ("tie", "text"),
     ("limits exceeded", "count"),
-    ("records of a dataset", "count"),
+    (RECORDS, "count"),
     ("mean two-way S_pMSE", "figure"),
     ("its spread over datasets", "figure"),
     ("largest", "figure"),
@@ -139,6 +142,21 @@ def _risk(run: Mapping[str, Any]) -> list[Cell]:
 def value_of(run: Mapping[str, Any], key: str) -> float | None:
     """Return a run's value of a figure."""
     return number(run, "figures", key, "value")
+
+
+def _add(
+    columns: list[tuple[str, Form]],
+    rows: Sequence[list[Cell]],
+    runs: Sequence[Mapping[str, Any]],
+    key: str,
+    column: tuple[str, Form],
+) -> None:
+    """Add a column with a figure that only panels have, where any run has it."""
+    values = [value_of(run, key) for run in runs]
+    if any(value is not None for value in values):
+        columns.append(column)
+        for row, value in zip(rows, values, strict=True):
+            row.append(value)
 
 
 def _ratio(run: Mapping[str, Any]) -> float | None:

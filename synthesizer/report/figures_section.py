@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from synthesizer.report.careers_reading import panel_part
+from synthesizer.figures import in_units
+from synthesizer.report.careers_reading import is_panel, panel_part, unit_words
 from synthesizer.report.numbers import interval
 from synthesizer.report.parts import Cell, DataTable, Form, Gap, Section, Words
 from synthesizer.report.record import Record, mappings, words
@@ -38,7 +39,7 @@ def figures_section(record: Record) -> Section:
         caption="All figures; the baseline is what guessing gives or, for utility, what is "
         "expected of a right synthesis (by a tree: of a fresh sample); the original is what "
         "releasing it as it is would give",
-        columns=_COLUMNS,
+        columns=[unit_words(record).capitalize() if c == "Records" else c for c in _COLUMNS],
         forms=_FORMS,
         rows=[_row(about, figure) for about, figure in found],
         sortable=True,
@@ -88,7 +89,8 @@ def _risky(record: Record) -> list[tuple[str, Rate]]:
         for i, scenario in enumerate(scenarios(record))
         for figure in rates(scenario.content, "figures")
     ]
-    return own + [("whole records", figure) for figure in other_rates(record)]
+    about = in_units("whole records", "persons" if is_panel(record) else "records")
+    return own + [(about, figure) for figure in other_rates(record)]
 
 
 def _row(about: str, figure: Rate) -> list[Cell]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from synthesizer.figures import Figure
+from synthesizer.figures import Figure, Units, in_units, plain_in_units
 from synthesizer.risk.attack_results import AttackResult
 from synthesizer.risk.nearest import NearestResult
 from synthesizer.risk.public import InferenceResult
@@ -39,6 +39,8 @@ class RiskResult:
         Measures that could not be computed, and why.
     notes : tuple of str
         What should be known of the data compared.
+    units : {"records", "persons"}
+        What is counted.
     """
 
     scenarios: tuple[ScenarioRisk, ...] = ()
@@ -49,6 +51,7 @@ class RiskResult:
     attacks: AttackResult | None = None
     failed: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    units: Units = "records"
 
     @property
     def main(self) -> ScenarioRisk | None:
@@ -58,7 +61,11 @@ class RiskResult:
     @property
     def figures(self) -> tuple[tuple[str, Figure], ...]:
         """Every figure with what it is about: keys and target, a sensitive variable, the file."""
-        own = [(part.scenario.label, f) for part in self.scenarios for f in part.figures]
+        own = [
+            (part.scenario.label, figure.counting(self.units))
+            for part in self.scenarios
+            for figure in part.figures
+        ]
         return (*own, *self.other_figures)
 
     @property
@@ -70,18 +77,26 @@ class RiskResult:
             for figure in part.figures
         ]
         wholes = (self.nearest, self.replicated, self.attacks)
-        whole = [("whole records", f) for part in wholes if part is not None for f in part.figures]
+        label = in_units("whole records", self.units)
+        whole = [(label, f) for part in wholes if part is not None for f in part.figures]
         careers = () if self.careers is None else self.careers.figures
-        return (*inferred, *whole, *(("careers", figure) for figure in careers))
+        found = (*inferred, *whole, *(("careers", figure) for figure in careers))
+        return tuple((place, figure.counting(self.units)) for place, figure in found)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What makes the figures mislead, with the remedy; each is told once."""
         told = (warning for scenario in self.scenarios for warning in scenario.warnings)
-        return tuple(dict.fromkeys(told))
+        return tuple(dict.fromkeys(in_units(warning, self.units) for warning in told))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file."""
+        return {
+            **({"units": self.units} if self.units == "persons" else {}),
+            **plain_in_units(self._plain(), self.units),
+        }
+
+    def _plain(self) -> dict[str, Any]:
         return {
             "scenarios": [part.to_dict() for part in self.scenarios],
             "inference": [part.to_dict() for part in self.inference],

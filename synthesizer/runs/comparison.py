@@ -9,7 +9,7 @@ otherwise a note says why they are not.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
@@ -17,11 +17,13 @@ from typing import Any
 from urllib.parse import quote
 
 from synthesizer.errors import ConfigError, DataError
+from synthesizer.figures import Units
 from synthesizer.output import write_secrets
 from synthesizer.report.comparison_page import comparison_page
+from synthesizer.runs.differing import differing_settings, is_of_a_variable, not_listed
 from synthesizer.runs.key_paths import KeyPath, display
-from synthesizer.runs.measures import MEASURES, RISK, UTILITY, Measure, axis_problems
-from synthesizer.runs.notes import are_of_one_size, is_alike, notes_about
+from synthesizer.runs.measures import CAREERS, MEASURES, RISK, UTILITY, Measure, axis_problems
+from synthesizer.runs.notes import are_of_one_size, is_alike, notes_about, units_of_runs
 from synthesizer.runs.points import RunPoint, read_runs
 from synthesizer.runs.targets import confidential_problems, target_problems
 from synthesizer.runs.ties import Standing, standings
@@ -55,6 +57,16 @@ class Comparison:
     notes: tuple[str, ...]
     risk: tuple[Measure, ...]
     utility: tuple[Measure, ...]
+
+    @property
+    def units(self) -> Units:
+        """What the runs count: persons where all are of panels."""
+        return units_of_runs(self.points)
+
+    @property
+    def has_careers(self) -> bool:
+        """Whether any run compared careers."""
+        return any(point.value(key) is not None for point in self.points for key in CAREERS)
 
     @property
     def frontier(self) -> tuple[str, ...]:
@@ -91,11 +103,13 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file; the page is made from them."""
         pairs = [(x, y) for x in self.risk for y in self.utility]
+        units = self.units
         return {
+            **({"units": units} if units == "persons" else {}),
             "runs": [_plain(point, self.differing) for point in self.points],
             "differing": [display(path) for path in self.differing],
             "left_out": [display(path) for path in self.left_out],
-            "measures": [measure.to_dict() for measure in (*RISK, *UTILITY)],
+            "measures": [measure.to_dict(units) for measure in (*RISK, *UTILITY)],
             "axes": {
                 "risk": [measure.key for measure in self.risk],
                 "utility": [measure.key for measure in self.utility],
@@ -166,14 +180,14 @@ def compare_points(
         raise ConfigError(problems)
     points = tuple(points)
     across, up = _shared(points, RISK, risk), _shared(points, UTILITY, utility)
-    differing = _differing(points)
-    left_out = () if is_alike(points, "data") else tuple(filter(_is_of_a_variable, differing))
+    differing = differing_settings(points)
+    left_out = () if is_alike(points, "data") else tuple(filter(is_of_a_variable, differing))
     notes = [*_not_first(risk, across), *_not_first(utility, up), *notes_about(points)]
     return Comparison(
         points=points,
         differing={path: given for path, given in differing.items() if path not in left_out},
         left_out=left_out,
-        notes=(*notes[:-1], *_not_listed(left_out), *notes[-1:]),
+        notes=(*notes[:-1], *not_listed(left_out), *notes[-1:]),
         risk=across,
         utility=up,
     )
@@ -249,40 +263,6 @@ def report_links(points: Sequence[RunPoint], page: Path) -> dict[str, str]:
         for name, report in reports.items()
         if report.is_file()
     }
-
-
-def _differing(points: Sequence[RunPoint]) -> dict[KeyPath, tuple[Any, ...]]:
-    paths = dict.fromkeys(path for point in points for path in point.settings)
-    values = {path: tuple(point.settings.get(path) for point in points) for path in paths}
-    return {path: given for path, given in values.items() if len(set(map(_text, given))) > 1}
-
-
-def _is_of_a_variable(path: KeyPath) -> bool:
-    """Whether a setting is about one variable: what it is, its model, its predictors.
-
-    Examples
-    --------
-    >>> paths = [("variables", "age", "kind"), ("method", "age"), ("method",), ("m",)]
-    >>> [_is_of_a_variable(path) for path in paths]
-    [True, True, False, False]
-    """
-    return path[0] == "variables" or (path[0] in ("method", "predictor_matrix") and len(path) > 1)
-
-
-def _not_listed(left_out: Iterable[KeyPath]) -> list[str]:
-    """Say which declarations differ and are not listed, in one line."""
-    names = dict.fromkeys(path[1] for path in left_out if len(path) > 1)
-    if not names:
-        return []
-    return [
-        f"What the configurations declare of single variables differs ({len(names)} variables) and "
-        "is not listed, because the runs were made from different data; the manifest of each run "
-        "has it."
-    ]
-
-
-def _text(value: object) -> str:
-    return dumps(value, sort_keys=True, default=str)
 
 
 def _shared(

@@ -8,10 +8,10 @@ from statistics import fmean
 from typing import Any
 
 from synthesizer.check_results import LIMITED
-from synthesizer.report.record import dig, mappings, number
+from synthesizer.report.record import dig, listed, mappings, number
 from synthesizer.runs.measures import MEASURES
 
-__all__ = ["Found", "read_measures"]
+__all__ = ["Found", "read_measures", "worst_pair"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +96,8 @@ def read_measures(checks: Mapping[str, Any]) -> dict[str, Found]:
             original=number(figure, "original"),
             datasets=datasets.get(key, ()),
         )
-    return found | _single(checks, figures, datasets) | _nearer(checks) | _utility(checks)
+    further = _nearer(checks) | _careers(checks) | _utility(checks)
+    return found | _single(checks, figures, datasets) | further
 
 
 def _single(
@@ -137,6 +138,23 @@ def _nearer(checks: Mapping[str, Any]) -> dict[str, Found]:
     return {"nearer_share": found}
 
 
+def _careers(checks: Mapping[str, Any]) -> dict[str, Found]:
+    """Return how far careers of a panel are off, in multiples of the noise floor."""
+    measures = mappings(checks, "panel", "sequences", "measures")
+    floors = [number(one, "floor") for one in measures]
+    ratios = [
+        [value / floor for value in listed(one, "datasets") if isinstance(value, float)]
+        for one, floor in zip(measures, floors, strict=True)
+        if floor
+    ]
+    found = Found(
+        value=number(checks, "summary", "sequence_ratio"),
+        baseline=1.0 if measures else None,
+        datasets=tuple(map(max, zip(*ratios, strict=False))),
+    )
+    return {"sequence_ratio": found}
+
+
 def _utility(checks: Mapping[str, Any]) -> dict[str, Found]:
     """Return what the summary does not hold: propensity scores, ratio of estimates, fits."""
     found = {}
@@ -166,6 +184,9 @@ def _dataset_values(checks: Mapping[str, Any]) -> dict[str, tuple[float | None, 
         "cap_undefined": _numbers(singles, "undefined"),
         "repu": _numbers(mappings(main, "identity", "datasets"), "repu"),
         "disco": _numbers(mappings(main, "attribute", "datasets"), "disco"),
+        "replicated_careers": _numbers(
+            mappings(checks, "risk", "replicated_careers", "datasets"), "unique"
+        ),
         "mean_two_way": _numbers(two, mean),
         "worst_two_way": _numbers(two, largest),
         "worst_one_way": _numbers(one, largest),
@@ -181,6 +202,7 @@ def _main_figures(checks: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [
         *mappings(_main(checks), "figures"),
         *mappings(checks, "risk", "replicated_uniques", "figures"),
+        *mappings(checks, "risk", "replicated_careers", "figures"),
     ]
 
 
@@ -203,3 +225,17 @@ def _numbers(rows: Iterable[Mapping[str, Any]], key: str) -> tuple[float | None,
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
+
+
+def worst_pair(checks: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the variables of the table of two that is farthest off."""
+    tables = dig(checks, "utility", "tables") or checks.get("tables")
+    columns, rows = listed(tables, "columns"), listed(tables, "mean")
+    named = [
+        dict(zip(map(str, columns), row, strict=False)) for row in rows if isinstance(row, list)
+    ]
+    pairs = [row for row in named if row.get("ways") == 2 and isinstance(row.get("S_pMSE"), float)]
+    if not pairs:
+        return ()
+    names = max(pairs, key=lambda row: float(row["S_pMSE"])).get("variables")
+    return tuple(map(str, names)) if isinstance(names, list) else (str(names),)

@@ -60,6 +60,8 @@ class FrontierPlan:
         SHA-256 of the data; None for a query.
     rows : int
         Records of the data.
+    persons : int or None
+        Persons of a panel; None where records count.
     """
 
     directory: Path
@@ -71,6 +73,7 @@ class FrontierPlan:
     origin: str
     fingerprint: str | None
     rows: int
+    persons: int | None = None
 
     @property
     def workshop(self) -> Path:
@@ -82,16 +85,18 @@ class FrontierPlan:
         """The plan in words."""
         sizes = sorted({setting.config.m for setting in self.settings})
         datasets = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        counted = f"{self.rows:,} records" if self.persons is None else f"{self.persons:,} persons"
         told = [
-            f"{len(self.settings)} settings, each a whole run (m = {datasets}, {self.rows:,} "
-            f"records, seed {self.seed} for all); the result goes to {self.directory}"
+            f"{len(self.settings)} settings, each a whole run (m = {datasets}, {counted}, "
+            f"seed {self.seed} for all); the result goes to {self.directory}"
         ]
         if self.kept:
             told.append(
                 f"{len(self.kept)} of them are finished already, in {self.workshop}, and are kept"
             )
         told += [f"note: {note}" for note in dropped_notes(self.dropped, {})]
-        if not are_of_one_size(setting.config.rows or self.rows for setting in self.settings):
+        usual = self.rows if self.persons is None else self.persons
+        if not are_of_one_size(setting.config.rows or usual for setting in self.settings):
             told.append(
                 "note: the datasets differ in size, so no figure of utility can be compared and "
                 "there will be no map, only tables; leave rows the same for all settings"
@@ -149,7 +154,7 @@ def plan_frontier(
     base = base.model_copy(update={"seed": _seed(base, workshop(final))})
     found = grid(base, varied, registry)
     problems += _inside_problems(final, [config, base.data.path])
-    source, wrong, dropped = _check(found.settings, registry)
+    source, wrong, dropped, units = _check(found.settings, registry)
     settings = tuple(setting for setting in found.settings if setting.name not in dropped)
     problems += found.told(found.problems, among=found.given)
     problems += found.told(wrong, among=[setting.name for setting in found.settings])
@@ -167,6 +172,7 @@ def plan_frontier(
         origin=source.origin,
         fingerprint=source.fingerprint,
         rows=source.table.n_rows,
+        persons=None if base.panel is None else units,
     )
 
 
@@ -229,11 +235,13 @@ def _without_effect(dropped: Mapping[str, str]) -> list[str]:
 
 def _check(
     settings: Sequence[Setting], registry: Registry
-) -> tuple[Input | None, dict[str, list[str]], dict[str, str]]:
+) -> tuple[Input | None, dict[str, list[str]], dict[str, str], int]:
     """Plan every setting; the data are read once for each way of reading them.
 
-    Beside the problems of settings it says which make the same data as an earlier one.
+    Beside the problems of settings it says which make the same data as an earlier one, and how
+    many units the data hold.
     """
+    units = 0
     dropped: dict[str, str] = {}
     sources: dict[str, tuple[Input | None, Encoded]] = {}
     problems: dict[str, list[str]] = {}
@@ -249,13 +257,14 @@ def _check(
         if told or plan is None or source is None:
             problems[setting.name] = told
             continue
+        units = modelled.table.n_units
         twin = planned_twin(setting, plan, plans)
         if twin is None:
             plans[setting.name] = (setting, plan)
         else:
             dropped[setting.name] = twin
     known = [source for source, _ in sources.values() if source is not None]
-    return (known[0] if known else None), problems, dropped
+    return (known[0] if known else None), problems, dropped, units
 
 
 def _is_done(setting: Setting, waiting: Path, source: Input) -> bool:

@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["MEASURES", "RISK", "UTILITY", "Measure", "Scope", "axis_problems"]
+from synthesizer.figures import Units, in_units
+
+__all__ = ["CAREERS", "MEASURES", "RISK", "UTILITY", "Measure", "Scope", "axis_problems"]
 
 Scope = Literal["data", "datasets", "scenario", "pooled", "inference", "propensity", "fits"]
 """What must be the same in two runs: data; data and m; keys, target and groups; these and m; ..."""
@@ -59,9 +61,10 @@ class Measure:
         """
         return max(value, self.ideal)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return {name: value for name, value in asdict(self).items() if name != "ideal"}
+    def to_dict(self, units: Units = "records") -> dict[str, Any]:
+        """Return plain values for a file, with words about what is counted."""
+        plain = {name: value for name, value in asdict(self).items() if name != "ideal"}
+        return plain | {"meaning": in_units(self.meaning, units)}
 
 
 RISK: tuple[Measure, ...] = (
@@ -148,6 +151,14 @@ RISK: tuple[Measure, ...] = (
         scope="data",
     ),
     Measure(
+        key="replicated_careers",
+        title="careers of one person",
+        meaning="panels: share of the synthetic careers that equal, in every period, a career "
+        "which exactly one person of the original has",
+        axis="risk",
+        scope="data",
+    ),
+    Measure(
         key="nearer_share",
         title="share nearer to the fitted half",
         meaning="share of the synthetic records that are nearer to a person who was in the data "
@@ -227,6 +238,15 @@ UTILITY: tuple[Measure, ...] = (
         ideal=1.0,
     ),
     Measure(
+        key="sequence_ratio",
+        title="careers: largest distance over noise",
+        meaning="panels: how far the careers are from the original's, over what bootstraps of its "
+        "persons give, where it is most; 1 is the level of a fresh sample, below 1 is as good as 1",
+        axis="utility",
+        scope="datasets",
+        ideal=1.0,
+    ),
+    Measure(
         key="roe_loss",
         title="1 - ratio of estimates of pairs",
         meaning="how much the counts of the tables of all pairs of variables differ, as a share; "
@@ -246,6 +266,10 @@ UTILITY: tuple[Measure, ...] = (
 """Figures of utility as losses, the one that a map shows first at the front."""
 
 MEASURES: Mapping[str, Measure] = {measure.key: measure for measure in (*RISK, *UTILITY)}
+
+
+CAREERS = ("sequence_ratio", "replicated_careers")
+"""Figures that only panels have: of utility and of risk."""
 
 
 def axis_problems(risk: str | None, utility: str | None) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean
 
+from synthesizer.figures import Units, in_units
 from synthesizer.runs.measures import RISK
 from synthesizer.runs.points import RunPoint
 
-__all__ = ["are_of_one_size", "is_alike", "notes_about"]
+__all__ = ["are_of_one_size", "is_alike", "notes_about", "units_of_runs"]
 
 OPTIMISM = (
     "The best of several runs, chosen by the checks of these same runs, looks better than it is, "
@@ -26,6 +27,11 @@ def is_alike(points: Sequence[RunPoint], scope: str) -> bool:
     return len({point.questions[scope] for point in points}) <= 1
 
 
+def units_of_runs(points: Iterable[RunPoint]) -> Units:
+    """Return what all runs count: persons where all are of panels."""
+    return "persons" if {point.units for point in points} == {"persons"} else "records"
+
+
 def are_of_one_size(rows: Iterable[int | None]) -> bool:
     """Whether datasets have the same number of records, up to 1 %; unknown ones do not count.
 
@@ -40,15 +46,23 @@ def are_of_one_size(rows: Iterable[int | None]) -> bool:
 
 def notes_about(points: Sequence[RunPoint]) -> list[str]:
     """Return the notes of a comparison, those that forbid something first."""
-    notes = []
-    if not is_alike(points, "data"):
+    notes: list[str] = []
+    units = units_of_runs(points)
+    one_file = len({point.fingerprint for point in points}) == 1
+    if one_file and not is_alike(points, "panel"):
+        notes.append(
+            "The runs do not see their file as the same panel (persons, periods, careers, periods "
+            "of the view), so what they count is not the same and there is no common map: only "
+            "what was set and found is shown. Give all configurations the same panel."
+        )
+    elif not is_alike(points, "data"):
         notes.append(
             "The runs were made from different data (or other versions of a file), so there is no "
             "common map: only what was set and found is shown. Run all settings on the same file."
         )
     else:
         found = (part(points) for part in _OF_SAME_DATA)
-        notes += [note for note in found if note is not None]
+        notes += [in_units(note, units) for note in found if note is not None]
     if not all(point.fingerprint for point in points):
         notes.append(
             "Data that come from a query have no hash: whether all runs read the same records "
@@ -62,7 +76,7 @@ def notes_about(points: Sequence[RunPoint]) -> list[str]:
             notes.append(f"{point.name}: could not be computed: {', '.join(point.failed)}.")
         if all(found.value is None for found in point.figures.values()):
             notes.append(f"{point.name}: has no figures; its checks were off or failed.")
-    return [*notes, OPTIMISM]
+    return [*notes, in_units(OPTIMISM, units)]
 
 
 def _same_datasets(points: Sequence[RunPoint]) -> list[str]:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from synthesizer.errors import DataError
+from synthesizer.figures import Units
 from synthesizer.report.record import dig, listed, mappings, words
 from synthesizer.runs.changes import run_gaps
-from synthesizer.runs.figures import Found, read_measures
+from synthesizer.runs.figures import Found, read_measures, worst_pair
 from synthesizer.runs.key_paths import KeyPath, flattened
 from synthesizer.runs.questions import questions_of
 
@@ -44,7 +45,7 @@ class RunPoint:
     rows : int or None
         Rows of each.
     records : int or None
-        Records of the original data.
+        Records of the original data; persons of a panel.
     proper : bool
         Whether parameters were drawn anew for each dataset.
     variables : tuple of str
@@ -53,6 +54,8 @@ class RunPoint:
         Those of them that are the original's own.
     fingerprint : str or None
         SHA-256 of the data; None for a query.
+    units : {"records", "persons"}
+        What is counted.
     questions : mapping of str to str
         For every scope of a measure, what two runs must have in common.
     figures : mapping of str to Found
@@ -80,6 +83,7 @@ class RunPoint:
     variables: tuple[str, ...]
     copied: tuple[str, ...]
     fingerprint: str | None
+    units: Units
     questions: Mapping[str, str]
     figures: Mapping[str, Found]
     worst_pair: tuple[str, ...]
@@ -244,14 +248,15 @@ def _point(
         seed=_whole(manifest.get("seed")),
         m=m,
         rows=_rows(manifest, checks),
-        records=_whole(dig(manifest, "data", "rows")),
+        records=_whole(dig(manifest, "panel", "persons", default=dig(manifest, "data", "rows"))),
         proper=_is_proper(settings, checks),
         variables=tuple(str(step.get("variable")) for step in steps),
         copied=tuple(str(step.get("variable")) for step in steps if step.get("kept") is True),
         fingerprint=words(manifest, "data", "sha256") or None,
+        units="persons" if dig(manifest, "panel") else "records",
         questions=questions_of(manifest, checks, m),
         figures=read_measures(checks),
-        worst_pair=_worst_pair(checks),
+        worst_pair=worst_pair(checks),
         exceeded=tuple(map(str, listed(checks, "exceeded"))),
         failed=tuple(str(key) for key in _failed(checks)),
         datasets=_hashes(manifest),
@@ -292,20 +297,7 @@ def _failed(checks: Mapping[str, Any]) -> dict[str, Any]:
         checks.get("failed"),
         dig(checks, "risk", "failed"),
         dig(checks, "utility", "failed"),
+        dig(checks, "panel", "failed"),
     ):
         found |= part if isinstance(part, dict) else {}
     return found
-
-
-def _worst_pair(checks: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the variables of the table of two that is farthest off."""
-    tables = dig(checks, "utility", "tables") or checks.get("tables")
-    columns, rows = listed(tables, "columns"), listed(tables, "mean")
-    named = [
-        dict(zip(map(str, columns), row, strict=False)) for row in rows if isinstance(row, list)
-    ]
-    pairs = [row for row in named if row.get("ways") == 2 and isinstance(row.get("S_pMSE"), float)]
-    if not pairs:
-        return ()
-    names = max(pairs, key=lambda row: float(row["S_pMSE"])).get("variables")
-    return tuple(map(str, names)) if isinstance(names, list) else (str(names),)

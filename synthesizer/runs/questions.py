@@ -35,6 +35,8 @@ def questions_of(
     data = dig(manifest, "data", "sha256")
     # a query has no hash: origin and size must do
     known = data or [dig(manifest, "data", part) for part in ("origin", "rows", "columns")]
+    panel = _panel(manifest)
+    known = [known, panel] if panel else known
     scenarios = mappings(checks, "risk", "scenarios")
     first = dig(scenarios, 0, "scenario")
     is_map = isinstance(first, Mapping)
@@ -48,6 +50,7 @@ def questions_of(
     models = [[score.get("model"), score.get("interactions")] for score in scores]
     fits = [[fit.get(key) for key in _OF_FIT] for fit in mappings(checks, "utility", "fits")]
     parts = {
+        "panel": panel,
         "data": known,
         "datasets": [known, m],
         "scenario": [known, asked],
@@ -58,3 +61,11 @@ def questions_of(
         "fits": [known, fits, m],
     }
     return {scope: json.dumps(part, sort_keys=True, default=str) for scope, part in parts.items()}
+
+
+def _panel(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is one person, one period and one career; empty where records count."""
+    if not dig(manifest, "panel"):
+        return {}
+    told = dig(manifest, "config", "panel")
+    return {key: told[key] for key in told if key != "rules"} if isinstance(told, Mapping) else {}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from synthesizer.figures import Direction, Figure
+from synthesizer.figures import Direction, Figure, Units, in_units, plain_in_units
 from synthesizer.utility.distributions import Distribution
 from synthesizer.utility.estimates_result import DistanceResult
 from synthesizer.utility.fit_results import FitComparison
@@ -69,6 +69,8 @@ class UtilityResult:
         Measures that could not be computed, and why.
     notes : tuple of str
         What should be known of the data compared.
+    units : {"records", "persons"}
+        What the tables and the propensity scores count; a fit counts what it is fitted to.
     """
 
     n: int
@@ -83,6 +85,7 @@ class UtilityResult:
     kept: tuple[str, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    units: Units = "records"
 
     @property
     def fresh(self) -> float:
@@ -97,7 +100,11 @@ class UtilityResult:
     @property
     def figures(self) -> tuple[tuple[str, Figure], ...]:
         """Every figure with what it is about: tables, a propensity model, a formula."""
-        return tuple(self._figures())
+        own = ((place, figure.counting(self.units)) for place, figure in self._figures())
+        fits = (
+            (f"{fit.family}: {fit.formula}", figure) for fit in self.fits for figure in fit.figures
+        )
+        return (*own, *fits)
 
     def _figures(self) -> Iterator[tuple[str, Figure]]:
         if self.tables is not None:
@@ -115,12 +122,11 @@ class UtilityResult:
                 yield place, replace(figure, baseline=self.expected) if is_logit_ratio else figure
         if self.distance is not None:
             yield from (("full table", figure) for figure in self.distance.figures)
-        for fit in self.fits:
-            yield from ((f"{fit.family}: {fit.formula}", figure) for figure in fit.figures)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file."""
         return {
+            **({"units": self.units} if self.units == "persons" else {}),
             "n": self.n,
             "n_synthetic": list(self.n_synthetic),
             "proper": self.proper,
@@ -130,11 +136,15 @@ class UtilityResult:
             "tables": None if self.tables is None else _tables(self.tables),
             "distributions": [part.to_dict() for part in self.distributions],
             "pairs": [part.to_dict() for part in self.pairs],
-            "propensity": [part.to_dict() for part in self.propensity],
-            "distance": None if self.distance is None else self.distance.to_dict(),
+            "propensity": [plain_in_units(part.to_dict(), self.units) for part in self.propensity],
+            "distance": (
+                None
+                if self.distance is None
+                else plain_in_units(self.distance.to_dict(), self.units)
+            ),
             "fits": [part.to_dict() for part in self.fits],
             "failed": dict(self.failed),
-            "notes": list(self.notes),
+            "notes": [in_units(note, self.units) for note in self.notes],
         }
 
 

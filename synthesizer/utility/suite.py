@@ -16,6 +16,7 @@ import numpy as np
 from synthesizer.attempts import Attempts
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import Table
+from synthesizer.panel.view import PersonView
 from synthesizer.utility.compare_fit import compare_fit
 from synthesizer.utility.distributions import DistributionCounter
 from synthesizer.utility.estimates import jensen_shannon
@@ -138,6 +139,7 @@ class UtilityCollector:
             kept=tuple(name for name in self.names if name in self.synthesis.kept),
             failed=attempts.failed,
             notes=tuple(notes),
+            units="persons" if isinstance(self.original, PersonView) else "records",
         )
 
     def _whole(self, name: str) -> bool:

@@ -1,0 +1,125 @@
+"""Runs of panels side by side, and what their checks say: persons, careers, fits to rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.commands import call, write_yaml
+from tests.end_to_end.test_panel import LONG, LONG_PANEL, long_frame
+
+CHECKS: dict[str, Any] = {
+    "keys": ["sex", "level@first"], "target": "state@last", "nearest": False, "suda": False,
+    "differential_confidentiality": {"units": "id"},
+    "fits": [{"formula": "pay ~ age"}, {"formula": "`career.moves` ~ C(sex)"}],
+}  # fmt: skip
+
+
+def config_of(folder: Path, **changes: Any) -> Path:
+    content = {
+        "data": {"path": str(folder / "long.csv")},
+        "output": {"directory": str(folder / "one"), "report": True, "codebook": False},
+        "seed": 7,
+        "m": 2,
+        "workers": 1,
+        "checks": CHECKS,
+    }
+    return write_yaml(folder / "run.yaml", content | LONG | changes)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished grid of two settings of a panel, and what the screen said."""
+    where = tmp_path_factory.mktemp("compare")
+    long_frame(150).to_csv(where / "long.csv", index=False)
+    words = ("frontier", config_of(where), "--vary", "career.theta=5,100", "-o", where / "grid")
+    plan = call(*words, "--plan")
+    assert "150 persons, seed 7" in plan.output
+    result = call(*words)
+    assert result.exit_code == 0, result.output[-2000:]
+    (where / "screen.txt").write_text(result.output, encoding="utf-8")
+    return where
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_the_screen_of_a_grid_counts_persons(folder: Path) -> None:
+    told = plain((folder / "screen.txt").read_text(encoding="utf-8"))
+    for words in ("persons of a dataset", "careers over noise", "careers of one person"):
+        assert words in told
+    assert "records" not in told
+
+
+def test_numbers_and_page_of_a_grid(folder: Path) -> None:
+    found = json.loads((folder / "grid/frontier.json").read_text(encoding="utf-8"))
+    assert found["units"] == "persons"
+    assert "replicated_careers" in found["axes"]["risk"]
+    assert "sequence_ratio" in found["axes"]["utility"]
+    for run in found["runs"]:
+        checks = folder / "grid" / run["name"] / "checks.json"
+        known = json.loads(checks.read_text(encoding="utf-8"))
+        ratio, careers = (run["figures"][key] for key in ("sequence_ratio", "replicated_careers"))
+        assert ratio["value"] == known["panel"]["sequences"]["worst_ratio"]
+        assert max(ratio["datasets"]) >= ratio["value"]
+        told = known["risk"]["replicated_careers"]
+        figures = {own["name"]: own for own in told["figures"]}
+        for part in ("value", "baseline", "original"):
+            assert careers[part] == figures["careers of one person"][part]
+        assert careers["datasets"] == [own["unique"] for own in told["datasets"]]
+        assert run["rows"] == 150
+    meanings = " ".join(own["meaning"] for own in found["measures"])
+    assert "record" not in meanings
+    page = (folder / "grid/frontier.html").read_text(encoding="utf-8")
+    for words in ("persons of a dataset", "careers over noise", "careers of one person"):
+        assert words in page
+    assert "records of a dataset" not in page
+
+
+def test_careers_can_be_the_axes(folder: Path) -> None:
+    runs = sorted(path for path in (folder / "grid").iterdir() if path.is_dir())
+    words = ("--risk", "replicated_careers", "--utility", "sequence_ratio")
+    result = call("compare", *runs, *words, "-o", folder / "map.html")
+    assert result.exit_code == 0, result.output[-2000:]
+    assert "careers of one person and careers: largest distance over noise" in plain(result.output)
+
+
+def test_other_panels_of_a_file_share_no_axis(folder: Path, tmp_path: Path) -> None:
+    output = {"directory": str(tmp_path / "other"), "report": False}
+    config = config_of(folder, output=output, panel=LONG_PANEL | {"view": ["1991"]})
+    assert call("run", config, "-q").exit_code == 0
+    runs = (folder / "grid/career.theta=100", tmp_path / "other")
+    result = call("compare", *runs, "-o", tmp_path / "map.html")
+    assert result.exit_code == 0, result.output[-2000:]
+    assert "do not see their file as the same panel" in plain(result.output)
+
+
+def test_fits_of_a_run_are_of_rows_where_they_can_be(folder: Path) -> None:
+    checks = folder / "grid/career.theta=100/checks.json"
+    found = json.loads(checks.read_text(encoding="utf-8"))
+    fits = {fit["formula"]: fit for fit in found["utility"]["fits"]}
+    assert fits["pay ~ age"]["clusters"] == "id"
+    assert fits["pay ~ age"]["datasets"][0]["n"] > 150
+    assert fits["`career.moves` ~ C(sex)"]["clusters"] is None
+    assert fits["`career.moves` ~ C(sex)"]["datasets"][0]["n"] == 150
+    assert any("pay ~ age: fitted to the rows" in note for note in found["utility"]["notes"])
+    assert found["failed"] == {}
+
+
+def test_names_that_persons_do_not_have_are_told_before_the_run(folder: Path) -> None:
+    checks = CHECKS | {
+        "keys": ["level", "sex"],
+        "differential_confidentiality": {"units": "sex"},
+        "fits": [{"formula": "pay ~ ages"}],
+    }
+    result = call("validate", config_of(folder, checks=checks))
+    assert result.exit_code == 2
+    told = plain(result.output)
+    assert "checks.keys: 'level' changes within persons" in told
+    assert "level@first, level@last" in told
+    assert "units: the persons of a panel are split already" in told
+    assert "unknown variable 'ages'; did you mean 'age'?" in told

@@ -1,0 +1,417 @@
+"""The commands ``risk`` and ``utility`` on files of a panel: what a run would have said of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pyarrow import csv
+
+from synthesizer.data.sources import read_sample
+from tests.end_to_end.commands import call, write_yaml
+from tests.end_to_end.test_panel import LONG, long_frame
+
+SECRET = "SECRET123"
+SEED = 7
+OF_SCENARIO = ("cap", "tcap", "identity", "attribute", "suda", "determined", "warnings")
+PART = ("figures", "tables", "distributions", "pairs", "propensity", "distance", "fits", "expected")
+WORKFORCE = {
+    "panel": {"person": "person", "time": "year", "career": "agency", "view": ["1990"]},
+    "drop": [
+        "race_bridge", "years_since_degree", "military_service", "occupation",
+        "instructional_program", "occupational_category", "functional_class", "flsa",
+        "appointment_type", "political_appointee", "position_occupied", "supervisory_status",
+        "bargaining_unit", "pay_plan", "step", "pay_basis", "pay_rate_determinant",
+        "locality_adjustment", "retention_allowance", "supervisory_differential",
+    ],  # for speed
+    "checks": {
+        "keys": ["sex", "race@first", "agency@1990", "career.moves"],
+        "target": "grade@last",
+        "inference": [{"sensitive": "race@last", "public": ["sex", "agency@first"]}],
+        "fits": [
+            {"formula": "basic_pay ~ C(sex) + tenure"},
+            {"formula": "`career.periods` ~ C(sex)"},
+        ],
+        "nearest": False,
+        "differential_confidentiality": False,
+    },
+}  # fmt: skip
+STATES = ["in", "up", "top"]
+
+
+def wide_frame(n: int = 120, seed: int = 4, first: int = 1) -> pd.DataFrame:
+    """Persons with a sex, a region and a state in each of five years."""
+    rng = np.random.default_rng(seed)
+    frame = {"id": np.arange(first, first + n), "sex": rng.choice(["f", "m"], n)}
+    states = rng.choice(STATES, n)
+    start, end = np.sort(rng.integers(0, 5, (2, n)), axis=0)
+    for t in range(5):
+        states = np.where(rng.random(n) < 0.3, rng.choice(STATES, n), states)
+        frame[f"s{t}"] = np.where((t >= start) & (t <= end), states, "out")
+    return pd.DataFrame(frame | {"region": rng.choice(["n", "s", "w"], n)})
+
+
+WIDE = {
+    "panel": {"wide": {"state": ["s0..s4"]}, "absent": ["out"], "career": "state"},
+    "variables": {"id": {"kind": "id"}},
+    "checks": {
+        "keys": ["sex", "s1", "s3"], "target": "region",
+        "fits": [{"formula": "C(sex) ~ period", "family": "logit"}], "nearest": False,
+        "differential_confidentiality": False,
+    },
+}  # fmt: skip
+
+
+def run_of(folder: Path, data: dict[str, Any], form: dict[str, Any]) -> Path:
+    content = {"data": data, "output": {"directory": "out"}, "seed": SEED, "m": 2, "workers": 1}
+    config = write_yaml(folder / "run.yaml", content | form)
+    result = call("run", config, "-q")
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("long")
+    csv.write_csv(read_sample("federal_workforce", 300).arrow, folder / "original.csv")
+    return run_of(folder, {"path": "original.csv"}, WORKFORCE)
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wide")
+    wide_frame().to_csv(folder / "original.csv", index=False)
+    wide_frame(60, seed=9, first=1).to_csv(folder / "control.csv", index=False)
+    return run_of(folder, {"path": "original.csv"}, WIDE)
+
+
+@pytest.fixture(params=["long", "wide"])
+def folder(request: pytest.FixtureRequest) -> Path:
+    return Path(request.getfixturevalue(request.param))
+
+
+def asked(command: str, folder: Path, *words: object, config: str = "run.yaml") -> dict[str, Any]:
+    """Return the JSON of a command on the original and the datasets of its run."""
+    files = (folder / "original.csv", folder / "out")
+    result = call(command, *files, "--config", folder / config, "--json", *words)
+    assert result.exit_code == 0, result.output[-2000:]
+    found: dict[str, Any] = json.loads(result.output)
+    return found
+
+
+def checks_of(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "out/checks.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_risk_is_that_of_the_run(folder: Path) -> None:
+    found, told = asked("risk", folder), checks_of(folder)["risk"]
+    assert found["units"] == told["units"] == "persons"
+    (own,), (known,) = found["scenarios"], told["scenarios"]
+    for part in OF_SCENARIO:
+        assert own[part] == known[part], part
+    for part in ("replicated_careers", "replicated_uniques", "inference", "failed"):
+        assert found[part] == told[part], part
+    assert found["replicated_careers"]["n"] in (120, 300)
+    assert {f["name"] for f in found["replicated_careers"]["figures"]} >= {"careers of one person"}
+
+
+def test_utility_is_that_of_the_run(folder: Path) -> None:
+    found, told = asked("utility", folder, "--seed", SEED), checks_of(folder)
+    for part in PART:
+        assert found[part] == told["utility"][part], part
+    assert found["panel"] == told["panel"]  # the noise floor too: it is the same seed
+    assert found["failed"] == told["utility"]["failed"] == {}
+    clusters = [fit["clusters"] for fit in found["fits"]]
+    assert clusters == ([None, "person"] if len(clusters) == 2 else ["person"])
+    assert sum("clustered by 'person'" in note for note in found["notes"]) == 1
+
+
+def test_another_seed_moves_only_the_noise_floor(wide: Path) -> None:
+    one, other = (asked("utility", wide, "--seed", s)["panel"] for s in (1, 2))
+    pairs = list(zip(one["sequences"]["measures"], other["sequences"]["measures"], strict=True))
+    assert all(a["datasets"] == b["datasets"] for a, b in pairs)
+    assert any(a["floor"] != b["floor"] for a, b in pairs)
+
+
+def test_rows_count_where_a_fit_is_of_rows(long: Path) -> None:
+    found = asked(
+        "utility", long, "--fit", "basic_pay ~ C(sex)", "--fit", "`career.moves` ~ C(sex)"
+    )
+    rows = len(pd.read_csv(long / "original.csv"))
+    sizes = {fit["formula"]: fit["datasets"][0]["n"] for fit in found["fits"]}
+    assert sizes == {"basic_pay ~ C(sex)": rows, "`career.moves` ~ C(sex)": 300}
+    named = asked("utility", long, "--fit", "basic_pay ~ C(sex)", "--clusters", "agency")
+    assert named["fits"][0]["clusters"] == "agency"
+    lost = call(
+        "utility", long / "original.csv", long / "out", "--config", long / "run.yaml",
+        "--fit", "basic_pay ~ nobody",
+    )  # fmt: skip
+    assert lost.exit_code == 1
+    assert "nobody" in lost.output
+
+
+@pytest.mark.parametrize("command", ["risk", "utility"])
+def test_the_screen_counts_persons(folder: Path, command: str) -> None:
+    files = (folder / "original.csv", folder / "out", "--config", folder / "run.yaml")
+    every = call(command, *files, "--all")
+    assert every.exit_code == 0, every.output[-2000:]
+    lines = [line for line in every.output.splitlines() if "fitted to the rows" not in line]
+    assert not [line for line in lines if "record" in line and "confidence" not in line]
+    assert "persons" in every.output
+    words = "careers of one person" if command == "risk" else "noise floor"
+    assert words in every.output
+    few = call(command, *files)
+    assert words in few.output
+
+
+def test_no_record_in_the_words_of_a_file(folder: Path) -> None:
+    for command in ("risk", "utility"):
+        for key, text in sentences(asked(command, folder)):
+            assert "record" not in text or key in ("fits", "name"), (key, text)
+
+
+def sentences(content: Any, key: str = "") -> list[tuple[str, str]]:
+    if isinstance(content, dict):
+        told = [sentences(v, "fits" if key == "fits" else k) for k, v in content.items()]
+        return [one for part in told for one in part]
+    if isinstance(content, list):
+        return [one for value in content for one in sentences(value, key)]
+    return [(key, content)] if isinstance(content, str) else []
+
+
+def test_a_control_file_counts_persons(wide: Path) -> None:
+    found = asked("risk", wide, "--control", wide / "control.csv", config="halves.yaml")
+    (main,) = found["scenarios"]
+    figures = {f["name"]: f for f in main["figures"]}
+    assert figures["differential confidentiality"]["n"] == 180
+    assert found["nearest"]["synthetic"] > 0
+    assert found["failed"] == {}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def halves(wide: Path) -> None:
+    """Write the configuration of the wide run with every check that a control file is for."""
+    checks = {"keys": ["sex", "s1", "s3"], "target": "region"}
+    content = {"data": {"path": "original.csv"}, "seed": SEED, "m": 2}
+    write_yaml(wide / "halves.yaml", content | WIDE | {"checks": checks})
+
+
+def test_control_of_the_long_form(tmp_path: Path) -> None:
+    frame = long_frame(200)
+    frame["id"] = frame["id"].map(lambda k: f"p{k:03d}")
+    inside = frame["id"] <= "p140"
+    frame[inside].to_csv(tmp_path / "original.csv", index=False)
+    # persons of the control are called like those of the original, and are others
+    other = frame[~inside].assign(id=lambda own: own["id"].rank(method="dense").astype(int))
+    other.sample(frac=1.0, random_state=1).to_csv(tmp_path / "control.csv", index=False)
+    checks = {"keys": ["sex", "level@first", "career.moves"], "target": "state@last",
+              "differential_confidentiality": {"by": "sex", "units": "id"}}  # fmt: skip
+    run_of(tmp_path, {"path": "original.csv"}, LONG | {"checks": checks})
+    words = ["--control", tmp_path / "control.csv", "--by", "level@first"]
+    found = asked("risk", tmp_path, *words)
+    figures = {f["name"]: f for f in found["scenarios"][0]["figures"]}
+    assert figures["differential confidentiality"]["n"] == 200
+    assert not [note for note in found["notes"] if "'id'" in note]
+    assert found["failed"] == {}
+    noted = asked("risk", tmp_path, *words, "--units", "id")
+    assert noted["scenarios"] == found["scenarios"]
+    assert any("--units id is not needed" in note for note in noted["notes"])
+    assert checks_of(tmp_path)["failed"] == {}
+
+
+def test_units_of_somebody_else_are_refused(wide: Path) -> None:
+    files = (wide / "original.csv", wide / "out", "--config", wide / "run.yaml")
+    result = call("risk", *files, "--units", "id")
+    assert result.exit_code == 2
+    assert "--units id" in result.output
+    assert "take it out" in result.output
+
+
+def test_order_and_names_of_persons_do_not_matter(wide: Path, long: Path, tmp_path: Path) -> None:
+    for folder in (wide, long):
+        plain = asked("risk", folder)
+        own = tmp_path / folder.name
+        (own / "out").mkdir(parents=True)
+        (own / "run.yaml").write_text((folder / "run.yaml").read_text(encoding="utf-8"))
+        (own / "original.csv").write_bytes((folder / "original.csv").read_bytes())
+        person = "person" if folder is long else "id"
+        for number in (1, 2):
+            frame = pd.read_csv(
+                folder / f"out/synthetic_{number}.csv", dtype=str, keep_default_na=False
+            )
+            frame[person] = "x" + frame[person]
+            frame = frame.sample(frac=1.0, random_state=number)
+            frame.to_csv(own / f"made_{number}.csv", index=False)
+        files = (own / "original.csv", own / "made_1.csv", own / "made_2.csv")
+        result = call("risk", *files, "--config", own / "run.yaml", "--json")
+        assert result.exit_code == 0, result.output
+        found = json.loads(result.output)
+        assert found["scenarios"][0]["cap"] == plain["scenarios"][0]["cap"]
+        assert found["replicated_careers"] == plain["replicated_careers"]
+
+
+def test_no_configuration_no_panel(wide: Path) -> None:
+    files = (wide / "original.csv", wide / "out", "--json")
+    found = json.loads(call("risk", *files, "--keys", "sex,s1", "--target", "region").output)
+    assert found["replicated_careers"] is None
+    assert "units" not in found
+    told = json.loads(call("utility", *files).output)
+    assert not {"panel", "units"} & set(told)
+    assert told["distributions"][0]["variable"] == "sex"
+
+
+# Files that are not of the panel: every problem at once, each with the file's name
+
+
+def small(n: int = 30) -> pd.DataFrame:
+    return long_frame(n)[["id", "year", "state", "sex", "level"]].astype(str)
+
+
+PANEL = {"person": "id", "time": "year", "career": "state", "view": ["1991"]}
+
+
+def told_of(folder: Path, frames: dict[str, pd.DataFrame], **panel: Any) -> dict[str, list[str]]:
+    """Return what both commands say of files, the first of which is the original."""
+    for name, frame in frames.items():
+        frame.to_csv(folder / name, index=False)
+    config = write_yaml(
+        folder / "run.yaml",
+        {"data": {"path": "o.csv"}, "panel": panel or PANEL,
+         "checks": {"keys": ["sex"], "target": "state@last"}},
+    )  # fmt: skip
+    found = {}
+    for command in ("risk", "utility"):
+        result = call(command, *(folder / name for name in frames), "--config", config)
+        assert result.exit_code == 2, result.output[-2000:]
+        assert SECRET not in result.output
+        assert "Traceback" not in result.output
+        found[command] = [line for line in result.output.splitlines() if line.strip()]
+    assert found["risk"] == found["utility"]
+    return found
+
+
+def test_files_that_are_no_such_panel(tmp_path: Path) -> None:
+    good = small()
+    frames = {
+        "o.csv": good,
+        "without.csv": good.drop(columns=["id", "state"]),
+        "missing.csv": good.assign(id=good["id"].where(good.index != 3, "")),
+    }
+    lines = " ".join(told_of(tmp_path, frames)["risk"])
+    for word in ("without.csv: column 'id' is missing", "without.csv: column 'state' is missing"):
+        assert word in lines
+
+
+def test_problems_of_persons_and_periods(tmp_path: Path) -> None:
+    good = small()
+    frames = {
+        "o.csv": good,
+        "twice.csv": pd.concat([good, good.iloc[[0, 5]]]),
+        "later.csv": good.assign(year=good["year"].where(good.index != 2, "2030")),
+        "missing.csv": good.assign(
+            id=good["id"].where(good.index != 3, ""), year=good["year"].where(good.index != 4, "")
+        ),
+    }
+    lines = " ".join(told_of(tmp_path, frames)["risk"])
+    n = len(good)
+    for word in (
+        f"twice.csv: panel: 2 rows (numbers {n + 1}, {n + 2}) repeat a person and period",
+        "later.csv: panel.time: column 'year' has a period in 1 rows (numbers 3) that the original",
+        "missing.csv: panel.person: column 'id' is missing in 1 rows (numbers 4)",
+        "missing.csv: panel.time: column 'year' is missing in 1 rows (numbers 5)",
+    ):
+        assert word in lines, lines
+
+
+def test_problems_of_the_original(tmp_path: Path) -> None:
+    good = small()
+    frames = {"o.csv": good.drop(columns="id"), "made.csv": good.drop(columns=["id", "year"])}
+    lines = " ".join(told_of(tmp_path, frames)["risk"])
+    for word in ("o.csv: panel.person: unknown column 'id'", "made.csv: column 'id' is missing",
+                 "made.csv: column 'year' is missing"):  # fmt: skip
+        assert word in lines, lines
+    lines = " ".join(
+        told_of(tmp_path, {"o.csv": good, "made.csv": good}, **PANEL | {"view": ["1066"]})["risk"]
+    )
+    assert "o.csv: panel.view: there is no period '1066'" in lines
+
+
+def test_problems_of_the_wide_form(tmp_path: Path) -> None:
+    good = wide_frame(40)
+    gone = good.assign(**{f"s{t}": good[f"s{t}"].where(good.index > 1, "out") for t in range(5)})
+    panel = WIDE["panel"]
+    lines = " ".join(
+        told_of(tmp_path, {"o.csv": good, "less.csv": good.drop(columns=["s1", "s4"])}, **panel)[
+            "risk"
+        ]
+    )
+    for name in ("s1", "s4"):
+        assert f"less.csv: column '{name}' is missing" in lines, lines
+    lines = " ".join(told_of(tmp_path, {"o.csv": good, "gone.csv": gone}, **panel)["risk"])
+    assert "gone.csv: panel.absent: 2 persons are absent in every period" in lines
+    lines = " ".join(
+        told_of(tmp_path, {"o.csv": good.drop(columns="s4"), "made.csv": good}, **panel)["risk"]
+    )
+    assert "o.csv: panel.wide.state: unknown column 's4'" in lines
+
+
+def test_keys_that_change_are_explained(tmp_path: Path) -> None:
+    good = small()
+    good.to_csv(tmp_path / "o.csv", index=False)
+    config = write_yaml(tmp_path / "run.yaml", {"data": {"path": "o.csv"}, "panel": PANEL})
+    files = (tmp_path / "o.csv", tmp_path / "o.csv", "--config", config)
+    result = call("risk", *files, "--keys", "level,sex", "--target", "state@last")
+    assert result.exit_code == 2
+    told = " ".join(result.output.split())
+    assert "'level' changes within persons" in told
+    assert "level@first, level@last, level@1991" in told
+    result = call("run", config, "-q")
+    assert result.exit_code == 0, result.output
+
+
+# Files of other tools: new states, fewer columns, persons who change what nobody changes
+
+
+def test_new_states_and_other_columns(tmp_path: Path) -> None:
+    good = small(60)
+    good.to_csv(tmp_path / "original.csv", index=False)
+    made = small(60).assign(extra="x").drop(columns="level")
+    made["state"] = made["state"].where(made.index % 9 > 0, SECRET)
+    made["sex"] = made["sex"].where(made.index % 7 > 0, "f")
+    made[made["year"] != "1994"].to_csv(tmp_path / "out.csv", index=False)
+    config = write_yaml(
+        tmp_path / "run.yaml",
+        {"data": {"path": "original.csv"}, "panel": PANEL,
+         "checks": {"keys": ["sex"], "target": "state@last"}},
+    )  # fmt: skip
+    files = (tmp_path / "original.csv", tmp_path / "out.csv", "--config", config, "--json")
+    found = json.loads(call("risk", *files).output)
+    told = json.loads(call("utility", *files).output)
+    for notes in (found["notes"], told["notes"]):
+        assert any("out.csv: not in the original, and not compared: extra" in n for n in notes)
+        assert any("nobody of the original changes sex" in note for note in notes)
+    assert found["replicated_careers"]["n"] == 60
+    shares = told["panel"]["sequences"]["synthetic"]["headcounts"]
+    assert sum(shares[-1]) == pytest.approx(1)
+    assert told["panel"]["sequences"]["states"][-1] == "(absent)"
+    assert shares[-1][-1] == pytest.approx(1)  # nobody is there in the last period
+    assert {own["variable"] for own in told["panel"]["variables"]} == {"state", "sex"}
+    assert found["failed"] == {}
+
+
+def test_limits_of_careers(wide: Path) -> None:
+    content = {"data": {"path": "original.csv"}, "seed": SEED} | WIDE
+    limits = {"replicated_careers": 0.0, "sequence_ratio": 0.01}
+    config = write_yaml(wide / "limits.yaml", content | {"limits": limits})
+    files = (wide / "original.csv", wide / "out", "--config", config)
+    for command, name in (("risk", "replicated_careers"), ("utility", "sequence_ratio")):
+        result = call(command, *files)
+        assert result.exit_code == 3, result.output
+        assert f"limits.{name}" in result.output
+        other = ({"risk", "utility"} - {command}).pop()
+        assert f"is not looked at here ({other}" in result.output
