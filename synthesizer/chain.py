@@ -22,7 +22,7 @@ from synthesizer.data.schema import Kind, Schema
 from synthesizer.data.table import Column, IntArray, Table
 from synthesizer.drawing import draw_block
 from synthesizer.errors import ModelError
-from synthesizer.histories.base import panel_of
+from synthesizer.histories.base import FittedCareerModel, panel_of
 from synthesizer.panel.frame import BLOCK_PERSONS, Frame
 from synthesizer.randomness import Seed, salts
 from synthesizer.rules import Forbid, Rule
@@ -162,6 +162,18 @@ class FittedChain:
     def keeps_rows(self) -> bool:
         """Whether any variable is kept as it is (partial synthesis)."""
         return any(step.kept is not None for step in self.strata[0].replicates[0])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the fits of careers tell, each note once."""
+        models = (
+            step.value_model
+            for stratum in self.strata
+            for steps in stratum.replicates
+            for step in steps
+        )
+        told = [note for m in models if isinstance(m, FittedCareerModel) for note in m.notes]
+        return tuple(dict.fromkeys(told))
 
     def count_blocks(self, m: int, rows: int | None) -> int:
         """Return about how many blocks `generate` draws, for progress bars."""

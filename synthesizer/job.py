@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from synthesizer.chain import FittedChain
 from synthesizer.check_results import CheckResults, exceeded_limits
 from synthesizer.checks import Checker, needed_names
-from synthesizer.config import ChainConfig, Config
+from synthesizer.config import Config
 from synthesizer.data.table import Table
 from synthesizer.errors import SynthesizerError
-from synthesizer.inputs import without_password
+from synthesizer.job_manifest import manifest_of
 from synthesizer.output import new_directory, write_secret
 from synthesizer.panel.view import PersonView
 from synthesizer.preparation import Prepared, prepare
@@ -27,12 +23,10 @@ from synthesizer.registry import Registry
 from synthesizer.release.codebook import write_release_codebook
 from synthesizer.report.build import build_report
 from synthesizer.report_files import REPORT, read_record
-from synthesizer.result_files import file_entry, now, workers_or_all, write_dataset, write_json
+from synthesizer.result_files import file_entry, workers_or_all, write_dataset, write_json
 from synthesizer.saved import SavedModel
 
 __all__ = ["RunResult", "fit", "run"]
-
-PACKAGES = ("synthesizer", "joblib", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +108,7 @@ def run(
         results = _check(ready, checker, seed, phases)
         exceeded = exceeded_limits(results, settings.limits)
         write_json(work / "checks.json", results.to_dict() | {"exceeded": list(exceeded)})
-        manifest = _manifest(ready, chain, seed, phases)
+        manifest = manifest_of(ready, chain, seed, phases, registry)
         manifest["exceeded_limits"] = list(exceeded)
         manifest["files"] = [file_entry(work / name) for name in names]
         further = ["checks.json"]
@@ -158,7 +152,7 @@ def fit(
         ready = prepare(config, registry, check_directory=False)
     seed = Seed(fresh_seed() if ready.config.seed is None else ready.config.seed)
     chain = _fit_chain(ready, seed, phases)
-    origin = _manifest(ready, chain, seed, phases)
+    origin = manifest_of(ready, chain, seed, phases, registry)
     return SavedModel(
         chain=chain,
         layout=ready.source.layout,
@@ -233,79 +227,3 @@ def _check(ready: Prepared, checker: Checker, seed: Seed, phases: Phases) -> Che
 
     with phases.phase("check"):
         return checker.finish(synthesise, phases.listener)
-
-
-def _manifest(ready: Prepared, chain: FittedChain, seed: Seed, phases: Phases) -> dict[str, Any]:
-    config, plan = ready.config, ready.plan
-    dump = plain_config(config)
-    return {
-        "format": 1,
-        "created": now(),
-        "config": dump,
-        "config_sha256": hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest(),
-        "data": {
-            "origin": ready.source.origin,
-            "sha256": ready.source.fingerprint,
-            "rows": ready.source.table.n_rows,
-            "columns": len(ready.source.table),
-        },
-        "panel": _panel(ready),
-        "seed": seed.entropy,
-        "m": config.m,
-        "rows": chain.n_rows if config.rows is None else config.rows,
-        "variables": [
-            {
-                "name": variable.name,
-                "kind": variable.kind.value,
-                "missing": list(variable.missing),
-                "date_format": variable.storage.get("date_format"),
-            }
-            for variable in ready.source.table.schema
-        ],
-        "chain": [
-            {
-                "variable": step.variable,
-                "kind": ready.table[step.variable].variable.kind.value,
-                "model": step.method,
-                "model_of_missing_codes": step.missing_method,
-                "predictors": list(step.predictors),
-                "kept": step.model.abilities.copies_rows,
-                **_columns(ready, step.variable),
-            }
-            for step in plan.spec.steps
-        ],
-        "notes": [*ready.source.notes, *plan.notes],
-        "seconds": phases.seconds,
-        "python": platform.python_version(),
-        "packages": {name: version(name) for name in PACKAGES},
-    }
-
-
-def _columns(ready: Prepared, variable: str) -> dict[str, list[str]]:
-    """Return the columns of the file that hold a variable, where it is none itself."""
-    columns = ready.arrangement.columns_of(variable)
-    return {} if columns == (variable,) else {"columns": list(columns)}
-
-
-def _panel(ready: Prepared) -> dict[str, Any] | None:
-    """Return who and when of a panel; its rows of datasets are then counted in persons."""
-    panel, frame = ready.config.panel, ready.plan.spec.frame
-    if panel is None or frame is None:
-        return None
-    return {
-        "form": "wide" if panel.wide else "long",
-        "person": panel.person,
-        "time": panel.time,
-        "career": panel.career,
-        "persons": ready.view.n_rows,
-        "periods": len(frame.times),
-    }
-
-
-def plain_config(config: ChainConfig) -> dict[str, Any]:
-    """Return a configuration as plain values, without the password of a database."""
-    dump: dict[str, Any] = json.loads(config.model_dump_json(by_alias=True, exclude_unset=True))
-    sql = dump.get("data", {}).get("sql")
-    if sql:
-        sql["url"] = without_password(sql["url"])
-    return dump

@@ -11,7 +11,7 @@ from synthesizer.config_reading import read_chain_config
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.writing import to_pandas
 from synthesizer.errors import ConfigError, ModelError
-from synthesizer.job import plain_config
+from synthesizer.job_manifest import plain_config
 from synthesizer.preparation import plan_source
 from synthesizer.randomness import Seed
 from synthesizer.registry import Registry

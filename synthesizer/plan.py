@@ -24,7 +24,7 @@ from synthesizer.plan_methods import plan_methods
 from synthesizer.plan_names import Columns, unknown_models, unknown_variables
 from synthesizer.plan_order import plan_order
 from synthesizer.plan_panel import panel_problems
-from synthesizer.plan_paths import plan_paths
+from synthesizer.plan_paths import overridden, plan_paths
 from synthesizer.plan_rules import plan_rules
 from synthesizer.plan_scenario import plan_scenarios
 from synthesizer.plan_steps import plan_steps
@@ -116,7 +116,7 @@ def try_plan(
     whole = table if frame is None else frame.completed(panel_of(table))
     ruled = columns if frame is None else columns.joined(whole.names)
     rules, zeros, notes, found = plan_rules(config, whole, known, fixed, ruled)
-    problems += found
+    problems += [*found, *overridden(context.paths, rules)]
     seen = table if view is None else view
     # a panel is planned with all of its columns: what the view lacks is unknown to the checks
     shown = columns if view is None else Columns.of(view.names)

@@ -86,9 +86,14 @@ def panel_problems(
         if model is None:
             continue
         abilities = model.abilities
+        own = [rule for rule in context.paths if rule.variable == name]
         if isinstance(model, HistoryModel):
-            own = [rule for rule in context.paths if rule.variable == name]
             context.problems += model.rule_problems(name, own)
+        elif own:
+            context.problems.append(
+                f"variable {name!r}: it follows from other variables and cannot keep the rule "
+                f"{own[0].text!r} of panel.rules; take the rule out"
+            )
         if abilities.copies_rows:
             context.problems.append(
                 f"variable {name!r}: variables of a panel cannot be kept as they are in this "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from synthesizer.data.table import BoolArray
 from synthesizer.histories.base import panel_of
 from synthesizer.panel.paths import PathRule, broken_steps
 from synthesizer.plan_context import Context
+from synthesizer.rules import Rule
 
-__all__ = ["plan_paths"]
+__all__ = ["overridden", "plan_paths"]
 
 
 def plan_paths(context: Context) -> None:
@@ -30,6 +31,17 @@ def plan_paths(context: Context) -> None:
             rules += _compiled(context.table[given.variable].variable, given)
     context.paths = tuple(rules)
     _count(context)
+
+
+def overridden(paths: Sequence[PathRule], rules: Sequence[Rule]) -> Iterator[str]:
+    """Say which rules across time could be broken by values that rules set in single rows."""
+    for name in dict.fromkeys(rule.variable for rule in rules):
+        for path in paths:
+            if path.variable == name:
+                yield (
+                    f"panel.rules: {path.text!r} could be broken by values of {name!r} that "
+                    "'rules' set in single periods; take out one of the two"
+                )
 
 
 def _problems(context: Context, place: str, given: PathRuleConfig) -> Iterator[str]:

@@ -56,6 +56,8 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
     else:
         predictors = _predictors(context, name, model, earlier)
     context.problems += _absent_problems(name, model, predictors)
+    cautions = dict.fromkeys(own.caution for own in model.with_bases() if own.caution)
+    context.notes += [f"variable {name!r}: {caution}" for caution in cautions]
     missing_method, missing_model = _missing_model(context, variable, method.name, model)
     return Step(
         variable=name,
@@ -73,8 +75,7 @@ def _absent_problems(name: str, model: ConditionalModel, predictors: tuple[str, 
 
     Those that a history adds (``own.``) are not known before the fit.
     """
-    base = getattr(model, "base", None)
-    named = [*model.needs, *(base.needs if isinstance(base, ConditionalModel) else ())]
+    named = [need for own in model.with_bases() for need in own.needs]
     absent = [n for n in dict.fromkeys(named) if n not in predictors and not n.startswith(OWN)]
     if not absent:
         return []

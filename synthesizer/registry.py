@@ -181,6 +181,21 @@ class Registry:
             self._classes[name] = _loaded(name, self._declared[name])
         return self._classes[name]
 
+    def name_of(self, model: ConditionalModel) -> str | None:
+        """Return the name under which the class of a model is registered; None without one.
+
+        Examples
+        --------
+        >>> registry = Registry.load()
+        >>> registry.name_of(registry.build("rf"))
+        'forest'
+        """
+        own = type(model)
+        loaded = [name for name, known in self._classes.items() if known is own]
+        target = f"{own.__module__}:{own.__qualname__}"
+        declared = [name for name, known in self._declared.items() if known.target == target]
+        return next(iter([*loaded, *declared]), None)
+
     def entries(self) -> tuple[Entry, ...]:
         """Describe every model, for listings; imports all of them."""
         return tuple(self.entry(name) for name in self.names)

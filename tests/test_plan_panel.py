@@ -37,9 +37,11 @@ def frame(n: int = 60) -> pd.DataFrame:
 PANEL = {"person": "person", "time": "year", "career": "state"}
 
 
-def planned(**options: Any) -> Plan:
+def planned(data: pd.DataFrame | None = None, **options: Any) -> Plan:
     options = {"panel": PANEL, "min_stratum_rows": 1} | options
-    plan = plan_source(from_pandas(frame()), read_chain_config(options), REGISTRY).plan
+    plan = plan_source(
+        from_pandas(frame() if data is None else data), read_chain_config(options), REGISTRY
+    ).plan
     assert plan is not None
     return plan
 
@@ -164,3 +166,31 @@ def test_problems_of_many_kinds_at_once() -> None:
     told = "\n".join(caught.value.problems)
     for words in ("no state 'x'", "kept", "strata: grade", "at least two", "careers are drawn"):
         assert words in told, told
+
+
+def test_values_set_by_rules_cannot_break_rules_across_time() -> None:
+    with pytest.raises(ConfigError, match="could be broken by values of 'grade'"):
+        planned(
+            panel=PANEL | {"rules": [{"variable": "grade", "non_decreasing": True}]},
+            variables={"grade": {"kind": "numeric"}},
+            rules=[{"if": "state == 'work'", "then": {"grade": 1}}],
+        )
+    assert planned(rules=[{"if": "state == 'work'", "then": {"grade": 1}}]).spec.rules
+
+
+def test_what_follows_from_others_keeps_no_rule_across_time() -> None:
+    with pytest.raises(ConfigError, match="follows from other variables"):
+        planned(
+            data=frame().assign(double=lambda f: 2 * f["grade"]),
+            panel=PANEL | {"rules": [{"variable": "double", "non_decreasing": True}]},
+            variables={
+                "grade": {"kind": "numeric"},
+                "double": {"kind": "numeric", "derived": "2 * grade"},
+            },
+        )
+
+
+def test_values_of_single_units_are_cautioned() -> None:
+    base = {"model": "nominal", "given": ["year"], "min_cell": 1}
+    plan = planned(variables={"grade": {"method": "each_period", "options": {"base": base}}})
+    assert any("only for values that are public" in note for note in plan.notes)

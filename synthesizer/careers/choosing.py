@@ -29,7 +29,7 @@ __all__ = [
     "held_out_patterns",
 ]
 
-THETAS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
+THETAS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 MAX_PERSONS = 400  # the work grows with the square of the distinct patterns
 OWN_DRAWS = 256
 LEAST = 1e-300

@@ -11,18 +11,20 @@ import numpy.typing as npt
 
 from synthesizer.careers.history import Career
 from synthesizer.careers.lengths import FittedLengths
-from synthesizer.careers.match import Quota, match_cells, take_quota
+from synthesizer.careers.match import Quota, draw_matched, match_cells
 from synthesizer.careers.runs import Codes, Index, Runs, to_runs, to_sequences
 from synthesizer.careers.support import Rules
 from synthesizer.careers.transitions import Chain, StateTrees
 from synthesizer.careers.walk import draw_states
+from synthesizer.careers.within import draw_within
 from synthesizer.data.table import BoolArray, IntArray, Table
 from synthesizer.errors import ModelError
 
 __all__ = ["FittedCareers"]
 
 BLOCK_CELLS = 100_000_000  # runs times states held as booleans at a time
-LENGTH_REDRAWS = 20
+LENGTH_REDRAWS = 50  # of Z, for those whom no states fit
+RESTARTS = 10  # then of G and Z
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,7 +48,8 @@ class FittedCareers:
         Observed careers for drawn lengths that no allowed states fit.
     quota : Quota or None
         Exact counts, for ``match``.
-    out_code : int or None
+    out_codes : tuple of int
+        Codes of ``out``.
     oversample : int
     notes : tuple of str
         What was chosen or reduced; no confidential values.
@@ -62,7 +65,7 @@ class FittedCareers:
     trees: StateTrees | None
     reserve: Codes
     quota: Quota | None
-    out_code: int | None
+    out_codes: tuple[int, ...]
     oversample: int
     notes: tuple[str, ...] = ()
 
@@ -87,11 +90,41 @@ class FittedCareers:
             raise ModelError(f"persons must have {n} rows, one for each career")
         if self.quota is None or n == 0:
             return self._draw(persons, rng)
-        people = np.tile(np.arange(n), self.oversample)
-        drawn = self._draw(persons.take(people), rng)
-        owners = people if self.uses_persons else None
-        cells = match_cells(drawn, self.out_code)
-        return drawn[take_quota(self.quota, cells, owners, n, rng=rng)]
+        return draw_matched(
+            self.quota,
+            lambda people: self._draw(persons.take(people), rng),
+            lambda people, cells: draw_within(
+                cells,
+                persons.take(people),
+                self.lengths,
+                self.rules,
+                self.out_codes,
+                self._walk,
+                rng=rng,
+            ),
+            lambda drawn: match_cells(drawn, self.out_codes),
+            n,
+            oversample=self.oversample,
+            is_owned=self.uses_persons,
+            rng=rng,
+        )
+
+    def count_observed(self, persons: Table, *, rng: np.random.Generator) -> int:
+        """Return how many careers of persons would be observed ones.
+
+        For these no drawn lengths have allowed states; see `sample`.
+        """
+        persons = persons if self.uses_persons else Table([], persons.n_rows)
+        for _ in range(1 + RESTARTS):
+            counts = self.lengths.draw_counts(persons, rng=rng)
+            left = [np.empty(0, dtype=np.int64)]
+            for rows in _blocks(counts, BLOCK_CELLS // self.n_states):
+                stuck = self._lengths(counts[rows], persons.take(rows), rng)[2]
+                left.append(stuck + rows.start)
+            persons = persons.take(np.concatenate(left))
+            if not persons.n_rows:
+                break
+        return persons.n_rows
 
     def _draw(self, persons: Table, rng: np.random.Generator) -> Codes:
         counts = self.lengths.draw_counts(persons, rng=rng)
@@ -100,36 +133,51 @@ class FittedCareers:
             result[rows] = self._draw_block(counts[rows], persons.take(rows), rng)
         return result
 
-    def _draw_block(self, counts: Index, persons: Table, rng: np.random.Generator) -> Codes:
+    def _draw_block(
+        self, counts: Index, persons: Table, rng: np.random.Generator, restarts: int = RESTARTS
+    ) -> Codes:
+        lengths, feasible, stuck = self._lengths(counts, persons, rng)
+        if not len(stuck):
+            return self._walk(counts, lengths, feasible, persons, rng)
+        free = np.ones(len(counts), dtype=bool)
+        free[stuck] = False
+        result = np.empty((len(counts), self.n_periods), dtype=np.int32)
+        if free.any():
+            runs = np.repeat(free, counts)
+            people = persons.take(free)
+            result[free] = self._walk(counts[free], lengths[runs], feasible[runs], people, rng)
+        # Rare: G anew, too, before careers of the data are copied.
+        people = persons.take(stuck)
+        if restarts:
+            again = self.lengths.draw_counts(people, rng=rng)
+            result[stuck] = self._draw_block(again, people, rng, restarts - 1)
+        else:
+            result[stuck] = self._observed(counts[stuck], rng)
+        return result
+
+    def _lengths(
+        self, counts: Index, persons: Table, rng: np.random.Generator
+    ) -> tuple[Index, BoolArray, Index]:
+        """Draw Z, feasible states of all runs, and those whom no states fit after many redraws."""
         lengths = self.lengths.draw_lengths(counts, persons, rng=rng)
         runs = Runs(counts, lengths, np.empty(0, dtype=np.int32))
         feasible = self.rules.feasible(runs.first, counts, runs.start, lengths)
         stuck = np.flatnonzero(~feasible[runs.first].any(axis=1))
         if not len(stuck):
-            return self._walk(counts, lengths, feasible, persons, rng)
-        # Rare: redraw the lengths of those whom no states fit, then fall back on observed careers.
-        stuck = self._redrawn(counts, lengths, persons, stuck, rng)
-        free = np.ones(len(counts), dtype=bool)
-        free[stuck] = False
-        chosen = np.repeat(free, counts)
-        result = np.empty((len(counts), self.n_periods), dtype=np.int32)
-        result[stuck] = self._observed(counts[stuck], rng)
-        if free.any():
-            own = Runs(counts[free], lengths[chosen], np.empty(0, dtype=np.int32))
-            feasible = self.rules.feasible(own.first, own.counts, own.start, own.length)
-            people = persons.take(free)
-            result[free] = self._walk(own.counts, own.length, feasible, people, rng)
-        return result
+            return lengths, feasible, stuck
+        stuck = self._redrawn(counts, lengths, feasible, persons, stuck, rng)
+        return lengths, feasible, stuck
 
     def _redrawn(
         self,
         counts: Index,
         lengths: Index,
+        feasible: BoolArray,
         persons: Table,
         stuck: Index,
         rng: np.random.Generator,
     ) -> Index:
-        """Redraw lengths in place; return those who are still stuck."""
+        """Redraw lengths and feasible states in place; return those who are still stuck."""
         first = np.cumsum(counts) - counts
         for _ in range(LENGTH_REDRAWS):
             if not len(stuck):
@@ -137,9 +185,11 @@ class FittedCareers:
             own = counts[stuck]
             drawn = self.lengths.draw_lengths(own, persons.take(stuck), rng=rng)
             runs = Runs(own, drawn, np.empty(0, dtype=np.int32))
-            lengths[np.repeat(first[stuck], own) + runs.index] = drawn
-            feasible = self.rules.feasible(runs.first, own, runs.start, drawn)
-            stuck = stuck[~feasible[runs.first].any(axis=1)]
+            place = np.repeat(first[stuck], own) + runs.index
+            lengths[place] = drawn
+            found = self.rules.feasible(runs.first, own, runs.start, drawn)
+            feasible[place] = found
+            stuck = stuck[~found[runs.first].any(axis=1)]
         return stuck
 
     def _observed(self, counts: Index, rng: np.random.Generator) -> Codes:
@@ -185,7 +235,7 @@ class FittedCareers:
             "trees": None if self.trees is None else self.trees.to_dict(),
             "reserve": self.reserve,
             "quota": None if self.quota is None else self.quota.to_dict(),
-            "out_code": self.out_code,
+            "out_codes": list(self.out_codes),
             "oversample": self.oversample,
             "notes": list(self.notes),
         }
@@ -202,7 +252,6 @@ class FittedCareers:
         if lengths.n_periods != n_periods or rules.n_states != n_states:
             raise ValueError("parts of a career model must have the same periods and states")
         trees = state["trees"]
-        out_code = state["out_code"]
         return cls(
             n_states=n_states,
             n_periods=n_periods,
@@ -214,7 +263,7 @@ class FittedCareers:
             trees=None if trees is None else StateTrees.from_dict(trees, n_states=n_states),
             reserve=_checked_reserve(state["reserve"], n_states, n_periods),
             quota=None if state["quota"] is None else Quota.from_dict(state["quota"]),
-            out_code=None if out_code is None else int(out_code),
+            out_codes=tuple(int(code) for code in state["out_codes"]),
             oversample=oversample,
             notes=tuple(str(note) for note in state["notes"]),
         )

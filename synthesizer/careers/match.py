@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.careers.runs import Index
+from synthesizer.careers.runs import Codes, Index
 from synthesizer.careers.summary import summary
+from synthesizer.data.table import BoolArray
 
-__all__ = ["Quota", "fit_quota", "match_cells", "take_quota"]
+__all__ = ["Quota", "draw_matched", "fit_quota", "match_cells", "take_quota", "unfilled"]
 
 N_KEYS = 4
 Cells = npt.NDArray[np.int64]
@@ -57,23 +58,95 @@ class Quota:
         return cls(cells, counts)
 
 
-def match_cells(sequences: npt.ArrayLike, out_code: int | None) -> Cells:
+def match_cells(sequences: npt.ArrayLike, out_codes: Sequence[int]) -> Cells:
     """Return the cell of each career, shape (n, 4), see `Quota`.
+
+    Parameters
+    ----------
+    sequences : array_like of int, shape (n, T)
+    out_codes : sequence of int
+        Codes of absence; several where absence remembers the state before it.
 
     Examples
     --------
-    >>> match_cells([[0, 1, 2, 0]], out_code=0).tolist()
-    [[1, 1, 2, 2]]
+    >>> match_cells([[0, 1, 2, 0], [3, 1, 3, 2]], out_codes=[0, 3]).tolist()
+    [[1, 1, 2, 2], [1, 1, 3, 2]]
     """
-    found = summary(sequences, out_code)
+    array = np.asarray(sequences)
+    if len(out_codes) > 1:
+        array = np.where(np.isin(array, out_codes), out_codes[0], array)
+    found = summary(array, out_codes[0] if len(out_codes) else None)
     columns = (found.first_period, found.first_state, found.last_period, found.last_state)
     return np.column_stack([column.astype(np.int64) for column in columns])
 
 
-def fit_quota(sequences: npt.ArrayLike, out_code: int | None) -> Quota:
+def fit_quota(sequences: npt.ArrayLike, out_codes: Sequence[int]) -> Quota:
     """Count the cells of the confidential careers."""
-    cells, counts = np.unique(match_cells(sequences, out_code), axis=0, return_counts=True)
+    cells, counts = np.unique(match_cells(sequences, out_codes), axis=0, return_counts=True)
     return Quota(cells, counts.astype(np.int64))
+
+
+def draw_matched(
+    quota: Quota,
+    draw: Callable[[Index], Codes],
+    draw_within: Callable[[Index, Cells], tuple[Codes, BoolArray]],
+    cells_of: Callable[[Codes], Cells],
+    n: int,
+    *,
+    oversample: int,
+    is_owned: bool,
+    rng: np.random.Generator,
+) -> Codes:
+    """Draw careers that fill the quota; places that stay empty are drawn for on purpose.
+
+    Parameters
+    ----------
+    quota : Quota
+    draw : callable
+        Draws a career for each of some persons, 0 to n - 1.
+    draw_within : callable
+        Draws careers for persons in given cells, and tells for whom it found one.
+    cells_of : callable
+        Gives the cells of careers.
+    n : int
+        Number of careers wanted, >= 1.
+    oversample : int
+        Careers drawn for each person at first, >= 1.
+    is_owned : bool
+        Whether careers depend on persons.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of int32, shape (n, T)
+    """
+    people = np.tile(np.arange(n), oversample)
+    drawn = draw(people)
+    owners = people if is_owned else None
+    chosen = drawn[take_quota(quota, cells_of(drawn), owners, n, rng=rng)]
+    room = np.append(quota.scaled(n), 0)
+    which = _places(quota.cells, cells_of(chosen))
+    over = np.flatnonzero(_rank(which) >= room[which])
+    if len(over):
+        empty = room - np.bincount(np.delete(which, over), minlength=len(room))
+        places = rng.permutation(np.repeat(np.arange(len(room)), empty))
+        more, found = draw_within(over, quota.cells[places])
+        chosen[over[found]] = more[found]
+    return chosen
+
+
+def unfilled(quota: Quota, cells: Cells) -> int:
+    """Return for how many of n drawn careers the quota has no place, so as many stay empty.
+
+    Examples
+    --------
+    >>> quota = Quota(np.array([[0, 0, 1, 0], [0, 1, 1, 1]]), np.array([1, 1]))
+    >>> unfilled(quota, np.array([[0, 0, 1, 0], [0, 0, 1, 0]]))
+    1
+    """
+    room = np.append(quota.scaled(len(cells)), 0)
+    which = _places(quota.cells, cells)
+    return int((_rank(which) >= room[which]).sum())
 
 
 def take_quota(

@@ -47,7 +47,14 @@ class Rules:
         """Return which states exist in every period of each run, shape (m, A)."""
         return np.asarray(self.until.T[start] >= (start + length)[:, None])
 
-    def feasible(self, first: Index, counts: Index, start: Index, length: Index) -> BoolArray:
+    def feasible(
+        self,
+        first: Index,
+        counts: Index,
+        start: Index,
+        length: Index,
+        within: BoolArray | None = None,
+    ) -> BoolArray:
         """Return which states each run may have so that the rest of the career can follow.
 
         Parameters
@@ -56,12 +63,16 @@ class Rules:
             Position of the first run of each person, and number of runs.
         start, length : ndarray, shape (R,)
             Of all runs.
+        within : ndarray of bool, shape (R, A), optional
+            Which states are wanted; all by default.
 
         Returns
         -------
         ndarray of bool, shape (R, A)
         """
         result = self.supported(start, length)
+        if within is not None:
+            result &= within
         result[first] &= self.first
         for r in range(int(counts.max(initial=1)) - 2, -1, -1):
             here = first[counts > r + 1] + r

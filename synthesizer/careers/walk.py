@@ -15,7 +15,7 @@ from synthesizer.data.table import BoolArray, FloatArray, Table
 
 __all__ = ["draw_states"]
 
-REDRAWS = 4
+REDRAWS = 20  # wider neighbourhoods know less of the history: only where these do not help
 WIDER_STEPS = (1, 2, 4, 8)
 MASKED_CELLS = 20_000_000  # rows times states drawn under a mask at a time
 

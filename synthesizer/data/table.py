@@ -185,6 +185,11 @@ class Table(Mapping[str, Column]):
         """What is sampled, split and counted: rows here, persons in a panel."""
         return self.n_rows
 
+    @property
+    def owners(self) -> IntArray | None:
+        """Number of the person of each row, shape (n,); None where every row is a unit."""
+        return None
+
     def take_units(self, units: IntArray) -> Table:
         """Return all that belongs to some units, at integer positions."""
         return self.take(units)

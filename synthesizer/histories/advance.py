@@ -13,6 +13,11 @@ from synthesizer.data.table import Column, FloatArray, IntArray
 from synthesizer.errors import RuleError
 from synthesizer.histories.base import FittedHistory, HistoryModel, Limits
 from synthesizer.histories.parts import Part, fit_part
+from synthesizer.histories.starting import (
+    elapsed_since_first,
+    first_observed,
+    starting_positions,
+)
 from synthesizer.histories.time_invariant import draw_persons
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel, ReadInner
 from synthesizer.models.cart import Cart
@@ -21,17 +26,10 @@ from synthesizer.panel.past import OWN
 from synthesizer.panel.paths import PathRule
 from synthesizer.panel.table import PanelTable
 
-__all__ = ["Advance", "FittedAdvance", "elapsed_since_first"]
-
+__all__ = ["Advance", "FittedAdvance"]
 
 TRIES = 50
 """Paths drawn from a first value with which an allowed one was found."""
-
-
-def elapsed_since_first(index: PanelIndex) -> FloatArray:
-    """Return the time since the person's first row, shape (r,)."""
-    moment = index.times[index.period]
-    return np.asarray(moment - moment[index.starts[index.person]])
 
 
 class FittedAdvance(FittedHistory):
@@ -88,7 +86,7 @@ class FittedAdvance(FittedHistory):
         steps = np.floor((phase[index.person] + gone) / self.per + 1e-9).astype(np.int64)
         top = len(first.variable.levels) - 1
         start = first.data[index.person]
-        moved = np.where(start <= top, np.minimum(start + steps, top), start)
+        moved = np.where(start <= top, np.clip(start + steps, 0, top), start)
         return Column(first.variable, moved.astype(np.int32))
 
     def _with_codes(
@@ -154,9 +152,9 @@ class Advance(HistoryModel):
     """The first value by the base model, plus the elapsed time.
 
     A number grows by ``rate`` a unit of time. An ordered variable (age in classes) moves up a level
-    every ``width`` units; when it moves first is drawn given the first level, from those whose
-    first move the data show. Missing codes of single periods lie over a value that goes on.
-    Source: Barrientos et al. (2018), section 3.2 (age, length of service).
+    every ``width`` units; how far inside the first level a person is, is reckoned from all her
+    levels and drawn given the first one. Missing codes of single periods lie over a value that
+    goes on. Source: Barrientos et al. (2018), section 3.2 (age, length of service).
 
     Parameters
     ----------
@@ -222,34 +220,34 @@ class Advance(HistoryModel):
         if problems:
             raise RuleError(problems)
         index = predictors.index
-        start = _first_observed(index, target)
-        base = _rolled_back(index, target, start, self.rate)
-        first = fit_part(self.base, predictors.first_rows, base, rng)
         phase = None
         if target.is_coded:
-            phase = self._phase(predictors, target, base, rng)
+            base, inside = self._rolled_back_levels(index, target, rng)
+            own = Column(Variable(name=OWN + "phase", kind=Kind.NUMERIC), inside)
+            persons = predictors.first_rows.with_column(_renamed(base, "before"))
+            phase = fit_part(self.base, persons, own, rng)
+        else:
+            base = _rolled_back(index, target, self.rate)
+        first = fit_part(self.base, predictors.first_rows, base, rng)
         codes = None
         if not target.is_observed.all():
             codes = self._codes(predictors, target, base, rng)
         return FittedAdvance(first, phase, self.width if target.is_coded else self.rate, codes)
 
-    def _phase(
-        self, predictors: PanelTable, target: Column, first: Column, rng: np.random.Generator
-    ) -> Part | None:
-        """Fit how far persons are inside their first level, where their first move shows it."""
-        index = predictors.index
-        gone = elapsed_since_first(index)
-        up = (target.data == first.data[index.person] + 1) & target.is_observed
-        move = np.full(index.n_persons, np.inf)
-        np.minimum.at(move, index.person, np.where(up, gone, np.inf))
-        # who was not seen to move was at most so far inside the level that she could not
-        span = np.zeros(index.n_persons)
-        np.maximum.at(span, index.person, gone)
-        phase = rng.random(index.n_persons) * np.maximum(self.width - span, 0.0)
-        phase = np.where(move <= self.width, self.width - move, phase)
-        variable = Variable(name=OWN + "phase", kind=Kind.NUMERIC)
-        persons = predictors.first_rows.with_column(_renamed(first, "before"))
-        return fit_part(self.base, persons, Column(variable, phase), rng)
+    def _rolled_back_levels(
+        self, index: PanelIndex, target: Column, rng: np.random.Generator
+    ) -> tuple[Column, FloatArray]:
+        """Return the level of every person at the first row, and how far inside it she is.
+
+        Who has no value keeps the missing code. Inside the lowest level a place may be below 0.
+        """
+        levels = np.where(target.is_observed, target.data, -1)
+        top = len(target.variable.levels) - 1
+        start = starting_positions(index, levels, top, self.width, rng)
+        codes = target.data[index.starts]
+        level = np.clip(np.floor(np.nan_to_num(start) / self.width), 0, top)
+        first = np.where(np.isnan(start), codes, level).astype(np.int32)
+        return Column(target.variable, first), np.nan_to_num(start - level * self.width)
 
     def _codes(
         self, predictors: PanelTable, target: Column, first: Column, rng: np.random.Generator
@@ -262,20 +260,10 @@ class Advance(HistoryModel):
         return fit_part(self.base, table, Column(variable, states), rng)
 
 
-def _first_observed(index: PanelIndex, target: Column) -> np.ndarray[Any, Any]:
-    """Return the first row of every person with a value; the first row where there is none."""
-    rows = np.where(target.is_observed, np.arange(index.n_rows), index.n_rows)
-    found = np.minimum.reduceat(rows, index.starts)
-    return np.where(found < index.starts + index.counts, found, index.starts)
-
-
-def _rolled_back(
-    index: PanelIndex, target: Column, rows: np.ndarray[Any, Any], rate: float
-) -> Column:
-    """Return the first value of every person, reckoned back from the first observed one."""
+def _rolled_back(index: PanelIndex, target: Column, rate: float) -> Column:
+    """Return the first number of every person, reckoned back from the first observed one."""
+    rows = first_observed(index, target)
     column = target.take(rows)
-    if column.is_coded:
-        return column
     gone = elapsed_since_first(index)[rows]
     data = _rounded(column.data - gone * rate, column.variable)
     return Column(column.variable, data, column.states)

@@ -97,6 +97,11 @@ class FittedHistory(FittedModel):
 class FittedCareerModel(FittedModel):
     """What a model of careers learnt: it draws which rows there are, and their states."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the fit chose, or what a draw cannot do; no confidential values."""
+        return ()
+
     @abstractmethod
     def open(
         self, persons: PanelTable, *, rng: np.random.Generator

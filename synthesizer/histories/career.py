@@ -41,6 +41,11 @@ class FittedCareer(FittedCareerModel):
         """Code of absence: one more than the codes of the variable."""
         return self.variable.n_codes if self.variable.is_coded else 1
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes of the careers, under the name of their variable."""
+        return tuple(f"careers of {self.variable.name!r}: {note}" for note in self.careers.notes)
+
     def open(
         self, persons: PanelTable, *, rng: np.random.Generator
     ) -> tuple[PanelIndex, Column | None]:
@@ -180,7 +185,7 @@ class Career(HistoryModel):
             self.options(),
             allowed=None if steps is None else steps.allowed,
             first_allowed=None if steps is None else steps.first,
-            out_code=absent,
+            out_codes=range(absent, absent + 1 if steps is None else len(steps.allowed)),
             rng=rng,
         )
         return FittedCareer(careers, variable, rules)
@@ -191,9 +196,9 @@ class _Steps:
     """Which state may follow which, where absence remembers what it may lead to.
 
     A rule holds across a gap, too, so that states after which the same states may come share a
-    code of absence; the first of these codes is absence after which anything may come. Absence for
-    good is the highest code: who has reached an absorbing state may leave the file, and never
-    comes back from there.
+    code of absence; the first of these codes is absence after which anything may come. A gap may
+    always lead back to the state before it, since staying is never a step: an absorbing state may
+    have gaps, too. Absence for good is the highest code.
 
     Parameters
     ----------
@@ -241,8 +246,7 @@ def _steps(rules: Sequence[PathRule], states: int) -> _Steps | None:
     allowed = np.zeros((gone + 1, gone + 1), dtype=bool)
     allowed[:states, :states] = reach
     allowed[:states, gone] = True
-    leaves = (reach & ~np.eye(states, dtype=bool)).any(axis=1)
     own = states + group[1:]
-    allowed[np.flatnonzero(leaves), own[leaves]] = True
+    allowed[np.arange(states), own] = True
     allowed[states:gone, :states] = ways
     return _Steps(allowed, own)

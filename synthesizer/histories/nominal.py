@@ -15,6 +15,9 @@ from synthesizer.models.cart import Cart
 
 __all__ = ["FittedNominal", "Nominal"]
 
+FEWEST = 3
+"""Fewest units of a combination below which the plan warns."""
+
 
 class FittedNominal(FittedModel):
     """Donors by combination, and a base model for the combinations with too few of them."""
@@ -95,8 +98,9 @@ class Nominal(ConditionalModel):
     """A number (or anything else) treated as nominal: copied from those who agree on ``given``.
 
     For values that come from a table, such as pay from plan, grade, step and year: what is drawn
-    is in the table as often as in the data. Combinations with fewer than ``min_cell`` rows, and
-    new ones, are drawn by ``base``. Source: Barrientos et al. (2018), section 3.2.3 (basic pay).
+    is in the table as often as in the data. Combinations that fewer than ``min_cell`` units have
+    (rows, persons of a panel), and new ones, are drawn by ``base``. Source: Barrientos et al.
+    (2018), section 3.2.3 (basic pay).
 
     Parameters
     ----------
@@ -105,7 +109,8 @@ class Nominal(ConditionalModel):
     base : model
         For all other rows.
     min_cell : int
-        Fewest donors of a combination, >= 1.
+        Fewest rows of a combination, of a panel: fewest persons, >= 1. Below 3 the values of single
+        persons come back: only for values that are public, such as those of a pay table.
 
     Examples
     --------
@@ -137,6 +142,17 @@ class Nominal(ConditionalModel):
         """Predictors that have to be there."""
         return self.given
 
+    @property
+    def caution(self) -> str:
+        """Say that values of single units come back."""
+        if self.min_cell >= FEWEST:
+            return ""
+        return (
+            f"'nominal' with min_cell {self.min_cell} copies values also where a single one has "
+            f"this combination of {', '.join(self.given)}: only for values that are public, such "
+            "as those of a pay table"
+        )
+
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNominal:
         """Sort the donors by combination and fit the base model; see `ConditionalModel.fit`.
 
@@ -153,7 +169,7 @@ class Nominal(ConditionalModel):
         cells = Combinations.of(predictors, self.given)
         keys = cells.numbers(predictors)
         known, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-        large = counts >= self.min_cell
+        large = _holders(inverse, predictors.owners, len(known)) >= self.min_cell
         rows = np.flatnonzero(large[inverse])
         order = rows[np.argsort(inverse[rows], kind="stable")]
         return FittedNominal(
@@ -163,3 +179,12 @@ class Nominal(ConditionalModel):
             donors=target.take(order),
             base=self.base.fit(predictors, target, rng=rng),
         )
+
+
+def _holders(cell: IntArray, owners: IntArray | None, n_cells: int) -> IntArray:
+    """Return how many units, rows or persons, have each combination, shape (n_cells,)."""
+    if owners is None:
+        return np.bincount(cell, minlength=n_cells)
+    persons = int(owners.max(initial=0)) + 1
+    pairs = np.unique(cell.astype(np.int64) * persons + owners)
+    return np.bincount(pairs // persons, minlength=n_cells)

@@ -12,6 +12,7 @@ from synthesizer.data.table import BoolArray, Column, IntArray
 from synthesizer.errors import RuleError
 from synthesizer.histories.base import FittedHistory, HistoryModel, Limits
 from synthesizer.histories.parts import Part, fit_part
+from synthesizer.histories.starting import first_observed
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel, ReadInner
 from synthesizer.models.cart import Cart
 from synthesizer.panel.paths import PathRule
@@ -109,8 +110,8 @@ def draw_persons(
 class TimeInvariant(HistoryModel):
     """One value a person, given what is known at the person's first period.
 
-    Where the confidential data have several values for a person, the first one counts. Source:
-    Barrientos et al. (2018), section 3.2 (sex).
+    Where the confidential data have several values for a person, the first observed one counts.
+    Source: Barrientos et al. (2018), section 3.2 (sex).
 
     Parameters
     ----------
@@ -144,8 +145,6 @@ class TimeInvariant(HistoryModel):
         *,
         rng: np.random.Generator,
     ) -> FittedTimeInvariant:
-        """Fit the base model to the first rows; see `HistoryModel.fit_history`."""
-        starts = predictors.index.starts
-        return FittedTimeInvariant(
-            fit_part(self.base, predictors.first_rows, target.take(starts), rng)
-        )
+        """Fit the base model to one row a person; see `HistoryModel.fit_history`."""
+        value = target.take(first_observed(predictors.index, target))
+        return FittedTimeInvariant(fit_part(self.base, predictors.first_rows, value, rng))

@@ -17,8 +17,15 @@ from synthesizer.redrawing import Judge, redrawn
 
 __all__ = ["DrawFirst", "DrawNext", "walked"]
 
-REPEATS = 2
-"""Times that a whole step is drawn anew, stay or move, before it has to be a move."""
+REPEATS = (1, 1, 2, 4, 8, 16, 32, 64)
+"""Whole steps, stay or move, that a refused row draws at once in every round.
+
+The first that is allowed is taken, so that the step has the law of the model given that it is
+allowed. Only where all of them are refused the step has to be a move, then to stay.
+"""
+
+MOST_REPEATS = 200_000
+"""Whole steps that are drawn at once; fewer for each row where many rows are refused."""
 
 DrawFirst = Callable[[Table, int], Column]
 """Draws the values of first rows, given the predictors and how much wider."""
@@ -118,15 +125,13 @@ class _Moment:
         known = self.memory.known.take(self.persons)
         drawn = draw(table, before, period, self.rows, 0)
 
-        trials = 0
+        def step(rows: IntArray, wide: int) -> Column:
+            return draw(table.take(rows), before.take(rows), period, self.rows[rows], wide)
 
         def again(rows: IntArray, widen: int) -> Column:
-            nonlocal trials
-            trials += 1
             if widen == 1:  # to stay is nearer than any wider neighbourhood
                 return before.take(rows)
-            wide = 0 if trials <= REPEATS else max(1, widen)
-            return draw(table.take(rows), before.take(rows), period, self.rows[rows], wide)
+            return step(rows, max(1, widen))
 
         def steps(chosen: Sequence[PathRule]) -> Judge | None:
             def broken(rows: IntArray, values: Column) -> BoolArray:
@@ -141,8 +146,12 @@ class _Moment:
         every: IntArray = np.arange(len(drawn))
         all_kept = steps(rules)
         if all_kept is not None and len(firm) < len(rules):
+            drawn = _repeated(drawn, every, before, step, all_kept)
             drawn, every = redrawn(drawn, every, again, all_kept, rng, limits.reserve)
-        return self._mended(drawn, again, steps(firm), limits, rng, every)
+        firmly = steps(firm)
+        if firmly is not None:
+            drawn = _repeated(drawn, every, before, step, firmly)
+        return self._mended(drawn, again, firmly, limits, rng, every)
 
     def _judged(self, limits: Limits, steps: Judge | None) -> Judge | None:
         judge = limits.judge
@@ -175,3 +184,33 @@ class _Moment:
                 f"{drawn.name!r} earlier in the order"
             )
         return drawn
+
+
+def _repeated(
+    drawn: Column,
+    free: IntArray,
+    before: Column,
+    step: Callable[[IntArray, int], Column],
+    judge: Judge,
+) -> Column:
+    """Draw the refused rows' steps again and again, whether they move and where to.
+
+    Where staying is refused itself, all allowed steps are moves, and only moves are drawn.
+    """
+    bad = free[judge(free, drawn.take(free))]
+    if not len(bad):
+        return drawn
+    must = judge(bad, before.take(bad))
+    for rows, wide in ((bad[~must], 0), (bad[must], 1)):
+        for repeats in REPEATS:
+            if not len(rows):
+                break
+            copies = max(1, min(repeats, MOST_REPEATS // len(rows)))
+            each = np.repeat(rows, copies)
+            trial = step(each, wide)
+            good = ~judge(each, trial).reshape(len(rows), copies)
+            found = np.flatnonzero(good.any(axis=1))
+            chosen = found * copies + good[found].argmax(axis=1)
+            drawn = drawn.replaced(rows[found], trial.take(chosen))
+            rows = np.delete(rows, found)
+    return drawn

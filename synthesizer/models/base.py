@@ -8,7 +8,7 @@ into two steps before it calls a model, so a model sees either codes or finite n
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -123,6 +123,18 @@ class ConditionalModel(ABC):
     def needs(self) -> tuple[str, ...]:
         """Predictors that the options name; the plan tells where they are absent."""
         return ()
+
+    @property
+    def caution(self) -> str:
+        """What a steward should know before running with these options; the plan tells it."""
+        return ""
+
+    def with_bases(self) -> Iterator[ConditionalModel]:
+        """Yield the model, its base model, the base model of that, and so on."""
+        yield self
+        base = getattr(self, "base", None)
+        if isinstance(base, ConditionalModel):
+            yield from base.with_bases()
 
     @abstractmethod
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedModel:

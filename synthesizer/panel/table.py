@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from synthesizer.data.table import Column, IntArray, Table
+from synthesizer.data.table import Column, IntArray, Rows, Table
 from synthesizer.panel.index import PanelIndex
 
 __all__ = ["PanelTable"]
@@ -50,6 +50,15 @@ class PanelTable(Table):
         """Return the table with one column added or replaced."""
         return PanelTable((dict(self) | {column.name: column}).values(), self.index)
 
+    @property
+    def owners(self) -> IntArray:
+        """Number of the person of each row, shape (r,)."""
+        return self.index.person
+
+    def take(self, rows: Rows) -> PersonRows:
+        """Return some rows; they are no panel any more, but know whose they are."""
+        return PersonRows(super().take(rows).columns, self.index.person[rows])
+
     def take_units(self, units: IntArray) -> PanelTable:
         """Return all rows of some persons, who are numbered anew."""
         rows = self.index.rows_of(units)
@@ -91,3 +100,36 @@ class PanelTable(Table):
         return PanelTable(
             (Column.concatenate([part[name] for part in parts]) for name in names), index
         )
+
+
+class PersonRows(Table):
+    """Rows taken out of a panel, which know whose they are.
+
+    Parameters
+    ----------
+    columns : iterable of Column
+        n values each.
+    owners : ndarray of int, shape (n,)
+        Number of the person of each row.
+    """
+
+    def __init__(self, columns: Iterable[Column], owners: IntArray) -> None:
+        super().__init__(columns, len(owners))
+        self._owners = owners
+
+    @property
+    def owners(self) -> IntArray:
+        """Number of the person of each row, shape (n,)."""
+        return self._owners
+
+    def select(self, names: Iterable[str]) -> PersonRows:
+        """Return the named columns in the given order."""
+        return PersonRows(super().select(names).columns, self._owners)
+
+    def take(self, rows: Rows) -> PersonRows:
+        """Return some rows."""
+        return PersonRows(super().take(rows).columns, self._owners[rows])
+
+    def with_column(self, column: Column) -> PersonRows:
+        """Return the table with one column added or replaced."""
+        return PersonRows(super().with_column(column).columns, self._owners)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from synthesizer.data.schema import Kind
+from synthesizer.release.example import example_program
 from synthesizer.release.facts import Facts
-from synthesizer.release.files import FileFormat, Released
+from synthesizer.release.files import Released
+from synthesizer.release.trees import too_narrow
 from synthesizer.utility.rules import rule_for
 
-__all__ = ["analysis", "too_narrow"]
+__all__ = ["analysis"]
 
 RULES: Mapping[str, tuple[str, str, str]] = {
     "simple": (
@@ -40,7 +41,6 @@ FULLY = (
 )
 """What may be used instead after proper synthesis, with many datasets."""
 
-MOST_FILES = 20
 ENOUGH = 20
 """The rule for fully synthetic data is unstable with fewer datasets."""
 
@@ -50,7 +50,7 @@ def rule_of(facts: Facts) -> str:
 
     Examples
     --------
-    >>> from synthesizer.release.facts import facts_of
+    >>> from synthesizer.release.reading import facts_of
     >>> rule_of(facts_of({})), rule_of(facts_of({"config": {"proper": True}}))
     ('simple', 'proper')
     >>> kept = {"variable": "sex", "kind": "categorical", "model": "keep"}
@@ -64,7 +64,7 @@ def analysis(facts: Facts, released: Released) -> dict[str, Any]:
     """Return how to compute estimates and standard errors from all datasets."""
     rule = rule_of(facts)
     name, formula, source = RULES[rule]
-    m, k = len(released.files), released.rows[0]
+    m, k = len(released.files), released.units[0]
     n = facts.rows_if_equal(k)
     applies = rule != "partially" or m > 1
     return {
@@ -76,13 +76,16 @@ def analysis(facts: Facts, released: Released) -> dict[str, Any]:
         "m": m,
         "k": k,
         "n": n,
-        "words": [*_steps(rule, m, n, facts, applies=applies)],
-        "code": _code(released, rule, n) if applies else None,
+        "words": [*_steps(rule, n, facts, released, applies=applies)],
+        "code": example_program(facts, released, rule, n) if applies else None,
     }
 
 
-def _steps(rule: str, m: int, n: int | None, facts: Facts, *, applies: bool) -> Iterator[str]:
+def _steps(
+    rule: str, n: int | None, facts: Facts, released: Released, *, applies: bool
+) -> Iterator[str]:
     name, formula, _ = RULES[rule]
+    m, unit = len(released.files), "persons" if facts.person else "records"
     if not applies:
         yield (
             f"This is {name}, and there is a single dataset. The rule that fits, {formula}, "
@@ -101,7 +104,7 @@ def _steps(rule: str, m: int, n: int | None, facts: Facts, *, applies: bool) -> 
         else "The estimate stays as it is; only its standard error has to be corrected."
     )
     between = " B is the variance between the estimates (divisor m - 1)." if "B" in formula else ""
-    sizes = " k is the number of records of each synthetic dataset, n that of the original."
+    sizes = f" k is the number of {unit} of each synthetic dataset, n that of the original."
     yield (
         f"This is {name}: its variance is {formula}. U is the mean of the squared standard "
         f"errors, m is the number of datasets ({m}).{between}{sizes if 'k/n' in formula else ''}"
@@ -112,96 +115,15 @@ def _steps(rule: str, m: int, n: int | None, facts: Facts, *, applies: bool) -> 
             if n is not None
             else "n is not published with these datasets: ask the data holder for it."
         )
-    yield from too_narrow(facts)
+    if facts.person:
+        yield (
+            f"Persons count, not rows: every standard error has to allow for clusters by "
+            f"{facts.person}, as in the example."
+        )
+    yield from too_narrow(facts, released)
     if rule == "proper" and m >= ENOUGH:
         yield f"With {m} datasets the rule for fully synthetic data may be used as well: {FULLY}."
     yield (
         "A standard error that is computed as if a synthetic dataset were the real data is wrong: "
         "it leaves out what the synthesis adds to the uncertainty."
     )
-
-
-def too_narrow(facts: Facts) -> list[str]:
-    """Return why intervals from data of trees may be too narrow; empty where no tree was used.
-
-    Examples
-    --------
-    >>> from synthesizer.release.facts import facts_of
-    >>> too_narrow(facts_of({}))
-    []
-    """
-    trees = facts.trees()
-    if not trees:
-        return []
-    found = [
-        "The rule assumes independent draws from a right model. Some variables here were made by "
-        "trees. Trees with large leaves pull relations between variables towards zero, so that "
-        "intervals for regression coefficients can cover the true value well below 95 % of the "
-        "time: 0.85 in a simulation with the default tree and 1,000 records."
-    ]
-    if any(trees.values()):
-        found.append(
-            "The draws from the trees were spread evenly over the records of a leaf (even draws). "
-            "Therefore the datasets differ less from each other than independent draws would, and "
-            "agreement between them does not show how sure a result is."
-        )
-    found.append("Have every result verified on the confidential data before you rely on it.")
-    return found
-
-
-def _code(released: Released, rule: str, n: int | None) -> str | None:
-    """Return a short program; it runs in the directory of the datasets if n is known."""
-    example = _example(released)
-    if example is None:
-        return None
-    files = ",\n    ".join(repr(name) for name in released.files[:MOST_FILES])
-    more = "\n    # and the others" if len(released.files) > MOST_FILES else ""
-    sizes = f", n={'n' if n is None else n}, k={released.rows[0]}"
-    asked = "n = ...  # number of original records: ask the data holder\n" if n is None else ""
-    if n is None and rule == "partially":
-        asked, sizes = "", ""
-    read, values = example
-    return (
-        "import pandas as pd\n"
-        "from synthesizer.utility import combine\n\n"
-        f"files = [\n    {files},{more}\n]\n{asked}"
-        "estimates, variances = [], []\n"
-        "for file in files:\n"
-        f"    data = {read}\n"
-        f"    values = {values}\n"
-        "    estimates.append(values.mean())  # any estimate, from any program\n"
-        "    variances.append(values.var() / len(values))  # its squared standard error\n"
-        f'result = combine(estimates, variances, rule="{rule}"{sizes})\n'
-        "print(result.estimate, result.std_error, result.low, result.high)\n"
-    )
-
-
-def _example(released: Released) -> tuple[str, str] | None:
-    """Return how a file is opened, and values whose mean is asked for: numbers or a share."""
-    numbers = {
-        name: seen
-        for name, seen in released.variables.items()
-        if seen.kind is Kind.NUMERIC and seen.low is not None
-    }
-    for name, seen in numbers.items():
-        if not seen.missing:
-            return _opened(released.format), f"data[{name!r}]"
-    for name, seen in released.variables.items():
-        if seen.levels:
-            level = max(seen.levels, key=lambda key: seen.levels[key])
-            words = f"(data[{name!r}].astype(str) == {level!r}).astype(float)"
-            return _opened(released.format, text=True), words
-    for name, seen in numbers.items():
-        codes = f"data[{name!r}].astype(str).isin({sorted(seen.missing)!r})"
-        words = f'pd.to_numeric(data[{name!r}].mask({codes}), errors="coerce").dropna()'
-        return _opened(released.format), words
-    return None
-
-
-def _opened(form: FileFormat, *, text: bool = False) -> str:
-    if form.type == "parquet":
-        return "pd.read_parquet(file)"
-    options = "" if form.delimiter == "," else f", sep={form.delimiter!r}"
-    options += "" if form.encoding in (None, "utf-8") else f", encoding={form.encoding!r}"
-    options += "" if form.decimal_mark == "." else f", decimal={form.decimal_mark!r}"
-    return f"pd.read_csv(file{options}{', dtype=str' if text else ''})"

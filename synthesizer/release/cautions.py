@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from synthesizer.data.schema import Kind
-from synthesizer.release.analysis import too_narrow
 from synthesizer.release.facts import Facts
 from synthesizer.release.files import Released
-from synthesizer.release.words import listed
+from synthesizer.release.imposed import imposed
+from synthesizer.release.names import listed
+from synthesizer.release.trees import lost_relations, too_narrow
 
 __all__ = ["cautions", "synthesis_words"]
 
@@ -29,7 +30,7 @@ def synthesis_words(facts: Facts) -> list[str]:
     if facts.strata:
         each = "Every combination" if len(facts.strata) > 1 else "Every value"
         words.append(f"{each} of {listed(facts.strata)} had models of its own.")
-    if any(facts.trees().values()):
+    if any(own.even for own in facts.trees().values()):
         words.append(
             "Draws from trees were even: spread over the records of a leaf instead of drawn "
             "independently. This removes chance, so that the datasets vary less than independent "
@@ -50,7 +51,7 @@ def cautions(
     """Return what not to conclude: entries with ``title`` and ``text``."""
     found = [
         *_about_persons(facts, released),
-        *_about_results(facts, len(released.files), unmodelled),
+        *_about_results(facts, released, unmodelled),
     ]
     return [{"title": title, "text": text} for title, text in found]
 
@@ -86,17 +87,28 @@ def _about_persons(facts: Facts, released: Released) -> Iterator[tuple[str, str]
 
 
 def _about_results(
-    facts: Facts, m: int, unmodelled: Mapping[str, Sequence[str]]
+    facts: Facts, released: Released, unmodelled: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, str]]:
+    m = len(released.files)
     yield (
         "Results are provisional",
         "Use these data to learn the structure, to write and test programs and to explore. Before "
         "you publish a result or decide by it, ask the data holder to verify it on the "
         "confidential data.",
     )
-    if narrow := too_narrow(facts):
+    if narrow := too_narrow(facts, released):
         yield "Intervals can be too narrow", " ".join(narrow)
-    yield "Associations that were not modelled are missing", _associations(unmodelled)
+    yield (
+        "Associations that were not modelled are missing",
+        _associations(unmodelled, lost_relations(facts, released)),
+    )
+    if any(imposed(facts).values()):
+        yield (
+            "What was imposed is no finding",
+            "The data holder imposed rules (named with how the data were made). They hold in every "
+            "synthetic record because they were imposed: that none breaks them says nothing of the "
+            "original.",
+        )
     yield (
         "Small groups and tails are unreliable",
         "A model smooths what few records tell. Rare levels, small cells of a table and rare "
@@ -113,6 +125,13 @@ def _about_results(
             f"Rows with the same {facts.person} are one synthetic person over time. Standard "
             "errors that take rows for independent are too small: use ones that allow for "
             f"clusters by {facts.person}.",
+        )
+    if facts.wide:
+        yield (
+            "The columns of a person belong together",
+            f"The columns of {listed(list(facts.wide))} hold one variable over time, one record a "
+            "person. If you stack them into rows, number the records first and use standard errors "
+            "that allow for clusters by these numbers.",
         )
     if m > 1:
         yield (
@@ -140,11 +159,7 @@ def _about_results(
     )
 
 
-def _associations(unmodelled: Mapping[str, Sequence[str]]) -> str:
-    general = (
-        "Even where a model was given a variable, it may have found only a part of the relation: "
-        "weak effects, interactions and curved relations are the first to be lost."
-    )
+def _associations(unmodelled: Mapping[str, Sequence[str]], general: str) -> str:
     pairs = sum(len(others) for others in unmodelled.values()) // 2
     if not pairs:
         return f"Every pair of variables was modelled together here. {general}"

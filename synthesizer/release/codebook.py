@@ -1,7 +1,7 @@
 """The codebook that goes to researchers with the synthetic datasets.
 
 It holds no number computed from confidential data: it is made from the datasets themselves
-(`synthesizer.release.files`) and from what a manifest may tell (`synthesizer.release.facts`).
+(`synthesizer.release.files`) and from what a manifest may tell (`synthesizer.release.reading`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from synthesizer.manifests import dataset_names, foreign_paths, is_path, read_ma
 from synthesizer.output import check_file, sha256
 from synthesizer.release.analysis import analysis
 from synthesizer.release.cautions import cautions, synthesis_words
-from synthesizer.release.facts import facts_of
 from synthesizer.release.files import read_released
+from synthesizer.release.imposed import imposed
+from synthesizer.release.reading import facts_of
+from synthesizer.release.trees import tilted
 from synthesizer.release.variables import described
-from synthesizer.release.words import forbidden_words, rule_words, unmodelled
+from synthesizer.release.words import unmodelled
 from synthesizer.report.codebook_page import codebook_page
 
 __all__ = [
@@ -125,7 +127,7 @@ def release_codebook(manifest: Mapping[str, Any], paths: Sequence[Path]) -> dict
     Parameters
     ----------
     manifest : mapping
-        Of the run; most of it stays unread, see `synthesizer.release.facts`.
+        Of the run; most of it stays unread, see `synthesizer.release.reading`.
     paths : sequence of Path
         The synthetic datasets, at least one.
 
@@ -137,19 +139,23 @@ def release_codebook(manifest: Mapping[str, Any], paths: Sequence[Path]) -> dict
         - ``datasets``: ``files`` (names), ``rows`` (of each), ``format`` (``type``, and for CSV
           files ``delimiter``, ``encoding``, ``decimal_mark``);
         - ``synthesis``: ``words`` (paragraphs), ``kept``, ``strata`` (names), ``proper``,
-          ``even`` (whether draws of trees were spread evenly; null where no tree was used),
-          ``rules``, ``forbidden`` (sentences), ``packages`` (versions);
+          ``even`` (whether draws of trees were spread evenly; null where no tree was used, not
+          inside another model either), ``rules``, ``forbidden``, ``support``, ``paths`` (sentences
+          on what was imposed: values that were set, conditions that no record fulfils, limited
+          combinations, and what no person does from period to period), ``packages`` (versions);
         - ``variables``: in file order, each with ``name``, ``label``, ``unit`` (empty where the
           configuration has none), ``kind``, ``decimals`` (null: no fixed precision),
           ``date_format``, ``range`` (``low``, ``high``: numbers or ISO dates; null where there are
           none), ``levels`` (``level``, ``label``, ``share``), ``missing`` (``code``, ``label``,
           ``share``; the code "" is an empty cell), ``made`` (``how``: drawn, independent, kept,
-          derived, constant or numbered; ``words``, ``model``, ``predictors``, ``options``) and
+          derived, constant or numbered; ``words``, ``model``, ``base`` (models inside it),
+          ``predictors``, ``options``) and
           ``not_modelled_with`` (names). A ``share`` is of all records of all datasets, in [0, 1];
           0 for what the configuration lists and no record has; null for labelled numbers;
         - ``analysis``: the combining rule: ``rule``, ``name``, ``formula``, ``source``,
-          ``applies`` (false where it needs more datasets), ``m``, ``k`` (records of each dataset),
-          ``n`` (records of the original if equal to k, else null), ``words``, ``code`` (null where
+          ``applies`` (false where it needs more datasets), ``m``, ``k`` (records of each dataset;
+          persons, where they have several rows),
+          ``n`` (those of the original if equal to k, else null), ``words``, ``code`` (null where
           the rule does not apply);
         - ``cautions``: what not to conclude, ``title`` and ``text``.
 
@@ -166,7 +172,7 @@ def release_codebook(manifest: Mapping[str, Any], paths: Sequence[Path]) -> dict
         )
     released = read_released(paths, facts)
     facts = facts.only(released.variables)
-    apart, trees = unmodelled(facts), facts.trees()
+    apart, trees, leaning = unmodelled(facts), facts.trees(), tilted(facts, released)
     return {
         "format": 1,
         "purpose": PURPOSE,
@@ -180,13 +186,13 @@ def release_codebook(manifest: Mapping[str, Any], paths: Sequence[Path]) -> dict
             "kept": [step.variable for step in facts.steps if step.kept],
             "strata": list(facts.strata),
             "proper": facts.proper,
-            "even": any(trees.values()) if trees else None,
-            "rules": rule_words(facts),
-            "forbidden": forbidden_words(facts),
+            "even": any(own.even for own in trees.values()) if trees else None,
+            **imposed(facts),
             "packages": dict(facts.packages),
         },
         "variables": [
-            described(name, seen, sum(released.rows), facts) | {"not_modelled_with": others}
+            described(name, seen, sum(released.rows), facts, is_tilted=name in leaning)
+            | {"not_modelled_with": others}
             for name, seen in released.variables.items()
             for others in [apart.get(name, [])]
         ],

@@ -7,28 +7,17 @@ made from these facts and from the synthetic datasets themselves.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from synthesizer.data.schema import Kind
+from synthesizer.report.trees import Trees
 
-__all__ = ["Facts", "StepFacts", "VariableFacts", "facts_of"]
+__all__ = ["Facts", "PathFacts", "StepFacts", "VariableFacts"]
 
-PACKAGES = ("synthesizer", "joblib", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn")
-OPTIONS = (
-    "min_leaf", "minbucket", "max_depth", "maxdepth", "complexity", "cp", "penalty", "shrinkage",
-    "prior", "even", "smoothing", "proper", "n_trees", "ntree", "max_features", "ridge",
-    "max_categories", "min_frequency", "max_fit_rows", "tolerance", "clip", "shift", "neighbours",
-    "donors", "draw_parameters",
-)  # fmt: skip
-"""Options of the package's own models; those of other packages may hold anything."""
-TREES = ("cart", "forest", "bagging")
-"""Models of the package whose draws may be even."""
-VERSION = re.compile(r"[0-9][0-9A-Za-z.+!-]{0,40}")
-ENCODING = re.compile(r"[A-Za-z0-9][\w.-]{0,40}")
-MODEL = re.compile(r"\w[\w.-]{0,60}")
+CAREER = "career."
+"""Attributes of the careers have names that begin so; they follow from what is released."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +34,12 @@ class StepFacts:
         Earlier variables that the model was given.
     kept : bool
         Whether the values are the confidential ones.
+    bases : tuple of str
+        Models inside the model, the outer ones first.
+    trees : Trees or None
+        The trees that drew it, in the model itself or inside it.
+    of : str
+        The variable that it is one column of, in the wide form of a panel; else itself.
     """
 
     variable: str
@@ -52,6 +47,9 @@ class StepFacts:
     missing_model: str | None
     predictors: tuple[str, ...]
     kept: bool
+    bases: tuple[str, ...] = ()
+    trees: Trees | None = None
+    of: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,12 +91,24 @@ class VariableFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PathFacts:
+    """A rule from period to period, as the configuration has it: see `panel.rules` there."""
+
+    variable: str
+    absorbing: tuple[str, ...] = ()
+    never: tuple[tuple[str, str], ...] = ()
+    non_decreasing: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Facts:
     """Everything that is taken from a manifest.
 
-    ``original_rows`` is for one question only, see `rows_if_equal`. ``delimiter`` and ``encoding``
-    are needed to read CSV files of the source's layout. ``person`` and ``time`` are columns of a
-    panel, ``career`` the variable of its careers.
+    ``original_rows`` is for one question only, see `rows_if_equal`; of a panel it counts persons.
+    ``delimiter`` and ``encoding`` are needed to read CSV files of the source's layout. ``person``
+    and ``time`` are columns of a panel in the long form, ``career`` the variable of its careers,
+    ``wide`` the columns of each variable over time in the wide form. ``rules``, ``forbid``,
+    ``support`` and ``paths`` are what the data holder imposed.
     """
 
     steps: tuple[StepFacts, ...]
@@ -106,6 +116,8 @@ class Facts:
     strata: tuple[str, ...]
     rules: tuple[tuple[str, Mapping[str, str]], ...]
     forbid: tuple[str, ...]
+    support: tuple[tuple[str, ...], ...] = ()
+    paths: tuple[PathFacts, ...] = ()
     proper: bool
     model_options: Mapping[str, Mapping[str, Any]]
     packages: Mapping[str, str]
@@ -115,28 +127,35 @@ class Facts:
     person: str = ""
     time: str = ""
     career: str = ""
+    wide: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def trees(self) -> dict[str, bool]:
-        """Return the variables that trees drew, and whether the draws were even (the default).
+    def trees(self) -> dict[str, Trees]:
+        """Return the variables that trees drew, also inside other models, and how they drew.
 
         Examples
         --------
-        >>> step = {"variable": "age", "kind": "numeric", "model": "cart"}
+        >>> from synthesizer.release.reading import facts_of
+        >>> step = {"variable": "age", "kind": "numeric", "model": "lag_one",
+        ...         "trees": {"even": True, "tilt": False}}
         >>> facts_of({"chain": [step]}).trees()
-        {'age': True}
-        >>> options = {"models": {"cart": {"even": False}}}
-        >>> facts_of({"chain": [step], "config": options}).trees()
-        {'age': False}
+        {'age': Trees(even=True, tilt=False)}
         """
-        found = {}
-        for step in self.steps:
-            if step.model in TREES and not step.kept:
-                own = (
-                    self.variables[step.variable].options if step.variable in self.variables else {}
-                )
-                options = {**self.model_options.get(step.model, {}), **own}
-                found[step.variable] = options.get("even") is not False
-        return found
+        return {step.variable: step.trees for step in self.steps if step.trees is not None}
+
+    @property
+    def is_panel(self) -> bool:
+        """Whether there are persons and periods."""
+        return bool(self.person or self.wide)
+
+    def knows(self, names: Collection[str]) -> bool:
+        """Whether released variables, or what follows from them, have all these names."""
+        return all(
+            name in self.variables
+            or name in self.wide
+            or (self.is_panel and name.startswith(CAREER))
+            or (bool(self.wide) and name == self.time)
+            for name in names
+        )
 
     def rows_if_equal(self, rows: int) -> int | None:
         """Return the number of confidential rows if it is the public one, ``rows``."""
@@ -144,171 +163,22 @@ class Facts:
 
     def only(self, names: Collection[str]) -> Facts:
         """Return the facts on released variables, whatever else the manifest names."""
+        wide = {name: own for name, own in self.wide.items() if set(own) <= {*names}}
+
+        def known(name: str) -> str:
+            return name if name in names or name in wide else ""
+
         return replace(
             self,
+            person=known(self.person),
+            time=self.time if wide else known(self.time),
+            career=known(self.career),
+            wide=wide,
             steps=tuple(
                 replace(step, predictors=tuple(p for p in step.predictors if p in names))
                 for step in self.steps
                 if step.variable in names
             ),
-            variables={name: known for name, known in self.variables.items() if name in names},
+            variables={name: own for name, own in self.variables.items() if name in names},
             strata=tuple(name for name in self.strata if name in names),
         )
-
-
-def facts_of(manifest: Mapping[str, Any]) -> Facts:
-    """Take from a manifest what may be told; what is missing or malformed is left out.
-
-    Examples
-    --------
-    >>> step = {"variable": "age", "kind": "numeric", "model": "cart", "predictors": ["sex"]}
-    >>> facts = facts_of({"chain": [step], "seed": 7, "notes": ["2 rows ..."]})
-    >>> facts.steps[0].model, facts.variables["age"].kind.value
-    ('cart', 'numeric')
-    """
-    config = _mapping(manifest.get("config"))
-    data = _mapping(config.get("data"))
-    steps = [_mapping(step) for step in _list(manifest.get("chain"))]
-    chain = list(_by_column([step for step in steps if _text(step.get("variable"))]))
-    panel = _mapping(manifest.get("panel"))
-    rows = _mapping(manifest.get("data")).get("rows")
-    delimiter, encoding = _text(data.get("delimiter")), _text(data.get("encoding"))
-    return Facts(
-        steps=tuple(_step(step) for step in chain),
-        variables=_variables(chain, _list(manifest.get("variables")), config),
-        strata=_texts(config.get("strata")),
-        rules=tuple(_rules(config)),
-        forbid=_texts(config.get("forbid")),
-        proper=config.get("proper") is True,
-        model_options={
-            str(model): _options(given) for model, given in _mapping(config.get("models")).items()
-        },
-        packages=_packages(_mapping(manifest.get("packages"))),
-        delimiter=delimiter if len(delimiter) == 1 else None,
-        encoding=encoding if ENCODING.fullmatch(encoding) else None,
-        original_rows=rows if type(rows) is int else None,
-        person=_text(panel.get("person")),
-        time=_text(panel.get("time")),
-        career=_text(panel.get("career")),
-    )
-
-
-def _by_column(chain: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the steps by column: one for each where several columns hold one variable over time.
-
-    The columns of such a variable were made one after the other.
-    """
-    owned = {str(s["variable"]): _texts(s["columns"]) for s in chain if "columns" in s}
-    for step in chain:
-        variable = str(step["variable"])
-        given = [c for p in _texts(step.get("predictors")) for c in owned.get(p, (p,))]
-        columns = owned.get(variable, (variable,))
-        for place, column in enumerate(columns):
-            own = {"variable": column, "predictors": [*given, *columns[:place]]}
-            yield {**step, **own, "of": variable}
-
-
-def _step(step: Mapping[str, Any]) -> StepFacts:
-    model = _model(step.get("model"))
-    return StepFacts(
-        variable=str(step["variable"]),
-        model=model or "unknown",
-        missing_model=_model(step.get("model_of_missing_codes")),
-        predictors=_texts(step.get("predictors")),
-        kept=model == "keep" or step.get("kept") is True,
-    )
-
-
-def _model(name: object) -> str | None:
-    return name if isinstance(name, str) and MODEL.fullmatch(name) else None
-
-
-def _variables(
-    chain: list[Mapping[str, Any]], schema: list[Any], config: Mapping[str, Any]
-) -> dict[str, VariableFacts]:
-    """Return what is known of every variable that the manifest names."""
-    entries = {_text(entry.get("name")): entry for entry in map(_mapping, schema)}
-    kinds = {name: entry.get("kind") for name, entry in entries.items()}
-    kinds |= {_text(step.get("variable")): step.get("kind") for step in chain}
-    said = _mapping(config.get("variables"))
-    owner = {_text(step.get("variable")): _text(step.get("of")) for step in chain}
-    methods = _mapping(config.get("method"))
-    return {
-        name: _variable(
-            Kind(kind),
-            _mapping(entries.get(name)),
-            {**_mapping(said.get(owner.get(name, ""))), **_mapping(said.get(name))},
-            methods.get(name),
-        )
-        for name, kind in kinds.items()
-        if name and kind in list(Kind)
-    }
-
-
-def _variable(
-    kind: Kind, entry: Mapping[str, Any], said: Mapping[str, Any], method: object
-) -> VariableFacts:
-    missing = _texts(said.get("missing"))
-    known = "missing" in entry or "missing" in said
-    form = entry.get("date_format") or said.get("date_format")
-    return VariableFacts(
-        kind=kind,
-        codes=tuple(dict.fromkeys([*missing, *_texts(entry.get("missing"))])) if known else None,
-        missing=missing,
-        levels=_texts(said.get("levels")),
-        date_format=_text(form) or None,
-        label=_text(said.get("label")),
-        unit=_text(said.get("unit")),
-        level_labels={
-            str(level): text
-            for level, text in _mapping(said.get("level_labels")).items()
-            if isinstance(text, str)
-        },
-        expression=_expression(said.get("derived"), said.get("method"), method),
-        options=_options(said.get("options")),
-    )
-
-
-def _expression(derived: object, *methods: object) -> str:
-    if isinstance(derived, str):
-        return derived.strip()
-    found = (m.removeprefix("~").strip() for m in methods if isinstance(m, str) and m[:1] == "~")
-    return next(found, "")
-
-
-def _rules(config: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    for rule in map(_mapping, _list(config.get("rules"))):
-        condition, then = rule.get("if"), _mapping(rule.get("then"))
-        if isinstance(condition, str) and then:
-            yield condition, {str(name): str(value) for name, value in then.items()}
-
-
-def _options(given: object) -> dict[str, Any]:
-    """Return options that are known, with plain values: no text but the names of smoothings."""
-    return {
-        name: value
-        for name, value in _mapping(given).items()
-        if name in OPTIONS
-        and (isinstance(value, bool | int | float) or value in ("none", "density"))
-    }
-
-
-def _packages(given: Mapping[str, Any]) -> dict[str, str]:
-    found = {name: given.get(name) for name in PACKAGES}
-    return {n: v for n, v in found.items() if isinstance(v, str) and VERSION.fullmatch(v)}
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else []
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(item for item in _list(value) if isinstance(item, str))

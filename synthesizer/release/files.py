@@ -83,10 +83,14 @@ class FileFormat:
 
 @dataclass(frozen=True, kw_only=True)
 class Released:
-    """What all datasets hold: file names, rows of each, format, and the variables in order."""
+    """What all datasets hold: file names, rows of each, format, and the variables in order.
+
+    ``units`` are the persons of each where a person has several rows, else its rows.
+    """
 
     files: tuple[str, ...]
     rows: tuple[int, ...]
+    units: tuple[int, ...]
     format: FileFormat
     variables: Mapping[str, Seen]
 
@@ -100,7 +104,7 @@ def read_released(paths: Sequence[Path], facts: Facts) -> Released:
         If a file cannot be read, or does not hold what the manifest says, with every problem.
     """
     variables: dict[str, Seen] = {}
-    rows, problems, form = [], [], FileFormat(type="csv")
+    rows, units, problems, form = [], [], [], FileFormat(type="csv")
     for path in paths:
         raw = _raw(path, facts)
         if variables and set(raw.names) != set(variables):
@@ -109,17 +113,25 @@ def read_released(paths: Sequence[Path], facts: Facts) -> Released:
         seen, found = _dataset(raw, path, facts)
         problems += found
         rows.append(raw.n_rows)
+        units.append(_persons(raw, facts.person) or raw.n_rows)
         form = _format(raw) if not variables else form
         variables = {n: variables[n].with_(s) if n in variables else s for n, s in seen.items()}
     if problems:
         raise DataError(dict.fromkeys(problems))
     names = tuple(path.name for path in paths)
-    return Released(files=names, rows=tuple(rows), format=form, variables=variables)
+    return Released(
+        files=names, rows=tuple(rows), units=tuple(units), format=form, variables=variables
+    )
 
 
 def _raw(path: Path, facts: Facts) -> RawTable:
     """Open a dataset; a CSV source that was declared to be odd has datasets of the same kind."""
     return read_path(path, delimiter=facts.delimiter, encoding=facts.encoding, min_rows=1)
+
+
+def _persons(raw: RawTable, person: str) -> int:
+    """Return the synthetic persons of a dataset; 0 where no column tells them."""
+    return next((int(t.occurs.sum()) for t in raw.texts if t.name == person), 0)
 
 
 def _format(raw: RawTable) -> FileFormat:

@@ -15,7 +15,9 @@ from synthesizer.release.words import made
 __all__ = ["described"]
 
 
-def described(name: str, seen: Seen, rows: int, facts: Facts) -> dict[str, Any]:
+def described(
+    name: str, seen: Seen, rows: int, facts: Facts, *, is_tilted: bool = False
+) -> dict[str, Any]:
     """Return the entry of one variable.
 
     Parameters
@@ -28,6 +30,8 @@ def described(name: str, seen: Seen, rows: int, facts: Facts) -> dict[str, Any]:
         Records of all datasets together.
     facts : Facts
         What may be told of the run.
+    is_tilted : bool
+        Whether its draws from trees were tilted.
     """
     known = facts.variables.get(name, IDENTIFIER)
     step = next((step for step in facts.steps if step.variable == name), None)
@@ -42,7 +46,7 @@ def described(name: str, seen: Seen, rows: int, facts: Facts) -> dict[str, Any]:
         "range": _range(seen),
         "levels": _levels(seen, known, rows, {entry["code"] for entry in codes}),
         "missing": codes,
-        "made": made(name, step, known, facts, has_missing=bool(codes)),
+        "made": made(name, step, known, facts, has_missing=bool(codes), is_tilted=is_tilted),
     }
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from synthesizer.data.expressions import Expression
 from synthesizer.data.schema import Kind
-from synthesizer.errors import SynthesizerError
 from synthesizer.release.facts import Facts, StepFacts, VariableFacts
+from synthesizer.release.imposed import is_public, rules_for
+from synthesizer.release.trees import TILTED
 
-__all__ = ["forbidden_words", "listed", "made", "rule_words", "unmodelled"]
+__all__ = ["made", "unmodelled"]
 
 MODELS: Mapping[str, str] = {
     "cart": "a {tree} tree",
@@ -32,6 +32,7 @@ MODELS: Mapping[str, str] = {
     "advance": "a model of the first value, which then advances with time",
     "each_period": "a model of each period by itself",
     "nominal": "copies from records that agree on named variables",
+    "grouped": "a model of its own for each group of records",
 }
 """What the package's own models are; others are told by their name."""
 
@@ -40,9 +41,15 @@ FEW = 6
 
 
 def made(
-    name: str, step: StepFacts | None, known: VariableFacts, facts: Facts, *, has_missing: bool
+    name: str,
+    step: StepFacts | None,
+    known: VariableFacts,
+    facts: Facts,
+    *,
+    has_missing: bool,
+    is_tilted: bool = False,
 ) -> dict[str, Any]:
-    """Return how one variable was made: ``how``, ``words``, ``model``, ``predictors``, ``options``.
+    """Return how a variable was made: how, words, model, base, predictors and options.
 
     Parameters
     ----------
@@ -54,32 +61,47 @@ def made(
         What may be told of the variable and of the run.
     has_missing : bool
         Whether missing codes are known to the reader: they occur, or the configuration lists them.
+    is_tilted : bool
+        Whether its draws from trees were tilted.
     """
     if step is None and name == facts.time and name:
         return _time(facts)
     if step is None:
-        words = (
-            "Numbered anew: the numbers have no meaning and lead to no person, here or in other "
-            "files."
-        )
-        if name == facts.person:
-            words = f"Rows with the same number belong to one synthetic person. {words}"
-        return {"how": "numbered", "words": words, "model": None, "predictors": [], "options": {}}
+        return _unmade("numbered", _numbered(name, facts))
     how, words = _how(step, known, facts)
-    set_by_rule = [
-        f"Where {condition}, it is set to {then[name]}."
-        for condition, then in _rules(facts)
-        if name in then
-    ]
+    tilt = f"Draws from its trees were tilted: they {TILTED}." if is_tilted else ""
     missing = _missing_words(step, known) if has_missing and how == "drawn" else ""
-    options = {**facts.model_options.get(step.model, {}), **known.options}
+    models = [step.model, *step.bases]
+    options = {key: v for model in models for key, v in facts.model_options.get(model, {}).items()}
     return {
         "how": how,
-        "words": " ".join(filter(None, [words, missing, *set_by_rule])),
+        "words": " ".join(filter(None, [words, tilt, missing, *rules_for(step.of or name, facts)])),
         "model": step.model,
+        "base": list(step.bases),
         "predictors": list(step.predictors),
-        "options": options if step.model in MODELS else {},
+        "options": {**options, **known.options} if step.model in MODELS else {},
     }
+
+
+def _unmade(how: str, words: str, predictors: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the entry of a column that no model made."""
+    return {
+        "how": how, "words": words, "model": None, "base": [], "predictors": list(predictors),
+        "options": {},
+    }  # fmt: skip
+
+
+def _numbered(name: str, facts: Facts) -> str:
+    if name != facts.person:
+        return (
+            "Numbered anew, in the format of the original: the numbers have no meaning and lead to "
+            "no person, here or in other files."
+        )
+    return (
+        "Rows with the same number belong to one synthetic person. Persons were numbered anew, "
+        "in the format of the original: that a number occurs in another file too is a "
+        "coincidence, and it leads to no person, here or there."
+    )
 
 
 def _time(facts: Facts) -> dict[str, Any]:
@@ -89,10 +111,7 @@ def _time(facts: Facts) -> dict[str, Any]:
         f"Follows from the careers{which}: a person has a row in each period in which the drawn "
         "career has the person present."
     )
-    made_from = [facts.career] if facts.career else []
-    return {
-        "how": "derived", "words": words, "model": None, "predictors": made_from, "options": {},
-    }  # fmt: skip
+    return _unmade("derived", words, (facts.career,) if facts.career else ())
 
 
 def _how(step: StepFacts, known: VariableFacts, facts: Facts) -> tuple[str, str]:
@@ -102,18 +121,24 @@ def _how(step: StepFacts, known: VariableFacts, facts: Facts) -> tuple[str, str]
             "synthetic ones."
         )
     if step.model == "derived":
-        text = f" as {known.expression}" if _is_public(known.expression, facts) else ""
+        text = f" as {known.expression}" if is_public(known.expression, facts) else ""
         inputs = "" if text else f" from {_names(step, facts)}"
         return "derived", f"Computed{text}{inputs} in every synthetic record, not drawn."
     if step.model == "constant":
         return "constant", "The same value in every record, set by the data holder."
     if step.model == "sample" or not step.predictors:
         how = "independent" if step.model == "sample" else "drawn"
-        by = "" if step.model in ("sample", "cart") else f" by {_model(step.model, known.kind)}"
+        by = "" if step.model in ("sample", "cart") else f" by {_models(step, known.kind)}"
         first = step is facts.steps[0]
         why = "it was made first" if first else "without regard to variables made before it"
         return how, f"Drawn{by} from its own distribution{';' if first else ','} {why}."
-    return "drawn", f"Drawn by {_model(step.model, known.kind)} from {_names(step, facts)}."
+    return "drawn", f"Drawn by {_models(step, known.kind)} from {_names(step, facts)}."
+
+
+def _models(step: StepFacts, kind: Kind) -> str:
+    """Name the model, and those that it wraps."""
+    inside = f" (made of {', with '.join(_model(m, kind) for m in step.bases)})"
+    return _model(step.model, kind) + (inside if step.bases else "")
 
 
 def _model(model: str, kind: Kind) -> str:
@@ -153,7 +178,7 @@ def unmodelled(facts: Facts) -> dict[str, list[str]]:
 
     Examples
     --------
-    >>> from synthesizer.release.facts import facts_of
+    >>> from synthesizer.release.reading import facts_of
     >>> chain = [("a", []), ("b", ["a"]), ("c", ["b"])]
     >>> steps = [{"variable": n, "kind": "numeric", "model": "cart", "predictors": p}
     ...          for n, p in chain]
@@ -171,47 +196,3 @@ def unmodelled(facts: Facts) -> dict[str, list[str]]:
             found[later.variable].append(earlier.variable)
             found[earlier.variable].append(later.variable)
     return found
-
-
-def rule_words(facts: Facts) -> list[str]:
-    """Return the rules that set values, as sentences."""
-    return [
-        f"If {condition}, then {' and '.join(f'{n} is {v}' for n, v in then.items())}."
-        for condition, then in _rules(facts)
-    ]
-
-
-def forbidden_words(facts: Facts) -> list[str]:
-    """Return the combinations that no record may show, as sentences."""
-    shown = [condition for condition in facts.forbid if _is_public(condition, facts)]
-    return [f"No record has: {condition}." for condition in shown]
-
-
-def _rules(facts: Facts) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the rules that speak of released variables only."""
-    for condition, then in facts.rules:
-        if _is_public(condition, facts) and set(then) <= set(facts.variables):
-            yield condition, then
-
-
-def _is_public(expression: str, facts: Facts) -> bool:
-    """Whether an expression can be read, and names released variables only."""
-    try:
-        names: Collection[str] = Expression.parse(expression).names
-    except SynthesizerError:
-        return False
-    return set(names) <= set(facts.variables)
-
-
-def listed(names: Sequence[str], most: int = 12) -> str:
-    """Return names as a list in a sentence.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], most=2)
-    ('a, b and c', 'a, b and 1 more')
-    """
-    shown, rest = list(names[:most]), len(names) - most
-    if rest > 0:
-        shown.append(f"{rest} more")
-    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))

@@ -20,6 +20,10 @@ __all__ = ["codebook_page"]
 
 BANNER = "Synthetic data: for release together with the datasets."
 NOBODY = "No record is a person."
+IMPOSED = (
+    "The data holder imposed these rules on the synthetic records: that none breaks them says "
+    "nothing of the original."
+)
 MOST_FILES = 20
 
 
@@ -116,11 +120,15 @@ def _synthesis(content: Mapping[str, Any]) -> Section:
     for title, key in (
         ("Rules that every record follows", "rules"),
         ("Combinations that do not occur", "forbidden"),
+        ("Combinations that were limited", "support"),
+        ("Rules from one period to the next", "paths"),
     ):
         sentences = listed(content, "synthesis", key)
         if sentences:
             items = [el("li", {}, str(sentence)) for sentence in sentences]
             blocks += [el("h3", {}, title), el("ul", {}, *items)]
+    if len(blocks) > 1:
+        blocks.append(Words([IMPOSED]))
     packages = pairs(content, "synthesis", "packages")
     if packages:
         named = ", ".join(f"{name} {version}" for name, version in packages)

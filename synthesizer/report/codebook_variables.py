@@ -143,6 +143,7 @@ def _facts(variable: Mapping[str, Any]) -> Markup:
         "unit": "" if values else unit,
         "dates are written": words(variable, "date_format"),
         "model": words(variable, "made", "model"),
+        "models inside it": named(listed(variable, "made", "base")),
         "options of the model": ", ".join(f"{key} {_plain(v)}" for key, v in options),
         "predictors": named(predictors) if len(predictors) > IN_WORDS else "",
         "association not modelled with": named(apart),

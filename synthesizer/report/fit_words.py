@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from synthesizer.report.numbers import stopped, written
 from synthesizer.report.record import Record, dig, listed, mappings, number, words
+from synthesizer.report.trees import Trees, tilts, trees_of
 
 __all__ = [
     "cautions",
@@ -18,7 +20,7 @@ __all__ = [
     "overlap_in_words",
 ]
 
-_TREES = ("cart", "forest", "bagging")
+_NAMED = 12
 _TOLD = re.compile(r"synthetic dataset \d+ is left out: |the results are of \d+ of \d+ synthetic")
 _COUNTED = re.compile(r"the results are of (\d+) of (\d+) synthetic datasets")
 
@@ -97,13 +99,21 @@ def cautions(record: Record) -> list[str]:
         "the model is not right, the intervals can cover the true value less often than they say."
     ]
     trees = _trees(record)
-    if trees:
+    tilted = [name for name, own in trees.items() if own.tilt]
+    if tilted:
         found.append(
-            "Trees made some variables here. Trees with large leaves pull relations towards zero, "
-            "so that intervals for regression coefficients can cover well below 95 %: 0.85 in a "
-            "simulation with the default tree and 1,000 records."
+            f"Trees made some variables here. The draws of {_in_words(tilted)} were tilted (option "
+            "tilt): they follow a linear regression of what the tree leaves unexplained, which "
+            "keeps weak linear effects. Interactions and curved relations can still be flattened."
         )
-    if any(trees.values()):
+    if len(tilted) < len(trees):
+        found.append(
+            ("Other trees" if tilted else "Trees made some variables here. Trees")
+            + " with large leaves pull relations towards zero, so that intervals for regression "
+            "coefficients can cover well below 95 %: 0.85 in a simulation with the default tree "
+            "and 1,000 records. The option tilt of cart keeps weak linear effects."
+        )
+    if even_trees(record):
         found.append(
             "Draws from the trees are even (option even): datasets vary less than independent "
             "draws would."
@@ -114,17 +124,21 @@ def cautions(record: Record) -> list[str]:
 
 def even_trees(record: Record) -> bool:
     """Whether some variable was drawn evenly by trees."""
-    return any(_trees(record).values())
+    return any(trees.even for trees in _trees(record).values())
 
 
-def _trees(record: Record) -> dict[str, bool]:
-    """Return the variables that trees made, and whether their draws are even, the default."""
+def _trees(record: Record) -> dict[str, Trees]:
+    """Return the trees of every variable that has some; ``tilt`` where it was possible."""
     config = dig(record.manifest, "config")
     found = {}
     for step in mappings(record.manifest, "chain"):
-        name, model = words(step, "variable"), words(step, "model")
-        if model in _TREES:
-            even = dig(config, "models", model, "even", default=True)
-            even = dig(config, "variables", name, "options", "even", default=even)
-            found[name] = even is not False
+        if trees := trees_of(step, config):
+            codes = number(step, "codes")
+            able = tilts(words(step, "kind"), None if codes is None else int(codes))
+            found[words(step, "variable")] = replace(trees, tilt=trees.tilt and able)
     return found
+
+
+def _in_words(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

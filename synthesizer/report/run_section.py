@@ -88,7 +88,7 @@ def _chain(manifest: Mapping[str, Any]) -> Iterator[Block]:
             [
                 words(step, "variable"),
                 words(step, "kind"),
-                words(step, "model"),
+                " of ".join([words(step, "model"), *map(str, listed(step, "base"))]),
                 words(step, "model_of_missing_codes") or DASH,
                 _shortened([words(name) for name in listed(step, "predictors")]),
             ]

@@ -5,8 +5,10 @@ import pytest
 
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.table import Column
-from synthesizer.histories.advance import Advance, elapsed_since_first
+from synthesizer.histories.advance import Advance
+from synthesizer.histories.starting import elapsed_since_first, starting_positions
 from synthesizer.models.cart import Cart
+from synthesizer.panel.index import PanelIndex
 from tests.histories.drawing import drawn_by
 from tests.panel.panels import full_index, panel, persons_of, random_index
 from tests.tables import coded, numeric
@@ -98,3 +100,70 @@ def test_options_are_checked(option):
     for value in (0, -1, float("nan")):
         with pytest.raises(ValueError, match=option):
             Advance(**{option: value})
+
+
+def test_a_late_first_value_is_reckoned_back():
+    n, periods = 4000, 10
+    index = full_index(n, periods)
+    start = np.random.default_rng(4).integers(20, 55, n)
+    truth = (start[index.person] + index.period) // 5 - 4
+    late = (index.period < 3) & (index.person % 2 == 0)
+    levels = tuple(str(k) for k in range(20))
+    variable = Variable(name="x", kind=Kind.ORDERED, levels=levels, missing=("NA",))
+    target = Column(variable, np.where(late, 20, truth).astype(np.int32))
+    drawn = drawn_by(Advance(base=BASE), panel(index), target)
+    data = drawn.data.astype(float)
+    data[~drawn.is_observed] = np.nan
+    steps = np.diff(data.reshape(n, periods), axis=1)
+    shares = np.array([(own[~np.isnan(own)] == 1).mean() for own in steps.T])
+    np.testing.assert_allclose(shares, 0.2, atol=0.035)
+    means = np.nanmean(data.reshape(n, periods), axis=0)
+    np.testing.assert_allclose(means, truth.reshape(n, periods).mean(axis=0), atol=0.1)
+
+
+def test_gaps_do_not_shift_when_persons_move_up():
+    n, periods = 4000, 12
+    rng = np.random.default_rng(5)
+    there = rng.random((n, periods)) < 0.6
+    there[:, 0] = True
+    index = PanelIndex.of_presence(there, np.arange(float(periods)))
+    start = rng.integers(20, 55, n)
+    gone = elapsed_since_first(index).astype(int)
+    truth = (start[index.person] + gone) // 5 - 4
+    target = coded("x", truth, tuple(str(k) for k in range(20)), kind=Kind.ORDERED)
+    drawn = drawn_by(Advance(base=BASE), panel(index), target).data
+    for g in range(1, periods):
+        assert abs(drawn[gone == g].mean() - truth[gone == g].mean()) < 0.1
+
+
+@pytest.mark.parametrize("width", [1.0, 2.5, 5.0])
+def test_positions_agree_with_every_row(width):
+    index = random_index(n=200)
+    rng = np.random.default_rng(6)
+    gone = elapsed_since_first(index)
+    truth = rng.uniform(0, 40, index.n_persons)
+    levels = np.floor((truth[index.person] + gone) / width).astype(int)
+    seen = np.where(rng.random(len(levels)) < 0.7, levels, -1)
+    found = starting_positions(index, seen, levels.max() + 1, width, rng)
+    again = np.floor((found[index.person] + gone) / width)
+    known = seen >= 0
+    assert (np.maximum(again, 0)[known] == levels[known]).all()
+    none = np.bincount(index.person, weights=known) == 0
+    assert np.array_equal(np.isnan(found), none)
+
+
+def test_a_wide_lowest_and_an_open_highest_level():
+    index = full_index(3, 12)
+    lowest = np.where(index.period < 9, 0, 1)
+    levels = np.select([index.person == 0, index.person == 1], [lowest, 0], 3)
+    rng = np.random.default_rng(7)
+    found = starting_positions(index, levels, 3, 5.0, rng)
+    assert -4 <= found[0] < -3  # moves up after the ninth period
+    assert found[1] < 5 - 11
+    assert 15 <= found[2] < 20
+
+
+def test_contradictions_are_passed_over():
+    index = full_index(1, 4)
+    found = starting_positions(index, np.array([2, 9, 3, 3]), 20, 5.0, np.random.default_rng(8))
+    assert 13 <= found[0] < 15

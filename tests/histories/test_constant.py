@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from synthesizer.data.schema import Kind
+from synthesizer.data.schema import Kind, Variable
+from synthesizer.data.table import Column
 from synthesizer.histories.mostly_constant import MostlyConstant, changers
 from synthesizer.histories.time_invariant import TimeInvariant
 from synthesizer.models.cart import Cart
@@ -86,3 +87,18 @@ def test_one_period_and_one_person():
         for model in (TimeInvariant(base=BASE), MostlyConstant(base=BASE)):
             drawn = drawn_by(model, panel(index), column)
             assert np.isin(drawn.data, column.data).all()
+
+
+def test_the_first_observed_value_counts():
+    index = full_index(200, 3)
+    person = np.arange(200) % 2
+    levels = ("f", "m")
+    variable = Variable(name="x", kind=Kind.CATEGORICAL, levels=levels, missing=("NA",))
+    data = np.repeat(person, 3).reshape(200, 3)
+    data[:80, 0] = 2
+    data[:4] = 2  # nobody knows
+    drawn = drawn_by(
+        TimeInvariant(base=Cart(min_leaf=5)), panel(index), Column(variable, data.ravel())
+    )
+    assert (drawn.data == 2).reshape(200, 3).all(axis=1).mean() == pytest.approx(0.02, abs=0.02)
+    assert (drawn.data == 1).mean() == pytest.approx(0.49, abs=0.08)

@@ -1,5 +1,7 @@
 """Values of a period alone, and values copied from a cell."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -97,3 +99,28 @@ def test_one_period_and_one_person():
         column = numeric("x", np.arange(index.n_rows))
         drawn = drawn_by(EachPeriod(base=BASE), panel(index), column)
         assert np.isin(drawn.data, column.data).all()
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_a_combination_counts_persons_not_rows(gaps):
+    index = full_index(40, 6)
+    nation = coded("nation", np.where(index.person == 0, 1, 0), ("here", "far"))
+    income = np.random.default_rng(3).normal(100, 9, index.n_rows)
+    income[index.person == 0] = 1_000 + np.arange(6)
+    states = (np.arange(index.n_rows) % 3 == 0).astype(np.int8) if gaps else None
+    target = numeric("x", income, states, missing=("",)) if gaps else numeric("x", income)
+    table = panel(index, nation)
+    nominal = Nominal(given=("nation",), base=Cart(min_leaf=40))
+    drawn = drawn_by(EachPeriod(base=nominal), table, target)
+    own = drawn.data[(index.person == 0) & drawn.is_observed]
+    assert (own > 500).mean() < 0.5  # from a leaf of many, not from the one person
+    one = drawn_by(EachPeriod(base=replace(nominal, min_cell=1)), table, target)
+    own = one.data[(index.person == 0) & one.is_observed]
+    assert (own >= 1_000).all()
+
+
+def test_small_cells_are_cautioned():
+    assert Nominal(given=("a", "b")).caution == ""
+    assert "a, b: only for values that are public" in Nominal(given=("a", "b"), min_cell=2).caution
+    model = EachPeriod(base=Nominal(given=("a",), min_cell=1, base=BASE))
+    assert [type(m).__name__ for m in model.with_bases()] == ["EachPeriod", "Nominal", "Cart"]

@@ -9,6 +9,7 @@ from synthesizer.data.schema import Kind
 from synthesizer.histories.lag_one import LagOne
 from synthesizer.models.cart import Cart
 from synthesizer.panel.index import PanelIndex
+from synthesizer.panel.paths import PathRule
 from tests.histories.drawing import drawn_by
 from tests.panel.panels import full_index, panel, persons_of, random_column, random_index
 from tests.tables import coded, numeric
@@ -68,6 +69,44 @@ def test_small_periods_share_a_fit():
     wanted, _ = transitions(index, column)
     found, _ = transitions(index, drawn_by(model, panel(index), column))
     assert np.abs(found - wanted).max() < 0.25
+
+
+FROM_C = np.array([[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.45, 0.2, 0.35]])
+
+
+def not_from_c_to(*codes):
+    allowed = np.ones((3, 3), dtype=bool)
+    allowed[2, list(codes)] = False
+    return PathRule(variable="x", allowed=allowed, text="never")
+
+
+@pytest.mark.parametrize("stay_or_move", [True, False])
+@pytest.mark.parametrize("codes", [(0,), (1,), (0, 1), (2,)])
+def test_forbidden_steps_leave_the_law_of_the_others(stay_or_move, codes):
+    index, column = markov(n=4000, periods=5, steps=FROM_C)
+    rule = not_from_c_to(*codes)
+    model = LagOne(base=BASE, stay_or_move=stay_or_move)
+    drawn = drawn_by(model, panel(index), column, rules=[rule])
+    wanted, own = transitions(index, column)
+    wanted = np.where(rule.allowed, wanted, 0)
+    wanted /= wanted.sum(axis=1, keepdims=True)
+    found, rows = transitions(index, drawn)
+    error = np.sqrt(wanted * (1 - wanted) * (1 / rows + 1 / own)[:, None])
+    assert (np.abs(found - wanted) <= 4 * error).all()
+
+
+def test_forbidden_falls_leave_the_law_of_the_rises():
+    index = full_index(3000, 5)
+    rng = np.random.default_rng(5)
+    steps = rng.choice([-2, 0, 1, 2], p=[0.6, 0.05, 0.25, 0.1], size=(3000, 5))
+    values = 100 + np.cumsum(steps, axis=1)
+    rule = PathRule(variable="x", non_decreasing=True, text="never falls")
+    drawn = drawn_by(
+        LagOne(base=Cart(min_leaf=5)), panel(index), numeric("x", values.ravel()), rules=[rule]
+    )
+    early = np.diff(drawn.data.reshape(3000, 5)[:, :2], axis=1)
+    shares = [(early == step).mean() for step in (0, 1, 2)]
+    assert np.abs(np.array(shares) - [0.125, 0.625, 0.25]).max() < 0.04
 
 
 def test_the_lag_is_the_nearest_earlier_period_across_gaps():

@@ -204,3 +204,28 @@ def test_no_coefficient_with_an_error():
     (chart,) = of_kind(estimates_section(record(fits=[own])), Chart)
     assert chart.summary == "1 coefficient."
     assert "Interval" in chart.table.columns
+
+
+def test_the_caution_on_weak_effects_depends_on_the_tilt():
+    own = record()
+    even = {"even": True, "tilt": False}
+    tilted = {"even": True, "tilt": True}
+
+    def page(*trees, kind="numeric", **more):
+        chain = [
+            {"variable": f"v{i}", "kind": kind, "model": "lag_one", "trees": one, **more}
+            for i, one in enumerate(trees)
+        ]
+        return html(estimates_section(Record({**own.manifest, "chain": chain}, own.checks)))
+
+    inside = page(even, None)
+    assert "Trees made some variables here. Trees with large leaves pull" in inside
+    assert "Draws from the trees are even" in inside
+    assert "option tilt of cart keeps" in inside
+    mixed = page(tilted, even)
+    assert "The draws of v0 were tilted (option tilt)" in mixed
+    assert "Other trees with large leaves pull" in mixed
+    assert "towards zero" not in page(tilted, tilted)
+    assert "towards zero" not in page(tilted, kind="categorical", codes=2)
+    assert "towards zero" in page(tilted, kind="categorical", codes=3)  # levels without an order
+    assert "Trees" not in page(None)
