@@ -14,7 +14,7 @@ from synthesizer.config import Config
 from synthesizer.config_reading import try_file
 from synthesizer.errors import ConfigError
 from synthesizer.inputs import Encoded, Input, try_input
-from synthesizer.job import PACKAGES, plain_config
+from synthesizer.job_manifest import PACKAGES, plain_config
 from synthesizer.manifests import read_manifest
 from synthesizer.output import check_output
 from synthesizer.plan import Plan
