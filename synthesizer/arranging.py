@@ -11,6 +11,7 @@ from synthesizer.panel.arrangement import PLAIN, Arrangement
 from synthesizer.panel.frame import Frame
 from synthesizer.panel.long_form import long_form
 from synthesizer.panel.summaries import PREFIX
+from synthesizer.panel.thin import label_problems
 from synthesizer.panel.wide_form import wide_form
 
 __all__ = ["Arranged", "arrange"]
@@ -86,7 +87,9 @@ def _long(config: PanelConfig, table: Table) -> Arranged:
 
 
 def _wide(config: PanelConfig, table: Table) -> Arranged:
-    form, problems = wide_form(table, schema=table.schema, wide=config.wide, absent=config.absent)
+    form, problems, notes = wide_form(
+        table, schema=table.schema, wide=config.wide, absent=config.absent
+    )
     career = config.career
     if career is not None and career not in config.wide:
         problems.append(
@@ -96,13 +99,13 @@ def _wide(config: PanelConfig, table: Table) -> Arranged:
     elif form is not None and career is not None:
         own = form.variables[list(config.wide).index(career)]
         problems += _coded_problems(career, is_coded=own.is_coded)
+        problems += label_problems(own, career=True, allowed=config.absent)
     if config.view:
         problems.append("panel.view: the wide form shows all periods to the checks; take it out")
     if form is None or problems:
         return _failed(problems)
-    return Arranged(
-        arrangement=form, frame=Frame(periods=form.periods, times=form.times, career=career)
-    )
+    frame = Frame(periods=form.periods, times=form.times, career=career)
+    return Arranged(arrangement=form, frame=frame, notes=tuple(notes))
 
 
 def _career_problems(config: PanelConfig, table: Table, keys: tuple[str, str]) -> list[str]:

@@ -7,6 +7,7 @@ the configuration fits the data is the plan's question (`synthesizer.plan`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,6 +20,7 @@ from synthesizer.data.inference import Declaration
 from synthesizer.data.schema import Kind
 from synthesizer.panel.wide_form import wide_columns
 from synthesizer.randomness import MAX_SEED
+from synthesizer.yaml_text import without_infinities
 
 __all__ = [
     "ChainConfig",
@@ -44,7 +46,7 @@ def _no_boolean(value: object) -> object:
 
 Whole = Annotated[int, BeforeValidator(_no_boolean)]
 Method = Annotated[str, BeforeValidator(_methods)]
-Options = dict[str, Any]
+Options = Annotated[dict[str, Any], BeforeValidator(without_infinities)]
 
 
 def _shape(value: object) -> str | None:
@@ -244,9 +246,12 @@ class ChainConfig(Part):
         said = {name: variable.declaration() for name, variable in self.variables.items()}
         if self.panel is None:
             return said
-        person = self.panel.person
+        person, time = self.panel.person, self.panel.time
         if person is not None and (person not in said or said[person].kind is None):
             said[person] = Declaration(kind=Kind.ID)
+        for name in (person, time):
+            if name is not None:
+                said[name] = replace(said.get(name, Declaration()), every_row=True)
         for name, given in self.panel.wide.items():
             own = said.get(name)
             if own is not None and columns and name not in columns:

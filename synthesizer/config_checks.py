@@ -12,7 +12,6 @@ from synthesizer.config_parts import Label, Names, Part
 from synthesizer.config_utility import FitConfig, PropensityConfig
 
 __all__ = [
-    "CHECK_PARTS",
     "AttackConfig",
     "CheckConfig",
     "DifferentialConfig",
@@ -273,19 +272,3 @@ class LimitConfig(Part):
     sequence_ratio: float | None = Field(
         None, ge=0, description="panels: largest distance of careers over its noise floor"
     )
-
-
-CHECK_PARTS: Mapping[str, type[Part]] = {
-    "checks": CheckConfig,
-    "scenarios": NamedScenario,
-    "tolerance": ToleranceConfig,
-    "suda": SudaConfig,
-    "exclude": ExclusionConfig,
-    "differential_confidentiality": DifferentialConfig,
-    "inference": InferenceConfig,
-    "attacks": AttackConfig,
-    "propensity": PropensityConfig,
-    "fits": FitConfig,
-    "limits": LimitConfig,
-}
-"""The parts by the key that holds them, for hints at the nearest key."""

@@ -13,9 +13,12 @@ __all__ = ["PanelConfig", "PathRuleConfig"]
 
 def _pairs(value: object) -> object:
     """Accept one pair of states or a list of them."""
-    if isinstance(value, list | tuple) and len(value) == 2:
-        return value if all(isinstance(v, list | tuple) for v in value) else [value]
-    return value
+    given = list(value) if isinstance(value, list | tuple) else [value]
+    if len(given) == 2 and not any(isinstance(v, list | tuple) for v in given):
+        given = [given]
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in given):
+        raise ValueError("must be pairs [from, to] of states, such as [[a, b], [a, c]]")
+    return given
 
 
 Pairs = Annotated[tuple[tuple[Label, Label], ...], BeforeValidator(_pairs)]

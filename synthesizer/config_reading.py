@@ -6,29 +6,27 @@ same go and a steward sees every problem of both at once.
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from synthesizer.config import (
-    ChainConfig,
-    Config,
-    DataConfig,
-    OutputConfig,
-    RuleConfig,
-    SqlConfig,
-    VariableConfig,
-)
+from synthesizer.config import ChainConfig, Config
 from synthesizer.config_aliases import FOREIGN_KEYS, house_name, translate, unsupported
-from synthesizer.config_checks import CHECK_PARTS
+from synthesizer.config_words import nearest, sentence
 from synthesizer.errors import ConfigError
 from synthesizer.yaml_text import parse_yaml
 
-__all__ = ["load_config", "read_chain_config", "read_config", "try_config", "try_file"]
+__all__ = [
+    "has_faulty_panel",
+    "load_config",
+    "read_chain_config",
+    "read_config",
+    "try_config",
+    "try_file",
+]
 
 AnyConfig = TypeVar("AnyConfig", bound=ChainConfig)
 
@@ -103,18 +101,42 @@ def try_config(content: Mapping[str, Any], base: Path) -> tuple[Config | None, l
     return (None if config is None else _resolved(config, base)), problems
 
 
+def has_faulty_panel(problems: Iterable[str]) -> bool:
+    """Whether faults of form leave open what persons, periods and careers are.
+
+    Such a configuration cannot be planned: what it says of persons would be judged as of rows.
+    A rule with a fault is left out and leaves the panel as it is.
+
+    Examples
+    --------
+    >>> has_faulty_panel(["panel.persn: unknown key"]), has_faulty_panel(["panel.rules.1: needs"])
+    (True, False)
+    """
+    return any(
+        problem.startswith(("panel:", "panel.")) and not problem.startswith("panel.rules.")
+        for problem in problems
+    )
+
+
 def _validated(
     kind: type[AnyConfig], content: Mapping[str, Any]
 ) -> tuple[AnyConfig | None, list[str]]:
     content, problems = _canonical(content, set(kind.model_fields))
+    misspelt: set[tuple[int | str, ...]] = set()
     for _ in range(len(str(content)) + 1):  # each round removes at least one faulty part
         try:
             return kind.model_validate(content), problems
         except ValidationError as error:
             found = error.errors(include_url=False)
-        problems += [_sentence(item["loc"], item) for item in found]
-        removed = [_remove(content, item["loc"]) for item in found]
-        if not any(removed):
+        # what a part with a misspelt key lacks is what was misspelt, which is told already
+        told = [i for i in found if i["type"] != "value_error" or i["loc"] not in misspelt]
+        problems += [sentence(kind, content, item) for item in told]
+        misspelt |= {i["loc"][:-1] for i in found if i["type"] == "extra_forbidden"}
+        # all of them first: a part that two faults are in must not be looked for again
+        faulty = [part for item in found if (part := _faulty_part(content, item["loc"]))]
+        for container, key in faulty:
+            container.pop(key, None)
+        if not faulty:
             break
     return None, list(dict.fromkeys(problems))
 
@@ -138,7 +160,7 @@ def _canonical(content: Mapping[str, Any], known: set[str]) -> tuple[dict[str, A
             model, option = str(key).split(".", 1)
             options.setdefault(model, {})[option] = value
         else:
-            problems.append(f"{key}: unknown key{_nearest(name, known)}")
+            problems.append(f"{key}: unknown key{nearest(name, known)}")
     return result, problems + _add_options(result, options) + translate(result)
 
 
@@ -178,8 +200,14 @@ def _joined(base: Path, path: Path) -> Path:
     return Path(os.path.normpath(base / os.path.expanduser(path)))
 
 
-def _remove(content: Any, location: tuple[int | str, ...]) -> bool:
-    """Remove the part at ``location``, or the nearest part around it; False if there is none."""
+def _faulty_part(
+    content: Any, location: tuple[int | str, ...]
+) -> tuple[dict[Any, Any], Any] | None:
+    """Return where the part at ``location`` stands, or the nearest part around it that is there.
+
+    That is a map and a key: one entry of a list is not taken out alone, since the positions of
+    other problems must not shift.
+    """
     path: list[tuple[Any, Any]] = []
     for part in location:
         if isinstance(content, list):
@@ -190,47 +218,6 @@ def _remove(content: Any, location: tuple[int | str, ...]) -> bool:
             break
         path.append((content, part))
         content = content[part]
-    while path and isinstance(path[-1][0], list):  # positions of other problems must not shift
+    while path and isinstance(path[-1][0], list):
         path.pop()
-    if not path:
-        return False
-    path[-1][0].pop(path[-1][1], None)
-    return True
-
-
-def _sentence(location: tuple[int | str, ...], item: Mapping[str, Any]) -> str:
-    place = ".".join(str(part) for part in location if not _is_branch(part)) or "configuration"
-    if item["type"] == "extra_forbidden":
-        return f"{place}: unknown key{_nearest(str(location[-1]), _siblings(location))}"
-    if item["type"] == "missing":
-        return f"{place}: is needed"
-    message = str(item["msg"]).removeprefix("Value error, ")
-    given = item.get("input")
-    shown = f" (got {given!r})" if isinstance(given, str | int | float) else ""
-    return f"{place}: {message[0].lower()}{message[1:]}{shown}"
-
-
-def _is_branch(part: int | str) -> bool:
-    """Whether a part of a location is pydantic's name for a branch of a union."""
-    return isinstance(part, str) and part.startswith(("dict[", "tuple[", "str[", "function-"))
-
-
-def _siblings(location: tuple[int | str, ...]) -> set[str]:
-    """Return the keys that are known at a location."""
-    model: type[BaseModel] = Config
-    parts: dict[str, type[BaseModel]] = {
-        "data": DataConfig,
-        "sql": SqlConfig,
-        "output": OutputConfig,
-        "variables": VariableConfig,
-        "rules": RuleConfig,
-        **CHECK_PARTS,
-    }
-    for part in location[:-1]:
-        model = parts.get(str(part), model)
-    return {field.alias or name for name, field in model.model_fields.items()}
-
-
-def _nearest(name: str, known: set[str]) -> str:
-    close = difflib.get_close_matches(name, sorted(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(sorted(known))}"
+    return path[-1] if path else None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -88,7 +89,8 @@ def _draw_allowed(
     free = rows_outside_rules(rules, step.variable.name, table)
     if isinstance(step.value_model, FittedHistory):
         limits = Limits(_judge(table, zeros, free) if zeros else None, step.reserve)
-        column = step.value_model.draw(panel_of(predictors), limits, rng=rng)
+        with _named(zeros):
+            column = step.value_model.draw(panel_of(predictors), limits, rng=rng)
     elif free.all():
         column = step.draw(predictors, rng)
     else:
@@ -101,6 +103,18 @@ def _draw_allowed(
     if isinstance(step.value_model, FittedHistory):
         return column  # drawn inside the limits already
     return _redraw(step, zeros, table, column, free, rng)
+
+
+@contextmanager
+def _named(zeros: Sequence[Zero]) -> Iterator[None]:
+    """Add to the error of a history, where nothing is allowed, what it has to keep to."""
+    try:
+        yield
+    except RuleError as error:
+        if not zeros:
+            raise
+        texts = "; ".join(zero.text for zero in zeros)
+        raise RuleError(f"{p} (it keeps to {texts})" for p in error.problems) from error
 
 
 def _judge(table: Table, zeros: Sequence[Zero], free: BoolArray) -> Judge:

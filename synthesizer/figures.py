@@ -5,9 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from math import sqrt
 from typing import Any, Literal
 
-__all__ = ["Direction", "Figure", "Units", "in_units", "plain_in_units"]
+__all__ = [
+    "Direction",
+    "Figure",
+    "Units",
+    "in_units",
+    "is_above_chance",
+    "lies_above",
+    "plain_in_units",
+]
 
 Units = Literal["records", "persons"]
 """What is counted: persons where the data are a panel, of whom there is one row each."""
@@ -66,6 +75,31 @@ class Figure:
     def counting(self, units: Units) -> Figure:
         """Return the figure with words about what it counts; its name stays."""
         return replace(self, meaning=in_units(self.meaning, units))
+
+
+def is_above_chance(value: float | None, baseline: float | None, n: float | None) -> bool:
+    """Whether a share of n lies three standard errors above its baseline; False if not known.
+
+    Examples
+    --------
+    >>> is_above_chance(0.3, 0.1, 400), is_above_chance(0.12, 0.1, 400)
+    (True, False)
+    """
+    if value is None or baseline is None or not n:
+        return False
+    error = sqrt(max(baseline * (1 - baseline), 1 / n) / n)
+    return value > baseline + 3 * error
+
+
+def lies_above(low: float | None, good: float | None) -> bool:
+    """Whether an interval lies above what is good; False if one of them is not known.
+
+    Examples
+    --------
+    >>> lies_above(0.52, 0.5), lies_above(None, 0.5)
+    (True, False)
+    """
+    return low is not None and good is not None and low > good
 
 
 _PERSONS = (

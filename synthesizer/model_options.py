@@ -15,6 +15,7 @@ from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
 
 from synthesizer.errors import ConfigError, ModelError
 from synthesizer.models.base import ConditionalModel
+from synthesizer.yaml_text import INFINITIES
 
 __all__ = ["Options", "described", "read_options", "schema_of_options"]
 
@@ -120,11 +121,25 @@ def _typed(key: str, value: object, hint: Any, build_model: BuildModel) -> objec
             return build_model(value)
         except ConfigError as error:
             raise ConfigError(f"option {key!r}: {problem}" for problem in error.problems) from error
+    value = _infinite(value, hint)
     try:
         return _validated(_adapter(key, hint), value)
     except ValidationError as error:
         reasons = [str(item["msg"]) for item in error.errors(include_url=False)]
         raise ConfigError(f"option {key!r} ({value!r}) {_sentence(reasons, value)}") from error
+
+
+def _infinite(value: object, hint: Any) -> object:
+    """Read ``.inf`` and its other spellings where a number is expected; configurations hold text.
+
+    Examples
+    --------
+    >>> _infinite(".inf", float | None), _infinite("inf", str)
+    (inf, 'inf')
+    """
+    if isinstance(value, str) and float in (hint, *get_args(hint)):
+        return INFINITIES.get(value.lower(), value)
+    return value
 
 
 def _takes_model(hint: Any) -> bool:
@@ -164,7 +179,9 @@ def _number_hint(value: object) -> str:
         number = float(value)
     except ValueError:
         return ""
-    plain = format(number, "f").rstrip("0").rstrip(".") if math.isfinite(number) else value
+    if not math.isfinite(number):
+        return ""
+    plain = format(number, "f").rstrip("0").rstrip(".")
     return f"; it was read as text, write {plain} without quotes"
 
 

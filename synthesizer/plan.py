@@ -18,6 +18,7 @@ from synthesizer.data.table import Table
 from synthesizer.errors import ConfigError
 from synthesizer.histories.base import panel_of
 from synthesizer.panel.frame import Frame
+from synthesizer.panel.view import period_labels
 from synthesizer.plan_context import Context
 from synthesizer.plan_fits import plan_fits
 from synthesizer.plan_methods import plan_methods
@@ -25,6 +26,7 @@ from synthesizer.plan_names import Columns, unknown_models, unknown_variables
 from synthesizer.plan_order import plan_order
 from synthesizer.plan_panel import panel_problems
 from synthesizer.plan_paths import overridden, plan_paths
+from synthesizer.plan_places import Places
 from synthesizer.plan_rules import plan_rules
 from synthesizer.plan_scenario import plan_scenarios
 from synthesizer.plan_steps import plan_steps
@@ -111,19 +113,20 @@ def try_plan(
     panel_problems(context, order, {step.variable: step.model for step in steps})
     problems = context.problems
     problems += _row_problems(config, context, steps)
-    fixed = {s.variable for s in steps if s.is_fixed} | set(frame.derived if frame else ())
-    known = context.earlier(order, len(order))
+    places = Places.of(context, order, steps)
     whole = table if frame is None else frame.completed(panel_of(table))
     ruled = columns if frame is None else columns.joined(whole.names)
-    rules, zeros, notes, found = plan_rules(config, whole, known, fixed, ruled)
+    rules, zeros, notes, found = plan_rules(config, whole, places, ruled)
     problems += [*found, *overridden(context.paths, rules)]
     seen = table if view is None else view
     # a panel is planned with all of its columns: what the view lacks is unknown to the checks
-    shown = columns if view is None else Columns.of(view.names)
+    shown = columns
+    if view is not None and frame is not None:
+        shown = columns.seen(table.names, view.names, period_labels(frame.periods))
     scenarios, scenario_notes, found = plan_scenarios(config, seen, shown)
     problems += found
     keeps = any(step.model.abilities.copies_rows for step in steps)
-    fits, row_fits, found = plan_fits(config, columns, table, view, keeps=keeps)
+    fits, row_fits, found = plan_fits(config, shown, table, view, keeps=keeps)
     problems += found
     if problems:
         return None, problems
@@ -142,7 +145,8 @@ def try_plan(
 def _check_names(context: Context) -> None:
     """Report names of variables and models that are unknown, and variables out of place."""
     config = context.config
-    context.problems += unknown_variables(config, context.columns)
+    following = () if context.frame is None else context.frame.derived
+    context.problems += unknown_variables(config, context.columns, following)
     context.problems += unknown_models(config, context.registry, context.names)
     for place, names in (("keep", config.keep), ("strata", config.strata)):
         for name in names:

@@ -94,6 +94,11 @@ class Context:
         """Return what the configuration says of one variable."""
         return self.config.variables.get(name, VariableConfig())
 
+    def wanted(self, name: str) -> tuple[str, ...] | None:
+        """Return the predictors that the configuration names for a variable, None for all."""
+        told = self.own(name).predictors
+        return self.config.predictor_matrix.get(name) if told is None else told
+
     def tell(self, place: str, problems: tuple[str, ...]) -> None:
         """Note problems with the place in the configuration."""
         self.problems += [f"{place}: {problem}" for problem in problems]

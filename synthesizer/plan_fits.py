@@ -25,15 +25,16 @@ def plan_fits(
 ) -> tuple[tuple[FitRequest, ...], tuple[FitRequest, ...], list[str]]:
     """Return the fits that the checks ask for, those to rows of a panel, and every problem.
 
-    ``table`` is what the chain models, ``view`` one row a person of a panel. ``keeps`` says
+    ``columns`` are those that the checks see, ``table`` is what the chain models, ``view`` one row
+    a person of a panel. ``keeps`` says
     whether variables are copied row by row, which decides about the combining rule.
     """
     requests, problems = [], []
     person = None if config.panel is None else config.panel.person
     if view is not None:
-        columns = Columns.of([*table.names, *view.names, person_name(person, table.names)])
+        columns = columns.joined([*table.names, person_name(person, table.names)])
     natural = rule_for(proper=config.proper, keeps=keeps)
-    for number, fit in enumerate(config.checks.fits):
+    for number, fit in enumerate(config.checks.fits, 1):
         place = f"checks.fits.{number}"
         request = FitRequest(
             formula=fit.formula,

@@ -71,6 +71,12 @@ def _by_position(context: Context) -> dict[str, tuple[str, str]]:
     models, names = context.config.method, context.columns.names
     if isinstance(models, dict) or names is None:
         return {}
+    if context.columns.owners:
+        context.problems.append(
+            "method: a list is about single columns, and those of panel.wide are drawn together; "
+            "give a map from variable to model"
+        )
+        return {}
     if len(models) != len(names):
         context.problems.append(
             f"method: has {len(models)} models and the data have {len(names)} columns; give one "

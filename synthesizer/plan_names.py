@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
 from synthesizer.config import ChainConfig
 from synthesizer.errors import SynthesizerError
+from synthesizer.panel.past import OWN
 from synthesizer.registry import Registry
 
 __all__ = ["Columns", "unknown_models", "unknown_variables", "values_in_periods"]
@@ -32,6 +33,13 @@ class Columns:
         All columns in order; None where not even the names could be read.
     sound : frozenset of str
         Columns that are in the table.
+    owners : mapping of str to str
+        Columns of the wide form of a panel, and the longitudinal variable that each belongs to:
+        a configuration names the variable.
+    views : mapping of str to tuple of str
+        What the checks call the values of variables that change within persons.
+    periods : tuple of str
+        Periods of a long panel, any of which may be brought into view.
 
     Examples
     --------
@@ -44,6 +52,9 @@ class Columns:
 
     names: tuple[str, ...] | None
     sound: frozenset[str]
+    owners: Mapping[str, str] = field(default_factory=dict)
+    views: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    periods: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Self:
@@ -56,7 +67,36 @@ class Columns:
         if self.names is None:
             return self
         more = tuple(name for name in names if name not in self.names)
-        return type(self)(names=(*self.names, *more), sound=self.sound | set(more))
+        return replace(self, names=(*self.names, *more), sound=self.sound | set(more))
+
+    def grouped(self, variables: Mapping[str, Sequence[str]]) -> Self:
+        """Return the columns with the longitudinal variables that they are columns of."""
+        owners = {cell: v for v, cells in variables.items() for cell in cells}
+        return replace(self, owners={c: v for c, v in owners.items() if c not in variables})
+
+    def seen(self, table: Iterable[str], view: Iterable[str], periods: Sequence[str]) -> Self:
+        """Return what the checks see of a panel: one row a person.
+
+        Parameters
+        ----------
+        table, view : iterable of str
+            Variables of the chain, and columns of the rows of persons.
+        periods : sequence of str
+            How the periods are written.
+        """
+        view = tuple(view)
+        views = {
+            name: tuple(
+                own for own in view if self.owners.get(own) == name or own.startswith(f"{name}@")
+            )
+            for name in table
+            if name not in view
+        }
+        return replace(
+            type(self).of(view),
+            views={name: own for name, own in views.items() if own},
+            periods=() if self.owners else tuple(periods),
+        )
 
     @property
     def is_complete(self) -> bool:
@@ -65,7 +105,7 @@ class Columns:
 
     def is_known(self, name: str) -> bool:
         """Whether the source has, or may have, a column of this name."""
-        return self.names is None or name in self.names
+        return self.names is None or (name in self.names and name not in self.owners)
 
     def is_faulty(self, name: str) -> bool:
         """Whether the source has, or may have, this column but it could not be read."""
@@ -77,7 +117,25 @@ class Columns:
 
     def unknown(self, place: str, name: str) -> list[str]:
         """Say that the source has no such column, with the nearest name; nothing if it has."""
-        return [] if self.is_known(name) else [unknown_variable(place, name, self.names or ())]
+        if self.is_known(name):
+            return []
+        if owner := self.owners.get(name):
+            return [f"{place}: {name!r} is a column of {owner!r}; write {owner!r}"]
+        if views := self.views.get(name):
+            return [f"{place}: {_in_periods(name, views)}"]
+        if hint := self._in_period(name):
+            return [f"{place}: {hint}"]
+        known = [other for other in self.names or () if other not in self.owners]
+        return [unknown_variable(place, name, known)]
+
+    def _in_period(self, name: str) -> str | None:
+        """Say why the value of a variable in a period is not in view."""
+        variable, _, period = name.rpartition("@")
+        if variable in self.views and period in self.periods:
+            return f"{name!r} is not in view; add {period} to panel.view"
+        if variable and variable in (self.names or ()) and variable not in self.views:
+            return f"unknown variable {name!r}: {variable!r} never changes; write {variable!r}"
+        return None
 
 
 def unknown_variable(place: str, name: str, known: Iterable[str]) -> str:
@@ -101,28 +159,60 @@ def values_in_periods(name: str, known: Iterable[str]) -> str | None:
     views = [own for own in known if own.startswith(f"{name}@")]
     if not views:
         return None
-    told = ", ".join(views[:MOST_VIEWS])
+    return _in_periods(name, views)
+
+
+def _in_periods(name: str, views: Sequence[str]) -> str:
+    told = ", ".join(views if len(views) <= MOST_VIEWS else [*views[:2], "...", views[-1]])
     return f"{name!r} changes within persons; name its value in a period: {told}"
 
 
-def unknown_variables(config: ChainConfig, columns: Columns) -> list[str]:
+def unknown_variables(
+    config: ChainConfig, columns: Columns, following: Iterable[str] = ()
+) -> list[str]:
     """Report every variable that the configuration names and the source does not have.
 
     Variables in expressions, in the order and under checks are reported where these are read.
+
+    Parameters
+    ----------
+    config : ChainConfig
+        What the steward wants.
+    columns : Columns
+        Of the source.
+    following : iterable of str
+        Further predictors of a panel: time and attributes of the careers.
     """
+    cells = {name for name in config.variables if name in columns.owners}
     places: list[tuple[str, Iterable[str]]] = [
-        ("variables", config.variables),
+        ("variables", [name for name in config.variables if name not in cells]),
         ("method", config.named_methods),
         ("keep", config.keep),
         ("drop", config.drop),
         ("strata", config.strata),
         ("predictor_matrix", config.predictor_matrix),
     ]
-    places += [(f"predictor_matrix.{k}", v) for k, v in config.predictor_matrix.items()]
+    predictors = [(f"predictor_matrix.{k}", v) for k, v in config.predictor_matrix.items()]
     for name, own in config.variables.items():
-        places.append((f"variables.{name}.predictors", own.predictors or ()))
-        places.append((f"variables.{name}.exclude", own.exclude))
-    return [p for place, names in places for name in names for p in columns.unknown(place, name)]
+        predictors.append((f"variables.{name}.predictors", own.predictors or ()))
+        predictors.append((f"variables.{name}.exclude", own.exclude))
+        if name in cells:
+            said = [f"variables.{name}.{key}" for key in own.model_fields_set - _OF_COLUMNS]
+            places += [(place, [name]) for place in sorted(said)]
+    problems = [p for place, names in places for n in names for p in columns.unknown(place, n)]
+    following = list(following)
+    more = columns.joined(following)
+    for place, names in predictors:
+        own_past = (following and n.startswith(OWN) for n in names)  # judged with the model
+        told = [n for n, past in zip(names, own_past, strict=True) if not past]
+        problems += [problem for n in told for problem in more.unknown(place, n)]
+    return problems
+
+
+_OF_COLUMNS = frozenset(
+    ("kind", "missing", "levels", "decimals", "date_format", "label", "unit", "level_labels")
+)
+"""What may be said of a single column of a wide variable: how it is read, and what it means."""
 
 
 def unknown_models(config: ChainConfig, registry: Registry, planned: Collection[str]) -> list[str]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from synthesizer.data.schema import Variable
 from synthesizer.histories.base import HistoryModel
 from synthesizer.model_options import described
 from synthesizer.models.base import ConditionalModel
+from synthesizer.panel.past import OWN
 from synthesizer.plan_context import Context
 from synthesizer.plan_methods import Method, default_for
 from synthesizer.registry import ROLES
 
-__all__ = ["FEW", "base_problems", "panel_method", "panel_problems"]
+__all__ = ["FEW", "base_problems", "panel_method", "panel_problems", "with_own_past"]
 
 FEW = 0.5
 """Up to this share of persons who ever change, it is drawn first whether a person changes."""
+
+MOST_TOLD = 5
+"""Names of predictors that a message lists."""
 
 KindProblems = Callable[[Variable, str, ConditionalModel], list[str]]
 
@@ -52,6 +56,27 @@ def _with_base(context: Context, name: str, options: Mapping[str, Any]) -> dict[
         usual = context.options.get(str(base.get("model")), {})
         base = {**usual, **base}
     return {**options, "base": base}
+
+
+def with_own_past(
+    context: Context, name: str, model: HistoryModel, predictors: Sequence[str]
+) -> HistoryModel:
+    """Leave out what a steward does not want of the predictors that a history adds.
+
+    Where ``predictors`` names some of them, the others are left out; ``exclude`` leaves out those
+    that it names.
+    """
+    own = model.own_predictors(predictors)
+    wanted = [other for other in context.wanted(name) or () if other.startswith(OWN)]
+    excluded = [other for other in context.own(name).exclude if other.startswith(OWN)]
+    context.problems += [
+        f"variable {name!r}: {other!r} is no predictor that its model adds; "
+        + (f"it adds {', '.join(own[:MOST_TOLD])}" if own else "take it out")
+        for other in dict.fromkeys([*wanted, *excluded])
+        if other not in own
+    ]
+    left_out = [o for o in own if o in excluded or (wanted and o not in wanted)]
+    return model.leaving_out(left_out) if left_out else model
 
 
 def base_problems(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from synthesizer.data.table import BoolArray
 from synthesizer.histories.base import panel_of
 from synthesizer.panel.paths import PathRule, broken_steps
 from synthesizer.plan_context import Context
+from synthesizer.plan_rules import REMEDY
 from synthesizer.rules import Rule
 
 __all__ = ["overridden", "plan_paths"]
@@ -22,15 +23,16 @@ def plan_paths(context: Context) -> None:
     panel = context.config.panel
     if panel is None or context.frame is None:
         return
-    rules: list[PathRule] = []
+    rules: dict[PathRule, str] = {}
     for number, given in enumerate(panel.rules, 1):
         place = f"panel.rules.{number}"
         problems = list(_problems(context, place, given))
         context.problems += problems
         if not problems:
-            rules += _compiled(context.table[given.variable].variable, given)
+            compiled = _compiled(context.table[given.variable].variable, given)
+            rules |= dict.fromkeys(compiled, place)
     context.paths = tuple(rules)
-    _count(context)
+    _count(context, rules)
 
 
 def overridden(paths: Sequence[PathRule], rules: Sequence[Rule]) -> Iterator[str]:
@@ -46,9 +48,17 @@ def overridden(paths: Sequence[PathRule], rules: Sequence[Rule]) -> Iterator[str
 
 def _problems(context: Context, place: str, given: PathRuleConfig) -> Iterator[str]:
     name = given.variable
-    if name not in context.table:
+    panel, frame = context.config.panel, context.frame
+    if panel is not None and name == panel.person:
+        yield f"{place}: {name!r} tells persons apart and has no states; name another variable"
+        return
+    if frame is not None and name == frame.time:
+        yield f"{place}: {name!r} is time, which always rises; take the rule out"
+        return
+    if name not in context.table or context.takes_no_part(name):
         yield from context.columns.unknown(place, name) or [
-            f"{place}: {name!r} takes no part in the synthesis"
+            f"{place}: {name!r} is an id or dropped and takes no part in the synthesis; name "
+            "another variable"
         ]
         return
     variable = context.table[name].variable
@@ -68,11 +78,10 @@ def _problems(context: Context, place: str, given: PathRuleConfig) -> Iterator[s
             f"{place}: variable {name!r} has no state {', '.join(map(repr, unknown))}; write "
             "them as they stand in the data"
         )
-    same = sum(one == other for one, other in given.never)
-    if same:
+    for same in dict.fromkeys(one for one, other in given.never if one == other):
         yield (
-            f"{place}: {same} pairs of never forbid staying in a state, which would be a rule "
-            "about how long states last; take them out"
+            f"{place}: never forbids staying in {same!r}, which would be a rule about how long "
+            "states last; take the pair out"
         )
 
 
@@ -101,18 +110,18 @@ def _text(given: PathRuleConfig) -> str:
     return " and ".join(parts)
 
 
-def _count(context: Context) -> None:
+def _count(context: Context, places: Mapping[PathRule, str]) -> None:
     """Count on the confidential data what breaks each rule, before anything is fitted."""
     policy = context.config.on_violation
     if policy == "ignore":
         return
     panel = panel_of(context.table)
-    told = context.problems if policy == "error" else context.notes
-    for rule in context.paths:
+    told, remedy = (context.notes, "") if policy == "warn" else (context.problems, f"; {REMEDY}")
+    for rule, place in places.items():
         broken = broken_steps(panel.index, panel[rule.variable], [rule])
         if broken.any():
             persons = len(np.unique(panel.index.person[broken]))
             told.append(
-                f"rule of the panel '{rule.text}': {int(broken.sum())} confidential rows of "
-                f"{persons} persons break it; no synthetic row will"
+                f"{place} '{rule.text}': {int(broken.sum())} confidential rows of "
+                f"{persons} persons break it; no synthetic row will{remedy}"
             )

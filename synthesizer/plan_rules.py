@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 import numpy as np
@@ -13,17 +13,19 @@ from synthesizer.data.literals import single_value
 from synthesizer.data.table import BoolArray, Table
 from synthesizer.errors import DataError, ExpressionError
 from synthesizer.plan_names import Columns
-from synthesizer.rules import Forbid, Rule
+from synthesizer.plan_places import Places
+from synthesizer.rules import Forbid, Rule, forbidden_rows
 from synthesizer.support import Support
 
-__all__ = ["plan_rules"]
+__all__ = ["REMEDY", "plan_rules"]
+
+REMEDY = "mend the data, take it out, or set on_violation: warn"
+"""What to do about confidential rows that break a rule, where that is an error."""
 
 Planned = tuple[tuple[Rule, ...], tuple[Forbid | Support, ...], tuple[str, ...], list[str]]
 
 
-def plan_rules(
-    config: ChainConfig, table: Table, order: Sequence[str], fixed: set[str], columns: Columns
-) -> Planned:
+def plan_rules(config: ChainConfig, table: Table, places: Places, columns: Columns) -> Planned:
     """Return the rules, the structural zeros, notes and problems.
 
     Parameters
@@ -32,23 +34,24 @@ def plan_rules(
         Holds ``rules``, ``forbid`` and ``on_violation``.
     table : Table
         Confidential data.
-    order : sequence of str
-        Variables in the order of the chain.
-    fixed : set of str
-        Variables that are kept or derived, which nothing may set or redraw.
+    places : Places
+        The order of the chain, and which variables nothing may set or redraw.
     columns : Columns
         Tells columns that are unknown from those that could not be read.
     """
-    rules, problems = _rules(config, table, order, fixed, columns)
-    forbids, found = _forbids(config, table, order, fixed, columns)
+    rules, problems = _rules(config, table, places, columns)
+    forbids, found = _forbids(config, table, places, columns)
     problems += found
     problems += _contradictions(rules, forbids, table)
-    supports, found = _supports(config, table, order, fixed, columns)
+    supports, found = _supports(config, table, places, columns)
     problems += found
-    notes: list[str] = []
+    notes = [*_several_values(config, places)]
     if config.on_violation != "ignore":
         broken = [*_broken_rules(rules, table), *_broken_forbids(forbids, table)]
-        (problems if config.on_violation == "error" else notes).extend(broken)
+        if config.on_violation == "error":
+            problems += [f"{text}; {REMEDY}" for text in broken]
+        else:
+            notes += broken
     return tuple(rules), (*forbids, *supports), tuple(notes), problems
 
 
@@ -67,7 +70,7 @@ def _condition(
 
 
 def _rules(
-    config: ChainConfig, table: Table, order: Sequence[str], fixed: set[str], columns: Columns
+    config: ChainConfig, table: Table, places: Places, columns: Columns
 ) -> tuple[list[Rule], list[str]]:
     rules: list[Rule] = []
     problems: list[str] = []
@@ -83,9 +86,10 @@ def _rules(
         for name, value in given.then.items():
             if columns.is_faulty(name):
                 continue
-            found = columns.unknown(place, name) or _target_problems(
-                place, name, condition, order, fixed
-            )
+            found = columns.unknown(place, name)
+            used = condition.names if condition else frozenset()
+            if not found and (problem := places.setting_problem(name, used)):
+                found = [f"{place}: {problem}"]
             problems += found
             if found or condition is None:
                 continue
@@ -97,27 +101,10 @@ def _rules(
     return rules, problems
 
 
-def _target_problems(
-    place: str, name: str, condition: Expression | None, order: Sequence[str], fixed: set[str]
-) -> list[str]:
-    if name not in order:
-        return [f"{place}: {name!r} is no variable of the synthesis; name one that is"]
-    if name in fixed:
-        return [f"{place}: variable {name!r} is kept or derived and cannot be set; remove the rule"]
-    earlier = order[: order.index(name)]
-    late = sorted((condition.names if condition else frozenset()) - set(earlier))
-    if late:
-        return [
-            f"{place}: its condition uses {', '.join(late)}, which must come before {name!r} in "
-            "the order; change visit_sequence"
-        ]
-    return []
-
-
 def _forbids(
-    config: ChainConfig, table: Table, order: Sequence[str], fixed: set[str], columns: Columns
+    config: ChainConfig, table: Table, places: Places, columns: Columns
 ) -> tuple[list[Forbid], list[str]]:
-    forbids: list[Forbid] = []
+    forbids: dict[int, Forbid] = {}
     problems: list[str] = []
     for number, text in enumerate(config.forbid, 1):
         place = f"forbid {number}"
@@ -125,24 +112,32 @@ def _forbids(
         problems += found
         if condition is None:
             continue
-        if not condition.names or not condition.names <= set(order):
+        if not condition.names or not condition.names <= set(places.order):
             problems.append(f"{place}: must use variables of the synthesis, and at least one")
             continue
-        last = max(condition.names, key=order.index)
-        if last in fixed:
-            problems.append(
-                f"{place}: its last variable in the order, {last!r}, is kept or derived and "
-                "cannot be redrawn; write the condition with variables that are drawn"
-            )
+        if problem := places.redrawing_problem(condition.names):
+            problems.append(f"{place}: {problem}")
         elif condition.condition(table).all():
             problems.append(f"{place}: every confidential row satisfies it; mend the condition")
         else:
-            forbids.append(Forbid(condition=condition, variable=last))
-    return forbids, problems
+            last = max(condition.names, key=places.order.index)
+            forbids[number] = Forbid(condition=condition, variable=last)
+    return list(forbids.values()), [*problems, *_nothing_left(forbids, table)]
+
+
+def _nothing_left(forbids: Mapping[int, Forbid], table: Table) -> Iterator[str]:
+    """Say which conditions leave none of the confidential rows, so that no draw can keep them."""
+    for variable in dict.fromkeys(forbid.variable for forbid in forbids.values()):
+        own = {number: f for number, f in forbids.items() if f.variable == variable}
+        if len(own) > 1 and forbidden_rows(list(own.values()), table).all():
+            yield (
+                f"forbid {', '.join(map(str, own))}: every confidential row satisfies one of them, "
+                f"so that no value of {variable!r} is left; mend one of the conditions"
+            )
 
 
 def _supports(
-    config: ChainConfig, table: Table, order: Sequence[str], fixed: set[str], columns: Columns
+    config: ChainConfig, table: Table, places: Places, columns: Columns
 ) -> tuple[list[Support], list[str]]:
     """Return the combinations that the data have, for each list of variables."""
     wanted: list[tuple[str, ...]] = []
@@ -152,7 +147,7 @@ def _supports(
         found = [problem for name in names for problem in columns.unknown(place, name)]
         if not found and len(set(names)) < 2:
             found = [f"{place}: needs at least two variables"]
-        absent = [n for n in names if n not in order and columns.is_known(n)]
+        absent = [n for n in names if n not in places.order and columns.is_known(n)]
         if not found and absent:
             found = [
                 f"{place}: {', '.join(absent)} take no part in the synthesis; name other variables"
@@ -160,19 +155,33 @@ def _supports(
         problems += found
         if found or columns.any_faulty(names) or not set(names) <= set(table):
             continue
-        ordered = sorted(set(names), key=order.index)
-        if ordered[-1] in fixed:
-            problems.append(
-                f"{place}: its last variable in the order, {ordered[-1]!r}, is kept, derived or "
-                "the career and cannot be redrawn; change the order"
-            )
+        ordered = sorted(set(names), key=places.order.index)
+        if problem := places.redrawing_problem(ordered):
+            problems.append(f"{place}: {problem}")
             continue
         # each beginning, too: else a later variable may find no value that fits the earlier ones
         wanted += [
-            tuple(ordered[:k]) for k in range(2, len(ordered) + 1) if ordered[k - 1] not in fixed
+            tuple(ordered[:k])
+            for k in range(2, len(ordered) + 1)
+            if ordered[k - 1] not in places.fixed
         ]
     supports = [Support.of(table, names, names[-1]) for names in dict.fromkeys(wanted)]
     return supports, problems
+
+
+def _several_values(config: ChainConfig, places: Places) -> Iterator[str]:
+    """Note rules that let persons change what few persons change."""
+    for number, given in enumerate(config.rules, 1):
+        try:
+            used = Expression.parse(given.condition).names
+        except ExpressionError:  # told already
+            continue
+        for name in given.then:
+            if name in places.rare and not used <= places.personal:
+                yield (
+                    f"rule {number}: sets {name!r}, which few persons ever change, in single "
+                    "periods; more persons may change it than in the data"
+                )
 
 
 def _contradictions(rules: list[Rule], forbids: list[Forbid], table: Table) -> list[str]:

@@ -35,9 +35,9 @@ def plan_scenarios(
     checks = config.checks
     names = _Names(config, table, columns)
     problems = [*names.scenario("checks", checks), *_switched_off(config)]
-    for number, part in enumerate(checks.scenarios):
+    for number, part in enumerate(checks.scenarios, 1):
         problems += names.scenario(f"checks.scenarios.{number}", part)
-    for number, inference in enumerate(checks.inference):
+    for number, inference in enumerate(checks.inference, 1):
         problems += names.inference(f"checks.inference.{number}", inference)
     problems += _half_split_problems(names, config)
     if problems or not checks.needs_scenario or not columns.is_complete:

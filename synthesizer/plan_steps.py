@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.errors import ConfigError, ModelError, SynthesizerError
+from synthesizer.histories.base import HistoryModel
 from synthesizer.models.base import ConditionalModel
 from synthesizer.panel.past import OWN
 from synthesizer.plan_context import Context
 from synthesizer.plan_methods import Method, default_for
-from synthesizer.plan_panel import base_problems, panel_method
+from synthesizer.plan_panel import base_problems, panel_method, with_own_past
 from synthesizer.registry import DEFAULT_SET, DEFAULT_SETS, ROLES, default_method
 from synthesizer.steps import Step, state_variable
 
@@ -55,6 +56,8 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
         predictors: tuple[str, ...] = tuple(n for n in earlier if n in method.inputs)
     else:
         predictors = _predictors(context, name, model, earlier)
+    if isinstance(model, HistoryModel):
+        model = with_own_past(context, name, model, predictors)
     context.problems += _absent_problems(name, model, predictors)
     cautions = dict.fromkeys(own.caution for own in model.with_bases() if own.caution)
     context.notes += [f"variable {name!r}: {caution}" for caution in cautions]
@@ -88,10 +91,7 @@ def _absent_problems(name: str, model: ConditionalModel, predictors: tuple[str, 
 def _predictors(
     context: Context, name: str, model: ConditionalModel, earlier: list[str]
 ) -> tuple[str, ...]:
-    own = context.own(name)
-    wanted = own.predictors
-    if wanted is None:
-        wanted = context.config.predictor_matrix.get(name)
+    own, wanted = context.own(name), context.wanted(name)
     for other in wanted or ():
         if other == name:
             context.problems.append(f"variable {name!r}: cannot be its own predictor")
@@ -101,6 +101,11 @@ def _predictors(
             context.problems.append(
                 f"variable {name!r}: predictor {other!r} comes later in the order; "
                 f"put it before {name!r} in visit_sequence or take it out"
+            )
+        elif context.frame is not None and other in context.frame.derived:
+            context.problems.append(
+                f"variable {name!r}: predictor {other!r} follows from the careers, which come "
+                f"later in the order; put {name!r} after {context.career!r} or take it out"
             )
         elif context.takes_no_part(other):
             context.problems.append(

@@ -9,7 +9,7 @@ from typing import Any
 
 from synthesizer.arranging import arrange
 from synthesizer.config import ChainConfig, Config
-from synthesizer.config_reading import try_file
+from synthesizer.config_reading import has_faulty_panel, try_file
 from synthesizer.data.sources import RawTable
 from synthesizer.data.table import Table
 from synthesizer.errors import ConfigError, DataError
@@ -86,6 +86,8 @@ def prepare(
         output = sound.output
         problems += check_output(output.directory, overwrite=output.overwrite)
     source, encoded = try_input(sound.data, sound.declarations, sound.drop)
+    if has_faulty_panel(problems):
+        raise ConfigError(dict.fromkeys([*problems, *encoded.problems]))
     modelled = model_of(sound, encoded, registry)
     problems += [*encoded.problems, *modelled.problems]
     if problems or modelled.plan is None or source is None:
@@ -126,7 +128,11 @@ def model_of(config: ChainConfig, encoded: Encoded, registry: Registry) -> Model
     arrangement = found.arrangement
     table = arrangement.modelled(source)
     view = arrangement.viewed(table)
-    columns = encoded.columns if panel is None else encoded.columns.joined(table.names)
+    columns = encoded.columns
+    if panel is not None:
+        columns = columns.joined(table.names).grouped(
+            {name: arrangement.columns_of(name) for name in table.names}
+        )
     plan, problems = try_plan(
         config,
         table,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from synthesizer.figures import Figure, in_units
+from synthesizer.figures import Figure, in_units, is_above_chance, lies_above
 from synthesizer.risk.result import RiskResult
 from synthesizer.utility.panel_result import PanelResult
 from synthesizer.utility.result import UtilityResult
@@ -126,6 +126,7 @@ def risk_lines(risk: RiskResult) -> Iterator[str]:
                 f"  worst group of {worst.by}: {worst.group}, fitted {worst.mean_a:.3f}, unseen "
                 f"{worst.mean_b:.3f} ({worst.n_a:,} and {worst.n_b:,} {counted})"
             )
+    yield from _attention(risk)
     yield from (f"  note: {in_units(note, risk.units)}" for note in risk.notes)
     for warning in risk.warnings[:MOST_WARNINGS]:
         yield f"  note: {warning}"
@@ -134,6 +135,25 @@ def risk_lines(risk: RiskResult) -> Iterator[str]:
         yield f"  note: {more} more of these are in checks.json (or --json)"
     for name, why in risk.failed.items():
         yield f"  {name}: could not be computed: {in_units(why, risk.units)}"
+
+
+def _attention(risk: RiskResult) -> Iterator[str]:
+    """Yield what the report marks too: differential confidentiality alone clears no release."""
+    careers = None if risk.careers is None else risk.careers.figures[0]
+    if careers is not None and is_above_chance(careers.value, careers.baseline, careers.n):
+        yield (
+            "  needs attention: synthetic careers repeat careers of single persons more often than "
+            f"fresh persons would ({careers.value:.3f} against {careers.baseline:.3f}); a smaller "
+            "theta of the model of careers makes it less"
+        )
+    nearest = None if risk.nearest is None else risk.nearest.figures[0]
+    if nearest is not None and lies_above(nearest.low, nearest.baseline):
+        told = (
+            "synthetic records are nearer to those that the synthesis was fitted on than to unseen "
+            f"ones (share {nearest.value:.3f}, interval {nearest.low:.3f} to {nearest.high:.3f}; "
+            "0.5 is no)"
+        )
+        yield f"  needs attention: {in_units(told, risk.units)}"
 
 
 def utility_lines(found: UtilityResult) -> Iterator[str]:

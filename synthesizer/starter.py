@@ -112,7 +112,7 @@ def write_starter(
 
 def starter_text(data: Path, path: Path, panel: PanelConfig | None = None) -> str:
     """Return the text of a starter configuration that lies at ``path``."""
-    raw, empty = _without_empty(read_path(data))
+    raw, empty = _without_empty(read_path(data), panel)
     found = read_as_panel(raw, panel)
     codebook = describe_encoded(raw, found.inferred, found.table)
     relative = os.path.relpath(data.absolute(), path.absolute().parent)
@@ -158,6 +158,8 @@ def _all_lines(found: Reading, codebook: Codebook, panel: PanelConfig | None) ->
             lines += _wide_lines(found.variables[name], len(found.wide[name]))
         elif row.name not in cells:
             lines += _variable_lines(row, found.table[row.name].variable, derived.get(row.name))
+            if row.name == found.guessed_order:
+                lines[-1] += "; check that they are in order of time, which is a guess"
     return lines
 
 
@@ -166,9 +168,13 @@ def _wide_lines(variable: Variable, count: int) -> list[str]:
     return [f"  {_quoted(variable.name)}: {{{parts}}}   # of all its {count} columns"]
 
 
-def _without_empty(raw: RawTable) -> tuple[RawTable, list[str]]:
-    """Part the columns with values from those without any, which cannot be synthesized."""
-    empty = [texts.name for texts in raw.texts if is_empty(texts)]
+def _without_empty(raw: RawTable, panel: PanelConfig | None) -> tuple[RawTable, list[str]]:
+    """Part the columns with values from those without any, which cannot be synthesized.
+
+    Columns that the panel names stay: what is wrong with them is told.
+    """
+    named = () if panel is None else (panel.person, panel.time, panel.career)
+    empty = [texts.name for texts in raw.texts if is_empty(texts) and texts.name not in named]
     if not empty or len(empty) == len(raw.names):
         return raw, []
     return raw.select([name for name in raw.names if name not in empty]), empty

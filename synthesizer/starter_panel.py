@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from synthesizer.arranging import arrange
@@ -14,6 +14,7 @@ from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.sources import RawTable
 from synthesizer.data.table import Table
 from synthesizer.errors import ConfigError
+from synthesizer.panel.moments import are_numbers, natural_order
 from synthesizer.panel.wide_form import WideForm, wide_columns
 
 __all__ = ["Reading", "panel_config", "read_as_panel"]
@@ -35,6 +36,8 @@ class Reading:
         Longitudinal variables of the wide form and their columns.
     variables : mapping of str to Variable
         These variables, with the levels and missing codes of all their columns.
+    guessed_order : str or None
+        Column of the periods, where their order is a guess from how they are written.
     """
 
     inferred: tuple[Inferred, ...]
@@ -42,6 +45,7 @@ class Reading:
     units: Table
     wide: Mapping[str, tuple[str, ...]]
     variables: Mapping[str, Variable]
+    guessed_order: str | None = None
 
 
 def panel_config(
@@ -106,6 +110,9 @@ def read_as_panel(raw: RawTable, panel: PanelConfig | None) -> Reading:
     wide = {} if panel is None else {n: wide_columns(c, raw.names) for n, c in panel.wide.items()}
     declared = _declared(raw, panel, wide)
     inferred = infer(raw, declared)
+    ordered = _ordered_periods(inferred, panel)
+    if ordered:
+        inferred = infer(raw, declared | ordered)
     table = encode_inferred(raw, inferred)
     arranged = arrange(panel, table)
     if arranged.arrangement is None:
@@ -113,7 +120,32 @@ def read_as_panel(raw: RawTable, panel: PanelConfig | None) -> Reading:
     form = arranged.arrangement
     variables = {v.name: v for v in form.variables} if isinstance(form, WideForm) else {}
     units = form.viewed(form.modelled(table))
-    return Reading(inferred=inferred, table=table, units=units, wide=wide, variables=variables)
+    return Reading(
+        inferred=inferred,
+        table=table,
+        units=units,
+        wide=wide,
+        variables=variables,
+        guessed_order=next(iter(ordered), None),
+    )
+
+
+def _ordered_periods(
+    inferred: Iterable[Inferred], panel: PanelConfig | None
+) -> dict[str, Declaration]:
+    """Declare periods that are words as ordered, in the order in which they are written."""
+    own = [
+        item.variable for item in inferred if panel is not None and item.variable.name == panel.time
+    ]
+    return {
+        variable.name: Declaration(
+            kind=Kind.ORDERED,
+            levels=tuple(sorted(variable.levels, key=natural_order)),
+            every_row=True,
+        )
+        for variable in own
+        if variable.kind is Kind.CATEGORICAL and not are_numbers(variable.levels)
+    }
 
 
 def _declared(
@@ -124,7 +156,9 @@ def _declared(
         return {}
     declared = dict(_like_states(raw, panel, wide))
     if panel.person in raw.names:
-        declared[str(panel.person)] = Declaration(kind=Kind.ID)
+        declared[str(panel.person)] = Declaration(kind=Kind.ID, every_row=True)
+    if panel.time in raw.names:
+        declared[str(panel.time)] = Declaration(every_row=True)
     if not panel.wide and panel.career in raw.names:
         declared[str(panel.career)] = Declaration(kind=Kind.CATEGORICAL)
     return declared

@@ -7,14 +7,26 @@ leading zeros, and nothing else is converted.
 
 from __future__ import annotations
 
+import math
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 import yaml
 
 from synthesizer.errors import ConfigError
 
-__all__ = ["MAX_BYTES", "parse_yaml"]
+__all__ = ["INFINITIES", "MAX_BYTES", "parse_yaml", "without_infinities"]
+
+INFINITIES: Final[Mapping[str, float]] = {
+    **dict.fromkeys((".inf", "inf", "+.inf", "infinity", "+inf"), math.inf),
+    **dict.fromkeys(("-.inf", "-inf", "-infinity"), -math.inf),
+}
+"""Texts, in lower case, that are infinite where a number is expected.
+
+They stay text in reading, since a label may be written so, and in files, since JSON has no such
+number.
+"""
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 40
@@ -77,6 +89,23 @@ def parse_yaml(text: str, *, origin: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ConfigError(f"{origin}: must hold keys such as 'data:' and 'm:', got none")
     return content
+
+
+def without_infinities(value: Any) -> Any:
+    """Write infinite numbers as YAML does, also in lists and maps; everything else stays.
+
+    Examples
+    --------
+    >>> without_infinities({"theta": math.inf, "by": ["sex"]})
+    {'theta': '.inf', 'by': ['sex']}
+    """
+    if isinstance(value, Mapping):
+        return {key: without_infinities(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(without_infinities(inner) for inner in value)
+    if isinstance(value, float) and math.isinf(value):
+        return ".inf" if value > 0 else "-.inf"
+    return value
 
 
 def _position(error: yaml.YAMLError) -> str:

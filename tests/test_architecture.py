@@ -39,7 +39,7 @@ ROOMS = {
     },
     "risk": {"attempts", "careers.reports", "data", "figures", "progress"},
     "utility": {"attempts", "data", "figures", "panel", "progress"},
-    "model_options": {"models.base"},
+    "model_options": {"models.base", "yaml_text"},
     "testing_data": {"data", "models.base", "panel"},
     "testing_tools": {"data", "models.base", "registry", "saved"},
     "testing_panel": {
@@ -113,6 +113,7 @@ UPPER = (
         "config_parts",
         "config_reading",
         "config_utility",
+        "config_words",
     ),
     ("arranging", "panel_checks", "panel_fits", "plan_names", "inputs"),
     (
@@ -123,6 +124,7 @@ UPPER = (
         "plan_order",
         "plan_panel",
         "plan_paths",
+        "plan_places",
         "plan_rules",
         "plan_scenario",
         "plan_steps",

@@ -56,7 +56,8 @@ def test_without_a_panel_nothing_is_arranged() -> None:
 def test_long_form() -> None:
     found, table = long_form(career="state", view=["2003"])
     assert isinstance(found.arrangement, LongForm)
-    assert found.problems == found.notes == ()
+    assert found.problems == ()
+    assert ["3 persons only" in note for note in found.notes] == [True]
     assert found.frame is not None
     assert found.frame.times.tolist() == [2001, 2002, 2003]
     assert found.frame.career == "state"
@@ -75,8 +76,78 @@ def test_long_form() -> None:
 def test_a_note_tells_of_gaps_between_periods() -> None:
     data = pd.concat([LONG, LONG.assign(year=2010).drop_duplicates("who")])
     found = arranged(data, {"year": Kind.NUMERIC}, person="who", time="year")
-    assert len(found.notes) == 1
     assert "1 of 3 steps" in found.notes[0]
+
+
+def persons(n: int, **more: Any) -> pd.DataFrame:
+    frame = {"who": np.repeat(np.arange(n), 2), "year": np.tile([2001, 2002], n)}
+    return pd.DataFrame(frame | {"state": np.tile(["x", "y"], n), "job": "a"} | more)
+
+
+KINDS = {"year": Kind.NUMERIC, "who": Kind.ID}
+
+
+def test_one_person_is_refused_like_one_row() -> None:
+    found = arranged(persons(1), KINDS, person="who", time="year")
+    assert found.arrangement is None
+    assert found.problems == ("panel.person: column 'who' holds 1 person; at least 2 are needed",)
+
+
+@pytest.mark.parametrize(("n", "told"), [(2, 1), (19, 1), (20, 0)])
+def test_few_persons_are_told(n: int, told: int) -> None:
+    found = arranged(persons(n), KINDS, person="who", time="year")
+    assert found.arrangement is not None
+    assert sum("can be recognised" in note for note in found.notes) == told
+    wide = pd.DataFrame({"s1": ["x", "y"] * 15, "s2": ["y", "x"] * 15})[:n]
+    found = arranged(wide, wide={"state": ["s1..s2"]})
+    assert sum("can be recognised" in note for note in found.notes) == told
+
+
+def test_periods_of_few_persons_are_counted() -> None:
+    rare = pd.concat([persons(30), persons(4).assign(year=[2005, 2006] * 4)])
+    found = arranged(rare, KINDS, person="who", time="year")
+    note = found.notes[-1]
+    assert note.startswith("panel.time: 2 of 4 periods have fewer than 5 persons")
+    assert "2005" not in note
+    wide = pd.DataFrame({"s1": ["x", "y"] * 15, "s2": ["gone"] * 29 + ["x"]})
+    found = arranged(wide, wide={"state": ["s1..s2"]}, absent=["gone"])
+    assert found.notes[-1].startswith("panel.wide: 1 of 2 periods has fewer than 5 persons")
+
+
+@pytest.mark.parametrize(
+    ("change", "panel", "refused"),
+    [
+        ({"state": "(absent)"}, {"career": "state"}, ["state"]),
+        ({"state": "(other states)"}, {"career": "state"}, ["state"]),
+        ({"state": "(absent)"}, {}, []),
+        ({"job": ["(absent)", "b"] * 25}, {"career": "state"}, []),
+        ({"job": ["(absent)", "b"] * 25}, {"career": "state", "view": ["2001"]}, ["job"]),
+        ({"job": ["(other states)", "b"] * 25}, {"career": "state", "view": ["2001"]}, []),
+        ({"job": "(absent)"}, {"career": "state", "view": ["2001"]}, []),  # nobody changes it
+    ],
+)
+def test_the_label_of_absence_is_no_level(
+    change: dict[str, Any], panel: dict[str, Any], refused: list[str]
+) -> None:
+    found = arranged(persons(25, **change), KINDS, person="who", time="year", **panel)
+    assert len(found.problems) == len(refused)
+    for name, problem in zip(refused, found.problems, strict=True):
+        assert f"variable {name!r}" in problem
+        assert "rename the level" in problem
+
+
+def test_the_label_of_absence_in_the_wide_form() -> None:
+    data = pd.DataFrame({"s1": ["x", "y"] * 15, "s2": ["(absent)", "x"] * 15})
+    found = arranged(data, wide={"state": ["s1..s2"]}, career="state")
+    assert "'(absent)'" in found.problems[0]
+    found = arranged(data, wide={"state": ["s1..s2"]}, career="state", absent=["(absent)"])
+    assert found.problems == ()
+
+
+def test_persons_who_are_never_there_are_told_by_row() -> None:
+    data = pd.DataFrame({"s1": ["x", "gone"] * 10, "s2": ["y", "gone"] * 10})
+    found = arranged(data, wide={"state": ["s1..s2"]}, absent=["gone"])
+    assert "10 persons are absent in every period (rows 2, 4, 6, ...)" in found.problems[0]
 
 
 def test_wide_form() -> None:

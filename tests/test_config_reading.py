@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +44,22 @@ def test_defaults() -> None:
         ({"variables": {"age": {"kind": "numerical"}}}, "variables.age.kind: input should be"),
         ({"checks": {"kees": ["a"]}}, "checks.kees: unknown key; did you mean 'keys'?"),
         ({"limits": {"cap": 2}}, "limits.cap: input should be less than or equal to 1"),
-        ({"rules": [{"if": "a > 1"}]}, "rules.0.then: is needed"),
+        ({"rules": [{"if": "a > 1"}]}, "rules.1.then: is needed"),
         ({"rules": [{"iff": "a > 1", "then": {"b": 1}}]}, "did you mean 'if'?"),
         ({"data": {}}, "data: needs exactly one of path, sql and sample"),
         ({"data": {"path": "x", "sample": "fair"}}, "needs exactly one"),
         ({"version": 2}, "version: input should be 1"),
+        ({"panel": {"persn": "a"}}, "panel.persn: unknown key; did you mean 'person'?"),
+        ({"variables": {"label": {"kynd": 1}}}, "variables.label.kynd: unknown key; did you mean"),
+        (
+            {"checks": {"scenarios": [{}, {"target": "a", "kyes": "b"}]}},
+            "checks.scenarios.2.kyes: unknown key; did you mean 'keys'?",
+        ),
+        ({"checks": {"fits": [{"formule": "a ~ b"}]}}, "fits.1.formule: unknown key; did you"),
+        ({"method": ["cart", 3]}, "method.2: input should be a valid string"),
+        ({"variables": {2: {"kind": "x"}}}, "variables.2.kind: input should be"),
+        ({"rules": 3}, "rules: must be a list (got 3)"),
+        ({"panel": 3}, "panel: must be a map (got 3)"),
     ],
 )
 def test_problems_name_the_key(content: dict[str, Any], words: str) -> None:
@@ -67,6 +79,21 @@ def test_sound_parts_survive() -> None:
     assert config is not None
     assert config.rows == 7
     assert len(problems) == 2
+
+
+def test_two_faults_in_one_list_leave_what_is_around_it() -> None:
+    rules = [{"variable": "a"}, {"variable": "b"}]
+    panel = {"person": "who", "time": "year", "rules": rules}
+    config, problems = try_config({**SAMPLE, "panel": panel}, Path())
+    assert config is not None
+    assert config.panel is not None
+    assert config.panel.person == "who"
+    assert [problem.partition(":")[0] for problem in problems] == ["panel.rules.1", "panel.rules.2"]
+
+
+def test_what_a_misspelt_key_leaves_out_is_told_once() -> None:
+    assert len(problems_of(panel={"persn": "who", "time": "year"})) == 1
+    assert len(problems_of(panel={"person": "who", "time": "who"})) == 1
 
 
 def test_names_of_other_tools() -> None:
@@ -166,6 +193,19 @@ def test_what_is_translated_is_in_the_schema() -> None:
 def test_scalars_become_labels() -> None:
     config = read_config({**SAMPLE, "variables": {"a": {"missing": [-8, "", True, 1.5]}}})
     assert config.variables["a"].missing == ("-8", "", "true", "1.5")
+
+
+@pytest.mark.parametrize("written", [".inf", "inf", math.inf])
+def test_infinite_options_outlive_json(written: object) -> None:
+    options = {"models": {"career": {"theta": written}}}
+    options["variables"] = {"a": {"options": {"theta": [written]}, "missing": [".inf", "inf"]}}
+    config = read_config({**SAMPLE, **options})
+    text = config.model_dump_json(by_alias=True, exclude_unset=True)
+    again = read_config(json.loads(text))
+    assert again == config
+    assert again.variables["a"].missing == (".inf", "inf")  # labels stay what they are
+    theta = again.models["career"]["theta"]
+    assert Registry.load().build("career", {"theta": theta}).theta == math.inf
 
 
 @pytest.mark.parametrize("value", [False, True])

@@ -40,9 +40,9 @@ def test_every_problem_is_told_before_the_run() -> None:
         {"formula": "income ~ age", "clusters": "marital", "weights": "weigth"},
     ]
     _, problems = planned(checks={"fits": fits}, m=2)
-    assert any(problem.startswith("checks.fits.0.formula: ") for problem in problems)
+    assert any(problem.startswith("checks.fits.1.formula: ") for problem in problems)
     assert any("'wealth'" in problem for problem in problems)
-    assert any("checks.fits.2: rule 'fully'" in problem for problem in problems)
+    assert any("checks.fits.3: rule 'fully'" in problem for problem in problems)
     assert any("'weigth'" in problem for problem in problems)
     assert len(problems) == 4
 

@@ -194,3 +194,49 @@ def test_values_of_single_units_are_cautioned() -> None:
     base = {"model": "nominal", "given": ["year"], "min_cell": 1}
     plan = planned(variables={"grade": {"method": "each_period", "options": {"base": base}}})
     assert any("only for values that are public" in note for note in plan.notes)
+
+
+def test_predictors_take_all_names_of_careers_and_of_the_own_past() -> None:
+    variables = {
+        "grade": {"predictors": ["sex", "own.before", "career.moves", "own.changed sex"]},
+        "race": {"exclude": ["career.moves", "own.since", "own.ever sex"]},
+    }
+    plan = planned(variables=variables)
+    assert step(plan, "grade").predictors == ("career.moves", "sex")
+    assert "career.moves" not in step(plan, "race").predictors
+    assert step(plan, "race").model.left_out == ("own.since", "own.ever sex")
+
+
+def test_named_predictors_of_the_own_past_leave_out_the_others() -> None:
+    plan = planned(variables={"grade": {"predictors": ["sex", "own.before"]}})
+    assert set(step(plan, "grade").model.left_out) == {
+        *("own.changes", "own.since", "own.elapsed", "own.changed sex")
+    }
+    plan = planned(predictor_matrix={"grade": ["sex"]})
+    assert step(plan, "grade").model.left_out == ()
+
+
+def test_rules_about_what_is_one_value_a_person() -> None:
+    rules = [{"if": "`career.moves` >= 0", "then": {"sex": "m"}}]
+    assert len(planned(rules=rules).spec.rules) == 1
+    for condition in ("state == 'work'", "year > 2001", "`career.so_far` == 1"):
+        with pytest.raises(ConfigError, match="'sex' is one value a person"):
+            planned(rules=[{"if": condition, "then": {"sex": "m"}}])
+    told = planned(variables={"sex": {"method": "lag_one"}}, rules=[
+        {"if": "state == 'work'", "then": {"sex": "m"}},
+    ])  # fmt: skip
+    assert len(told.spec.rules) == 1
+
+
+def test_rules_about_what_few_persons_change_are_noted() -> None:
+    plan = planned(rules=[{"if": "state == 'work'", "then": {"race": "a"}}])
+    assert any("sets 'race', which few persons ever change" in note for note in plan.notes)
+    plan = planned(rules=[{"if": "sex == 'm'", "then": {"race": "a"}}])
+    assert not any("few persons ever change" in note for note in plan.notes)
+
+
+def test_structural_zeros_of_two_variables_may_cover_all_rows_between_them() -> None:
+    forbid = ["sex == 'm'", "sex == 'f' and race == 'a'"]
+    assert len(planned(forbid=forbid).spec.forbids) == 2
+    with pytest.raises(ConfigError, match="forbid 2, 3: every confidential row"):
+        planned(forbid=["grade == 0", "sex == 'm'", "sex != 'm'"])

@@ -27,8 +27,8 @@ def planned(checks: dict[str, Any], table: Table = TABLE) -> tuple[Any, list[str
 @pytest.mark.parametrize(
     ("checks", "words"),
     [
-        ({"scenarios": [{"keys": ["sex"], "target": "agee"}]}, ["scenarios.0.target", "'agee'"]),
-        ({"scenarios": [{"keys": ["sex"], "target": "sex"}]}, ["scenarios.0", "also a key"]),
+        ({"scenarios": [{"keys": ["sex"], "target": "agee"}]}, ["scenarios.1.target", "'agee'"]),
+        ({"scenarios": [{"keys": ["sex"], "target": "sex"}]}, ["scenarios.1", "also a key"]),
         ({"groups": {"sex": 3}}, ["checks.groups", "not numeric"]),
         ({"groups": {"income": 3}}, ["neither a key nor the target"]),
         ({"tolerance": {"absolute": 1}}, ["checks.tolerance", "not numeric"]),
@@ -44,11 +44,11 @@ def planned(checks: dict[str, Any], table: Table = TABLE) -> tuple[Any, list[str
         ({"exclude": [{"target_level": "single", "key": "x", "key_level": 1}]}, ["'x'"]),
         ({"differential_confidentiality": {"by": "sexx"}}, ["by", "did you mean 'sex'"]),
         ({"differential_confidentiality": {"units": "sex"}}, ["names 2 persons"]),
-        ({"inference": {"sensitive": "sexx", "public": ["age"]}}, ["inference.0", "'sexx'"]),
-        ({"inference": {"sensitive": "income", "public": ["age"]}}, ["inference.0", "groups"]),
+        ({"inference": {"sensitive": "sexx", "public": ["age"]}}, ["inference.1", "'sexx'"]),
+        ({"inference": {"sensitive": "income", "public": ["age"]}}, ["inference.1", "groups"]),
         (
             {"inference": {"sensitive": "sex", "public": ["age"], "positive": "x"}},
-            ["inference.0", "positive"],
+            ["inference.1", "positive"],
         ),
         (
             {"inference": {"sensitive": "sex", "public": ["age"], "baseline": ["marital"]}},

@@ -104,6 +104,17 @@ def test_options_are_typed(registry):
     assert isinstance(model.names, tuple)
 
 
+@pytest.mark.parametrize("text", [".inf", "inf", ".Inf", "Infinity", "+.inf", float("inf")])
+def test_infinity_is_a_number_where_one_is_expected(text):
+    registry = Registry.load()
+    assert registry.build("career", {"theta": text}).theta == float("inf")
+    assert registry.build("career", {"theta": "auto"}).theta == "auto"
+    with pytest.raises(ConfigError, match="must be a valid integer$"):
+        registry.build("career", {"min_leaf": str(text)})
+    with pytest.raises(ConfigError, match="at least 0"):
+        registry.build("career", {"theta": "-.inf"})
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from synthesizer import load_config, run
 from synthesizer.cli import app
-from synthesizer.errors import ConfigError
+from synthesizer.errors import ConfigError, DataError
 from synthesizer.starter import write_starter
 from synthesizer.starter_panel import panel_config
 
@@ -81,6 +81,32 @@ def test_the_wide_form_runs_without_editing(tmp_path: Path) -> None:
     assert str(config.variables["state"].kind) == "categorical"
     made = pd.read_csv(run(path, overrides=OPTIONS).datasets[0])
     assert list(made.columns) == list(wide_frame().columns)
+
+
+def test_periods_that_are_words_get_an_order(tmp_path: Path) -> None:
+    frame = long_frame(periods=4)
+    frame["quarter"] = frame.pop("year").map(
+        {2001: "2001Q4", 2002: "2002Q1", 2003: "2002Q10", 2004: "2002Q2"}
+    )
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    panel = panel_config(person="who", time="quarter", career="post")
+    path = write_starter(
+        tmp_path / "people.csv", tmp_path / "people.yaml", panel=panel, overwrite=False
+    )
+    config = load_config(path)
+    levels = ("2001Q4", "2002Q1", "2002Q2", "2002Q10")
+    assert str(config.variables["quarter"].kind) == "ordered"
+    assert config.variables["quarter"].levels == levels
+    assert "check that they are in order of time" in path.read_text()
+    made = pd.read_csv(run(path, overrides=OPTIONS).datasets[0])
+    assert set(made["quarter"]) <= set(levels)
+
+
+def test_an_empty_column_of_the_panel_is_told(tmp_path: Path) -> None:
+    long_frame().assign(year="").to_csv(tmp_path / "people.csv", index=False)
+    panel = panel_config(person="who", time="year")
+    with pytest.raises(DataError, match="'year' has no value in any row; name another column"):
+        write_starter(tmp_path / "people.csv", tmp_path / "p.yaml", panel=panel, overwrite=False)
 
 
 def test_no_option_is_no_panel(tmp_path: Path) -> None:

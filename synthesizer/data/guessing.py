@@ -16,7 +16,7 @@ from synthesizer.data.numbers import MAX_EXACT, has_leading_zero, is_number, par
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import BoolArray
 from synthesizer.data.texts import Texts
-from synthesizer.data.variables import Problem, infinite
+from synthesizer.data.variables import CORRECT, Problem, empty, infinite
 
 __all__ = ["Guess", "guess", "is_empty"]
 
@@ -98,7 +98,7 @@ def guess(texts: Texts, missing: tuple[str, ...] | None = None) -> Guess:
         mask = texts.among([*missing, *_nulls(texts)])
     rest = texts.occurs & ~mask
     if not rest.any():
-        raise Problem("has no value in any row; drop it")
+        raise empty()
     kind, reason = _kind(texts, rest)
     return Guess(kind, _codes(texts, mask, missing), reason)
 
@@ -263,8 +263,9 @@ def _refuse_mixed(texts: Texts, rest: BoolArray, number: BoolArray) -> None:
     is_code = has_leading_zero(values).any() or texts.quoted or _is_text(texts)
     if share >= MOSTLY and number.sum() > FEW_INTEGERS and not is_code:
         raise Problem(
-            f"mixes numbers with text in {texts.where(odd)}; declare the texts as `missing`, "
-            "or `kind: categorical`"
+            f"mixes numbers with text in {texts.where(odd)}",
+            "declare the texts as `missing`, or `kind: categorical`",
+            every_row=CORRECT,
         )
 
 
@@ -276,7 +277,8 @@ def _text_kind(texts: Texts, rest: BoolArray) -> tuple[Kind, str]:
     distinct = int(rest.sum())
     if distinct > max(MANY_LEVELS, texts.n_rows / 2):
         raise Problem(
-            f"has {distinct} distinct texts in {texts.n_rows} rows; drop it, or declare "
-            "`kind: id` or `kind: categorical`"
+            f"has {distinct} distinct texts in {texts.n_rows} rows",
+            "drop it, or declare `kind: id` or `kind: categorical`",
+            every_row="declare `date_format`, or `kind: ordered` and all `levels` in order",
         )
     return Kind.CATEGORICAL, "text"

@@ -34,6 +34,9 @@ class Declaration:
         Decimals of a numeric variable.
     date_format : str or None
         A ``strptime`` format such as ``%d/%m/%Y``.
+    every_row : bool
+        Whether no row may lack a value: persons and periods of a panel. Decides what is advised
+        where something is wrong.
     """
 
     kind: Kind | None = None
@@ -41,6 +44,7 @@ class Declaration:
     levels: tuple[str, ...] | None = None
     decimals: int | None = None
     date_format: str | None = None
+    every_row: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,10 +86,12 @@ def infer(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> t
     ]
     found = []
     for texts in raw.texts:
+        said = declared.get(texts.name, Declaration())
         try:
-            found.append(_infer_one(texts, declared.get(texts.name, Declaration())))
+            found.append(_infer_one(texts, said))
         except Problem as problem:
-            problems.append(f"{raw.origin}: column {texts.name!r} {problem}")
+            told = problem.in_every_row if said.every_row else str(problem)
+            problems.append(f"{raw.origin}: column {texts.name!r} {told}")
     if problems:
         raise DataError(problems)
     return tuple(found)

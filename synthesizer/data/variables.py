@@ -23,7 +23,7 @@ from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.table import BoolArray
 from synthesizer.data.texts import Texts
 
-__all__ = ["MAX_LEVELS", "Problem", "Wanted", "build", "infinite"]
+__all__ = ["CORRECT", "MAX_LEVELS", "Problem", "Wanted", "build", "empty", "infinite"]
 
 MAX_LEVELS: Final = 100_000
 MIN_ROWS: Final = 20
@@ -31,13 +31,45 @@ MAX_MISSING: Final = 127
 FALSE_WORDS: Final = ("false", "no", "0", "f", "n")
 
 
+CORRECT: Final = (
+    "correct these cells, or leave their rows out of the file; if these are values too, declare "
+    "`kind: ordered`, and all `levels` in order"
+)
+"""Advice where a missing code is none, since every row needs a value."""
+
+
 class Problem(Exception):  # noqa: N818
-    """What is wrong with one column, as the end of a sentence that starts with its name."""
+    """What is wrong with one column, as the end of a sentence that starts with its name.
+
+    Parameters
+    ----------
+    fault, remedy : str
+        What is wrong, and what helps.
+    every_row : str, optional
+        What helps where every row needs a value, if that is something else.
+    """
+
+    def __init__(self, fault: str, remedy: str = "", *, every_row: str | None = None) -> None:
+        super().__init__(f"{fault}; {remedy}" if remedy else fault)
+        self.in_every_row = str(self) if every_row is None else f"{fault}; {every_row}"
 
 
 def infinite(texts: Texts, mask: BoolArray) -> Problem:
     """Return the problem of infinite numbers."""
-    return Problem(f"has infinite numbers in {texts.where(mask)}; declare them as `missing`")
+    return Problem(
+        f"has infinite numbers in {texts.where(mask)}",
+        "declare them as `missing`",
+        every_row=CORRECT,
+    )
+
+
+def empty(what: str = "") -> Problem:
+    """Return the problem of a column without values."""
+    return Problem(
+        f"has no value in any row{what}",
+        "drop it",
+        every_row="name another column, or fill it in: every row needs a value",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +94,7 @@ def build(texts: Texts, wanted: Wanted) -> Variable:
     """
     rest = texts.occurs & ~texts.among(wanted.missing)
     if not rest.any():
-        raise Problem("has no value in any row besides missing codes; drop it")
+        raise empty(" besides missing codes")
     if len(wanted.missing) > MAX_MISSING:
         raise Problem(
             f"has {len(wanted.missing)} missing codes; at most {MAX_MISSING} are possible"
@@ -87,7 +119,9 @@ def _coded(texts: Texts, wanted: Wanted, rest: BoolArray, storage: dict[str, Any
     enough = texts.n_rows >= MIN_ROWS and n_levels > 10
     if enough and texts.counts[rest].max() == 1 and texts.ordered is None:
         raise Problem(
-            "is categorical but all its values are distinct; declare `kind: id` or drop it"
+            "is categorical but all its values are distinct",
+            "declare `kind: id` or drop it",
+            every_row="declare `kind: ordered`, and all `levels` in order",
         )
     return Variable(
         name=texts.name, kind=wanted.kind, levels=levels, missing=wanted.missing, storage=storage
@@ -115,7 +149,9 @@ def _check_levels(texts: Texts, wanted: Wanted, rest: BoolArray) -> None:
     if odd.any():
         raise Problem(
             f"has {int(odd.sum())} texts that are not in its declared `levels`, in "
-            f"{texts.where(odd)}; add them to `levels` or `missing`"
+            f"{texts.where(odd)}",
+            "add them to `levels` or `missing`",
+            every_row="add them to `levels`, or correct these cells",
         )
 
 
@@ -143,8 +179,9 @@ def _numeric(texts: Texts, wanted: Wanted, rest: BoolArray, storage: dict[str, A
         raise infinite(texts, infinities)
     if odd.any():
         raise Problem(
-            f"is numeric, but {texts.where(odd)} are not numbers; declare them as `missing`, or "
-            "`kind: categorical`"
+            f"is numeric, but {texts.where(odd)} are not numbers",
+            "declare them as `missing`, or `kind: categorical`",
+            every_row=CORRECT,
         )
     values = texts.values.filter(pa.array(rest))
     numbers = parse(values, texts.mark)
@@ -215,7 +252,11 @@ def _dates(texts: Texts, wanted: Wanted, rest: BoolArray, values: pa.Array) -> t
     if wrong.any():
         odd = rest.copy()
         odd[rest] = wrong
-        raise Problem(f"has no dates like {form} in {texts.where(odd)}; declare them as `missing`")
+        raise Problem(
+            f"has no dates like {form} in {texts.where(odd)}",
+            "declare them as `missing`",
+            every_row=CORRECT,
+        )
     return written, days
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -123,9 +124,34 @@ class FittedCareerModel(FittedModel):
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryModel(ConditionalModel):
-    """Options of a model of histories."""
+    """Options of a model of histories.
+
+    Attributes
+    ----------
+    left_out : tuple of str
+        Predictors that the history would add and shall not; no option, see `leaving_out`.
+    """
 
     abilities: ClassVar[Abilities] = Abilities(panel=True, stores_values=True)
+
+    # no field of the dataclass, which holds options only: `leaving_out` sets it for a copy
+    left_out: ClassVar[tuple[str, ...]] = ()
+
+    def own_predictors(
+        self,
+        predictors: Sequence[str],  # noqa: ARG002 - for the models that override this
+    ) -> tuple[str, ...]:
+        """Return the names of what the history adds to some predictors; nothing by default.
+
+        Each starts with ``own.``. A steward may name them under ``predictors`` and ``exclude``.
+        """
+        return ()
+
+    def leaving_out(self, names: Iterable[str]) -> Self:
+        """Return the model without some of the predictors that it adds."""
+        model = copy(self)
+        object.__setattr__(model, "left_out", tuple(names))
+        return model
 
     @abstractmethod
     def fit_history(

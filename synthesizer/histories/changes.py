@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -13,7 +13,31 @@ from synthesizer.panel.summaries import PREFIX
 from synthesizer.panel.table import PanelTable
 from synthesizer.panel.view import changed_rows
 
-__all__ = ["changing_names", "persons_with_changes", "with_changes"]
+__all__ = ["change_names", "changing_names", "ever_names", "persons_with_changes", "with_changes"]
+
+
+ELAPSED = OWN + "elapsed"
+"""Time since the person's row before."""
+
+
+def change_names(predictors: Iterable[str]) -> tuple[str, ...]:
+    """Return what the changes of some predictors are called in each row, see `with_changes`.
+
+    Examples
+    --------
+    >>> change_names(["year", "career.moves"])
+    ('own.elapsed', 'own.changed year')
+    """
+    names = (name for name in predictors if not name.startswith(PREFIX))
+    return (ELAPSED, *(f"{OWN}changed {name}" for name in names))
+
+
+def ever_names(predictors: Iterable[str]) -> tuple[str, ...]:
+    """Return what the changes of some predictors are called of persons.
+
+    See `persons_with_changes`.
+    """
+    return tuple(f"{OWN}ever {name}" for name in predictors if not name.startswith(PREFIX))
 
 
 def changing_names(table: PanelTable) -> tuple[str, ...]:
@@ -44,7 +68,7 @@ def with_changes(table: PanelTable, names: Sequence[str]) -> PanelTable:
     """
     index = table.index
     before = np.maximum(np.arange(index.n_rows) - 1, 0)
-    elapsed = Variable(name=OWN + "elapsed", kind=Kind.NUMERIC)
+    elapsed = Variable(name=ELAPSED, kind=Kind.NUMERIC)
     columns = [*table.columns, Column(elapsed, index.elapsed)]
     for name in names:
         changed = changed_rows(table[name], before) & ~index.is_first

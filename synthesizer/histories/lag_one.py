@@ -10,12 +10,12 @@ import numpy as np
 
 from synthesizer.data.table import BoolArray, Column, IntArray, Table
 from synthesizer.histories.base import FittedHistory, HistoryModel, Limits, rules_from
-from synthesizer.histories.changes import changing_names, with_changes
+from synthesizer.histories.changes import change_names, changing_names, with_changes
 from synthesizer.histories.parts import Part, fit_part, fit_sign, signs
 from synthesizer.histories.walk import walked
 from synthesizer.models.base import ConditionalModel, FittedModel, ReadInner
 from synthesizer.models.cart import Cart
-from synthesizer.panel.past import past_columns
+from synthesizer.panel.past import PAST, past_columns
 from synthesizer.panel.paths import PathRule
 from synthesizer.panel.table import PanelTable
 from synthesizer.panel.view import differing
@@ -197,6 +197,10 @@ class LagOne(HistoryModel):
         if self.min_rows < 1:
             raise ValueError(f"min_rows ({self.min_rows}) must be at least 1")
 
+    def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
+        """Return what looks back on the variable itself, and on changes of the predictors."""
+        return (*PAST, *(change_names(predictors) if self.changes else ()))
+
     def fit_history(
         self,
         predictors: PanelTable,
@@ -210,7 +214,7 @@ class LagOne(HistoryModel):
         names = changing_names(predictors) if self.changes else None
         if names is not None:
             predictors = with_changes(predictors, names)
-        first = fit_part(self.base, predictors.take(index.starts), target.take(index.starts), rng)
+        first = self._part(predictors.take(index.starts), target.take(index.starts), rng)
         later = np.flatnonzero(~index.is_first)
         steps = {}
         if len(later):
@@ -237,11 +241,12 @@ class LagOne(HistoryModel):
         self, table: Table, values: Column, moved: BoolArray, rng: np.random.Generator
     ) -> Steps:
         if not self.stay_or_move:
-            return Steps(moves=None, values=fit_part(self.base, table, values, rng))
-        moves = fit_sign(self.base, table, moved, rng)
+            return Steps(moves=None, values=self._part(table, values, rng))
+        moves = fit_sign(self.base, table, moved, rng, left_out=self.left_out)
         among = np.flatnonzero(moved)
         if not len(among):
             return Steps(moves=moves, values=None)
-        return Steps(
-            moves=moves, values=fit_part(self.base, table.take(among), values.take(among), rng)
-        )
+        return Steps(moves=moves, values=self._part(table.take(among), values.take(among), rng))
+
+    def _part(self, table: Table, values: Column, rng: np.random.Generator) -> Part:
+        return fit_part(self.base, table, values, rng, left_out=self.left_out)

@@ -11,7 +11,7 @@ import numpy as np
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.table import BoolArray, Column, IntArray
 from synthesizer.histories.base import FittedHistory, HistoryModel, Limits
-from synthesizer.histories.changes import changing_names, persons_with_changes
+from synthesizer.histories.changes import changing_names, ever_names, persons_with_changes
 from synthesizer.histories.lag_one import FittedLagOne, LagOne
 from synthesizer.histories.mostly_constant import Parts, changers, seen_again
 from synthesizer.histories.parts import Part, fit_part
@@ -199,6 +199,10 @@ class Monotone(HistoryModel):
 
     base: ConditionalModel = field(default_factory=Cart)
 
+    def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
+        """Return what the histories add, and which of the predictors a person ever changes."""
+        return (*LagOne().own_predictors(predictors), *ever_names(predictors))
+
     def fit_history(
         self,
         predictors: PanelTable,
@@ -224,7 +228,7 @@ class Monotone(HistoryModel):
         names, seen = changing_names(predictors), seen_again(index)
         persons = persons_with_changes(predictors, names).take(seen)
         return FittedMonotone(
-            fit_part(self.base, persons, classes.take(seen), rng),
+            fit_part(self.base, persons, classes.take(seen), rng, left_out=self.left_out),
             constant,
             histories[0],
             histories[1],
@@ -243,4 +247,5 @@ class Monotone(HistoryModel):
             return None
         rows = predictors.index.rows_of(persons)
         own = predictors.take_units(persons)
-        return LagOne(base=self.base).fit_history(own, target.take(rows), rules, rng=rng)
+        model = LagOne(base=self.base).leaving_out(self.left_out)
+        return model.fit_history(own, target.take(rows), rules, rng=rng)

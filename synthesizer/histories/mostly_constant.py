@@ -11,7 +11,7 @@ import numpy as np
 from synthesizer.data.table import BoolArray, Column, IntArray
 from synthesizer.errors import RuleError
 from synthesizer.histories.base import FittedHistory, HistoryModel, Limits
-from synthesizer.histories.changes import changing_names, persons_with_changes
+from synthesizer.histories.changes import changing_names, ever_names, persons_with_changes
 from synthesizer.histories.lag_one import FittedLagOne, LagOne
 from synthesizer.histories.parts import Part, fit_part, fit_sign, signs
 from synthesizer.histories.time_invariant import draw_persons
@@ -225,6 +225,10 @@ class MostlyConstant(HistoryModel):
     base: ConditionalModel = field(default_factory=Cart)
     fit_by: Literal["pooled", "by_period"] = "pooled"
 
+    def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
+        """Return what the histories add, and which of the predictors a person ever changes."""
+        return (*LagOne().own_predictors(predictors), *ever_names(predictors))
+
     def fit_history(
         self,
         predictors: PanelTable,
@@ -243,7 +247,7 @@ class MostlyConstant(HistoryModel):
             values = target.take(index.starts[same])
             constant = fit_part(self.base, first.take(same), values, rng)
         if len(moving):
-            model = LagOne(base=self.base, fit_by=self.fit_by)
+            model = LagOne(base=self.base, fit_by=self.fit_by).leaving_out(self.left_out)
             rows = index.rows_of(moving)
             history = model.fit_history(
                 predictors.take_units(moving), target.take(rows), rules, rng=rng
@@ -251,5 +255,5 @@ class MostlyConstant(HistoryModel):
         names = changing_names(predictors)
         seen = seen_again(index)
         persons = persons_with_changes(predictors, names).take(seen)
-        sign = fit_sign(self.base, persons, change[seen], rng)
+        sign = fit_sign(self.base, persons, change[seen], rng, left_out=self.left_out)
         return FittedMostlyConstant(sign, constant, history, names)

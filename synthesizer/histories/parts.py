@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -21,12 +21,17 @@ _SIGN = "own.sign"
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A fitted base model of one variable; draws missing codes first where a number has some."""
+    """A fitted base model of one variable; draws missing codes first where a number has some.
+
+    It sees the predictors of its fit only: others that a history adds for a draw are left out.
+    """
 
     step: FittedStep
 
     def draw(self, predictors: Table, rng: np.random.Generator, *, widen: int = 0) -> Column:
         """Draw a value for every row of ``predictors``."""
+        if predictors.names != self.step.predictors:
+            predictors = predictors.select(self.step.predictors)
         return self.step.draw(predictors, rng, widen=widen)
 
     def to_dict(self) -> dict[str, Any]:
@@ -34,6 +39,7 @@ class Part:
         value, state = self.step.value_model, self.step.state_model
         return {
             "variable": self.step.variable.to_dict(),
+            "predictors": list(self.step.predictors),
             "value": None if value is None else nested(value),
             "state": None if state is None else nested(state),
         }
@@ -49,7 +55,7 @@ class Part:
             FittedStep(
                 variable=Variable.from_dict(state["variable"]),
                 method="",
-                predictors=(),
+                predictors=tuple(str(name) for name in state["predictors"]),
                 missing_method="",
                 value_model=model("value"),
                 state_model=model("state"),
@@ -58,7 +64,12 @@ class Part:
 
 
 def fit_part(
-    base: ConditionalModel, predictors: Table, target: Column, rng: np.random.Generator
+    base: ConditionalModel,
+    predictors: Table,
+    target: Column,
+    rng: np.random.Generator,
+    *,
+    left_out: Collection[str] = (),
 ) -> Part:
     """Fit ``base`` to ``target``; the marginal where there are no rows or nothing to tell apart.
 
@@ -70,10 +81,15 @@ def fit_part(
         n >= 1 rows.
     target : Column
         n values, missing codes included.
+    rng : numpy.random.Generator
+        For whatever the fit draws.
+    left_out : collection of str
+        Predictors that neither the fit nor any draw shall see.
     """
+    names = tuple(name for name in predictors.names if name not in left_out)
     model = base if len(target) > 1 else Sample()
     step = Step(
-        variable=target.name, method="", model=model, predictors=predictors.names,
+        variable=target.name, method="", model=model, predictors=names,
         missing_model=_of_codes(base),
     )  # fmt: skip
     return Part(step.fit(predictors.with_column(target), (), rng))
@@ -95,10 +111,16 @@ def sign_column(values: BoolArray) -> Column:
 
 
 def fit_sign(
-    base: ConditionalModel, predictors: Table, values: BoolArray, rng: np.random.Generator
+    base: ConditionalModel,
+    predictors: Table,
+    values: BoolArray,
+    rng: np.random.Generator,
+    *,
+    left_out: Collection[str] = (),
 ) -> Part:
     """Fit a yes or no; by ``base`` where it takes codes, else by a tree."""
-    return fit_part(_of_codes(base) or base, predictors, sign_column(values), rng)
+    model = _of_codes(base) or base
+    return fit_part(model, predictors, sign_column(values), rng, left_out=left_out)
 
 
 def signs(part: Part, predictors: Table, rng: np.random.Generator) -> BoolArray:

@@ -128,24 +128,28 @@ class _Moment:
         def step(rows: IntArray, wide: int) -> Column:
             return draw(table.take(rows), before.take(rows), period, self.rows[rows], wide)
 
+        held = _held(drawn, rules)
+        behind = np.flatnonzero(held & ~before.is_observed)
+        nearest = before.replaced(behind, known.take(behind))
+
         def again(rows: IntArray, widen: int) -> Column:
             if widen == 1:  # to stay is nearer than any wider neighbourhood
-                return before.take(rows)
+                return nearest.take(rows)
             return step(rows, max(1, widen))
 
-        def steps(chosen: Sequence[PathRule]) -> Judge | None:
+        def steps(chosen: Sequence[PathRule], holding: BoolArray | None = None) -> Judge | None:
             def broken(rows: IntArray, values: Column) -> BoolArray:
                 bad = np.zeros(len(rows), dtype=bool)
                 for rule in chosen:
                     bad |= rule.broken(before.take(rows), known.take(rows), values)
-                return bad
+                return bad if holding is None else bad | (holding[rows] & ~values.is_observed)
 
             return self._judged(limits, broken if chosen else None)
 
         firm = [rule for rule in rules if not rule.is_wish]
         every: IntArray = np.arange(len(drawn))
-        all_kept = steps(rules)
-        if all_kept is not None and len(firm) < len(rules):
+        all_kept = steps(rules, held)
+        if all_kept is not None and (len(firm) < len(rules) or held.any()):
             drawn = _repeated(drawn, every, before, step, all_kept)
             drawn, every = redrawn(drawn, every, again, all_kept, rng, limits.reserve)
         firmly = steps(firm)
@@ -184,6 +188,17 @@ class _Moment:
                 f"{drawn.name!r} earlier in the order"
             )
         return drawn
+
+
+def _held(drawn: Column, rules: Sequence[PathRule]) -> BoolArray:
+    """Return which rows keep to an observed value, shape (n,).
+
+    Missing codes are decided before the value. They never fall, so that a value that falls would
+    be redrawn as one all too often: whether it is missing is what the model said at first.
+    """
+    if not drawn.variable.missing or not any(rule.non_decreasing for rule in rules):
+        return np.zeros(len(drawn), dtype=bool)
+    return np.asarray(drawn.is_observed)
 
 
 def _repeated(

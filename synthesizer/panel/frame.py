@@ -46,6 +46,16 @@ class Frame:
     @property
     def derived(self) -> tuple[str, ...]:
         """Names of what follows from the careers: time and their attributes."""
+        return (self.time, *self.personal, *self._names[1])
+
+    @property
+    def personal(self) -> tuple[str, ...]:
+        """Names of those attributes that are one value a person."""
+        return self._names[0]
+
+    @property
+    def _names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of the attributes of persons, and of those of rows."""
         seen = np.ones((1, 1), dtype=bool)
         index = PanelIndex.of_presence(seen, self.times[:1])
         states = None
@@ -54,8 +64,10 @@ class Frame:
                 Variable(name=self.career, kind=Kind.CATEGORICAL, levels=("",)),
                 np.zeros(1, dtype=np.int32),
             )
-        columns = (*person_summary(index, states), *row_summary(index, states))
-        return (self.time, *(column.name for column in columns))
+        return (
+            tuple(column.name for column in person_summary(index, states)),
+            tuple(column.name for column in row_summary(index, states)),
+        )
 
     def started(self, n_persons: int) -> PanelTable:
         """Return persons about whom nothing is drawn yet."""

@@ -12,8 +12,9 @@ from synthesizer.data.schema import Kind, Schema, Variable
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.panel.arrangement import Arrangement
 from synthesizer.panel.index import PanelIndex
-from synthesizer.panel.moments import missing_times, moments_of
+from synthesizer.panel.moments import missing_times, moments_of, row_numbers
 from synthesizer.panel.table import PanelTable
+from synthesizer.panel.thin import MIN_PERSONS, label_problems, thin_notes
 from synthesizer.panel.view import constant_names, period_labels, person_view
 
 __all__ = ["LongForm", "long_form"]
@@ -75,7 +76,7 @@ class LongForm(Arrangement):
         if len(rows):
             problems.append(
                 f"panel.time: column {column.name!r} has a period in {len(rows)} rows (numbers "
-                f"{_numbers(rows)}) that the original does not have; leave these rows out, or "
+                f"{row_numbers(rows)}) that the original does not have; leave these rows out, or "
                 "write the periods as the original does"
             )
         return problems or _repeated(other, self.person, period)
@@ -195,6 +196,12 @@ def long_form(
     problems += _person_problems(table[person])
     if found is None or problems:
         return None, problems, []
+    persons = len(np.unique(table[person].data))
+    if persons < MIN_PERSONS:
+        problems.append(
+            f"panel.person: column {person!r} holds {persons} person; at least {MIN_PERSONS} are "
+            "needed"
+        )
     problems += _repeated(table, person, found.period)
     positions, odd = _positions(found.column, view)
     problems += odd
@@ -215,7 +222,15 @@ def long_form(
     )
     if problems:
         return None, problems, notes
-    constant = constant_names(form.modelled(table)) - {time}
+    panel = form.modelled(table)
+    constant = constant_names(panel) - {time}
+    for variable in panel.schema:
+        shown = bool(view) and variable.name not in (*constant, time)
+        if shown or variable.name == career:
+            problems += label_problems(variable, career=variable.name == career)
+    if problems:
+        return None, problems, notes
+    notes += thin_notes(np.bincount(found.period, minlength=len(found.times)), persons)
     return replace(form, constant=constant), [], notes
 
 
@@ -225,13 +240,8 @@ def _person_problems(column: Column) -> list[str]:
         return []
     return [
         f"panel.person: column {column.name!r} is missing in {int(missing.sum())} rows (numbers "
-        f"{_numbers(np.flatnonzero(missing))}); every row needs a person"
+        f"{row_numbers(np.flatnonzero(missing))}); every row needs a person"
     ]
-
-
-def _numbers(rows: IntArray) -> str:
-    """Return the first of some rows as they are counted in the file."""
-    return f"{', '.join(map(str, np.sort(rows)[:3] + 1))}{', ...' if len(rows) > 3 else ''}"
 
 
 def _repeated(table: Table, person: str, period: IntArray) -> list[str]:
@@ -243,7 +253,7 @@ def _repeated(table: Table, person: str, period: IntArray) -> list[str]:
     if not len(again):
         return []
     return [
-        f"panel: {len(again)} rows (numbers {_numbers(again)}) repeat a "
+        f"panel: {len(again)} rows (numbers {row_numbers(again)}) repeat a "
         f"person and period that an earlier row has ({len(np.unique(who[again]))} persons); keep "
         f"one row each. If the source was put together from parts, {person!r} may start anew in "
         "every part: make it unique"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +11,14 @@ import numpy as np
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import Column, FloatArray, IntArray
 
-__all__ = ["Moments", "missing_times", "moments_of"]
+__all__ = [
+    "Moments",
+    "are_numbers",
+    "missing_times",
+    "moments_of",
+    "natural_order",
+    "row_numbers",
+]
 
 _COUNTED = (Kind.NUMERIC, Kind.DATE)
 
@@ -34,21 +43,60 @@ class Moments:
 
     @property
     def gaps(self) -> int:
-        """Steps between neighbouring periods that are longer than the usual one."""
-        steps = np.diff(self.times)
+        """Steps between neighbouring periods that are longer than the usual one.
+
+        Dates on one day of the month are counted in months, which are of different lengths.
+        """
+        times = self.times
+        if self.column.variable.kind is Kind.DATE:
+            months = _months(times)
+            times = times if months is None else months
+        steps = np.diff(times)
         return int((steps > np.median(steps)).sum()) if len(steps) else 0
+
+
+def _months(days: FloatArray) -> FloatArray | None:
+    """Return dates in months since 1970, None where they are not all on one day of the month.
+
+    The last day of a shorter month stands for that day, too.
+
+    Examples
+    --------
+    >>> _months(np.array([30.0, 58.0, 89.0]))  # the ends of January, February and March
+    array([0., 1., 2.])
+    >>> _months(np.array([0.0, 7.0])) is None
+    True
+    """
+    dates = np.floor(days).astype(np.int64).astype("datetime64[D]")
+    months = dates.astype("datetime64[M]")
+    first = months.astype("datetime64[D]")
+    length = ((months + 1).astype("datetime64[D]") - first).astype(np.int64)
+    day = (dates - first).astype(np.int64) + 1
+    if (np.minimum(day.max(initial=1), length) != day).any() or (days != np.floor(days)).any():
+        return None
+    return np.asarray(months.astype(np.int64), dtype=np.float64)
+
+
+def row_numbers(rows: IntArray) -> str:
+    """Return the first of some rows as they are counted in the file.
+
+    Examples
+    --------
+    >>> row_numbers(np.array([7, 0, 3, 9]))
+    '1, 4, 8, ...'
+    """
+    return f"{', '.join(map(str, np.sort(rows)[:3] + 1))}{', ...' if len(rows) > 3 else ''}"
 
 
 def missing_times(column: Column) -> list[str]:
     """Say in which rows there is no period."""
-    missing = int((~column.is_observed).sum())
-    if not missing:
+    rows = np.flatnonzero(~column.is_observed)
+    if not len(rows):
         return []
-    rows = np.flatnonzero(~column.is_observed)[:3] + 1
     return [
-        f"panel.time: column {column.name!r} is missing in {missing} rows (numbers "
-        f"{', '.join(map(str, rows))}{', ...' if missing > 3 else ''}); every row needs a "
-        "period: drop these rows or fill it in"
+        f"panel.time: column {column.name!r} is missing in {len(rows)} rows (numbers "
+        f"{row_numbers(rows)}); every row needs a period: fill it in, or leave these rows out of "
+        "the file"
     ]
 
 
@@ -67,11 +115,8 @@ def moments_of(column: Column) -> tuple[Moments | None, list[str]]:
     """
     problems = missing_times(column)
     kind = column.variable.kind
-    if kind is Kind.CATEGORICAL and not _are_numbers(column.variable.levels):
-        problems.append(
-            f"panel.time: the periods of column {column.name!r} are words without an order; "
-            f"declare variables.{column.name}.levels in order and kind: ordered, or date_format"
-        )
+    if kind is Kind.CATEGORICAL and not are_numbers(column.variable.levels):
+        problems.append(_unordered(column))
     if kind is Kind.ID:
         problems.append(
             f"panel.time: column {column.name!r} is taken for an identifier; declare its kind: "
@@ -96,8 +141,64 @@ def moments_of(column: Column) -> tuple[Moments | None, list[str]]:
     return Moments(period=period, column=column.take(first), times=times), []
 
 
-def _are_numbers(levels: tuple[str, ...]) -> bool:
+def _unordered(column: Column) -> str:
+    """Say that periods are words; where most are numbers, in which rows they are not."""
+    name, levels = column.name, column.variable.levels
+    declare = (
+        f"declare variables.{name}.kind: ordered, and variables.{name}.levels: all in order of time"
+    )
+    odd = [code for code, level in enumerate(levels) if not are_numbers((level,))]
+    rows = np.flatnonzero(np.isin(column.data, odd))
+    if 2 * len(rows) < len(column):
+        return (
+            f"panel.time: column {name!r} has a period that is no number in {len(rows)} rows "
+            f"(numbers {row_numbers(rows)}); correct these cells, or leave the rows out of the "
+            f"file. If these are periods too, {declare}"
+        )
+    return (
+        f"panel.time: the periods of column {name!r} are words without an order; {declare}, or, "
+        "if they are dates, kind: date and their date_format"
+    )
+
+
+def are_numbers(levels: Iterable[str]) -> bool:
+    """Whether all of some levels are finite numbers.
+
+    Examples
+    --------
+    >>> are_numbers(("1", "2.5")), are_numbers(("1", "spring"))
+    (True, False)
+    """
     try:
         return bool(np.isfinite([float(level) for level in levels]).all())
     except ValueError:
         return False
+
+
+def natural_order(period: str) -> tuple[list[int], list[tuple[int, int, str]]]:
+    """Return what sorts periods that are words: years first, numbers by value, months by name.
+
+    A guess from how they are written.
+
+    Examples
+    --------
+    >>> sorted(["Q1 2002", "Q3 2001", "Q10 2001"], key=natural_order)
+    ['Q3 2001', 'Q10 2001', 'Q1 2002']
+    >>> sorted(["Sep 2001", "Jan 2001", "Dec 2000"], key=natural_order)
+    ['Dec 2000', 'Jan 2001', 'Sep 2001']
+    """
+    years: list[int] = []
+    parts: list[tuple[int, int, str]] = []
+    for word in re.findall(r"[0-9]+|[^\W\d_]+", period):
+        if word.isdigit() and len(word) == 4:
+            years.append(int(word))
+        elif word.isdigit():
+            parts.append((0, int(word), word))
+        elif (month := word[:3].lower()) in _MONTHS:
+            parts.append((0, _MONTHS.index(month), ""))
+        else:
+            parts.append((1, 0, word.lower()))
+    return years, parts
+
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

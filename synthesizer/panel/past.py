@@ -11,10 +11,13 @@ from synthesizer.data.table import Column, FloatArray, IntArray
 from synthesizer.panel.index import PanelIndex
 from synthesizer.panel.view import changed_rows, differing
 
-__all__ = ["OWN", "Memory", "past_columns"]
+__all__ = ["OWN", "PAST", "Memory", "past_columns"]
 
 OWN = "own."
 """What the names of these predictors start with."""
+
+PAST = tuple(OWN + name for name in ("before", "changes", "since"))
+"""The predictors that look back on a person's own values."""
 
 
 def _number(name: str, values: FloatArray) -> Column:
@@ -22,7 +25,7 @@ def _number(name: str, values: FloatArray) -> Column:
 
 
 def _columns(before: Column, changes: FloatArray, since: FloatArray) -> tuple[Column, ...]:
-    value = Column(replace(before.variable, name=OWN + "before"), before.data, before.states)
+    value = Column(replace(before.variable, name=PAST[0]), before.data, before.states)
     return value, _number("changes", changes), _number("since", since)
 
 

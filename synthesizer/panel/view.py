@@ -14,6 +14,7 @@ from synthesizer.panel.table import PanelTable
 
 __all__ = [
     "ABSENT",
+    "OTHERS",
     "PersonView",
     "changed_rows",
     "constant_names",
@@ -24,6 +25,8 @@ __all__ = [
 
 ABSENT = "(absent)"
 """Missing code of a variable in a period in which the person is not there."""
+OTHERS = "(other states)"
+"""Rare states of careers together."""
 
 
 def period_labels(periods: Column) -> tuple[str, ...]:

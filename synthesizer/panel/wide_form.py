@@ -12,7 +12,9 @@ from synthesizer.data.schema import Kind, Schema, Variable
 from synthesizer.data.table import BoolArray, Column, FloatArray, Table
 from synthesizer.panel.arrangement import Arrangement
 from synthesizer.panel.index import PanelIndex
+from synthesizer.panel.moments import row_numbers
 from synthesizer.panel.table import PanelTable
+from synthesizer.panel.thin import thin_notes
 from synthesizer.panel.view import PersonView
 
 __all__ = ["WideForm", "wide_columns", "wide_form"]
@@ -224,8 +226,8 @@ def wide_form(
     schema: Schema,
     wide: Mapping[str, Sequence[str]],
     absent: Sequence[str],
-) -> tuple[WideForm | None, list[str]]:
-    """Return the form and problems.
+) -> tuple[WideForm | None, list[str], list[str]]:
+    """Return the form, problems and notes.
 
     Parameters
     ----------
@@ -242,7 +244,7 @@ def wide_form(
     problems: list[str] = []
     found = {name: _columns(name, given, schema, problems) for name, given in wide.items()}
     if problems:
-        return None, problems
+        return None, problems, []
     problems += _shape_problems(found, schema)
     variables = []
     for name, columns in found.items():
@@ -255,7 +257,7 @@ def wide_form(
             continue
         variables.append(_joint(name, [schema[c] for c in columns]))
     if problems:
-        return None, problems
+        return None, problems, []
     problems += _absence_problems(absent, variables)
     time = PERIOD
     while time in schema or time in found:
@@ -267,16 +269,26 @@ def wide_form(
         absent=tuple(absent),
         time=time,
     )
-    if not problems:
-        problems += _never_there(form.presence(table))
-    return (None if problems else form), problems
+    if problems:
+        return None, problems, []
+    presence = form.presence(table)
+    problems += _never_there(presence)
+    if problems:
+        return None, problems, []
+    return form, [], list(thin_notes(presence.sum(axis=0), len(presence), wide=True))
 
 
 def _never_there(presence: BoolArray) -> list[str]:
-    empty = len(presence) - int(presence.any(axis=1).sum())
-    if not empty:
+    """Say which persons are never there: without a row there is nothing to be drawn of them."""
+    rows = np.flatnonzero(~presence.any(axis=1))
+    if not len(rows):
         return []
-    return [f"panel.absent: {empty} persons are absent in every period; drop these rows"]
+    are = "person is" if len(rows) == 1 else "persons are"
+    return [
+        f"panel.absent: {len(rows)} {are} absent in every period (rows {row_numbers(rows)}); leave "
+        "these rows out of the file, or, if the label is a state of theirs, take it out of "
+        "panel.absent"
+    ]
 
 
 def wide_columns(given: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import sqrt
 
+from synthesizer import figures as judged
 from synthesizer.report.careers_reading import Careers, Measure, panel_part, read_measures
 from synthesizer.report.numbers import interval, plural, written
 from synthesizer.report.parts import Block, Cell, DataTable, Form, Gap, Note, Words
@@ -226,7 +226,4 @@ def _verdict(own: Rate, n_periods: int) -> Iterator[Block]:
 
 def is_above_chance(own: Rate) -> bool:
     """Whether a share lies three standard errors above its baseline."""
-    if own.value is None or own.baseline is None or not own.n:
-        return False
-    error = sqrt(max(own.baseline * (1 - own.baseline), 1 / own.n) / own.n)
-    return own.value > own.baseline + 3 * error
+    return judged.is_above_chance(own.value, own.baseline, own.n)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from synthesizer.figures import lies_above
 from synthesizer.report.careers_reading import UNITS, is_panel, read_measures
 from synthesizer.report.careers_tables import FAR, is_above_chance, noise_in_words
 from synthesizer.report.fit_words import lost_fits, overlap_expected, overlap_in_words
@@ -240,7 +241,7 @@ def _risky(record: Record) -> Iterator[_Headline]:
 
 
 def _headline(found: Rate, name: str, told: str, good: float | None) -> _Headline:
-    alert = found.low is not None and good is not None and found.low > good
+    alert = lies_above(found.low, good)
     return _Headline(name, found.value, told, found.low, found.high, good, found.original, alert)
 
 

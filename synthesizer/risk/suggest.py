@@ -2,7 +2,9 @@
 
 Keys are variables that somebody may know of a person: coded, or whole numbers with few values.
 They are added one by one until a fair share of the records is unique. The target is a coded
-variable with 3 to 20 levels that no single key gives away by itself.
+variable with 3 to 20 levels that no single key gives away by itself. No two of them are the same
+in other words (one a function of the other in these data), or moments of one variable of a panel.
+Of a panel what never changes comes first, then first values, and attributes of careers last.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ _SENSITIVE = (
 _ENOUGH_UNIQUES = 0.2
 _TOO_MANY_UNIQUES = 0.6
 _MOST_LEVELS = 150
+_EXCEPTIONS = 0.01
 
 
 @dataclass(frozen=True)
@@ -85,10 +88,15 @@ def suggest(
     aim = target
     if aim is None:
         aim = _best_target(table, distinct, keys or ())
-    chosen = tuple(keys) if keys is not None else _pick_keys(table, distinct, aim, max_keys)
+    if keys is not None:
+        chosen = tuple(keys)
+    else:
+        chosen = _pick_keys(table, distinct, aim, max_keys, fixed=target is not None)
     if target is None and aim is not None and _given_away(table, chosen, aim):
         others = {name: size for name, size in distinct.items() if name != aim}
         aim = _best_target(table, others, chosen) or aim
+    if keys is None and aim is not None:
+        chosen = tuple(name for name in chosen if not _is_same(table, name, aim))
     share = float(statistical_uniques(table, chosen).mean()) if chosen and table.n_rows else 0.0
     return Suggestion(chosen, aim, share, _reason(chosen, aim, share, table))
 
@@ -106,26 +114,86 @@ def _distinct(column: Column) -> int:
 
 
 def _rank(name: str, words: Sequence[str]) -> int:
-    """Return 0 for names that hold a word at their beginning or after a separator, else 1."""
+    """Return 0 for names that hold a word at their beginning or after a separator, else 1.
+
+    Attributes of careers are none of these, whatever they are called.
+    """
+    if name.startswith("career."):
+        return 1
     parts = name.lower().replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
-    return 0 if any(part.startswith(word) for part in parts for word in words) else 1
+    own = [part for part in parts if not part.startswith("agen")]  # an agency is no age
+    return 0 if any(part.startswith(word) for part in own for word in words) else 1
+
+
+def _variable(table: Table, name: str) -> str:
+    """Return the variable of a panel whose moment a column is; the name itself of others.
+
+    States of careers belong to the variable whose first values are the first states.
+    """
+    own = table.get("career.first_state")
+    if own is not None and name.startswith("career.") and name.endswith("_state"):
+        firsts = (column for column in table.columns if column.name.endswith("@first"))
+        for column in firsts:
+            same = column.variable.labels == own.variable.labels
+            if same and np.array_equal(column.data, own.data):
+                name = column.name
+    return name.partition("@")[0]
+
+
+def _moment(name: str, order: Sequence[str]) -> int:
+    """Return the place of a column's moment in an order; attributes of careers come last."""
+    if name.startswith("career."):
+        return len(order) + 1
+    moment = name.partition("@")[2]
+    return order.index(moment) if moment in order else len(order)
+
+
+def _is_same(table: Table, one: str, other: str) -> bool:
+    """Return whether two columns are moments of one variable, or one is a function of the other."""
+    if _variable(table, one) == _variable(table, other):
+        return True
+    return _tells(table[one], table[other]) or _tells(table[other], table[one])
+
+
+def _tells(key: Column, target: Column) -> bool:
+    """Return whether a column is a function of another, but for one record in a hundred at most.
+
+    With exceptions it must be told ten times more often than by guessing.
+    """
+    missed = 1 - told_share(key, target)
+    if missed == 0 or missed > _EXCEPTIONS or not target.is_coded:
+        return missed == 0
+    return 10 * missed < 1 - _modal_share(target)
 
 
 def _pick_keys(
-    table: Table, distinct: dict[str, int], target: str | None, max_keys: int
+    table: Table, distinct: dict[str, int], target: str | None, max_keys: int, *, fixed: bool
 ) -> tuple[str, ...]:
+    """Pick keys beside a target; where it is fixed, none that is the same in other words."""
     names = [n for n, size in distinct.items() if 2 <= size <= _MOST_LEVELS and n != target]
+    if target is not None and target in table:
+        own = _variable(table, target)
+        names = [name for name in names if _variable(table, name) != own]
+        if fixed:
+            names = [name for name in names if not _is_same(table, name, target)]
     # Coded variables before numbers; sorting is stable, so that the column order decides ties.
     # What is sensitive is rather sought than known, unless it is demographic as well.
     names.sort(
         key=lambda name: (
+            name.startswith("career."),
             _rank(name, _DEMOGRAPHIC),
             1 - _rank(name, _SENSITIVE),
+            _moment(name, ("", "first", "last")),
             not table[name].is_coded,
         )
     )
     chosen: list[str] = []
+    done: set[str] = set()  # variables that are told already
     for name in names:
+        variable = _variable(table, name)
+        if variable in done or any(_is_same(table, name, other) for other in chosen):
+            done.add(variable)
+            continue
         share = statistical_uniques(table, [*chosen, name]).mean()
         if chosen and share > _TOO_MANY_UNIQUES:
             continue
@@ -141,8 +209,16 @@ def _best_target(table: Table, distinct: dict[str, int], keys: Sequence[str]) ->
         for name, size in distinct.items()
         if 3 <= size <= 20 and table[name].is_coded and name not in keys
     ]
-    free = [name for name in names if not _given_away(table, keys, name)] or names
-    ranked = sorted(free, key=lambda name: (_rank(name, _SENSITIVE), _modal_share(table[name])))
+    apart = [name for name in names if not any(_is_same(table, name, key) for key in keys)]
+    free = [name for name in apart if not _given_away(table, keys, name)] or apart or names
+    ranked = sorted(
+        free,
+        key=lambda name: (
+            _rank(name, _SENSITIVE),
+            _moment(name, ("", "last", "first")),
+            _modal_share(table[name]),
+        ),
+    )
     return ranked[0] if ranked else None
 
 

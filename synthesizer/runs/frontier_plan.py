@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from synthesizer.config import Config
-from synthesizer.config_reading import try_file
+from synthesizer.config_reading import has_faulty_panel, try_file
 from synthesizer.errors import ConfigError
 from synthesizer.inputs import Encoded, Input, try_input
 from synthesizer.job_manifest import PACKAGES, plain_config
@@ -146,7 +146,7 @@ def plan_frontier(
     base, problems = _base(config, {k: v for k, v in overrides.items() if v is not None})
     varied, told = variations(vary, registry)
     problems += told + axis_problems(risk, utility)
-    if base is None:
+    if base is None or has_faulty_panel(problems):
         raise ConfigError(dict.fromkeys(problems))
     usual = base.output.directory
     final = usual.parent / f"{usual.name}_frontier" if directory is None else Path(directory)

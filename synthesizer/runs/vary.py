@@ -19,7 +19,7 @@ from synthesizer.errors import ConfigError, SynthesizerError
 from synthesizer.model_options import described
 from synthesizer.registry import Registry
 from synthesizer.runs.key_paths import KeyPath
-from synthesizer.yaml_text import parse_yaml
+from synthesizer.yaml_text import parse_yaml, without_infinities
 
 __all__ = ["MAX_SETTINGS", "Variation", "option_path", "parse_vary", "plain_text", "variations"]
 
@@ -126,6 +126,7 @@ def variations(
     for key, given in wanted.items():
         path, told = _path(key, registry)
         values = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else ()
+        values = without_infinities(values)
         told += _value_problems(key, values)
         if path in found:
             told.append(f"--vary {key}: says the same as {found[path].key}; keep one")

@@ -22,7 +22,7 @@ from synthesizer.data.table import FloatArray, IntArray
 from synthesizer.errors import DataError
 from synthesizer.panel.frame import Frame
 from synthesizer.panel.table import PanelTable
-from synthesizer.panel.view import ABSENT, period_labels
+from synthesizer.panel.view import ABSENT, OTHERS, period_labels
 from synthesizer.utility.panel_result import SequenceResult, SequenceShares
 from synthesizer.utility.sequences import (
     MEASURES,
@@ -44,7 +44,6 @@ FLOOR_PERSONS = 20_000
 REPEATS = 20
 SAMPLED = 40
 """Synthetic careers that a picture shows."""
-OTHERS = "(other states)"
 PRESENT = "present"
 
 

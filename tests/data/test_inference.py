@@ -158,6 +158,27 @@ def test_declarations(
     assert variable.levels == said.get("levels", variable.levels)
 
 
+IN_EVERY_ROW = [
+    (["", ""], {}, "name another column"),
+    ([*range(30), "refused"], {}, "correct these cells.*`kind: ordered`"),
+    ([*range(30), "x"], {"kind": Kind.NUMERIC}, "correct these cells"),
+    ([*range(30), "inf"], {}, "correct these cells"),
+    (["2019-01-01", "x"], {"date_format": "%Y-%m-%d"}, "correct these cells"),
+    (["a", "b", "c"], {"levels": ("a", "b")}, "add them to `levels`, or correct"),
+    (["a", "b"], {"kind": Kind.ORDERED}, "declare `levels` in order"),
+]
+
+
+@pytest.mark.parametrize(("values", "said", "words"), IN_EVERY_ROW)
+def test_advice_where_every_row_needs_a_value(
+    tmp_path: Path, values: Sequence[object], said: Mapping[str, object], words: str
+) -> None:
+    with pytest.raises(DataError, match=words) as caught:
+        _one(tmp_path, values, every_row=True, **said)
+    assert "missing" not in str(caught.value)
+    assert "drop it" not in str(caught.value)
+
+
 WRONG = [
     (["", ""], {}, "has no value in any row"),
     ([*range(30), "refused"], {}, "mixes numbers with text"),

@@ -37,11 +37,33 @@ def test_dates_and_uneven_numbers_keep_their_distances():
 
 
 @pytest.mark.parametrize(
+    ("dates", "gaps"),
+    [
+        (["2001-01-01", "2001-02-01", "2001-03-01", "2001-04-01"], 0),
+        (["2001-10-01", "2002-01-01", "2002-04-01", "2002-07-01", "2002-10-01"], 0),
+        (["2001-01-31", "2001-02-28", "2001-03-31", "2001-04-30"], 0),
+        (["2003-02-15", "2004-02-15", "2005-02-15"], 0),
+        (["2001-01-01", "2001-02-01", "2001-03-01", "2001-07-01"], 1),
+        (["2001-01-01", "2001-01-08", "2001-01-15", "2001-01-29"], 1),
+    ],
+)
+def test_months_are_of_one_length_for_gaps(dates, gaps):
+    days = np.array(dates, dtype="datetime64[D]").astype(np.float64)
+    found, _ = moments_of(Column(Variable(name="day", kind=Kind.DATE), days))
+    assert found.gaps == gaps
+    assert found.times.tolist() == days.tolist()  # what advances uses days
+
+
+@pytest.mark.parametrize(
     ("column", "words"),
     [
         (
             coded("t", [0, 1], ("spring", "autumn")),
-            ["without an order", "variables.t.levels"],
+            ["without an order", "variables.t.levels", "kind: date"],
+        ),
+        (
+            coded("t", [0, 1, 0, 2, 1], ("2000", "2001", "abc")),
+            ["no number in 1 rows", "numbers 4", "correct", "variables.t.levels"],
         ),
         (coded("t", [0, 1], ("1990",), ("",)), ["missing in 1 rows", "numbers 2"]),
         (numeric("t", [1.0, 2.0], [0, 1], missing=("",)), ["missing in 1 rows"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -36,6 +37,13 @@ def test_values_are_those_of_yaml(text: str, values: tuple[Any, ...]) -> None:
 def test_values_that_cannot_be_read(text: str) -> None:
     with pytest.raises(ConfigError, match="--vary k: the values cannot be read"):
         parse_vary([text])
+
+
+def test_infinite_values_become_text() -> None:
+    found, problems = variations({"career.theta": [5, math.inf]}, REGISTRY)
+    assert problems == []
+    assert found[0].values == (5, ".inf")
+    assert found == variations(["career.theta=5,.inf"], REGISTRY)[0]
 
 
 def test_texts_without_key_or_twice_are_told_together() -> None:
