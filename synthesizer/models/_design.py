@@ -7,6 +7,7 @@ the most frequent (the reference). A design holds means, scales and column numbe
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from synthesizer.data.table import Column, FloatArray, Table
 from synthesizer.models._numerics import checked_codes, checked_number
 
-__all__ = ["BLOCK_ROWS", "Design", "Term"]
+__all__ = ["BLOCK_ROWS", "Design", "Prediction", "Term"]
 
 BLOCK_ROWS = 16_384  # fixed, so that sums do not depend on the number of workers
 REFERENCE = -1
@@ -77,6 +78,21 @@ class Term:
         dummies = np.where(known, self.dummy_of[np.where(known, codes, 0)], REFERENCE)
         rows = np.flatnonzero(dummies != REFERENCE)
         out[rows, dummies[rows]] = 1.0
+
+    def by_code(self, coefficients: FloatArray) -> FloatArray:
+        """Return what each code, or missing state, adds to a linear predictor; last, a new one."""
+        return np.append(np.append(coefficients[: self.n_dummies], 0.0)[self.dummy_of], 0.0)
+
+    def predict(self, column: Column, by_code: FloatArray, slope: float) -> FloatArray:
+        """Return what the columns add to a linear predictor, shape (n,), without building them."""
+        codes, n_codes = _codes(column)
+        if n_codes >= len(by_code):
+            codes = np.minimum(codes, len(by_code) - 1)
+        out = by_code[codes]
+        if self.mean is not None and self.scale is not None:
+            values = (column.data - self.mean) / self.scale
+            out += np.where(np.isfinite(values), values, 0.0) * slope
+        return np.asarray(out)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -163,10 +179,7 @@ class Design:
 
     def predict(self, predictors: Table, coefficients: FloatArray) -> FloatArray:
         """Return the linear predictor, shape (n,), of coefficients of shape (p,)."""
-        out = np.empty(predictors.n_rows)
-        for rows, matrix in self.blocks(predictors):
-            out[rows] = matrix @ coefficients
-        return out
+        return Prediction.of(self, coefficients).of_rows(predictors)
 
     def penalty(self, ridge: float, n_rows: int) -> FloatArray:
         """Return the ridge of each column, shape (p,): none for the intercept.
@@ -186,6 +199,33 @@ class Design:
     def from_dict(cls, state: Mapping[str, Any]) -> Self:
         """Rebuild from ``to_dict``; raises ValueError on impossible columns."""
         return cls(tuple(Term.from_dict(term) for term in state["terms"]))
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """The linear predictor of a design; what depends on the coefficients only is done once."""
+
+    intercept: float
+    parts: tuple[tuple[Term, FloatArray, float], ...]
+
+    @classmethod
+    def of(cls, design: Design, coefficients: FloatArray) -> Self:
+        """Take the coefficients, shape (p,), apart by term."""
+        ends = np.cumsum([1, *(term.n_columns for term in design.terms)])
+        pieces = [coefficients[a:b] for a, b in itertools.pairwise(ends)]
+        parts = tuple(
+            (term, term.by_code(own), float(own[-1]))
+            for term, own in zip(design.terms, pieces, strict=True)
+            if len(own)
+        )
+        return cls(float(coefficients[0]), parts)
+
+    def of_rows(self, predictors: Table) -> FloatArray:
+        """Return the linear predictor of every row, shape (n,)."""
+        out = np.full(predictors.n_rows, self.intercept)
+        for term, by_code, slope in self.parts:
+            out += term.predict(predictors[term.name], by_code, slope)
+        return out
 
 
 def _codes(column: Column) -> tuple[npt.NDArray[np.integer], int]:

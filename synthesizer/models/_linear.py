@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import scipy.linalg
 
 from synthesizer.data.table import FloatArray, Table
-from synthesizer.models._design import Design
+from synthesizer.models._design import Design, Prediction
 from synthesizer.models._numerics import (
     checked_floats,
     checked_number,
@@ -113,10 +114,13 @@ class Regression:
         coefficients[0] += centre
         return cls(design, coefficients, sigma), penalised, freedom
 
-    @one_blas_thread()
+    @cached_property
+    def _prediction(self) -> Prediction:
+        return Prediction.of(self.design, self.coefficients)
+
     def mean(self, predictors: Table) -> FloatArray:
         """Return the predicted means, shape (n,)."""
-        return self.design.predict(predictors, self.coefficients)
+        return self._prediction.of_rows(predictors)
 
     def draw(self, predictors: Table, *, rng: np.random.Generator) -> FloatArray:
         """Draw one number for each row, shape (n,)."""

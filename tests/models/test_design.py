@@ -150,3 +150,21 @@ def test_one_blas_thread_may_be_nested_and_left_in_any_order():
     second.__exit__(None, None, None)
     assert set(inside) == {1}
     assert threadpool_info() == before
+
+
+def test_predictions_equal_those_of_the_matrix():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=300)
+    x[::7] = np.nan
+    states = np.where(np.isnan(x), 1, 0).astype(np.int8)
+    number = Variable(name="x", kind=Kind.NUMERIC, missing=("NA",))
+    levels = tuple("abcdefgh")
+    letter = Variable(name="g", kind=Kind.CATEGORICAL, levels=levels)
+    codes = rng.integers(0, 6, 300).astype(np.int32)
+    table = Table([Column(number, x, states), Column(letter, codes)])
+    design = Design.fit(table, max_categories=4)
+    new = Table([Column(number, x, states), Column(letter, (codes + 2).astype(np.int32))])
+    coefficients = rng.normal(size=design.n_columns)
+    for part in (table, new, table.take(np.arange(0))):
+        expected = design.matrix(part) @ coefficients
+        np.testing.assert_allclose(design.predict(part, coefficients), expected, atol=1e-12)
