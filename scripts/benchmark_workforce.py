@@ -42,7 +42,6 @@ PAIRS = (("education", "occupation"), ("pay_plan", "grade"), ("pay_plan", "grade
 RISING = ("education", "military_service")
 RACES = ("AIAN", "Asian", "Black", "Hispanic")
 MODEL = "logpay ~ AIAN + Asian + Black + Hispanic + age + age2 + years | year + agency + occupation"
-LARGE_GROUP = 1_000
 N_JOBS = 2
 WAGE_DATASETS = 5
 

@@ -67,9 +67,7 @@ class Support:
 
     def broken(self, table: Table) -> BoolArray:
         """Return the rows whose combination is not in the data, shape (n,)."""
-        keys = self.combinations.numbers(table)
-        place = np.minimum(np.searchsorted(self.known, keys), len(self.known) - 1)
-        return np.asarray(self.known[place] != keys)
+        return np.asarray(self.combinations.places(table, self.known) < 0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a saved model."""

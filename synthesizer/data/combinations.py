@@ -60,6 +60,14 @@ class Combinations:
         keys[outside] = OUTSIDE
         return keys
 
+    def places(self, table: Table, known: IntArray) -> IntArray:
+        """Return where every row's combination stands in rising numbers, -1 where it does not."""
+        if not len(known):
+            return np.full(table.n_rows, -1)
+        keys = self.numbers(table)
+        place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        return np.where((known[place] == keys) & (keys != OUTSIDE), place, -1)
+
     @property
     def _is_small(self) -> bool:
         """Whether all combinations have a number of their own; otherwise they are hashed."""

@@ -19,7 +19,13 @@ from synthesizer.histories.starting import (
     starting_positions,
 )
 from synthesizer.histories.time_invariant import draw_persons
-from synthesizer.models.base import Abilities, ConditionalModel, FittedModel, ReadInner
+from synthesizer.models.base import (
+    Abilities,
+    ConditionalModel,
+    FittedModel,
+    FittedWrapper,
+    ReadInner,
+)
 from synthesizer.models.cart import Cart
 from synthesizer.panel.index import PanelIndex
 from synthesizer.panel.past import OWN
@@ -32,7 +38,7 @@ TRIES = 50
 """Paths drawn from a first value with which an allowed one was found."""
 
 
-class FittedAdvance(FittedHistory):
+class FittedAdvance(FittedWrapper, FittedHistory):
     """A base model of the first value, with its place inside the level, and how it advances."""
 
     def __init__(self, first: Part, phase: Part | None, per: float, codes: Part | None) -> None:
@@ -114,11 +120,6 @@ class FittedAdvance(FittedHistory):
             "codes": None if self.codes is None else self.codes.to_dict(),
             "per": self.per,
         }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Refuse: the parts are read by `read`."""
-        raise ValueError(f"needs a reader of its {len(state)} parts")
 
     @classmethod
     def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:

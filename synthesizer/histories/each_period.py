@@ -12,7 +12,7 @@ from synthesizer.data.table import Column, IntArray
 from synthesizer.errors import RuleError
 from synthesizer.histories.base import FittedHistory, HistoryModel, Limits
 from synthesizer.histories.parts import Part, fit_part
-from synthesizer.models.base import ConditionalModel, FittedModel, ReadInner
+from synthesizer.models.base import ConditionalModel, FittedModel, FittedWrapper, ReadInner
 from synthesizer.models.cart import Cart
 from synthesizer.panel.paths import PathRule
 from synthesizer.panel.table import PanelTable
@@ -21,7 +21,7 @@ from synthesizer.redrawing import redrawn
 __all__ = ["EachPeriod", "FittedEachPeriod"]
 
 
-class FittedEachPeriod(FittedHistory):
+class FittedEachPeriod(FittedWrapper, FittedHistory):
     """A base model of the value of a row."""
 
     def __init__(self, value: Part) -> None:
@@ -48,11 +48,6 @@ class FittedEachPeriod(FittedHistory):
     def to_dict(self) -> dict[str, Any]:
         """Return the base model as plain values."""
         return {"value": self.value.to_dict()}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Refuse: the parts are read by `read`."""
-        raise ValueError(f"needs a reader of its {len(state)} parts")
 
     @classmethod
     def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:

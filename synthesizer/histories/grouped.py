@@ -8,15 +8,22 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from synthesizer.data.combinations import OUTSIDE, Combinations
+from synthesizer.data.combinations import Combinations
 from synthesizer.data.table import Column, IntArray, Table
-from synthesizer.models.base import Abilities, ConditionalModel, FittedModel, ReadInner, nested
+from synthesizer.models.base import (
+    Abilities,
+    ConditionalModel,
+    FittedModel,
+    FittedWrapper,
+    ReadInner,
+    nested,
+)
 from synthesizer.models.cart import Cart
 
 __all__ = ["FittedGrouped", "Grouped"]
 
 
-class FittedGrouped(FittedModel):
+class FittedGrouped(FittedWrapper):
     """A fitted base model for every large group, and one of all rows for the others."""
 
     def __init__(
@@ -40,7 +47,7 @@ class FittedGrouped(FittedModel):
         return self._drawn(predictors, steps, rng)
 
     def _drawn(self, predictors: Table, steps: int, rng: np.random.Generator) -> Column:
-        place = self._place(predictors)
+        place = self.groups.places(predictors, self.known)  # -1: no model of its own
         parts, order = [], []
         for group in np.unique(place).tolist():
             rows = np.flatnonzero(place == group)
@@ -55,14 +62,6 @@ class FittedGrouped(FittedModel):
             return self.others.sample(predictors, rng=rng)
         return Column.concatenate(parts).take(np.argsort(np.concatenate(order), kind="stable"))
 
-    def _place(self, predictors: Table) -> IntArray:
-        """Return the place of every row's group, -1 where it has no model of its own."""
-        if not len(self.known):
-            return np.full(predictors.n_rows, -1)
-        keys = self.groups.numbers(predictors)
-        place = np.minimum(np.searchsorted(self.known, keys), len(self.known) - 1)
-        return np.where((self.known[place] == keys) & (keys != OUTSIDE), place, -1)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the groups and their models."""
         return {
@@ -71,11 +70,6 @@ class FittedGrouped(FittedModel):
             "own": [nested(model) for model in self.own],
             "others": nested(self.others),
         }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Refuse: the models are read by `read`."""
-        raise ValueError(f"needs a reader of its {len(state)} parts")
 
     @classmethod
     def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:

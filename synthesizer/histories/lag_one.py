@@ -13,7 +13,7 @@ from synthesizer.histories.base import FittedHistory, HistoryModel, Limits, rule
 from synthesizer.histories.changes import change_names, changing_names, with_changes
 from synthesizer.histories.parts import Part, fit_part, fit_sign, signs
 from synthesizer.histories.walk import walked
-from synthesizer.models.base import ConditionalModel, FittedModel, ReadInner
+from synthesizer.models.base import ConditionalModel, FittedModel, FittedWrapper, ReadInner
 from synthesizer.models.cart import Cart
 from synthesizer.panel.past import PAST, past_columns
 from synthesizer.panel.paths import PathRule
@@ -50,7 +50,7 @@ class Steps:
         return cls(moves=parts["moves"], values=parts["values"])
 
 
-class FittedLagOne(FittedHistory):
+class FittedLagOne(FittedWrapper, FittedHistory):
     """The first value of a person, and the steps from period to period."""
 
     def __init__(
@@ -104,11 +104,6 @@ class FittedLagOne(FittedHistory):
             "rules": [rule.to_dict() for rule in self.rules],
             "changes": None if self.changes is None else list(self.changes),
         }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Refuse: the parts are read by `read`."""
-        raise ValueError(f"needs a reader of its {len(state)} parts")
 
     @classmethod
     def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:

@@ -15,7 +15,13 @@ from synthesizer.histories.changes import changing_names, ever_names, persons_wi
 from synthesizer.histories.lag_one import FittedLagOne, LagOne
 from synthesizer.histories.mostly_constant import Parts, changers, seen_again
 from synthesizer.histories.parts import Part, fit_part
-from synthesizer.models.base import Abilities, ConditionalModel, FittedModel, ReadInner
+from synthesizer.models.base import (
+    Abilities,
+    ConditionalModel,
+    FittedModel,
+    FittedWrapper,
+    ReadInner,
+)
 from synthesizer.models.cart import Cart
 from synthesizer.panel.index import PanelIndex
 from synthesizer.panel.paths import PathRule, broken_steps
@@ -39,7 +45,7 @@ def _class_column(index: PanelIndex, target: Column) -> Column:
     return Column(variable, codes)
 
 
-class FittedMonotone(FittedHistory):
+class FittedMonotone(FittedWrapper, FittedHistory):
     """The class of a person, the value of the constant ones, the histories of the others."""
 
     def __init__(
@@ -91,11 +97,6 @@ class FittedMonotone(FittedHistory):
         return {"changing": list(self.changing), "classes": self.classes.to_dict()} | {
             name: None if part is None else part.to_dict() for name, part in parts.items()
         }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Refuse: the parts are read by `read`."""
-        raise ValueError(f"needs a reader of its {len(state)} parts")
 
     @classmethod
     def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:

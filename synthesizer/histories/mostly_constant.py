@@ -15,7 +15,7 @@ from synthesizer.histories.changes import changing_names, ever_names, persons_wi
 from synthesizer.histories.lag_one import FittedLagOne, LagOne
 from synthesizer.histories.parts import Part, fit_part, fit_sign, signs
 from synthesizer.histories.time_invariant import draw_persons
-from synthesizer.models.base import ConditionalModel, FittedModel, ReadInner
+from synthesizer.models.base import ConditionalModel, FittedModel, FittedWrapper, ReadInner
 from synthesizer.models.cart import Cart
 from synthesizer.panel.index import PanelIndex
 from synthesizer.panel.paths import PathRule
@@ -126,7 +126,7 @@ class Parts:
         return Column.concatenate(self.columns).take(order)
 
 
-class FittedMostlyConstant(FittedHistory):
+class FittedMostlyConstant(FittedWrapper, FittedHistory):
     """Whether a person ever changes, the value of those who do not, the histories of the others."""
 
     def __init__(
@@ -170,11 +170,6 @@ class FittedMostlyConstant(FittedHistory):
             "history": None if self.history is None else self.history.to_dict(),
             "changing": list(self.changing),
         }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Refuse: the parts are read by `read`."""
-        raise ValueError(f"needs a reader of its {len(state)} parts")
 
     @classmethod
     def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:

@@ -8,9 +8,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from synthesizer.data.combinations import OUTSIDE, Combinations
+from synthesizer.data.combinations import Combinations
 from synthesizer.data.table import Column, IntArray, Table
-from synthesizer.models.base import Abilities, ConditionalModel, FittedModel, ReadInner, nested
+from synthesizer.models.base import (
+    Abilities,
+    ConditionalModel,
+    FittedModel,
+    FittedWrapper,
+    ReadInner,
+    nested,
+)
 from synthesizer.models.cart import Cart
 
 __all__ = ["FittedNominal", "Nominal"]
@@ -19,7 +26,7 @@ FEWEST = 3
 """Fewest units of a combination below which the plan warns."""
 
 
-class FittedNominal(FittedModel):
+class FittedNominal(FittedWrapper):
     """Donors by combination, and a base model for the combinations with too few of them."""
 
     def __init__(
@@ -38,7 +45,7 @@ class FittedNominal(FittedModel):
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Copy a random donor of the row's combination; by the base model where it has none."""
-        cell = self._cell(predictors)
+        cell = self.cells.places(predictors, self.known)  # -1: no donors
         starts = np.append(0, self.ends)[cell]
         size = np.append(self.ends, 0)[cell] - starts
         place = starts + np.floor(rng.random(len(cell)) * size).astype(np.int64)
@@ -56,14 +63,6 @@ class FittedNominal(FittedModel):
             return self.base.sample(predictors, rng=rng)
         return self.base.sample_wider(predictors, steps=steps - 1, rng=rng)
 
-    def _cell(self, predictors: Table) -> IntArray:
-        """Return the place of every row's combination, -1 where it has no donors."""
-        if not len(self.known):
-            return np.full(predictors.n_rows, -1)
-        keys = self.cells.numbers(predictors)
-        place = np.minimum(np.searchsorted(self.known, keys), len(self.known) - 1)
-        return np.where((self.known[place] == keys) & (keys != OUTSIDE), place, -1)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the cells, their donors and the base model."""
         return {
@@ -73,11 +72,6 @@ class FittedNominal(FittedModel):
             "donors": self.donors.to_dict(),
             "base": nested(self.base),
         }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Refuse: the base model is read by `read`."""
-        raise ValueError(f"needs a reader of its {len(state)} parts")
 
     @classmethod
     def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:

@@ -13,7 +13,13 @@ from synthesizer.errors import RuleError
 from synthesizer.histories.base import FittedHistory, HistoryModel, Limits
 from synthesizer.histories.parts import Part, fit_part
 from synthesizer.histories.starting import first_observed
-from synthesizer.models.base import Abilities, ConditionalModel, FittedModel, ReadInner
+from synthesizer.models.base import (
+    Abilities,
+    ConditionalModel,
+    FittedModel,
+    FittedWrapper,
+    ReadInner,
+)
 from synthesizer.models.cart import Cart
 from synthesizer.panel.paths import PathRule
 from synthesizer.panel.table import PanelTable
@@ -22,7 +28,7 @@ from synthesizer.redrawing import redrawn
 __all__ = ["FittedTimeInvariant", "Path", "TimeInvariant", "draw_persons"]
 
 
-class FittedTimeInvariant(FittedHistory):
+class FittedTimeInvariant(FittedWrapper, FittedHistory):
     """A base model of one value a person."""
 
     def __init__(self, value: Part) -> None:
@@ -42,11 +48,6 @@ class FittedTimeInvariant(FittedHistory):
     def to_dict(self) -> dict[str, Any]:
         """Return the base model as plain values."""
         return {"value": self.value.to_dict()}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Refuse: the parts are read by `read`."""
-        raise ValueError(f"needs a reader of its {len(state)} parts")
 
     @classmethod
     def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:

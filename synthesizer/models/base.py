@@ -17,7 +17,14 @@ import numpy as np
 from synthesizer.data.schema import Kind
 from synthesizer.data.table import Column, Table
 
-__all__ = ["Abilities", "ConditionalModel", "FittedModel", "ReadInner", "nested"]
+__all__ = [
+    "Abilities",
+    "ConditionalModel",
+    "FittedModel",
+    "FittedWrapper",
+    "ReadInner",
+    "nested",
+]
 
 ReadInner = Callable[[Mapping[str, Any]], "FittedModel"]
 """Rebuilds a wrapped model from its name and state; see `nested`."""
@@ -106,6 +113,20 @@ class FittedModel(ABC):
     def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:  # noqa: ARG003
         """Rebuild; a model that wraps others overrides this and reads them by ``inner``."""
         return cls.from_dict(state)
+
+
+class FittedWrapper(FittedModel):
+    """A fitted model around others, which only `read` can rebuild: it is given their reader."""
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Refuse: the parts are read by `read`."""
+        raise ValueError(f"needs a reader of its {len(state)} parts")
+
+    @classmethod
+    @abstractmethod
+    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
+        """Rebuild from ``to_dict``; raises ValueError where the parts do not fit together."""
 
 
 @dataclass(frozen=True, kw_only=True)

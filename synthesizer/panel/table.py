@@ -57,7 +57,7 @@ class PanelTable(Table):
 
     def take(self, rows: Rows) -> PersonRows:
         """Return some rows; they are no panel any more, but know whose they are."""
-        return PersonRows(super().take(rows).columns, self.index.person[rows])
+        return PersonRows((column.take(rows) for column in self.columns), self.index.person[rows])
 
     def take_units(self, units: IntArray) -> PanelTable:
         """Return all rows of some persons, who are numbered anew."""
@@ -124,12 +124,12 @@ class PersonRows(Table):
 
     def select(self, names: Iterable[str]) -> PersonRows:
         """Return the named columns in the given order."""
-        return PersonRows(super().select(names).columns, self._owners)
+        return PersonRows((self[name] for name in names), self._owners)
 
     def take(self, rows: Rows) -> PersonRows:
         """Return some rows."""
-        return PersonRows(super().take(rows).columns, self._owners[rows])
+        return PersonRows((column.take(rows) for column in self.columns), self._owners[rows])
 
     def with_column(self, column: Column) -> PersonRows:
         """Return the table with one column added or replaced."""
-        return PersonRows(super().with_column(column).columns, self._owners)
+        return PersonRows((dict(self) | {column.name: column}).values(), self._owners)
