@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from synthesizer.config_checks import CheckConfig, LimitConfig
+from synthesizer.config_genetic import GeneticConfig
 from synthesizer.config_panel import PanelConfig
 from synthesizer.config_parts import Label, Labels, Names, Part
 from synthesizer.data.inference import Declaration
@@ -225,6 +226,9 @@ class ChainConfig(Part):
     )
     panel: PanelConfig | None = Field(
         None, description="persons and periods of a longitudinal file"
+    )
+    genetic: GeneticConfig | None = Field(
+        None, description="evolve whole datasets (method: genetic), in place of a chain or after it"
     )
     on_violation: Literal["error", "warn", "ignore"] = Field(
         "warn", description="confidential rows that break a rule or a forbidden condition"

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from synthesizer.config_parts import Labels
 
-__all__ = ["FOREIGN_KEYS", "FOREIGN_SCHEMA", "house_name", "translate", "unsupported"]
+__all__ = ["FOREIGN_KEYS", "FOREIGN_SCHEMA", "GENETIC", "house_name", "translate", "unsupported"]
 
 ALIASES: Mapping[str, str] = {
     "k": "rows",
@@ -58,6 +58,9 @@ _UNSUPPORTED_MODELS: Mapping[str, str] = {
     "survctree": _NO_SURVIVAL,
 }
 """Models of synthpop without a counterpart, for keys such as ``nested.x``."""
+
+GENETIC = "genetic"
+"""What makes whole datasets, and its section: ``method: genetic`` alone takes the defaults."""
 
 FOREIGN_KEYS = frozenset({"cont_na", "smoothing"})
 """Arguments of synthpop that `translate` turns into keys of a configuration."""
@@ -120,6 +123,7 @@ def translate(content: dict[str, Any]) -> list[str]:
     ([], {'variables': {'pay': {'missing': ['-8']}}, 'default_method': 'cart'})
     """
     problems = _missing_codes(content) + _smoothing(content) + _one_method(content)
+    _whole_datasets(content)
     if content.get("predictor_matrix") == "auto":  # all earlier variables, as when absent
         del content["predictor_matrix"]
     return problems
@@ -172,12 +176,23 @@ def _set_smoothing(
     return [f"{place} and {'.'.join(path)}.smoothing disagree; keep one"]
 
 
+def _whole_datasets(content: dict[str, Any]) -> None:
+    """Read ``genetic:`` alone, and ``genetic: true``, as the genetic synthesizer as it is."""
+    if GENETIC in content and content[GENETIC] in (None, True):
+        content[GENETIC] = {}
+    elif content.get(GENETIC) is False:
+        del content[GENETIC]
+
+
 def _one_method(content: dict[str, Any]) -> list[str]:
-    """Read one name under ``method`` as the default of all variables."""
+    """Read one name under ``method`` as the default of all variables, or of whole datasets."""
     given = content.get("method")
     if not isinstance(given, str):
         return []
     del content["method"]
+    if given == GENETIC:
+        content.setdefault(GENETIC, {})
+        return []
     if not given:
         return ["method: '' would keep every variable as it is; name the variables under keep"]
     if "default_method" in content:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from synthesizer.config import ChainConfig, Config
-from synthesizer.config_aliases import FOREIGN_KEYS, house_name, translate, unsupported
+from synthesizer.config_aliases import FOREIGN_KEYS, GENETIC, house_name, translate, unsupported
 from synthesizer.config_words import nearest, sentence
 from synthesizer.errors import ConfigError
 from synthesizer.yaml_text import parse_yaml
@@ -154,7 +154,7 @@ def _canonical(content: Mapping[str, Any], known: set[str]) -> tuple[dict[str, A
         elif name in known or name in FOREIGN_KEYS:
             if name in result:
                 problems.append(f"{key}: says the same as another key ({name}); keep one")
-            elif value is not None:
+            elif value is not None or name == GENETIC:
                 result[name] = _copied(value)
         elif "." in str(key):
             model, option = str(key).split(".", 1)
@@ -192,7 +192,11 @@ def _resolved(config: Config, base: Path) -> Config:
         data = data.model_copy(update={"path": _joined(base, data.path)})
     directory = _joined(base, config.output.directory)
     output = config.output.model_copy(update={"directory": directory})
-    return config.model_copy(update={"data": data, "output": output})
+    genetic = config.genetic
+    if genetic is not None and not isinstance(genetic.start, str):
+        start = tuple(_joined(base, path) for path in genetic.start)
+        genetic = genetic.model_copy(update={"start": start})
+    return config.model_copy(update={"data": data, "output": output, "genetic": genetic})
 
 
 def _joined(base: Path, path: Path) -> Path:

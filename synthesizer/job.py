@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from synthesizer.chain import FittedChain
 from synthesizer.check_results import CheckResults, exceeded_limits
 from synthesizer.checks import Checker, needed_names
 from synthesizer.config import Config
 from synthesizer.data.table import Table
-from synthesizer.errors import SynthesizerError
+from synthesizer.errors import ModelError, SynthesizerError
+from synthesizer.evolution_files import write_evolution
+from synthesizer.evolving import NOT_SAVED, Evolving, Source, fitted_source
 from synthesizer.job_manifest import manifest_of
 from synthesizer.output import new_directory, write_secret
 from synthesizer.panel.view import PersonView
@@ -27,6 +28,8 @@ from synthesizer.result_files import file_entry, workers_or_all, write_dataset, 
 from synthesizer.saved import SavedModel
 
 __all__ = ["RunResult", "fit", "run"]
+
+GENERATE = "generate and write"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +99,7 @@ def run(
     settings = ready.config
     with new_directory(settings.output.directory, overwrite=settings.output.overwrite) as work:
         seed = Seed(fresh_seed() if settings.seed is None else settings.seed)
-        chain = _fit_chain(ready, seed, phases)
+        source = _fit(ready, seed, phases)
         checker = Checker(
             settings,
             ready.view,
@@ -104,14 +107,20 @@ def run(
             seed,
             workers=workers_or_all(settings.workers),
         )
-        names = write_datasets(ready, chain, seed, work, phases, checker)
+        names = write_datasets(ready, source, seed, work, phases, checker)
         results = _check(ready, checker, seed, phases)
         exceeded = exceeded_limits(results, settings.limits)
-        write_json(work / "checks.json", results.to_dict() | {"exceeded": list(exceeded)})
-        manifest = manifest_of(ready, chain, seed, phases, registry)
+        told: dict[str, Any] = {}
+        further = ["checks.json"]
+        if isinstance(source, Evolving):
+            exceeded += tuple(source.exceeded)
+            evolved, files = write_evolution(source, seed, work, ready)
+            told, further = {"genetic": evolved}, [*further, *files]
+        write_json(work / "checks.json", results.to_dict() | told | {"exceeded": list(exceeded)})
+        manifest = manifest_of(ready, source, seed, phases, registry)
+        manifest["m"] = len(names)
         manifest["exceeded_limits"] = list(exceeded)
         manifest["files"] = [file_entry(work / name) for name in names]
-        further = ["checks.json"]
         if settings.output.codebook:
             with phases.phase("codebook"):
                 further += _codebook(work, manifest)
@@ -151,7 +160,9 @@ def fit(
     with phases.phase("read"):
         ready = prepare(config, registry, check_directory=False)
     seed = Seed(fresh_seed() if ready.config.seed is None else ready.config.seed)
-    chain = _fit_chain(ready, seed, phases)
+    chain = _fit(ready, seed, phases)
+    if isinstance(chain, Evolving):
+        raise ModelError(NOT_SAVED)
     origin = manifest_of(ready, chain, seed, phases, registry)
     return SavedModel(
         chain=chain,
@@ -162,27 +173,29 @@ def fit(
     )
 
 
-def _fit_chain(ready: Prepared, seed: Seed, phases: Phases) -> FittedChain:
+def _fit(ready: Prepared, seed: Seed, phases: Phases) -> Source:
     config, spec = ready.config, ready.plan.spec
     replicates = config.m if config.proper else 1
     with phases.phase("fit", len(spec.steps) * replicates) as advance:
-        return spec.fit(
+        return fitted_source(
+            ready.plan,
             ready.table,
             seed,
             replicates=replicates,
             n_jobs=workers_or_all(config.workers),
             progress=advance,
+            told=lambda text: phases.listener.tell(GENERATE, text),
         )
 
 
 def write_datasets(
-    ready: Prepared, chain: FittedChain, seed: Seed, work: Path, phases: Phases, checker: Checker
+    ready: Prepared, source: Source, seed: Seed, work: Path, phases: Phases, checker: Checker
 ) -> list[str]:
     """Generate and write one dataset after the other, so memory does not grow with m."""
     config = ready.config
     names = []
-    with phases.phase("generate and write", chain.count_blocks(config.m, config.rows)) as advance:
-        tables = chain.generate(
+    with phases.phase(GENERATE, source.count_blocks(config.m, config.rows)) as advance:
+        tables = source.generate(
             seed,
             m=config.m,
             rows=config.rows,
@@ -212,13 +225,21 @@ def _check(ready: Prepared, checker: Checker, seed: Seed, phases: Phases) -> Che
         """Refit the chain on a half, with generators of its own."""
         inner = Seed(int(seed.generator("half split", repeat).integers(2**62)))
         spec, n_jobs = ready.plan.spec, workers_or_all(ready.config.workers)
+        if ready.plan.genetic is not None and ready.plan.genetic.start == "files":
+            raise ModelError(
+                "a half cannot be synthesised: genetic.start names files, which know all records"
+            )
         replicates = m if spec.proper else 1
         modelled = half.panel if isinstance(half, PersonView) else half
-        chain = spec.fit(modelled, inner, replicates=replicates, n_jobs=n_jobs)
+        source = fitted_source(
+            ready.plan, modelled, inner, replicates=replicates, n_jobs=n_jobs, keeps_best=False
+        )
         rows = ready.config.rows
-        if rows is not None and not chain.keeps_rows:  # a release of the same relative size
+        if source.keeps_rows:
+            rows = None
+        elif rows is not None:  # a release of the same relative size
             rows = max(1, round(rows * half.n_rows / ready.table.n_units))
-        drawn = chain.generate(inner, m=m, rows=rows, n_jobs=n_jobs)
+        drawn = source.generate(inner, m=m, rows=rows, n_jobs=n_jobs)
         tables = (ready.arrangement.viewed(table) for table in drawn)
         # whole records are looked at in the first dataset only: memory stays flat in m
         return [table if n == 0 else table.select(known) for n, table in enumerate(tables)]

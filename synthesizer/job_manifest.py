@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from synthesizer.chain import FittedChain
 from synthesizer.config import ChainConfig
 from synthesizer.data.schema import Kind, Variable
+from synthesizer.evolving import Evolving, Source
 from synthesizer.inputs import without_password
 from synthesizer.models.base import ConditionalModel
 from synthesizer.preparation import Prepared
@@ -27,13 +27,13 @@ PACKAGES = ("synthesizer", "joblib", "numpy", "pandas", "pyarrow", "scipy", "sci
 
 
 def manifest_of(
-    ready: Prepared, chain: FittedChain, seed: Seed, phases: Phases, registry: Registry
+    ready: Prepared, source: Source, seed: Seed, phases: Phases, registry: Registry
 ) -> dict[str, Any]:
     """Return the manifest of a run but its files: how its datasets were made, confidential.
 
     Parameters
     ----------
-    ready, chain : Prepared, FittedChain
+    ready, source : Prepared, Source
         The run and what was fitted.
     seed, phases : Seed, Phases
         Its random numbers and its times.
@@ -56,7 +56,7 @@ def manifest_of(
         "panel": _panel(ready),
         "seed": seed.entropy,
         "m": config.m,
-        "rows": chain.n_rows if config.rows is None else config.rows,
+        "rows": source.n_rows if config.rows is None else config.rows,
         "variables": [
             {
                 "name": variable.name,
@@ -69,9 +69,11 @@ def manifest_of(
         "chain": [
             _step(step, ready.table[step.variable].variable, registry)
             | _columns(ready, step.variable)
+            | _not_fitted(source)
             for step in plan.spec.steps
         ],
-        "notes": [*ready.source.notes, *plan.notes, *chain.notes],
+        "genetic": _genetic(source),
+        "notes": [*ready.source.notes, *plan.notes, *source.notes],
         "seconds": phases.seconds,
         "python": platform.python_version(),
         "packages": {name: version(name) for name in PACKAGES},
@@ -94,6 +96,21 @@ def _step(step: Step, variable: Variable, registry: Registry) -> dict[str, Any]:
     if models[1:]:
         told["base"] = [registry.name_of(model) for model in models[1:]]
     return told | {"trees": _trees(step, models)}
+
+
+def _not_fitted(source: Source) -> dict[str, Any]:
+    """Return what replaces the model of a variable where no chain was fitted."""
+    if not isinstance(source, Evolving) or source.chain is not None:
+        return {}
+    return {"model": "genetic", "model_of_missing_codes": None, "predictors": [], "trees": None}
+
+
+def _genetic(source: Source) -> dict[str, Any] | None:
+    """Return how datasets were evolved; None where the chain drew them."""
+    if not isinstance(source, Evolving):
+        return None
+    options = source.plan.options
+    return {"start": source.plan.start, "mode": options.mode, "interrupted": source.interrupted}
 
 
 def _inside(model: object) -> Iterator[ConditionalModel]:

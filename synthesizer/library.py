@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import pandas as pd
 
 from synthesizer.config_reading import read_chain_config
+from synthesizer.data.layout import Layout
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.writing import to_pandas
 from synthesizer.errors import ConfigError, ModelError
+from synthesizer.evolving import NOT_SAVED, Evolving, fitted_source
 from synthesizer.job_manifest import plain_config
 from synthesizer.preparation import plan_source
 from synthesizer.randomness import Seed
@@ -57,6 +60,7 @@ class Synthesizer:
         self.registry = registry or Registry.load()
         self.config = read_chain_config(options)
         self._model: SavedModel | None = None
+        self._evolution: _Evolution | None = None
 
     def fit(self, frame: pd.DataFrame) -> Self:
         """Learn from a confidential frame, shape (n, p) with n >= 2; its index is ignored.
@@ -71,15 +75,20 @@ class Synthesizer:
         seed = Seed(DEFAULT_SEED if self.config.seed is None else self.config.seed)
         if found.plan is None:
             raise ConfigError(found.problems)
-        chain = found.plan.spec.fit(
+        source = fitted_source(
+            found.plan,
             found.table,
             seed,
             replicates=self.config.m,
             n_jobs=workers_or_all(self.config.workers),
         )
+        if isinstance(source, Evolving):
+            self._model, self._evolution = None, _Evolution(source, raw.layout, seed)
+            return self
+        self._evolution = None
         origin = {"format": 1, "config": plain_config(self.config)}
         self._model = SavedModel(
-            chain=chain,
+            chain=source,
             layout=raw.layout,
             seed=seed.entropy,
             origin=origin,
@@ -111,20 +120,53 @@ class Synthesizer:
         ModelError
             If nothing is fitted yet, or the rows cannot be changed (partial synthesis).
         """
+        wanted: dict[str, Any] = {
+            "m": self.config.m if m is None else m,
+            "rows": self.config.rows if rows is None else rows,
+            "n_jobs": workers_or_all(self.config.workers),
+        }
+        if self._evolution is not None:
+            return self._evolution.frames(seed, **wanted)
         model = self.model
         draws = Seed(model.seed if seed is None else seed)
         with model.guarded():
-            tables = model.chain.generate(
-                draws,
-                m=self.config.m if m is None else m,
-                rows=self.config.rows if rows is None else rows,
-                n_jobs=workers_or_all(self.config.workers),
-            )
+            tables = model.chain.generate(draws, **wanted)
             return [to_pandas(model.arrangement.restored(t), model.layout) for t in tables]
+
+    @property
+    def evolution(self) -> dict[str, Any]:
+        """What the genetic synthesizer came to in the last `generate`: ``datasets`` and settings.
+
+        Each dataset has ``utility`` and ``risk`` in [0, 1] (lower is better), ``reached``,
+        ``stopped``, ``unchanged`` (share of records that are the original's), its ``history`` and
+        its ``frontier``. Confidential: it is computed from the original.
+
+        Raises
+        ------
+        ModelError
+            Without ``genetic`` in the options, or before `generate`.
+        """
+        if self._evolution is None or not self._evolution.source.results:
+            raise ModelError(
+                "nothing is evolved yet; give genetic={...}, call fit(frame) and generate()"
+            )
+        return self._evolution.source.to_dict(self._evolution.seed)
+
+    def frontier(self) -> list[pd.DataFrame]:
+        """Return the datasets of the frontier of the last `generate`, by rising risk.
+
+        At most ``points`` of them, both ends among them; empty but in mode pareto.
+        """
+        found = None if self._evolution is None else self._evolution.source.frontier()
+        if found is None or self._evolution is None:
+            return []
+        return [to_pandas(table, self._evolution.layout) for table in found.tables]
 
     @property
     def model(self) -> SavedModel:
         """The fitted model."""
+        if self._evolution is not None:
+            raise ModelError(NOT_SAVED)
         if self._model is None:
             raise ModelError("nothing is fitted yet; call fit(frame) first")
         return self._model
@@ -145,3 +187,18 @@ class Synthesizer:
         result = cls(registry=registry)
         result._model = load_model(Path(path), result.registry)
         return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Evolution:
+    """An evolution, and how its frames are laid out."""
+
+    source: Evolving
+    layout: Layout
+    seed: Seed
+
+    def frames(self, seed: int | None, **wanted: Any) -> list[pd.DataFrame]:
+        """Return the evolved frames."""
+        self.source.results.clear()
+        draws = self.seed if seed is None else Seed(seed)
+        return [to_pandas(t, self.layout) for t in self.source.generate(draws, **wanted)]

@@ -3,7 +3,7 @@
 Nothing is fitted here. What the plan needs of the data is their schema, and counts for the rules.
 One file for each question: `plan_methods`, `plan_order`, `plan_steps`, `plan_rules`,
 `plan_scenario`,
-`plan_fits`.
+`plan_fits`, `plan_genetic`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from synthesizer.panel.frame import Frame
 from synthesizer.panel.view import period_labels
 from synthesizer.plan_context import Context
 from synthesizer.plan_fits import plan_fits
+from synthesizer.plan_genetic import GeneticPlan, plan_genetic
 from synthesizer.plan_methods import plan_methods
 from synthesizer.plan_names import Columns, unknown_models, unknown_variables
 from synthesizer.plan_order import plan_order
@@ -60,6 +61,8 @@ class Plan:
         Of a panel: those that are fitted to the rows of persons and periods.
     notes : tuple of str
         What a steward should know and need not change.
+    genetic : GeneticPlan or None
+        How whole datasets are evolved, in place of the chain or after it.
     """
 
     spec: ChainSpec
@@ -67,6 +70,7 @@ class Plan:
     fits: tuple[FitRequest, ...] = ()
     row_fits: tuple[FitRequest, ...] = ()
     notes: tuple[str, ...]
+    genetic: GeneticPlan | None = None
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -128,6 +132,7 @@ def try_plan(
     keeps = any(step.model.abilities.copies_rows for step in steps)
     fits, row_fits, found = plan_fits(config, shown, table, view, keeps=keeps)
     problems += found
+    genetic = plan_genetic(context, steps, scenarios)
     if problems:
         return None, problems
     spec = ChainSpec(
@@ -139,7 +144,9 @@ def try_plan(
         frame=frame,
     )
     notes = (*context.notes, *notes, *scenario_notes)
-    return Plan(spec=spec, scenarios=scenarios, fits=fits, row_fits=row_fits, notes=notes), []
+    return Plan(
+        spec=spec, scenarios=scenarios, fits=fits, row_fits=row_fits, notes=notes, genetic=genetic
+    ), []
 
 
 def _check_names(context: Context) -> None:

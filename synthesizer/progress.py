@@ -19,6 +19,10 @@ class Listener(Protocol):
         """Begin a phase of ``total`` parts (None: unknown)."""
         ...
 
+    def tell(self, phase: str, text: str) -> None:
+        """Show how far a phase has come in words."""
+        ...
+
     def stop(self, phase: str) -> None:
         """End a phase."""
         ...
@@ -27,6 +31,9 @@ class Listener(Protocol):
 class _Silent:
     def start(self, phase: str, total: int | None) -> Advance:  # noqa: ARG002
         return lambda _: None
+
+    def tell(self, phase: str, text: str) -> None:
+        pass
 
     def stop(self, phase: str) -> None:
         pass

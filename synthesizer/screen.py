@@ -88,6 +88,10 @@ class _Bars:
         task = self.tasks[phase]
         return lambda done: self.bars.advance(task, done)
 
+    def tell(self, phase: str, text: str) -> None:
+        """Show how far a phase has come beside its name."""
+        self.bars.update(self.tasks[phase], description=f"{phase}: {text}")
+
     def stop(self, phase: str) -> None:
         """Fill the bar of a phase."""
         task = self.tasks[phase]

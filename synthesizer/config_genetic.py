@@ -1,0 +1,106 @@
+"""The part of a configuration that makes whole datasets by a genetic algorithm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from synthesizer.config_parts import Part
+from synthesizer.errors import ConfigError
+from synthesizer.genetic.options import Options
+
+__all__ = ["GeneticConfig"]
+
+
+def _no_boolean(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("must be a number")
+    return value
+
+
+def _paths(value: object) -> object:
+    """Take one file for a list of one; ``mutants`` and ``chain`` are words."""
+    return [value] if isinstance(value, str) and value not in ("mutants", "chain") else value
+
+
+Whole = Annotated[int, BeforeValidator(_no_boolean)]
+Rate = Annotated[float, BeforeValidator(_no_boolean)]
+Start = Annotated[
+    Literal["mutants", "chain"] | tuple[Path, ...], BeforeValidator(_paths), Field(min_length=1)
+]
+
+
+class GeneticConfig(Part):
+    """Evolve whole datasets in place of a chain, or after one.
+
+    Examples
+    --------
+    >>> GeneticConfig(risk_at_most=0.3).options.population
+    100
+    """
+
+    start: Start = Field(
+        "mutants",
+        description="mutants of the original; chain: datasets of the chain; or synthetic files",
+    )
+    mode: Literal["single", "pareto"] = Field(
+        "single", description="one dataset, or the frontier of utility and risk"
+    )
+    risk_at_most: Rate | None = Field(
+        None, description="highest risk that is accepted; F decides when absent"
+    )
+    utility: str = Field("full_table", description="measure of utility: full_table, two_way")
+    risk: str = Field(
+        "cap_u", description="measure of risk: cap_u, cap, disco, repu, replicated_uniques"
+    )
+    weight: Rate = Field(0.5, description="weight of the utility in F, in [0, 1]")
+    population: Whole = Field(100, description="datasets of a generation, at least 2")
+    mutants: Rate = Field(
+        0.05, description="start mutants: largest share of cells that are drawn anew"
+    )
+    elites: Whole = Field(2, description="mode single: best datasets that survive unchanged")
+    tournament: Whole = Field(2, description="datasets of a tournament, at least 2")
+    win: Rate = Field(1.0, description="probability that the best one wins a tournament")
+    crossover: Rate = Field(0.1, description="probability that two parents swap a record")
+    mutation: Rate = Field(0.001, description="probability that a cell is drawn anew")
+    redraw: Literal["uniform", "marginal"] = Field(
+        "uniform", description="levels alike, or as often as the original has them"
+    )
+    aimed: Rate = Field(
+        1.0,
+        description="largest share of the records that carry risk which a child has replaced; "
+        "0 is the algorithm of the paper",
+    )
+    resample: Rate = Field(
+        0.0, description="start chain: probability that a record is replaced by another draw"
+    )
+    generations: Whole = Field(100, description="most generations")
+    patience: Whole | None = Field(20, description="stop after so many generations without gain")
+    seconds: Rate | None = Field(
+        None, description="stop after so many seconds; results then depend on the machine"
+    )
+    points: Whole = Field(
+        10, ge=1, le=1000, description="mode pareto: most datasets of the frontier that are written"
+    )
+
+    @model_validator(mode="after")
+    def _sound(self) -> GeneticConfig:
+        """Check the settings together, so that every problem is told at once."""
+        problems = []
+        if not 0 < self.mutants <= 1:
+            problems.append(f"mutants ({self.mutants}) must be above 0 and at most 1")
+        try:
+            _ = self.options
+        except ConfigError as error:
+            problems += error.problems
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+    @property
+    def options(self) -> Options:
+        """The settings of an evolution."""
+        own: dict[str, Any] = {name: getattr(self, name) for name in Options.__dataclass_fields__}
+        return Options(**own)

@@ -1,0 +1,120 @@
+"""Records of categorical variables as single numbers, so that a dataset is one vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.schema import Variable
+from synthesizer.data.table import Column, Table
+from synthesizer.errors import DataError
+
+__all__ = ["Coding", "Integers", "Records", "coding_problems"]
+
+Records = npt.NDArray[np.signedinteger[Any]]
+"""A dataset: one number a record, shape (n,)."""
+
+Integers = npt.NDArray[np.int64]
+
+MOST_CELLS = 2**62
+"""Most combinations of levels that a number can tell apart."""
+
+
+def coding_problems(variables: Sequence[Variable]) -> list[str]:
+    """Say what stands against candidates with these variables."""
+    problems = [
+        f"variable {v.name!r}: is {v.kind.value}, and the genetic synthesizer takes categories "
+        f"only: group {v.name!r} into intervals in the file, declare it categorical if its values "
+        "are codes, or drop it"
+        for v in variables
+        if not v.is_coded
+    ]
+    cells = prod(v.n_codes for v in variables if v.is_coded)
+    if cells > MOST_CELLS:
+        problems.append(
+            f"the variables have {float(cells):.1e} combinations of levels, more than the "
+            f"{MOST_CELLS:.1e} that candidates are coded by; drop variables or join levels"
+        )
+    return problems
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """A mixed-radix number for every combination of levels; missing codes are levels.
+
+    Parameters
+    ----------
+    variables : tuple of Variable
+        Categorical, ordered or boolean, the last one the fastest digit.
+    levels : ndarray of int64, shape (p,)
+        Number of levels of each variable.
+    strides : ndarray of int64, shape (p,)
+        What one level more adds to the number.
+
+    Examples
+    --------
+    >>> from synthesizer.data.schema import Kind
+    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
+    >>> age = Variable(name="age", kind=Kind.ORDERED, levels=("young", "middle", "old"))
+    >>> coding = Coding.of([sex, age])
+    >>> coding.n_cells, coding.digits(np.array([5])).tolist()
+    (6, [[1, 2]])
+    """
+
+    variables: tuple[Variable, ...]
+    levels: Integers
+    strides: Integers
+
+    @classmethod
+    def of(cls, variables: Sequence[Variable]) -> Self:
+        """Return the coding of some variables.
+
+        Raises
+        ------
+        DataError
+            Naming every number or date, and if there are too many combinations.
+        """
+        problems = coding_problems(variables)
+        if problems:
+            raise DataError(problems)
+        levels = np.array([v.n_codes for v in variables], dtype=np.int64)
+        strides = np.cumprod(np.concatenate(([1], levels[:0:-1])))[::-1]
+        return cls(tuple(variables), levels, strides.astype(np.int64))
+
+    @property
+    def n_cells(self) -> int:
+        """Combinations of levels, of which most may never occur."""
+        return prod(int(count) for count in self.levels)
+
+    @property
+    def dtype(self) -> type[np.int32] | type[np.int64]:
+        """The narrowest type of the numbers: a population is many datasets."""
+        return np.int32 if self.n_cells < 2**31 else np.int64
+
+    def encode(self, table: Table) -> Records:
+        """Return the records of a table with these variables, shape (n,)."""
+        records = np.zeros(table.n_rows, dtype=np.int64)
+        for variable, stride in zip(self.variables, self.strides, strict=True):
+            records += np.asarray(table[variable.name].data, dtype=np.int64) * stride
+        return np.asarray(records, dtype=self.dtype)
+
+    def level(self, records: Records, place: int) -> Integers:
+        """Return the codes of one variable, shape (n,)."""
+        return np.asarray(records // self.strides[place] % self.levels[place])
+
+    def digits(self, records: Records) -> Integers:
+        """Return the codes of all variables, shape (n, p)."""
+        return np.asarray(records[:, None] // self.strides % self.levels)
+
+    def decode(self, records: Records) -> Table:
+        """Return the table of some records."""
+        columns = [
+            Column(variable, self.level(records, place).astype(np.int32))
+            for place, variable in enumerate(self.variables)
+        ]
+        return Table(columns, len(records))

@@ -1,0 +1,222 @@
+"""From an original and options to a start population, an evolution and its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from synthesizer.genetic.coding import Records
+from synthesizer.genetic.evolution import Evolved, Told, evolve
+from synthesizer.genetic.moves import Redraw, replaced
+from synthesizer.genetic.objectives import Sought, make_risk, make_utility
+from synthesizer.genetic.options import Options
+from synthesizer.genetic.population import Allowed, Breeder, Candidate
+from synthesizer.genetic.scoring import Score, Scorer
+from synthesizer.genetic.selection import fitness
+from synthesizer.randomness import Seed, salts
+
+__all__ = ["Evolver", "Outcome", "spread"]
+
+RANDOM_FILES = 10
+"""Files drawn from the margins for the risk that needs no information on anybody."""
+
+POOLED = 10
+"""So many datasets of the chain are records to resample from; more would only cost memory."""
+
+ALONE = 250_000
+"""Below so many records in a dataset threads wait for each other longer than they work."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What became of one start population.
+
+    Parameters
+    ----------
+    evolved : Evolved
+        The best dataset, the frontier, the history.
+    start : Records or None
+        What `unchanged` compares with: the original of mutants, or the file that was refined.
+    options : Options
+        What was asked for.
+    """
+
+    evolved: Evolved
+    start: Records | None
+    options: Options
+
+    @property
+    def score(self) -> Score:
+        """Utility and risk of the result."""
+        return self.evolved.best.score
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the risk is within ``risk_at_most``; None without such a limit."""
+        limit = self.options.risk_at_most
+        return None if limit is None else self.score.risk <= limit
+
+    def unchanged(self, candidate: Candidate) -> float | None:
+        """Return the share of records that are still those of the start at their place."""
+        if self.start is None or len(self.start) != len(candidate.records):
+            return None
+        return float(np.mean(candidate.records == self.start))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        evolved = self.evolved
+        return {
+            **self.point(evolved.best),
+            "reached": self.reached,
+            "stopped": evolved.stopped,
+            "generations": len(evolved.history) - 1,
+            "history": [generation.to_dict() for generation in evolved.history],
+            "frontier": [self.point(candidate) for candidate in evolved.frontier],
+        }
+
+    def point(self, candidate: Candidate) -> dict[str, Any]:
+        """Return where a candidate lies, and how much of the start is left in it."""
+        score = candidate.score
+        value = fitness(np.array([[score.utility, score.risk]]), weight=self.options.weight)
+        return {
+            "utility": score.utility,
+            "risk": score.risk,
+            "fitness": float(value[0]),
+            "unchanged": self.unchanged(candidate),
+        }
+
+
+def spread(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
+    """Return at most ``count`` points of a frontier, both ends among them."""
+    places = np.linspace(0, len(candidates) - 1, min(count, len(candidates)))
+    return [candidates[place] for place in np.unique(places.round().astype(int))]
+
+
+class Evolver:
+    """Evolves datasets against one original.
+
+    Parameters
+    ----------
+    sought : Sought
+        The original with keys and target.
+    options : Options
+        Settings.
+    allowed : callable, optional
+        Says which records keep to the rules.
+    """
+
+    def __init__(self, sought: Sought, options: Options, *, allowed: Allowed | None = None) -> None:
+        self.sought, self.options = sought, options
+        coding, records = sought.coding, sought.records
+        self.risk = make_risk(options.risk, sought)
+        self.scorer = Scorer(make_utility(options.utility, sought), self.risk)
+        self._margins = Redraw.marginal(coding, records)
+        redraw = self._margins if options.redraw == "marginal" else Redraw.uniform(coding)
+        self.breeder = Breeder(self.scorer, options, redraw, allowed=allowed)
+        # draws depend on the data too: who knows the seed must not be able to undo mutations
+        self._salt = salts([("records", [np.asarray(records, dtype=np.int64)])])["records"]
+
+    def random_risk(self, seed: Seed) -> float:
+        """Return the mean risk of files whose variables are drawn from their margins alone."""
+        n = len(self.sought.records)
+        risks = []
+        for number in range(RANDOM_FILES):
+            rng = seed.generator("genetic", self._salt, "random", number)
+            drawn, _ = self._margins.mutated(self.sought.records, 1.0, rng)
+            risks.append(self.scorer.score(self.scorer.count(drawn), n).risk)
+        return float(np.mean(risks))
+
+    def mutants(self, seed: Seed, dataset: int, largest: float) -> list[Candidate]:
+        """Return mutants of the original at increasing rates, as in the paper.
+
+        Parameters
+        ----------
+        seed, dataset : Seed, int
+            Decide the draws.
+        largest : float
+            Share of cells drawn anew in the last one, in (0, 1].
+        """
+        return [
+            self._mutant(self.sought.records, largest * share, self._start(seed, dataset, number))
+            for number, share in enumerate(self._shares(), start=1)
+        ]
+
+    def around(
+        self, files: Sequence[Records], seed: Seed, dataset: int, largest: float
+    ) -> list[Candidate]:
+        """Return the files and, up to the population's size, versions of them.
+
+        Versions have an increasing share of the records that carry risk replaced by others of
+        the same file; without ``aimed`` moves they are mutants at increasing rates.
+        """
+        made = [self.breeder.candidate(records) for records in files]
+        fill = self.options.population - len(files)
+        for number in range(fill):
+            one, share = made[number % len(files)], (number + 1) / fill
+            rng = self._start(seed, dataset, number)
+            if self.options.aimed:
+                made.append(self._safer(one, share, rng))
+            else:
+                made.append(self._mutant(one.records, largest * share, rng))
+        return made
+
+    def evolve(
+        self,
+        start: Sequence[Candidate],
+        seed: Seed,
+        dataset: int,
+        *,
+        origin: Records | None = None,
+        pool: Sequence[Candidate] = (),
+        n_jobs: int = 1,
+        told: Told | None = None,
+        keeps_best: bool = True,
+    ) -> Outcome:
+        """Evolve a start population.
+
+        Parameters
+        ----------
+        start : sequence of Candidate
+            At least two.
+        seed, dataset : Seed, int
+            Decide every draw.
+        origin : ndarray, optional
+            What the result's records are compared with, row by row.
+        pool : sequence of Candidate
+            Datasets of the chain, whose records ``resample`` takes.
+        n_jobs : int
+            Threads, for large datasets; they do not change the result.
+        told : callable, optional
+            Is called after every generation.
+        keeps_best : bool
+            Whether an interrupt ends the evolution with the best so far.
+        """
+        if self.options.resample and pool:
+            self.breeder.pool = np.concatenate([one.records for one in pool[:POOLED]])
+        n = len(start[0].records)
+        path = ("genetic", self._salt, dataset)
+        threads = 1 if n < ALONE else n_jobs
+        evolved = evolve(
+            start, self.breeder, seed, path, n_jobs=threads, told=told, keeps_best=keeps_best
+        )
+        return Outcome(evolved, origin, self.options)
+
+    def _shares(self) -> list[float]:
+        size = self.options.population
+        return [number / size for number in range(1, size + 1)]
+
+    def _start(self, seed: Seed, dataset: int, number: int) -> np.random.Generator:
+        return seed.generator("genetic", self._salt, dataset, "start", number)
+
+    def _mutant(self, records: Records, rate: float, rng: np.random.Generator) -> Candidate:
+        return self.breeder.candidate(
+            self.breeder.kept(records, self.breeder.redraw.mutated(records, rate, rng))
+        )
+
+    def _safer(self, one: Candidate, share: float, rng: np.random.Generator) -> Candidate:
+        risky = self.scorer.risky(one.counts, one.records)
+        moved = replaced(one.records, risky, share, one.records, rng)
+        return self.breeder.candidate(self.breeder.kept(one.records, moved))

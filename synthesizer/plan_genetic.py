@@ -1,0 +1,230 @@
+"""Whether whole datasets can be evolved: the genetic part of a configuration and the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from synthesizer.config_genetic import GeneticConfig
+from synthesizer.data.encoding import encode_like
+from synthesizer.data.schema import Kind, Schema
+from synthesizer.data.sources import RawTable, read_path
+from synthesizer.data.table import Table
+from synthesizer.errors import DataError, SynthesizerError
+from synthesizer.genetic.coding import Coding, Records, coding_problems
+from synthesizer.genetic.objectives import Sought, make_risk
+from synthesizer.genetic.options import Options
+from synthesizer.plan_context import Context
+from synthesizer.risk.scenario import Scenario
+from synthesizer.steps import Step
+
+__all__ = ["GeneticPlan", "evolved_names", "like_original", "plan_genetic", "sought_in"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GeneticPlan:
+    """What will be evolved.
+
+    Parameters
+    ----------
+    options : Options
+        Settings of the evolution.
+    start : str
+        ``mutants``, ``chain`` or ``files``.
+    mutants : float
+        Largest share of cells drawn anew in the start population.
+    points : int
+        Most datasets of a frontier that are written.
+    keys, target : tuple of str, str
+        What an intruder knows and seeks.
+    files : tuple of ndarray
+        Records of the start files.
+    """
+
+    options: Options
+    start: str
+    mutants: float
+    points: int
+    keys: tuple[str, ...]
+    target: str
+    files: tuple[Records, ...] = ()
+
+
+def evolved_names(table: Table) -> list[str]:
+    """Return the variables of a candidate: all but identifiers."""
+    return [variable.name for variable in table.schema if variable.kind is not Kind.ID]
+
+
+def sought_in(table: Table, keys: Sequence[str], target: str) -> Sought:
+    """Return an original as candidates are scored against it.
+
+    Raises
+    ------
+    DataError
+        For variables that are no categories.
+    """
+    names = evolved_names(table)
+    coding = Coding.of([table[name].variable for name in names])
+    places = tuple(names.index(key) for key in keys)
+    return Sought(coding.encode(table), coding, places, names.index(target))
+
+
+def plan_genetic(
+    context: Context, steps: Sequence[Step], scenarios: Sequence[Scenario]
+) -> GeneticPlan | None:
+    """Return what will be evolved, None where nothing is or where there are problems."""
+    config = context.config.genetic
+    if config is None:
+        return None
+    found = [f"genetic: {problem}" for problem in _problems(context, config, steps)]
+    context.problems += found
+    if context.problems or not context.columns.is_complete:
+        return None
+    if not scenarios:
+        context.problems.append(
+            "genetic: needs keys and a target, and none were found; name them under checks: keys, "
+            "target"
+        )
+        return None
+    main = scenarios[0]
+    context.problems += [f"genetic: {p}" for p in _scenario_problems(context.table, config, main)]
+    files: list[Records] = []
+    if not isinstance(config.start, str):
+        files, faults = _files(config.start, context.table)
+        context.problems += faults
+    if context.problems:
+        return None
+    context.notes += _notes(context.table, config)
+    return GeneticPlan(
+        options=config.options,
+        start=config.start if isinstance(config.start, str) else "files",
+        mutants=config.mutants,
+        points=config.points,
+        keys=main.keys,
+        target=main.target,
+        files=tuple(files),
+    )
+
+
+def _problems(context: Context, config: GeneticConfig, steps: Sequence[Step]) -> Iterator[str]:
+    """Yield what stands against evolving anything."""
+    given = context.config
+    if context.frame is not None:
+        yield "persons with several rows cannot be evolved; take panel or genetic out"
+        return
+    yield from coding_problems([context.table[n].variable for n in evolved_names(context.table)])
+    kept = [step.variable for step in steps if step.model.abilities.copies_rows]
+    if kept:
+        yield f"{', '.join(kept)} cannot be kept row by row: records change places; take it out"
+    derived = [step.variable for step in steps if step.model.abilities.deterministic]
+    if derived:
+        yield (
+            f"{', '.join(derived)} cannot be derived while cells change; drop it and compute it "
+            "from the synthetic file"
+        )
+    if given.proper:
+        yield "proper refits for every dataset of the population; take it out"
+    if config.mode == "pareto" and given.m > 1:
+        yield f"m ({given.m}) must be 1 with mode pareto: its result is a frontier of datasets"
+    if config.start != "chain":
+        n = context.table.n_rows
+        if given.rows not in (None, n) and config.start == "mutants":
+            yield f"rows ({given.rows}) must be {n} or absent: mutants have the original's rows"
+        if given.rows is not None and config.start != "mutants":
+            yield "rows cannot be set where datasets start from files, which have their own"
+        if config.resample:
+            yield "resample takes records that the chain draws; say start: chain, or take it out"
+
+
+def _scenario_problems(table: Table, config: GeneticConfig, scenario: Scenario) -> Iterator[str]:
+    """Yield why the risk cannot be computed for this original."""
+    target = table[scenario.target]
+    if len(np.unique(target.data)) < 2:
+        yield (
+            f"target {scenario.target!r} has one value only, which everybody knows; name another "
+            "one under checks.target"
+        )
+        return
+    undefined = make_risk(config.risk, sought_in(table, scenario.keys, scenario.target)).undefined
+    if undefined:
+        yield f"{undefined} (checks.keys: {', '.join(scenario.keys)})"
+
+
+def _files(paths: Sequence[Path], table: Table) -> tuple[list[Records], list[str]]:
+    """Read the start files; return their records and every problem."""
+    found: dict[Path, Table] = {}
+    problems: list[str] = []
+    for path in paths:
+        try:
+            found[path] = like_original(read_path(path, min_rows=1), table)
+        except SynthesizerError as error:
+            problems += [f"genetic.start: {problem}" for problem in error.problems]
+    sizes = {str(path): made.n_rows for path, made in found.items()}
+    if len(set(sizes.values())) > 1:
+        told = ", ".join(f"{path} {n:,}" for path, n in sizes.items())
+        problems.append(
+            f"genetic.start: the files have different numbers of rows ({told}), and datasets that "
+            "swap records must have the same; leave some out"
+        )
+    if problems:
+        return [], problems
+    coding = Coding.of([table[name].variable for name in evolved_names(table)])
+    return [coding.encode(made) for made in found.values()], []
+
+
+def like_original(raw: RawTable, table: Table) -> Table:
+    """Encode a synthetic file with exactly the levels of the original.
+
+    Raises
+    ------
+    DataError
+        Naming every column that is missing, and every variable with levels that the original
+        does not have.
+    """
+    names = evolved_names(table)
+    schema = Schema(tuple(table[name].variable for name in names))
+    absent = [name for name in names if name not in raw.names]
+    if absent:
+        raise DataError(
+            f"{raw.origin}: column {name!r} is missing; it must have the original's variables"
+            for name in absent
+        )
+    made = encode_like(raw.select(names), schema)
+    problems = [
+        f"{raw.origin}: column {name!r} has {new:,} records with levels that the original does not "
+        "have; write both alike, or declare all levels"
+        for name, new in _new_levels(table, made).items()
+        if new
+    ]
+    if problems:
+        raise DataError(problems)
+    return made
+
+
+def _new_levels(table: Table, made: Table) -> Mapping[str, int]:
+    """Return the records with a label that the original's variable does not have."""
+    counts = {}
+    for name in made.names:
+        known = set(table[name].variable.labels)
+        new = np.array([label not in known for label in made[name].variable.labels], dtype=bool)
+        counts[name] = int(new[made[name].data].sum())
+    return counts
+
+
+def _notes(table: Table, config: GeneticConfig) -> Iterator[str]:
+    """Yield what a steward should know of this evolution before it starts."""
+    size = config.population * table.n_rows
+    width = np.dtype(Coding.of([table[n].variable for n in evolved_names(table)]).dtype).itemsize
+    yield (
+        f"genetic: {config.population} datasets for up to {config.generations} generations, about "
+        f"{2.2 * width * size / 1e9:.1f} GB for the candidates"
+    )
+    if config.start == "mutants":
+        yield (
+            "genetic: datasets start as mutants of the original, so most of their records are "
+            "confidential records as they are: this is perturbation, not synthesis from a model; "
+            "see the share of unchanged records in the report, or say genetic: {start: chain}"
+        )
