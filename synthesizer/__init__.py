@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from synthesizer.generation import generate
     from synthesizer.job import RunResult, fit, run
     from synthesizer.library import Synthesizer
+    from synthesizer.refining import Refined, refine
     from synthesizer.registry import Registry
 
 __all__ = [
     "FitRequest",
     "Question",
+    "Refined",
     "Registry",
     "RunResult",
     "Synthesis",
@@ -33,12 +35,14 @@ __all__ = [
     "generate",
     "load_config",
     "read_config",
+    "refine",
     "run",
 ]
 
 _HOMES = {
     "FitRequest": "evaluation",
     "Question": "assessment",
+    "Refined": "refining",
     "Registry": "registry",
     "RunResult": "job",
     "Synthesis": "evaluation",
@@ -51,6 +55,7 @@ _HOMES = {
     "generate": "generation",
     "load_config": "config_reading",
     "read_config": "config_reading",
+    "refine": "refining",
     "run": "job",
 }
 

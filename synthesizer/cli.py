@@ -11,6 +11,7 @@ import typer
 
 from synthesizer.cli_checks import compare, frontier, report, risk, utility
 from synthesizer.cli_parts import errors_told
+from synthesizer.cli_refine import refine
 from synthesizer.cli_synthesis import codebook, fit, generate, init, plan, run, validate
 
 __all__ = ["app", "errors_told", "main"]
@@ -52,7 +53,7 @@ def _gathered() -> typer.Typer:
     )
     for command in (
         run, validate, plan, init, codebook, fit, generate, report, compare, frontier, risk,
-        utility, models, schema,
+        utility, refine, models, schema,
     ):  # fmt: skip
         app.command()(command)
     return app

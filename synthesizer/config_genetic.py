@@ -60,11 +60,16 @@ class GeneticConfig(Part):
     mutants: Rate = Field(
         0.05, description="start mutants: largest share of cells that are drawn anew"
     )
-    elites: Whole = Field(2, description="mode single: best datasets that survive unchanged")
+    elites: Whole = Field(
+        2, description="without a limit, mode single: best datasets that survive unchanged"
+    )
     tournament: Whole = Field(2, description="datasets of a tournament, at least 2")
     win: Rate = Field(1.0, description="probability that the best one wins a tournament")
     crossover: Rate = Field(0.1, description="probability that two parents swap a record")
     mutation: Rate = Field(0.001, description="probability that a cell is drawn anew")
+    rates: Literal["varied", "fixed"] = Field(
+        "varied", description="varied: every child has its own, up to the rate; fixed: the paper's"
+    )
     redraw: Literal["uniform", "marginal"] = Field(
         "uniform", description="levels alike, or as often as the original has them"
     )
@@ -72,9 +77,6 @@ class GeneticConfig(Part):
         1.0,
         description="largest share of the records that carry risk which a child has replaced; "
         "0 is the algorithm of the paper",
-    )
-    resample: Rate = Field(
-        0.0, description="start chain: probability that a record is replaced by another draw"
     )
     generations: Whole = Field(100, description="most generations")
     patience: Whole | None = Field(20, description="stop after so many generations without gain")

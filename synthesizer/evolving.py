@@ -149,7 +149,6 @@ class Evolving:
                 seed,
                 dataset,
                 origin=self.evolver.sought.records if self.plan.start == "mutants" else None,
-                pool=start if self.plan.start == "chain" else (),
                 n_jobs=n_jobs or 1,
                 told=told_in_words(self.told, progress),
                 keeps_best=self.keeps_best,

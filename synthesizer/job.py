@@ -52,6 +52,9 @@ class RunResult:
         Checks above a limit of the configuration, in words; empty when all is well.
     manifest : mapping
         Content of ``manifest.json``.
+    evolved : mapping or None
+        Of the genetic synthesizer: utility, risk and history of every dataset, and the frontier;
+        also in ``checks.json``.
     """
 
     directory: Path
@@ -61,6 +64,7 @@ class RunResult:
     checks: CheckResults
     exceeded: tuple[str, ...]
     manifest: Mapping[str, Any]
+    evolved: Mapping[str, Any] | None = None
 
 
 def run(
@@ -139,6 +143,7 @@ def run(
         checks=results,
         exceeded=exceeded,
         manifest=manifest,
+        evolved=told.get("genetic"),
     )
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "check_file",
     "check_output",
     "new_directory",
+    "new_file",
     "sha256",
     "write_secret",
     "write_secrets",
@@ -121,6 +122,26 @@ def write_secrets(texts: Mapping[Path, str], *, overwrite: bool) -> None:
         for work in works.values():
             with suppress(OSError):
                 work.unlink()
+
+
+@contextmanager
+def new_file(path: Path, *, overwrite: bool) -> Iterator[Path]:
+    """Give a working file that becomes ``path`` when the block ends without an error.
+
+    Raises
+    ------
+    OutputError
+        If the file exists and is not to be overwritten, or cannot be written.
+    """
+    check_file(path, overwrite=overwrite)
+    work = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        yield work
+        with _written(path):
+            os.replace(work, path)
+    finally:
+        with suppress(OSError):
+            work.unlink()
 
 
 @contextmanager

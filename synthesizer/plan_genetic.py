@@ -135,8 +135,6 @@ def _problems(context: Context, config: GeneticConfig, steps: Sequence[Step]) ->
             yield f"rows ({given.rows}) must be {n} or absent: mutants have the original's rows"
         if given.rows is not None and config.start != "mutants":
             yield "rows cannot be set where datasets start from files, which have their own"
-        if config.resample:
-            yield "resample takes records that the chain draws; say start: chain, or take it out"
 
 
 def _scenario_problems(table: Table, config: GeneticConfig, scenario: Scenario) -> Iterator[str]:

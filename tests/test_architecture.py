@@ -137,6 +137,7 @@ UPPER = (
     (
         "preparation",
         "evolving",
+        "refining",
         "assessment",
         "assessment_inputs",
         "assessment_notes",
@@ -159,15 +160,16 @@ UPPER = (
         "panel_files",
         "result_files",
         "report_files",
+        "refine_files",
         "risk_request",
         "starter",
         "starter_panel",
         "utility_request",
     ),
     ("library", "screen", "screen_checks"),
-    ("screen_plan", "screen_runs", "screen_utility"),
+    ("screen_plan", "screen_runs", "screen_utility", "screen_refine"),
     ("cli_parts",),
-    ("cli_checks", "cli_synthesis"),
+    ("cli_checks", "cli_refine", "cli_synthesis"),
     ("cli",),
 )
 ENGINE = (

@@ -164,7 +164,7 @@ def _children(
 ) -> list[Candidate]:
     """Return the children of a generation; every pair has a generator of its own."""
     options = breeder.options
-    elites = options.elites if options.mode == "single" else 0
+    elites = 0 if options.sorts else options.elites
     wanted = len(people) - elites
     parents = tournament(
         ranks.place,
@@ -184,8 +184,8 @@ def _children(
 def _survivors(
     people: Sequence[Candidate], ranks: Ranking, children: list[Candidate], options: Options
 ) -> tuple[list[Candidate], Ranking]:
-    """Return the next generation: elites and children, or the best of both (Pareto)."""
-    if options.mode == "single":
+    """Return the next generation: elites and children, or the best of parents and children."""
+    if not options.sorts:
         elites = [people[i] for i in ranks.order[: options.elites]]
         kept = [*elites, *children]
         return kept, ranking(_points(kept), options)

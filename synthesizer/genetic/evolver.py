@@ -23,9 +23,6 @@ __all__ = ["Evolver", "Outcome", "spread"]
 RANDOM_FILES = 10
 """Files drawn from the margins for the risk that needs no information on anybody."""
 
-POOLED = 10
-"""So many datasets of the chain are records to resample from; more would only cost memory."""
-
 ALONE = 250_000
 """Below so many records in a dataset threads wait for each other longer than they work."""
 
@@ -170,7 +167,6 @@ class Evolver:
         dataset: int,
         *,
         origin: Records | None = None,
-        pool: Sequence[Candidate] = (),
         n_jobs: int = 1,
         told: Told | None = None,
         keeps_best: bool = True,
@@ -185,8 +181,6 @@ class Evolver:
             Decide every draw.
         origin : ndarray, optional
             What the result's records are compared with, row by row.
-        pool : sequence of Candidate
-            Datasets of the chain, whose records ``resample`` takes.
         n_jobs : int
             Threads, for large datasets; they do not change the result.
         told : callable, optional
@@ -194,8 +188,6 @@ class Evolver:
         keeps_best : bool
             Whether an interrupt ends the evolution with the best so far.
         """
-        if self.options.resample and pool:
-            self.breeder.pool = np.concatenate([one.records for one in pool[:POOLED]])
         n = len(start[0].records)
         path = ("genetic", self._salt, dataset)
         threads = 1 if n < ALONE else n_jobs

@@ -167,7 +167,7 @@ class Cap(Risk):
         kept = self._counted(sizes)
         cells, weights, owner = (part[kept[owner]] for part in (cells, weights, owner))
         self._owner = (np.cumsum(kept) - 1)[owner]
-        self._weight = weights / max(weights.sum(), 1)
+        self._weight = weights
         levels = coding.level(records, sought.target)
         share = np.bincount(levels, minlength=coding.levels[sought.target]) / len(records)
         self._guess = share[cells % coding.levels[sought.target]]
@@ -185,12 +185,14 @@ class Cap(Risk):
 
     def value(self, counts: Sequence[Integers], n: int) -> float:  # noqa: ARG002
         """Return the mean CAP, NaN where no record counts."""
-        return float(self._weight @ self._chances(counts)) if self.people else float("nan")
+        if not self.people:
+            return float("nan")
+        return float(self._weight @ self._chances(counts)) / self.people
 
     @property
     def baseline(self) -> float | None:
         """The mean share of the right target in the original."""
-        return float(self._weight @ self._guess) if self.people else None
+        return float(self._weight @ self._guess) / self.people if self.people else None
 
     @property
     def carrier(self) -> Margin:

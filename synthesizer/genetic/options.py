@@ -20,18 +20,20 @@ class Options:
     Parameters
     ----------
     mode : {"single", "pareto"}
-        ``single`` minimises F, or the utility under ``risk_at_most``; ``pareto`` keeps the
-        candidates that no other one beats on both (NSGA-II).
+        ``single`` gives one dataset: that with the lowest F, or with the lowest utility under
+        ``risk_at_most``; ``pareto`` gives all that no other one beats on both.
     utility, risk : str
         Measures of `synthesizer.genetic.objectives`.
     weight : float
         Weight of the utility in F; the risk has the rest.
     risk_at_most : float or None
-        Highest risk that is accepted.
+        Highest risk that is accepted. The search then sorts by dominance in both modes: sorted by
+        F, or by utility among those within the limit, it loses the best on the way to the limit.
     population : int
         Candidates of a generation, at least 2.
     elites : int
-        Best candidates that survive unchanged (mode single).
+        Best candidates that survive unchanged; where candidates are sorted by dominance parents
+        compete with children instead.
     tournament : int
         Candidates of a tournament, at least 2; drawn with replacement.
     win : float
@@ -40,13 +42,14 @@ class Options:
         Probability that two parents swap a record.
     mutation : float
         Probability that a cell is drawn anew.
+    rates : {"varied", "fixed"}
+        ``varied`` draws the probability of every child log-uniformly between a thousandth of
+        ``mutation`` and ``mutation``; ``fixed`` is the paper's.
     redraw : {"uniform", "marginal"}
         From the levels alike, or as often as the original has them.
     aimed : float
         Largest share of the records that carry risk which a child has replaced by records drawn
         from its own; 0 is the algorithm of the paper.
-    resample : float
-        Probability that a record is replaced by one that the chain drew (start chain only).
     generations : int
         Most generations.
     patience : int or None
@@ -66,12 +69,17 @@ class Options:
     win: float = 1.0
     crossover: float = 0.1
     mutation: float = 0.001
+    rates: Literal["varied", "fixed"] = "varied"
     redraw: Literal["uniform", "marginal"] = "uniform"
-    aimed: float = 0.0
-    resample: float = 0.0
+    aimed: float = 1.0
     generations: int = 100
     patience: int | None = 20
     seconds: float | None = None
+
+    @property
+    def sorts(self) -> bool:
+        """Whether candidates are sorted by dominance (NSGA-II), not by F."""
+        return self.mode == "pareto" or self.risk_at_most is not None
 
     def __post_init__(self) -> None:
         problems = [*self._measures(), *self._rates(), *self._sizes()]
@@ -87,7 +95,7 @@ class Options:
         ]
 
     def _rates(self) -> list[str]:
-        names = ("weight", "win", "crossover", "mutation", "aimed", "resample", "risk_at_most")
+        names = ("weight", "win", "crossover", "mutation", "aimed", "risk_at_most")
         given = {name: getattr(self, name) for name in names}
         problems = [
             f"{name} ({value}) must be between 0 and 1"

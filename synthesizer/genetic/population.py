@@ -15,6 +15,9 @@ from synthesizer.genetic.scoring import Counts, Score, Scorer
 
 __all__ = ["Allowed", "Breeder", "Candidate"]
 
+DECADES = 3.0
+"""Powers of ten between the highest and the lowest rate of a child."""
+
 Allowed = Callable[[Records], BoolArray]
 """Says which records keep to the rules."""
 
@@ -39,8 +42,6 @@ class Breeder:
         Rates.
     redraw : Redraw
         How cells are drawn anew.
-    pool : ndarray or None
-        Records that the chain drew, for ``resample``.
     allowed : callable or None
         Says which records keep to the rules; others are taken back.
     """
@@ -51,11 +52,10 @@ class Breeder:
         options: Options,
         redraw: Redraw,
         *,
-        pool: Records | None = None,
         allowed: Allowed | None = None,
     ) -> None:
         self.scorer, self.options, self.redraw = scorer, options, redraw
-        self.pool, self.allowed = pool, allowed
+        self.allowed = allowed
 
     def candidate(self, records: Records) -> Candidate:
         """Count and score a dataset from nothing."""
@@ -81,32 +81,32 @@ class Breeder:
         if options.aimed:
             risky = self.scorer.risky(counts, records)
             rate = options.aimed * rng.random()
-            records, counts = self._moved(
+            records, counts = self.moved(
                 records, counts, replaced(records, risky, rate, records, rng)
             )
-        if options.resample and self.pool is not None:
-            every = np.arange(len(records))
-            records, counts = self._moved(
-                records, counts, replaced(records, every, options.resample, self.pool, rng)
-            )
-        records, counts = self._moved(
-            records, counts, self.redraw.mutated(records, options.mutation, rng)
-        )
+        rate = self._rate(options.mutation, rng)
+        records, counts = self.moved(records, counts, self.redraw.mutated(records, rate, rng))
         return Candidate(records, counts, self.scorer.score(counts, len(records)))
 
-    def kept(self, before: Records, moved: tuple[Records, Integers]) -> Records:
+    def _rate(self, highest: float, rng: np.random.Generator) -> float:
+        """Return the rate of one child."""
+        if self.options.rates == "fixed":
+            return highest
+        return float(highest * 10 ** (-DECADES * rng.random()))
+
+    def kept(self, before: Records, move: tuple[Records, Integers]) -> Records:
         """Return the records after a move; those that break a rule are as before."""
-        after, rows = moved
+        after, rows = move
         if self.allowed is not None and len(rows):
             wrong = rows[~self.allowed(after[rows])]
             after[wrong] = before[wrong]
         return after
 
-    def _moved(
-        self, before: Records, counts: Counts, moved: tuple[Records, Integers]
+    def moved(
+        self, before: Records, counts: Counts, move: tuple[Records, Integers]
     ) -> tuple[Records, Counts]:
-        """Keep to the rules, and count what changed."""
-        after, rows = self.kept(before, moved), moved[1]
+        """Return records and counts after a move, within the rules."""
+        after, rows = self.kept(before, move), move[1]
         if not len(rows):
             return before, counts
         return after, self.scorer.recounted(counts, before[rows], after[rows])

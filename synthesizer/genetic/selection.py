@@ -167,12 +167,11 @@ def ranking(points: Floats, options: Options) -> Ranking:
         within = points[:, 1] <= options.risk_at_most
         value = np.where(within, points[:, 0], 1.0 + points[:, 1])
     front = fronts(points)
-    if options.mode == "pareto":
+    if options.sorts:
         order = np.lexsort((value, -crowding(points, front), front))
-        aim = -hypervolume(points)
     else:
         order = np.argsort(value, kind="stable")
-        aim = float(value.min())
+    aim = -hypervolume(points) if options.mode == "pareto" else float(value.min())
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     return Ranking(order, place, int(np.argmin(value)), front, aim)

@@ -45,8 +45,8 @@ ENOUGH = 20
 """The rule for fully synthetic data is unstable with fewer datasets."""
 
 
-def rule_of(facts: Facts) -> str:
-    """Return which combining rule fits how the data were made.
+def rule_of(facts: Facts) -> str | None:
+    """Return which combining rule fits how the data were made; None where they were evolved.
 
     Examples
     --------
@@ -57,15 +57,19 @@ def rule_of(facts: Facts) -> str:
     >>> rule_of(facts_of({"chain": [kept], "config": {"proper": True}}))
     'partially'
     """
+    if facts.evolution is not None:
+        return None
     return rule_for(proper=facts.proper, keeps=any(step.kept for step in facts.steps))
 
 
 def analysis(facts: Facts, released: Released) -> dict[str, Any]:
     """Return how to compute estimates and standard errors from all datasets."""
     rule = rule_of(facts)
-    name, formula, source = RULES[rule]
     m, k = len(released.files), released.units[0]
     n = facts.rows_if_equal(k)
+    if rule is None:
+        return _without_rule(m, k, n)
+    name, formula, source = RULES[rule]
     applies = rule != "partially" or m > 1
     return {
         "rule": rule,
@@ -79,6 +83,41 @@ def analysis(facts: Facts, released: Released) -> dict[str, Any]:
         "words": [*_steps(rule, n, facts, released, applies=applies)],
         "code": example_program(facts, released, rule, n) if applies else None,
     }
+
+
+def _without_rule(m: int, k: int, n: int | None) -> dict[str, Any]:
+    """Return what is left to say of m evolved datasets with k records, the original having n."""
+    return {
+        "rule": None,
+        "name": "evolved datasets",
+        "formula": None,
+        "source": None,
+        "applies": False,
+        "m": m,
+        "k": k,
+        "n": n,
+        "words": [*_without_errors(m)],
+        "code": None,
+    }
+
+
+def _without_errors(m: int) -> Iterator[str]:
+    if m > 1:
+        yield (
+            f"Run the same analysis on each of the {m} datasets; the combined estimate is the mean "
+            f"of the {m} estimates. The differences between them show what the evolution left to "
+            "chance, not how sure the result is."
+        )
+    yield (
+        "The datasets were selected by their closeness to the confidential data and by their "
+        "disclosure risk. No rule for synthetic data gives valid standard errors for such data, "
+        "since each of them takes a dataset for a fresh draw from a model."
+    )
+    yield (
+        "A standard error that is computed as if a dataset were the confidential data leaves out "
+        "what was changed. Ask the data holder to verify a result, and for the standard error that "
+        "the confidential data give."
+    )
 
 
 def _steps(

@@ -5,17 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from synthesizer.data.schema import Kind
+from synthesizer.release.evolved import evolution_words
 from synthesizer.release.facts import Facts
 from synthesizer.release.files import Released
 from synthesizer.release.imposed import imposed
 from synthesizer.release.names import listed
 from synthesizer.release.trees import lost_relations, too_narrow
 
-__all__ = ["cautions", "synthesis_words"]
+__all__ = [
+    "EXTREMES",
+    "IDENTIFY",
+    "PROVISIONAL",
+    "cautions",
+    "stacked",
+    "synthesis_words",
+    "uncertain",
+]
+
+IDENTIFY = (
+    "Do not try to identify anyone",
+    "Do not compare records with people, registers or other files in order to learn about "
+    "somebody, even as a test. Tell the data holder if you think that somebody can be recognised.",
+)
+PROVISIONAL = (
+    "Results are provisional",
+    "Use these data to learn the structure, to write and test programs and to explore. Before you "
+    "publish a result or decide by it, ask the data holder to verify it on the confidential data.",
+)
+EXTREMES = (
+    "Extreme values tell nothing",
+    "The smallest and the largest value here need not be those of the real data, and ranges in "
+    "this codebook are those of the synthetic data. Do not interpret single values.",
+)
 
 
 def synthesis_words(facts: Facts) -> list[str]:
     """Return paragraphs on how the datasets as a whole were made."""
+    if not facts.is_modelled:
+        return [*evolution_words(facts)]
     kept = [step.variable for step in facts.steps if step.kept]
     words = [
         "The variables were made one after the other. For each one a model was fitted to the "
@@ -42,13 +69,13 @@ def synthesis_words(facts: Facts) -> list[str]:
         if facts.proper
         else "All datasets were drawn from the same fitted models (no proper synthesis)."
     )
-    return words
+    return [*words, *evolution_words(facts)]
 
 
 def cautions(
     facts: Facts, released: Released, unmodelled: Mapping[str, Sequence[str]]
 ) -> list[dict[str, str]]:
-    """Return what not to conclude: entries with ``title`` and ``text``."""
+    """Return what not to conclude from records that models drew: ``title`` and ``text``."""
     found = [
         *_about_persons(facts, released),
         *_about_results(facts, released, unmodelled),
@@ -70,12 +97,7 @@ def _about_persons(facts: Facts, released: Released) -> Iterator[tuple[str, str]
             "A synthetic record stands for nobody. That it looks like somebody you know, or is "
             "unique, is no finding about that person.",
         )
-    yield (
-        "Do not try to identify anyone",
-        "Do not compare records with people, registers or other files in order to learn about "
-        "somebody, even as a test. Tell the data holder if you think that somebody can be "
-        "recognised.",
-    )
+    yield IDENTIFY
     ids = [name for name, seen in released.variables.items() if seen.kind is Kind.ID]
     which = f": {listed(ids)} {'was' if len(ids) == 1 else 'were'} numbered anew" if ids else ""
     several = ids and not kept and len(released.files) > 1
@@ -90,17 +112,14 @@ def _about_results(
     facts: Facts, released: Released, unmodelled: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, str]]:
     m = len(released.files)
-    yield (
-        "Results are provisional",
-        "Use these data to learn the structure, to write and test programs and to explore. Before "
-        "you publish a result or decide by it, ask the data holder to verify it on the "
-        "confidential data.",
-    )
-    if narrow := too_narrow(facts, released):
+    yield PROVISIONAL
+    if facts.evolution is not None:
+        yield uncertain(m)
+    elif narrow := too_narrow(facts, released):
         yield "Intervals can be too narrow", " ".join(narrow)
     yield (
         "Associations that were not modelled are missing",
-        _associations(unmodelled, lost_relations(facts, released)),
+        _associations(unmodelled, lost_relations(facts, released), facts),
     )
     if any(imposed(facts).values()):
         yield (
@@ -114,11 +133,7 @@ def _about_results(
         "A model smooths what few records tell. Rare levels, small cells of a table and rare "
         "combinations may be lost, thinned out or made up by chance.",
     )
-    yield (
-        "Extreme values tell nothing",
-        "The smallest and the largest value here need not be those of the real data, and ranges in "
-        "this codebook are those of the synthetic data. Do not interpret single values.",
-    )
+    yield EXTREMES
     if facts.person:
         yield (
             "The rows of a person belong together",
@@ -134,12 +149,7 @@ def _about_results(
             "that allow for clusters by these numbers.",
         )
     if m > 1:
-        yield (
-            "Do not stack the datasets",
-            f"The {m} datasets are versions of the same data, not more data. A "
-            "file of all their records gives standard errors that are far too small; combine "
-            "the results of all of them.",
-        )
+        yield stacked(m)
     yield (
         "Weights are synthetic too",
         "If a variable is a sampling weight, its values were made like those of any other "
@@ -159,12 +169,34 @@ def _about_results(
     )
 
 
-def _associations(unmodelled: Mapping[str, Sequence[str]], general: str) -> str:
+def stacked(m: int) -> tuple[str, str]:
+    """Return the caution against one file of all m datasets."""
+    return (
+        "Do not stack the datasets",
+        f"The {m} datasets are versions of the same data, not more data. A file of all their "
+        "records gives standard errors that are far too small; combine the results of all of them.",
+    )
+
+
+def uncertain(m: int) -> tuple[str, str]:
+    """Return the caution on standard errors of m evolved datasets."""
+    between = " Nor do differences between the datasets show how sure a result is." if m > 1 else ""
+    return (
+        "Standard errors are not known",
+        "The rules for synthetic data take every dataset for a fresh draw from a model. Evolved "
+        "datasets are none: they were selected, so that they can lie closer to the confidential "
+        "sample than a fresh draw, and they were changed where records carried a disclosure risk. "
+        f"No rule gives valid standard errors.{between}",
+    )
+
+
+def _associations(unmodelled: Mapping[str, Sequence[str]], general: str, facts: Facts) -> str:
     pairs = sum(len(others) for others in unmodelled.values()) // 2
     if not pairs:
         return f"Every pair of variables was modelled together here. {general}"
+    selected = "" if facts.evolution is None else ", or as selection happened to favour it"
     return (
         f"{pairs} {'pair' if pairs == 1 else 'pairs'} of variables (named with each variable) were "
         "not modelled together: an association between them is in the data only as far as it runs "
-        f"through other variables, and its absence here proves nothing. {general}"
+        f"through other variables{selected}, and its absence here proves nothing. {general}"
     )

@@ -17,6 +17,7 @@ from synthesizer.manifests import dataset_names, foreign_paths, is_path, read_ma
 from synthesizer.output import check_file, sha256
 from synthesizer.release.analysis import analysis
 from synthesizer.release.cautions import cautions, synthesis_words
+from synthesizer.release.evolved_cautions import evolved_cautions
 from synthesizer.release.files import read_released
 from synthesizer.release.imposed import imposed
 from synthesizer.release.reading import facts_of
@@ -139,24 +140,26 @@ def release_codebook(manifest: Mapping[str, Any], paths: Sequence[Path]) -> dict
         - ``datasets``: ``files`` (names), ``rows`` (of each), ``format`` (``type``, and for CSV
           files ``delimiter``, ``encoding``, ``decimal_mark``);
         - ``synthesis``: ``words`` (paragraphs), ``kept``, ``strata`` (names), ``proper``,
-          ``even`` (whether draws of trees were spread evenly; null where no tree was used, not
-          inside another model either), ``rules``, ``forbidden``, ``support``, ``paths`` (sentences
-          on what was imposed: values that were set, conditions that no record fulfils, limited
-          combinations, and what no person does from period to period), ``packages`` (versions);
+          ``evolved`` (what whole datasets were evolved from: mutants, chain or files; null where
+          they were not), ``even`` (whether draws of trees were spread evenly; null where no tree
+          was used, not inside another model either), ``rules``, ``forbidden``, ``support``,
+          ``paths`` (sentences on what was imposed: values that were set, conditions that no record
+          fulfils, limited combinations, and what no person does from period to period; empty
+          where records were evolved that no model drew), ``packages`` (versions);
         - ``variables``: in file order, each with ``name``, ``label``, ``unit`` (empty where the
           configuration has none), ``kind``, ``decimals`` (null: no fixed precision),
           ``date_format``, ``range`` (``low``, ``high``: numbers or ISO dates; null where there are
           none), ``levels`` (``level``, ``label``, ``share``), ``missing`` (``code``, ``label``,
           ``share``; the code "" is an empty cell), ``made`` (``how``: drawn, independent, kept,
-          derived, constant or numbered; ``words``, ``model``, ``base`` (models inside it),
-          ``predictors``, ``options``) and
-          ``not_modelled_with`` (names). A ``share`` is of all records of all datasets, in [0, 1];
-          0 for what the configuration lists and no record has; null for labelled numbers;
-        - ``analysis``: the combining rule: ``rule``, ``name``, ``formula``, ``source``,
-          ``applies`` (false where it needs more datasets), ``m``, ``k`` (records of each dataset;
-          persons, where they have several rows),
-          ``n`` (those of the original if equal to k, else null), ``words``, ``code`` (null where
-          the rule does not apply);
+          derived, constant, numbered or evolved; ``words``, ``model``, ``base`` (models inside
+          it), ``predictors``, ``options``) and ``not_modelled_with`` (names). A ``share`` is of
+          all records of all datasets, in [0, 1]; 0 for what the configuration lists and no record
+          has; null for labelled numbers;
+        - ``analysis``: the combining rule: ``rule``, ``name``, ``formula``, ``source`` (``rule``,
+          ``formula`` and ``source`` null where datasets were evolved: no rule holds for them),
+          ``applies`` (false where it needs more datasets, or there is none), ``m``, ``k`` (records
+          of each dataset; persons, where they have several rows), ``n`` (those of the original if
+          equal to k, else null), ``words``, ``code`` (null where the rule does not apply);
         - ``cautions``: what not to conclude, ``title`` and ``text``.
 
     Raises
@@ -184,8 +187,9 @@ def release_codebook(manifest: Mapping[str, Any], paths: Sequence[Path]) -> dict
         "synthesis": {
             "words": synthesis_words(facts),
             "kept": [step.variable for step in facts.steps if step.kept],
-            "strata": list(facts.strata),
+            "strata": list(facts.strata) if facts.is_modelled else [],
             "proper": facts.proper,
+            "evolved": None if facts.evolution is None else facts.evolution.start,
             "even": any(own.even for own in trees.values()) if trees else None,
             **imposed(facts),
             "packages": dict(facts.packages),
@@ -197,7 +201,9 @@ def release_codebook(manifest: Mapping[str, Any], paths: Sequence[Path]) -> dict
             for others in [apart.get(name, [])]
         ],
         "analysis": analysis(facts, released),
-        "cautions": cautions(facts, released, apart),
+        "cautions": cautions(facts, released, apart)
+        if facts.is_modelled
+        else evolved_cautions(facts, released),
     }
 
 

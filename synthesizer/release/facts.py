@@ -14,7 +14,7 @@ from typing import Any
 from synthesizer.data.schema import Kind
 from synthesizer.report.trees import Trees
 
-__all__ = ["Facts", "PathFacts", "StepFacts", "VariableFacts"]
+__all__ = ["Evolution", "Facts", "PathFacts", "StepFacts", "VariableFacts"]
 
 CAREER = "career."
 """Attributes of the careers have names that begin so; they follow from what is released."""
@@ -101,6 +101,27 @@ class PathFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Evolution:
+    """How whole datasets were evolved: settings of the data holder, no figure.
+
+    Parameters
+    ----------
+    start : str
+        What the population began as: ``mutants`` of the confidential data, datasets of the
+        ``chain``, or ``files``, which also stands for what is not known.
+    swapped, redrawn, replaced, resampled : bool
+        Whether datasets swapped records, cells were drawn anew, records that carried risk were
+        replaced by others, and records by other draws of the chain.
+    """
+
+    start: str
+    swapped: bool = True
+    redrawn: bool = True
+    replaced: bool = True
+    resampled: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Facts:
     """Everything that is taken from a manifest.
 
@@ -108,7 +129,8 @@ class Facts:
     ``delimiter`` and ``encoding`` are needed to read CSV files of the source's layout. ``person``
     and ``time`` are columns of a panel in the long form, ``career`` the variable of its careers,
     ``wide`` the columns of each variable over time in the wide form. ``rules``, ``forbid``,
-    ``support`` and ``paths`` are what the data holder imposed.
+    ``support`` and ``paths`` are what the data holder imposed. ``evolution`` is None where the
+    chain's draws are released as they are.
     """
 
     steps: tuple[StepFacts, ...]
@@ -128,6 +150,7 @@ class Facts:
     time: str = ""
     career: str = ""
     wide: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    evolution: Evolution | None = None
 
     def trees(self) -> dict[str, Trees]:
         """Return the variables that trees drew, also inside other models, and how they drew.
@@ -141,6 +164,11 @@ class Facts:
         {'age': Trees(even=True, tilt=False)}
         """
         return {step.variable: step.trees for step in self.steps if step.trees is not None}
+
+    @property
+    def is_modelled(self) -> bool:
+        """Whether every record was drawn from fitted models, whatever became of it later."""
+        return self.evolution is None or self.evolution.start == "chain"
 
     @property
     def is_panel(self) -> bool:

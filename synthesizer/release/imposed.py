@@ -14,11 +14,14 @@ from synthesizer.errors import SynthesizerError
 from synthesizer.release.facts import Facts, PathFacts
 from synthesizer.release.names import listed
 
-__all__ = ["imposed", "is_public", "rules_for"]
+__all__ = ["imposed", "is_public", "limits", "rules_for"]
 
 
 def imposed(facts: Facts) -> dict[str, list[str]]:
     """Return sentences: ``rules`` that set values, ``forbidden``, ``support`` and ``paths``.
+
+    All are empty where datasets were evolved from records that no model drew: these may break
+    them, see `limits`.
 
     Examples
     --------
@@ -32,6 +35,26 @@ def imposed(facts: Facts) -> dict[str, list[str]]:
     >>> told["paths"]
     ['grade: E is never left again.', 'grade: A is never followed by C.']
     """
+    told = _sentences(facts)
+    return told if facts.is_modelled else {kind: [] for kind in told}
+
+
+def limits(facts: Facts) -> list[str]:
+    """Return the same sentences as limits of what an evolution may change.
+
+    Examples
+    --------
+    >>> from synthesizer.release.reading import facts_of
+    >>> chain = [{"variable": "grade", "kind": "categorical"}]
+    >>> manifest = {"chain": chain, "config": {"forbid": ["grade == 'B'"]}}
+    >>> facts = facts_of({**manifest, "genetic": {"start": "mutants"}})
+    >>> limits(facts), imposed(facts)["forbidden"]
+    (["No record has: grade == 'B'."], [])
+    """
+    return [sentence for sentences in _sentences(facts).values() for sentence in sentences]
+
+
+def _sentences(facts: Facts) -> dict[str, list[str]]:
     return {
         "rules": [
             f"If {condition}, then {' and '.join(f'{n} is {v}' for n, v in then.items())}."
@@ -59,6 +82,8 @@ def imposed(facts: Facts) -> dict[str, list[str]]:
 
 def rules_for(variable: str, facts: Facts) -> Iterator[str]:
     """Yield where a rule sets a variable, as sentences."""
+    if not facts.is_modelled:
+        return
     for condition, then in _rules(facts):
         if variable in then:
             yield f"Where {condition}, it is set to {then[variable]}."

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from synthesizer.data.schema import Kind
-from synthesizer.release.facts import Facts, PathFacts, StepFacts, VariableFacts
+from synthesizer.release.facts import Evolution, Facts, PathFacts, StepFacts, VariableFacts
 from synthesizer.report.trees import trees_of
 
 __all__ = ["facts_of"]
@@ -25,6 +25,8 @@ ENCODING = re.compile(r"[A-Za-z0-9][\w.-]{0,40}")
 PERIOD = "period"
 """What conditions call time in the wide form, where no column holds it."""
 MODEL = re.compile(r"\w[\w.-]{0,60}")
+STARTS = ("mutants", "chain", "files")
+"""What datasets are evolved from; anything else is taken for files, of which nothing is known."""
 
 
 def facts_of(manifest: Mapping[str, Any]) -> Facts:
@@ -45,6 +47,7 @@ def facts_of(manifest: Mapping[str, Any]) -> Facts:
     wide = _wide(steps)
     rows = panel.get("persons") or _mapping(manifest.get("data")).get("rows")
     delimiter, encoding = _text(data.get("delimiter")), _text(data.get("encoding"))
+    evolution = _evolution(manifest.get("genetic"), _mapping(config.get("genetic")))
     return Facts(
         steps=tuple(_step(step, config) for step in chain),
         variables=_variables(chain, _list(manifest.get("variables")), config),
@@ -65,6 +68,24 @@ def facts_of(manifest: Mapping[str, Any]) -> Facts:
         time=_text(panel.get("time")) or (PERIOD if wide else ""),
         career=_text(panel.get("career")),
         wide=wide,
+        evolution=evolution,
+    )
+
+
+def _evolution(told: object, settings: Mapping[str, Any]) -> Evolution | None:
+    """Return how datasets were evolved; of its settings only whether a move was made at all.
+
+    A setting that is absent has its default: all moves but other draws of the chain.
+    """
+    if told is None:
+        return None
+    start = _mapping(told).get("start")
+    return Evolution(
+        start=start if start in STARTS else "files",
+        swapped=settings.get("crossover") != 0,
+        redrawn=settings.get("mutation") != 0,
+        replaced=settings.get("aimed") != 0,
+        resampled=start == "chain" and settings.get("resample") not in (None, 0),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from synthesizer.data.schema import Kind
+from synthesizer.release.evolved import number_words, value_words
 from synthesizer.release.facts import Facts, StepFacts, VariableFacts
 from synthesizer.release.imposed import is_public, rules_for
 from synthesizer.release.trees import TILTED
@@ -68,14 +69,19 @@ def made(
         return _time(facts)
     if step is None:
         return _unmade("numbered", _numbered(name, facts))
+    evolution = facts.evolution
+    changed = "" if evolution is None else value_words(evolution, has_missing=has_missing)
+    if not facts.is_modelled:
+        return _unmade("evolved", changed)
     how, words = _how(step, known, facts)
     tilt = f"Draws from its trees were tilted: they {TILTED}." if is_tilted else ""
     missing = _missing_words(step, known) if has_missing and how == "drawn" else ""
     models = [step.model, *step.bases]
     options = {key: v for model in models for key, v in facts.model_options.get(model, {}).items()}
+    rules = rules_for(step.of or name, facts)
     return {
         "how": how,
-        "words": " ".join(filter(None, [words, tilt, missing, *rules_for(step.of or name, facts)])),
+        "words": " ".join(filter(None, [words, tilt, missing, changed, *rules])),
         "model": step.model,
         "base": list(step.bases),
         "predictors": list(step.predictors),
@@ -92,6 +98,8 @@ def _unmade(how: str, words: str, predictors: tuple[str, ...] = ()) -> dict[str,
 
 
 def _numbered(name: str, facts: Facts) -> str:
+    if not facts.is_modelled:
+        return number_words()
     if name != facts.person:
         return (
             "Numbered anew, in the format of the original: the numbers have no meaning and lead to "
@@ -174,7 +182,7 @@ def unmodelled(facts: Facts) -> dict[str, list[str]]:
 
     Two variables are modelled together if the later one was drawn from the earlier one, if one of
     them tells the strata, or if both are copies. What is computed or constant is left out: its
-    associations follow from its inputs.
+    associations follow from its inputs. Where no model was fitted nothing was left out of one.
 
     Examples
     --------
@@ -187,6 +195,8 @@ def unmodelled(facts: Facts) -> dict[str, list[str]]:
     """
     drawn = [step for step in facts.steps if step.model not in ("derived", "constant")]
     found: dict[str, list[str]] = {step.variable: [] for step in facts.steps}
+    if not facts.is_modelled:
+        return found
     for i, later in enumerate(drawn):
         given = {*later.predictors, *facts.strata}
         for earlier in drawn[:i]:

@@ -9,6 +9,7 @@ from synthesizer.report.careers_reading import unit_words
 from synthesizer.report.careers_section import careers_section
 from synthesizer.report.estimates_section import estimates_section
 from synthesizer.report.figures_section import figures_section
+from synthesizer.report.genetic_section import genetic_section
 from synthesizer.report.glance_section import glance_section
 from synthesizer.report.numbers import plural, written
 from synthesizer.report.page import render
@@ -83,7 +84,7 @@ def _subtitle(record: Record) -> str:
 
 
 def _sections(record: Record) -> Iterator[Section | None]:
-    first = (glance_section, point_section, utility_section, variable_section)
+    first = (glance_section, point_section, genetic_section, utility_section, variable_section)
     for builder in (*first, careers_section, propensity_section, estimates_section):
         yield _guarded(builder.__name__.removesuffix("_section"), partial(builder, record))
     yield from _risk(record)

@@ -1,0 +1,286 @@
+"""Lowering the risk of a synthetic file at the least loss of utility, whoever made it.
+
+The file is where the evolution starts: beside it stand versions in which more and more of the
+records that carry risk are replaced by other records of the file. Of all datasets within the limit
+the one nearest to the original is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthesizer.data.comparable import check_keys
+from synthesizer.data.inference import Declaration
+from synthesizer.data.layout import Layout
+from synthesizer.data.pairs import Data, as_table, column_names
+from synthesizer.data.schema import Kind
+from synthesizer.data.sources import RawTable, from_pandas
+from synthesizer.data.table import Table
+from synthesizer.data.writing import to_pandas
+from synthesizer.errors import ConfigError, DataError, SynthesizerError
+from synthesizer.evolving import Words, told_in_words
+from synthesizer.genetic.coding import coding_problems
+from synthesizer.genetic.evolver import Evolver, Outcome
+from synthesizer.genetic.options import Options
+from synthesizer.genetic.scoring import Score
+from synthesizer.plan_genetic import like_original, sought_in
+from synthesizer.progress import Advance
+from synthesizer.randomness import Seed
+
+__all__ = ["Refined", "refine"]
+
+FILE = 0
+"""The evolution's number among those of a seed."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Refined:
+    """A synthetic file before and after.
+
+    Parameters
+    ----------
+    table : Table
+        The refined records; the file itself where its risk is within the limit already.
+    layout : Layout
+        How the synthetic file was written.
+    keys, target : tuple of str, str
+        What the intruder knows and seeks.
+    before, after : Score
+        Utility and risk in [0, 1], lower is better.
+    limit : float
+        Highest risk that is accepted.
+    baseline : float or None
+        The risk if targets were guessed from their distribution; None where there is none.
+    random : float
+        The risk of a file whose variables are drawn from their margins alone.
+    changed : float
+        Share of the file's records that are another one now.
+    outcome : Outcome or None
+        The evolution; None where nothing was to be done.
+    options : Options
+        Its settings.
+    """
+
+    table: Table
+    layout: Layout
+    keys: tuple[str, ...]
+    target: str
+    before: Score
+    after: Score
+    limit: float
+    baseline: float | None
+    random: float
+    changed: float
+    outcome: Outcome | None
+    options: Options
+
+    @property
+    def data(self) -> pd.DataFrame:
+        """The refined records as a frame with the columns of the synthetic file."""
+        return to_pandas(self.table, self.layout)
+
+    @property
+    def reached(self) -> bool:
+        """Whether the risk is within the limit."""
+        return self.after.risk <= self.limit
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped the evolution before its time."""
+        return self.outcome is not None and self.outcome.evolved.interrupted
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the steward should know, one sentence each."""
+        notes = []
+        if self.outcome is None:
+            notes.append(
+                f"the risk is {self.before.risk:.4f} and within {self.limit:.4f} already: the file "
+                "is as it was"
+            )
+        if self.limit < self.random:
+            notes.append(
+                f"risk_at_most ({self.limit:.4f}) is below {self.random:.4f}, what a file reaches "
+                "whose variables are drawn from their margins alone: below that a file leaves out "
+                "or contradicts what is true of people who stand out, and nobody is safer for it"
+            )
+        if not self.reached:
+            notes.append(
+                f"the limit of {self.limit:.4f} was not reached: the lowest risk that was found is "
+                f"{self.after.risk:.4f}; raise it, or allow more generations or aimed moves"
+            )
+        return tuple(notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        outcome = None if self.outcome is None else self.outcome.to_dict()
+        if outcome is not None:
+            del outcome["frontier"], outcome["unchanged"]
+        return {
+            "keys": list(self.keys),
+            "target": self.target,
+            "utility": self.options.utility,
+            "risk": self.options.risk,
+            "risk_at_most": self.limit,
+            "reached": self.reached,
+            "before": {"utility": self.before.utility, "risk": self.before.risk},
+            "after": {"utility": self.after.utility, "risk": self.after.risk},
+            "cost": self.after.utility - self.before.utility,
+            "baseline": self.baseline,
+            "random": self.random,
+            "changed": self.changed,
+            "evolution": outcome,
+            "notes": list(self.notes),
+        }
+
+
+def refine(
+    original: Data,
+    synthetic: pd.DataFrame | RawTable,
+    *,
+    keys: Sequence[str],
+    target: str,
+    risk_at_most: float | None = None,
+    codes: Sequence[str] | bool = (),
+    declared: Mapping[str, Declaration] | None = None,
+    seed: int = 0,
+    n_jobs: int = 1,
+    advance: Advance | None = None,
+    told: Words | None = None,
+    **options: Any,
+) -> Refined:
+    """Lower the risk of a synthetic file at the least loss of utility, or show that it cannot.
+
+    Parameters
+    ----------
+    original : DataFrame, RawTable or Table
+        Confidential records.
+    synthetic : DataFrame or RawTable
+        The file, whoever made it: categories with the original's levels; ids stay where they are.
+    keys, target : sequence of str, str
+        What the intruder knows and seeks.
+    risk_at_most : float, optional
+        Highest risk that is accepted, in [0, 1]; the baseline of the risk when absent.
+    codes : sequence of str, or True
+        Variables whose numbers are codes of categories; True for all.
+    declared : mapping of str to Declaration, optional
+        Kinds and missing codes of the original.
+    seed, n_jobs : int
+        Seed of every draw, and threads, which change nothing.
+    advance, told : callable, optional
+        Show the progress.
+    **options
+        Of `synthesizer.genetic.options.Options`, such as ``risk`` and ``generations``.
+
+    Raises
+    ------
+    DataError, ConfigError
+        With every problem of the files, the names and the options.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> people = pd.DataFrame({"town": rng.integers(0, 300, 500), "ill": rng.integers(0, 2, 500)})
+    >>> refined = refine(people, people, keys=["town"], target="ill", risk_at_most=0.6, codes=True)
+    >>> refined.before.risk, refined.after.risk <= 0.6, refined.reached
+    (1.0, True, True)
+    """
+    raw = synthetic if isinstance(synthetic, RawTable) else from_pandas(synthetic, min_rows=1)
+    table, made = _tables(original, raw, tuple(keys), target, codes, declared or {})
+    sought = sought_in(table, keys, target)
+    settings = _options(options, risk_at_most)
+    evolver = Evolver(sought, settings)
+    if evolver.risk.undefined:
+        raise DataError(f"{evolver.risk.undefined} (keys: {', '.join(keys)})")
+    limit = evolver.risk.baseline if risk_at_most is None else risk_at_most
+    if limit is None:
+        raise ConfigError(f"risk {settings.risk} has no baseline: say risk_at_most")
+    settings = _options(options, limit)
+    evolver = Evolver(sought, settings)
+    draws = Seed(seed)
+    records = sought.coding.encode(made)
+    best = evolver.breeder.candidate(records)
+    before, outcome = best.score, None
+    if before.risk > limit:
+        start = evolver.around([records], draws, FILE, settings.mutation)
+        outcome = evolver.evolve(
+            start,
+            draws,
+            FILE,
+            origin=records,
+            n_jobs=n_jobs,
+            told=told_in_words(told, advance),
+        )
+        best = outcome.evolved.best
+    return Refined(
+        table=_restored(sought.coding.decode(best.records), raw),
+        layout=raw.layout,
+        keys=tuple(keys),
+        target=target,
+        before=before,
+        after=best.score,
+        limit=limit,
+        baseline=evolver.risk.baseline,
+        random=evolver.random_risk(draws),
+        changed=float(np.mean(best.records != records)),
+        outcome=outcome,
+        options=settings,
+    )
+
+
+def _options(given: Mapping[str, Any], limit: float | None) -> Options:
+    unknown = [name for name in given if name not in Options.__dataclass_fields__]
+    if unknown:
+        known = ", ".join(Options.__dataclass_fields__)
+        raise ConfigError(f"option {name!r} is unknown; known: {known}" for name in unknown)
+    return Options(**{"mode": "single", **given, "risk_at_most": limit})
+
+
+def _tables(
+    original: Data,
+    raw: RawTable,
+    keys: tuple[str, ...],
+    target: str,
+    codes: Sequence[str] | bool,
+    declared: Mapping[str, Declaration],
+) -> tuple[Table, Table]:
+    """Return both files with the synthetic one's variables but ids, in the original's codes."""
+    known = set(column_names(original))
+    foreign = [name for name in raw.names if name not in known]
+    problems = [f"{raw.origin}: column {n!r} is not in the original; take it out" for n in foreign]
+    names = [name for name in raw.names if name in known]
+    problems += [
+        f"variable {name!r} is not in the {where}; name one of its columns"
+        for name in dict.fromkeys((*keys, target))
+        for where, there in (("original", known), ("synthetic file", set(raw.names)))
+        if name not in there
+    ]
+    coded = names if codes is True else [] if codes is False else list(codes)
+    problems += [f"codes: variable {n!r} is in neither file" for n in coded if n not in names]
+    if problems:
+        raise DataError(problems)
+    said = {name: Declaration(kind=Kind.CATEGORICAL) for name in coded} | dict(declared)
+    table = as_table(original, names, said, ids=False)
+    problems = [
+        f"{problem}; if its numbers are codes, name it under codes (--codes)"
+        for problem in coding_problems([column.variable for column in table.columns])
+    ]
+    try:
+        check_keys(table, keys=keys, target=target)
+    except SynthesizerError as error:
+        problems += error.problems
+    if problems:
+        raise DataError(dict.fromkeys(problems))
+    return table, like_original(raw, table)
+
+
+def _restored(drawn: Table, raw: RawTable) -> Table:
+    """Return the records with the columns of the file; its ids stay where they are."""
+    ids = as_table(raw, [name for name in raw.names if name not in drawn])
+    columns = [drawn[name] if name in drawn else ids[name] for name in raw.names]
+    return Table(columns, drawn.n_rows)
