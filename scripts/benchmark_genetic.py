@@ -5,9 +5,9 @@ Usage::
     python scripts/benchmark_genetic.py DATA.csv paper frontier refine moves price large
 
 DATA.csv is the ACS excerpt around Boston (see docs/benchmarks.md). From five of its variables,
-recoded to the numbers of levels of the Scottish census of Chen, Taub and Elliot (2019), a parametric
-chain draws 82,851 records: the original of every part. Each part prints a Markdown table; ``paper``
-and ``large`` run in a process of their own, whose largest memory is told.
+recoded to the numbers of levels of the Scottish census of Chen, Taub and Elliot (2019), a
+parametric chain draws 82,851 records: the original of every part. Each part prints a Markdown table
+and runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ROWS = 82_851
 KEYS = ("parish", "sex", "marital", "age")
 TARGET = "employ"
 SEEDS = range(1, 6)
-PAPER = {"aimed": 0.0, "rates": "fixed", "patience": None, "generations": 57}
+PAPER: dict[str, Any] = {"aimed": 0.0, "rates": "fixed", "patience": None, "generations": 57}
 LARGEST = 0.05
 METHODS: dict[str, dict[str, Any]] = {
     "CART, leaves of 5, as synthpop": {"models": {"cart": {"min_leaf": 5, "even": False}}},
@@ -148,23 +148,11 @@ def paper(data: Path) -> Iterator[str]:
                 f"{last.fitness:.4f}", f"{unchanged:.3f}",
             )
         )  # fmt: skip
-    yield from table(
-        (
-            "seed",
-            "seconds",
-            "U start",
-            "U end",
-            "R start",
-            "R end",
-            "F start",
-            "F end",
-            "unchanged",
-        ),
-        rows,
-    )
+    columns = "seed, seconds, U start, U end, R start, R end, F start, F end, unchanged"
+    yield from table(columns.split(", "), rows)
     risk = make_risk("cap_u", world.sought)
     yield (
-        f"\n{risk.people} people with a key of their own, baseline {world.baseline:.3f}; "
+        f"\n{len(risk.margins[0].cells)} people with a key of their own, baseline {world.baseline:.3f}; "
         f"memory {peak():.2f} GB, {before:.2f} GB of it before the first generation"
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ class PlanRow:
     variable, kind, model : str
         What is drawn, and by which model.
     predictors : int
-        Number of predictors.
+        Number of predictors; 0, and model ``genetic``, where no chain is fitted.
     levels : int
         Distinct values that occur, without missing codes.
     missing : int
@@ -35,7 +35,8 @@ class PlanRow:
     rare : int
         Levels of a coded variable that fewer than `RARE` rows hold; of a panel: persons.
     cost : float
-        Share of the work of the fit, in [0, 1]: n log n, times predictors, times outputs.
+        Share of the work of the fit, in [0, 1]: n log n, times predictors, times outputs; 0 where
+        nothing is fitted.
     """
 
     position: int
@@ -51,7 +52,12 @@ class PlanRow:
 
 def plan_table(ready: Prepared) -> list[PlanRow]:
     """Return a row for every variable in the order of the chain."""
-    steps = ready.plan.spec.steps
+    steps, genetic = ready.plan.spec.steps, ready.plan.genetic
+    if genetic is not None and genetic.start != "chain":
+        return [
+            replace(_row(position, step, ready.table, 0.0), model="genetic", predictors=0)
+            for position, step in enumerate(steps, 1)
+        ]
     costs = np.array([_cost(step, ready.table[step.variable]) for step in steps])
     shares = costs / max(costs.sum(), 1.0)
     return [

@@ -142,13 +142,13 @@ def _cell(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _show_checks(results: CheckResults) -> None:
+def _show_checks(results: CheckResults, start: str | None) -> None:
     """Print the figures that decide about a release."""
     from synthesizer.screen_checks import headlines
 
     say("checks:")
     if results.utility is not None:
-        show_utility(results.utility, choose=headlines)
+        show_utility(results.utility, choose=headlines, start=start)
     if results.panel is not None:
         show_panel(results.panel)
     show_risk(results.risk, choose=headlines)
@@ -172,8 +172,12 @@ def show_utility(
     *,
     choose: Callable[[Sequence[Figure]], Sequence[Figure]] = tuple,
     explained: bool = False,
+    start: str | None = None,
 ) -> None:
-    """Print utility figures, and what is needed to read them."""
+    """Print utility figures, and what is needed to read them.
+
+    ``start`` is what datasets were evolved from, None where they were not.
+    """
     from synthesizer.screen_checks import figure_table, legend, utility_lines
 
     chosen = [
@@ -191,7 +195,7 @@ def show_utility(
             (columns[0], "of", *headings),
             [(row[0], place, *row[1:]) for place, row in zip(places, rows, strict=True)],
         )
-    for line in utility_lines(utility):
+    for line in utility_lines(utility, start=start):
         say(line)
     if explained:
         for line in legend([figure for _, figure in chosen]):
@@ -259,15 +263,36 @@ def _methods(chain: Sequence[Mapping[str, Any]]) -> str:
 
 def show_result(result: RunResult) -> None:
     """Print where the outputs are and what the checks found."""
+    from synthesizer.screen_genetic import evolution_lines
+
+    evolved = result.evolved
     notes_told([*result.manifest["notes"]])
     say(_methods(result.manifest["chain"]))
-    _show_checks(result.checks)
+    for line in evolution_lines(evolved) if evolved else ():
+        say(line)
+    _show_checks(result.checks, evolved["start"] if evolved else None)
     say("outputs:")
-    for path in (*result.datasets, *result.codebook):
-        say(f"  {path}")
-    confidential = [result.directory / name for name in ("checks.json", "manifest.json")]
-    for path in [*([result.report] if result.report else []), *confidential]:
-        say(f"  {path} (confidential: not for release)")
+    _show_files(result)
     seconds = result.manifest["seconds"]
     times = ", ".join(f"{phase} {taken:.1f} s" for phase, taken in seconds.items())
     say(f"seed {result.manifest['seed']}; {times}")
+
+
+def _show_files(result: RunResult) -> None:
+    """Print the files: those for release, then those that are not, as they all are but these."""
+    from synthesizer.release.codebook import NAMES
+    from synthesizer.screen_genetic import frontier_lines
+
+    released = [*result.datasets, *(path for path in result.codebook if path.name in NAMES)]
+    for path in released:
+        say(f"  {path}")
+    evolved = result.evolved or {}
+    told = {path.name for path in released} | {
+        entry["file"] for entry in evolved.get("written", ())
+    }
+    others = [entry["name"] for entry in result.manifest["files"] if entry["name"] not in told]
+    confidential = [result.directory / name for name in (*others, "manifest.json")]
+    for path in [*([result.report] if result.report else []), *confidential]:
+        say(f"  {path} (confidential: not for release)")
+    for line in frontier_lines(evolved, result.directory):
+        say(line)

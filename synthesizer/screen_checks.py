@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from synthesizer.figures import Figure, in_units, is_above_chance, lies_above
 from synthesizer.risk.result import RiskResult
+from synthesizer.screen_genetic import utility_advice, utility_note
 from synthesizer.utility.panel_result import PanelResult
 from synthesizer.utility.result import UtilityResult
 from synthesizer.utility.tables import TableUtility
@@ -156,8 +157,11 @@ def _attention(risk: RiskResult) -> Iterator[str]:
         yield f"  needs attention: {in_units(told, risk.units)}"
 
 
-def utility_lines(found: UtilityResult) -> Iterator[str]:
-    """Yield what must be known to read the figures: worst pairs, what is far off, what failed."""
+def utility_lines(found: UtilityResult, *, start: str | None = None) -> Iterator[str]:
+    """Yield what must be known to read the figures: worst pairs, what is far off, what failed.
+
+    ``start`` is what datasets were evolved from, None where they were not.
+    """
     if found.tables is not None:
         for order, words in ((2, "pairs"), (1, "variables")):
             worst = found.tables.worst(order, WORST_PAIRS)
@@ -168,10 +172,9 @@ def utility_lines(found: UtilityResult) -> Iterator[str]:
             if told:
                 yield f"  worst {words}: {told}"
         if _is_far_off(found.tables):
-            yield (
-                "  far off: look at the worst pairs; a smaller min_leaf, another order of the "
-                "variables or forbid: may help, at some risk"
-            )
+            yield f"  far off: look at the worst pairs; {utility_advice(start)}, at some risk"
+    if note := utility_note(start):
+        yield note
     for fit in found.fits:
         yield from (f"  note: {fit.formula}: {note}" for note in fit.notes)
     yield from (f"  note: {in_units(note, found.units)}" for note in found.notes)

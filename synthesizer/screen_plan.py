@@ -37,10 +37,14 @@ def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
 
 def show_valid(ready: Prepared) -> None:
     """Say that a run can start."""
-    config = ready.config
+    config, genetic = ready.config, ready.plan.genetic
     notes_told([*ready.source.notes, *ready.plan.notes])
+    if genetic is None:
+        what = "to draw"
+    else:
+        what = "to draw and evolve" if genetic.start == "chain" else "to evolve"
     say(
-        f"valid: {_size(ready.table)}, {len(ready.plan.spec.steps)} variables to draw, "
+        f"valid: {_size(ready.table)}, {len(ready.plan.spec.steps)} variables {what}, "
         f"m = {config.m}; output goes to {config.output.directory}"
     )
 
@@ -52,9 +56,30 @@ def _size(table: Table) -> str:
 
 
 def show_plan(ready: Prepared, rows: Sequence[PlanRow]) -> None:
-    """Print the chain in order."""
+    """Print the chain in order, and what is evolved after it or in its place."""
     from synthesizer.codebook import RARE
 
+    genetic = ready.plan.genetic
+    if genetic is None or genetic.start == "chain":
+        _show_chain(ready, rows)
+        cost = "; cost: share of the fit's work"
+    else:
+        _show_variables(ready, rows)
+        cost = ""
+    if genetic is not None:
+        from synthesizer.screen_genetic import plan_lines
+
+        for line in plan_lines(genetic, ready.config.m):
+            say(line)
+    for scenario in ready.plan.scenarios:
+        say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
+    notes_told([*ready.source.notes, *ready.plan.notes])
+    units = "persons" if isinstance(ready.table, PanelTable) else "rows"
+    say(f"rare levels: held by fewer than {RARE} {units}{cost}")
+
+
+def _show_chain(ready: Prepared, rows: Sequence[PlanRow]) -> None:
+    """Print the models in order, and what they have to keep to."""
     columns = (
         "#", "variable", "kind", "model", "predictors", "levels", "missing rows", "rare levels",
         "cost",
@@ -75,11 +100,22 @@ def show_plan(ready: Prepared, rows: Sequence[PlanRow]) -> None:
         say(f"rule: where {rule.condition.text}, {rule.variable} is set ({count:,} rows)")
     for forbid in spec.forbids:
         say(f"{forbid.text} (redraws {forbid.variable})")
-    for scenario in ready.plan.scenarios:
-        say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
-    notes_told([*ready.source.notes, *ready.plan.notes])
-    units = "persons" if isinstance(ready.table, PanelTable) else "rows"
-    say(f"rare levels: held by fewer than {RARE} {units}; cost: share of the fit's work")
+
+
+def _show_variables(ready: Prepared, rows: Sequence[PlanRow]) -> None:
+    """Print the variables where no chain is fitted, and which changes are taken back."""
+    columns = ("variable", "kind", "levels", "missing rows", "rare levels")
+    cells = [(row.variable, row.kind, row.levels, row.missing, row.rare) for row in rows]
+    tabulate(f"variables to evolve, {_size(ready.table)}: no chain is fitted", columns, cells)
+    spec = ready.plan.spec
+    if spec.strata:
+        say(f"strata: not used ({', '.join(spec.strata)}), since no chain is fitted")
+    for rule in spec.rules:
+        count = rule.condition.count(ready.table)
+        where = f"where {rule.condition.text}, {rule.variable} is given ({count:,} rows)"
+        say(f"rule: {where}; changes that break it are taken back")
+    for forbid in spec.forbids:
+        say(f"{forbid.text} (changes that break it are taken back)")
 
 
 def show_models(registry: Registry) -> None:

@@ -166,7 +166,7 @@ UPPER = (
         "starter_panel",
         "utility_request",
     ),
-    ("library", "screen", "screen_checks"),
+    ("library", "screen", "screen_checks", "screen_genetic"),
     ("screen_plan", "screen_runs", "screen_utility", "screen_refine"),
     ("cli_parts",),
     ("cli_checks", "cli_refine", "cli_synthesis"),

@@ -75,8 +75,6 @@ def _moves(evolution: Evolution) -> Iterator[str]:
         yield "single values were drawn anew"
     if evolution.replaced:
         yield "records that carried a disclosure risk were replaced by others of the same dataset"
-    if evolution.resampled:
-        yield "records were replaced by other draws of the models"
 
 
 def value_words(evolution: Evolution, *, has_missing: bool) -> str:

@@ -109,16 +109,15 @@ class Evolution:
     start : str
         What the population began as: ``mutants`` of the confidential data, datasets of the
         ``chain``, or ``files``, which also stands for what is not known.
-    swapped, redrawn, replaced, resampled : bool
-        Whether datasets swapped records, cells were drawn anew, records that carried risk were
-        replaced by others, and records by other draws of the chain.
+    swapped, redrawn, replaced : bool
+        Whether datasets swapped records, cells were drawn anew, and records that carried risk were
+        replaced by others.
     """
 
     start: str
     swapped: bool = True
     redrawn: bool = True
     replaced: bool = True
-    resampled: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

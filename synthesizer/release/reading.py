@@ -75,7 +75,7 @@ def facts_of(manifest: Mapping[str, Any]) -> Facts:
 def _evolution(told: object, settings: Mapping[str, Any]) -> Evolution | None:
     """Return how datasets were evolved; of its settings only whether a move was made at all.
 
-    A setting that is absent has its default: all moves but other draws of the chain.
+    A setting that is absent has its default, and by default every move is made.
     """
     if told is None:
         return None
@@ -85,7 +85,6 @@ def _evolution(told: object, settings: Mapping[str, Any]) -> Evolution | None:
         swapped=settings.get("crossover") != 0,
         redrawn=settings.get("mutation") != 0,
         replaced=settings.get("aimed") != 0,
-        resampled=start == "chain" and settings.get("resample") not in (None, 0),
     )
 
 

@@ -39,6 +39,10 @@ _READS = (
     "is the start. Lines that are level at the end say that more generations would gain little; "
     "lines that still fall say that it ended early."
 )
+_LIMITED = (
+    " Where a highest risk is accepted the best candidate has the lowest U within it, so its risk "
+    "may rise again, up to the limit."
+)
 
 
 def generations_chart(
@@ -89,7 +93,7 @@ def generations_chart(
             title="Utility and risk by generation",
             description=summary,
         ),
-        reads=_READS,
+        reads=_READS + ("" if limit is None else _LIMITED),
         summary=summary,
         table=_table(drawn, len(steps)),
     )

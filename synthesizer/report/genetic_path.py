@@ -151,6 +151,9 @@ def path_chart(
 def _reads(plane: _Plane) -> Iterator[str]:
     yield "Further left is closer to the original, further down is safer: the lower left corner"
     yield "would be best. The line leads from generation to generation."
+    away = [name for name, scale in (("U", plane.x), ("R", plane.y)) if scale.domain[0] > 0]
+    if away:
+        yield f"The axis of {' and that of '.join(away)} begins above 0."
     if plane.frontier:
         yield "The green dots are the frontier: no candidate beats any of them on both utility and"
         yield "risk. Along it, one is bought with the other."

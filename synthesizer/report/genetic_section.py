@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from synthesizer.report.genetic_charts import Point, generations_chart, path_chart
 from synthesizer.report.genetic_reading import Evolution, Result, read_evolution, steps_of
 from synthesizer.report.genetic_words import ending, notes, risk_words, what_was_done
-from synthesizer.report.numbers import plural, written
+from synthesizer.report.numbers import plural
 from synthesizer.report.parts import Block, Cell, DataTable, Form, Gap, Section, Words
 from synthesizer.report.record import Record
 from synthesizer.report.utility_tables import AGAIN
@@ -141,7 +141,7 @@ def _written(evolution: Evolution) -> Iterator[Block]:
         return
     yield Words([TO_PICK])
     limit = evolution.limit
-    above = "" if limit is None else f"; marked: R above {written(limit)}"
+    above = "" if limit is None else f"; marked: R above {limit:g}"
     yield _table(
         evolution,
         evolution.written,

@@ -67,15 +67,16 @@ def _choice(evolution: Evolution) -> Iterator[str]:
     if limit is not None:
         yield (
             f"The result is the dataset with the lowest U among those with R at most "
-            f"{written(limit)}; where there is none, that with the lowest R."
+            f"{_plain(limit)}; where there is none, that with the lowest R."
         )
         return
-    heavy = "" if weight is None else f" (weight of U {written(weight)}, of R {_rest(weight)})"
+    heavy = "" if weight is None else f" (weight of U {_plain(weight)}, of R {_plain(1 - weight)})"
     yield f"The result is the dataset with the lowest F, the distance of U and R from 0{heavy}."
 
 
-def _rest(weight: float) -> str:
-    return written(round(1 - weight, 6))
+def _plain(setting: float) -> str:
+    """Write a setting as it was given, without further zeros."""
+    return written(round(setting, 6), "text")
 
 
 def _endings(evolution: Evolution, record: Record) -> Iterator[str]:
@@ -91,7 +92,8 @@ def _endings(evolution: Evolution, record: Record) -> Iterator[str]:
         yield "Where the time decides, a repetition on another machine may give other datasets."
     rows = number(record.manifest, "rows")
     if rows is not None and found:
-        yield f"The result has {plural(round(rows), 'record')}."
+        whose = "The result" if len(found) == 1 else "Each"
+        yield f"{whose} has {plural(round(rows), 'record')}."
 
 
 def ending(why: str, generations: float | None) -> str:
@@ -150,7 +152,8 @@ def risk_words(evolution: Evolution) -> Iterator[str]:
 def _span(values: Sequence[float]) -> str:
     """Write a value, or the least and the largest one."""
     low, high = min(values), max(values)
-    return written(low, "share") if low == high else interval(low, high, "share")
+    one = written(low, "share")
+    return one if one == written(high, "share") else interval(low, high, "share")
 
 
 def notes(evolution: Evolution, record: Record) -> Iterator[Note | Gap]:
@@ -202,7 +205,7 @@ def _limit(evolution: Evolution) -> Iterator[Note]:
         which = ", ".join(f"dataset {own.name} has R {written(own.risk)}" for own in failed)
         yield Note(
             stopped(
-                f"The highest risk that is accepted ({written(limit)}) was not reached: {which}. "
+                f"The highest risk that is accepted ({_plain(limit)}) was not reached: {which}. "
                 "Give the evolution more generations or a start of lower risk, or accept more risk"
             ),
             "alert",
@@ -210,7 +213,7 @@ def _limit(evolution: Evolution) -> Iterator[Note]:
     elif evolution.results and all(own.reached for own in evolution.results):
         which = "the result is" if len(evolution.results) == 1 else "all results are"
         yield Note(f"{which[0].upper()}{which[1:]} within the highest risk that is accepted "
-                   f"({written(limit)}).", "good")  # fmt: skip
+                   f"({_plain(limit)}).", "good")  # fmt: skip
 
 
 def _below_random(evolution: Evolution) -> Iterator[Note]:
@@ -221,7 +224,7 @@ def _below_random(evolution: Evolution) -> Iterator[Note]:
     level = written(random, "share")
     if limit is not None and limit < random:
         yield Note(
-            f"The highest risk that is accepted ({written(limit)}) is below that of files drawn at "
+            f"The highest risk that is accepted ({_plain(limit)}) is below that of files drawn at "
             f"random from the margins ({level}), which hold nothing on anybody. To go below, the "
             f"evolution must steer away from the truth. {_RULED_OUT} A limit of {level} would do.",
             "alert",
