@@ -75,7 +75,8 @@ def synthesised(frame: pd.DataFrame, seed: int, rows: int | None = None, **optio
     """Return one dataset of a chain."""
     kinds = {name: {"kind": "categorical"} for name in frame}
     chain = Synthesizer(seed=seed, variables=kinds, **options).fit(frame)
-    return chain.generate(rows=rows)[0].astype(str)
+    made: pd.DataFrame = chain.generate(rows=rows)[0].astype(str)
+    return made
 
 
 class World:
@@ -151,8 +152,9 @@ def paper(data: Path) -> Iterator[str]:
     columns = "seed, seconds, U start, U end, R start, R end, F start, F end, unchanged"
     yield from table(columns.split(", "), rows)
     risk = make_risk("cap_u", world.sought)
+    people = len(risk.margins[0].cells)
     yield (
-        f"\n{len(risk.margins[0].cells)} people with a key of their own, baseline {world.baseline:.3f}; "
+        f"\n{people} people with a key of their own, baseline {world.baseline:.3f}; "
         f"memory {peak():.2f} GB, {before:.2f} GB of it before the first generation"
     )
 

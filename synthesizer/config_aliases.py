@@ -123,7 +123,7 @@ def translate(content: dict[str, Any]) -> list[str]:
     ([], {'variables': {'pay': {'missing': ['-8']}}, 'default_method': 'cart'})
     """
     problems = _missing_codes(content) + _smoothing(content) + _one_method(content)
-    _whole_datasets(content)
+    problems += _whole_datasets(content)
     if content.get("predictor_matrix") == "auto":  # all earlier variables, as when absent
         del content["predictor_matrix"]
     return problems
@@ -176,12 +176,16 @@ def _set_smoothing(
     return [f"{place} and {'.'.join(path)}.smoothing disagree; keep one"]
 
 
-def _whole_datasets(content: dict[str, Any]) -> None:
+def _whole_datasets(content: dict[str, Any]) -> list[str]:
     """Read ``genetic:`` alone, and ``genetic: true``, as the genetic synthesizer as it is."""
     if GENETIC in content and content[GENETIC] in (None, True):
         content[GENETIC] = {}
     elif content.get(GENETIC) is False:
         del content[GENETIC]
+    if content.get("default_method") != GENETIC:
+        return []
+    del content["default_method"]
+    return ["default_method: genetic makes whole datasets, not variables; say method: genetic"]
 
 
 def _one_method(content: dict[str, Any]) -> list[str]:

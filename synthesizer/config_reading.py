@@ -146,6 +146,7 @@ def _canonical(content: Mapping[str, Any], known: set[str]) -> tuple[dict[str, A
     result: dict[str, Any] = {}
     problems: list[str] = []
     options: dict[str, dict[str, Any]] = {}
+    sections: dict[str, dict[str, Any]] = {}
     for key, value in content.items():
         name = house_name(key)
         foreign = unsupported(key, value)
@@ -156,11 +157,17 @@ def _canonical(content: Mapping[str, Any], known: set[str]) -> tuple[dict[str, A
                 problems.append(f"{key}: says the same as another key ({name}); keep one")
             elif value is not None or name == GENETIC:
                 result[name] = _copied(value)
+        elif str(key).startswith(f"{GENETIC}."):
+            sections.setdefault(GENETIC, {})[str(key).split(".", 1)[1]] = value
         elif "." in str(key):
             model, option = str(key).split(".", 1)
             options.setdefault(model, {})[option] = value
         else:
             problems.append(f"{key}: unknown key{nearest(name, known)}")
+    for name, given in sections.items():
+        own = result.get(name) or {}
+        if isinstance(own, dict):  # otherwise a fault that is told when the section is validated
+            result[name] = {**own, **given}
     return result, problems + _add_options(result, options) + translate(result)
 
 

@@ -31,7 +31,7 @@ def write_evolution(
     told = source.to_dict(seed)
     write_secret(work / HISTORY, history_text(told["datasets"]), overwrite=False)
     names = [HISTORY]
-    frontier = source.frontier()
+    frontier = source.frontier(seed)
     if frontier is not None:
         layout, form = ready.source.layout, ready.config.output.format
         width = len(str(len(frontier.tables)))

@@ -156,7 +156,7 @@ class Evolving:
             # of the datasets themselves only the last one's stay: memory does not grow with m
             self.results.append(outcome.to_dict())
             self._last = outcome
-            yield self.as_table(outcome.evolved.best)
+            yield self.as_table(self.evolver.shuffled(outcome.evolved.best, seed, dataset))
             if outcome.evolved.interrupted:
                 return
 
@@ -173,25 +173,34 @@ class Evolving:
         coding = evolver.sought.coding
         return [evolver.breeder.candidate(coding.encode(table)) for table in tables]
 
-    def frontier(self) -> Frontier | None:
+    def frontier(self, seed: Seed) -> Frontier | None:
         """Return the frontier of the last dataset, thinned out; None in mode single."""
         outcome = self._last
         if self.plan.options.mode != "pareto" or outcome is None:
             return None
-        chosen = spread(outcome.evolved.frontier, self.plan.points)
+        # below the floor nobody is safer: one point there is enough
+        floor = outcome.options.risk_floor or 0.0
+        front = outcome.evolved.frontier
+        first = max((i for i, c in enumerate(front) if c.score.risk <= floor), default=0)
+        chosen = spread(front[first:], self.plan.points)
         return Frontier(
-            tuple(self.as_table(candidate) for candidate in chosen),
+            tuple(
+                self.as_table(self.evolver.shuffled(candidate, seed, 0, number))
+                for number, candidate in enumerate(chosen, 1)
+            ),
             tuple(outcome.point(candidate) for candidate in chosen),
         )
 
-    def as_table(self, candidate: Candidate) -> Table:
-        """Return a candidate with the columns of the confidential data; ids are numbered."""
-        drawn = self.evolver.sought.coding.decode(candidate.records)
+    def as_table(self, records: Records) -> Table:
+        """Return records with the columns of the confidential data; ids are numbered."""
+        drawn = self.evolver.sought.coding.decode(records)
         return _with_ids(drawn, self.table.schema)
 
     def to_dict(self, seed: Seed) -> dict[str, Any]:
         """Return what was evolved, and what came out, as plain values for a file."""
         options, risk = self.plan.options, self.evolver.risk
+        random = self.evolver.random_risk(seed)
+        floor = random if options.risk_floor is None else options.risk_floor
         return {
             "mode": options.mode,
             "start": self.plan.start,
@@ -203,10 +212,11 @@ class Evolving:
                 "keys": list(self.plan.keys),
                 "target": self.plan.target,
                 "baseline": risk.baseline,
-                "random": self.evolver.random_risk(seed),
+                "random": random,
             },
             "weight": options.weight,
             "risk_at_most": options.risk_at_most,
+            "risk_floor": floor,
             "datasets": self.results,
         }
 

@@ -125,10 +125,11 @@ def run(
         manifest["m"] = len(names)
         manifest["exceeded_limits"] = list(exceeded)
         manifest["files"] = [file_entry(work / name) for name in names]
+        codebook: list[str] = []
         if settings.output.codebook:
             with phases.phase("codebook"):
-                further += _codebook(work, manifest)
-        manifest["files"] += [file_entry(work / name) for name in further]
+                codebook = _codebook(work, manifest)
+        manifest["files"] += [file_entry(work / name) for name in (*further, *codebook)]
         write_json(work / "manifest.json", manifest)
         if settings.output.report:
             with phases.phase("report"):
@@ -137,7 +138,7 @@ def run(
     directory = settings.output.directory
     return RunResult(
         directory=directory,
-        codebook=tuple(directory / name for name in further if name != "checks.json"),
+        codebook=tuple(directory / name for name in codebook),
         report=directory / REPORT if settings.output.report else None,
         datasets=tuple(directory / name for name in names),
         checks=results,

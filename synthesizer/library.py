@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
 from pathlib import Path
 from typing import Any, Self
 
@@ -150,15 +150,17 @@ class Synthesizer:
             raise ModelError(
                 "nothing is evolved yet; give genetic={...}, call fit(frame) and generate()"
             )
-        return self._evolution.source.to_dict(self._evolution.seed)
+        return self._evolution.source.to_dict(self._evolution.drawn)
 
     def frontier(self) -> list[pd.DataFrame]:
         """Return the datasets of the frontier of the last `generate`, by rising risk.
 
         At most ``points`` of them, both ends among them; empty but in mode pareto.
         """
-        found = None if self._evolution is None else self._evolution.source.frontier()
-        if found is None or self._evolution is None:
+        if self._evolution is None:
+            return []
+        found = self._evolution.source.frontier(self._evolution.drawn)
+        if found is None:
             return []
         return [to_pandas(table, self._evolution.layout) for table in found.tables]
 
@@ -189,16 +191,22 @@ class Synthesizer:
         return result
 
 
-@dataclass(frozen=True, eq=False)
 class _Evolution:
-    """An evolution, and how its frames are laid out."""
+    """An evolution, how its frames are laid out, and the seed of the last ones."""
 
-    source: Evolving
-    layout: Layout
-    seed: Seed
+    def __init__(self, source: Evolving, layout: Layout, seed: Seed) -> None:
+        self.source, self.layout = source, layout
+        self.seed = self.drawn = seed
 
     def frames(self, seed: int | None, **wanted: Any) -> list[pd.DataFrame]:
         """Return the evolved frames."""
         self.source.results.clear()
-        draws = self.seed if seed is None else Seed(seed)
-        return [to_pandas(t, self.layout) for t in self.source.generate(draws, **wanted)]
+        self.drawn = self.seed if seed is None else Seed(seed)
+        made = [to_pandas(t, self.layout) for t in self.source.generate(self.drawn, **wanted)]
+        if self.source.interrupted:
+            warnings.warn(
+                f"interrupted: {len(made)} of {wanted['m']} datasets, the last one as good as it "
+                "had become",
+                stacklevel=3,
+            )
+        return made

@@ -15,9 +15,11 @@ from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Table
 from synthesizer.errors import DataError, SynthesizerError
 from synthesizer.genetic.coding import Coding, Records, coding_problems
+from synthesizer.genetic.evolver import Evolver, below_random
 from synthesizer.genetic.objectives import Sought, make_risk
 from synthesizer.genetic.options import Options
 from synthesizer.plan_context import Context
+from synthesizer.randomness import Seed
 from synthesizer.risk.scenario import Scenario
 from synthesizer.steps import Step
 
@@ -97,7 +99,7 @@ def plan_genetic(
         context.problems += faults
     if context.problems:
         return None
-    context.notes += _notes(context.table, config)
+    context.notes += _notes(context.table, config, main)
     return GeneticPlan(
         options=config.options,
         start=config.start if isinstance(config.start, str) else "files",
@@ -127,14 +129,27 @@ def _problems(context: Context, config: GeneticConfig, steps: Sequence[Step]) ->
         )
     if given.proper:
         yield "proper refits for every dataset of the population; take it out"
+    yield from _size_problems(context, config)
+
+
+def _size_problems(context: Context, config: GeneticConfig) -> Iterator[str]:
+    """Yield what stands against so many datasets, or datasets of such a size."""
+    given, n = context.config, context.table.n_rows
     if config.mode == "pareto" and given.m > 1:
         yield f"m ({given.m}) must be 1 with mode pareto: its result is a frontier of datasets"
-    if config.start != "chain":
-        n = context.table.n_rows
-        if given.rows not in (None, n) and config.start == "mutants":
-            yield f"rows ({given.rows}) must be {n} or absent: mutants have the original's rows"
-        if given.rows is not None and config.start != "mutants":
-            yield "rows cannot be set where datasets start from files, which have their own"
+    elif config.start == "mutants" and given.m > 1:
+        yield (
+            f"m ({given.m}) must be 1 with start mutants: what several mutants have in common is "
+            "the original; take m out, or say start: chain"
+        )
+    if config.start == "chain":
+        return
+    if given.strata:
+        yield "strata have a chain each, and no chain is fitted; say start: chain, or take them out"
+    if config.start == "mutants" and given.rows not in (None, n):
+        yield f"rows ({given.rows}) must be {n} or absent: mutants have the original's rows"
+    elif config.start != "mutants" and given.rows is not None:
+        yield "rows cannot be set where datasets start from files, which have their own"
 
 
 def _scenario_problems(table: Table, config: GeneticConfig, scenario: Scenario) -> Iterator[str]:
@@ -156,6 +171,12 @@ def _files(paths: Sequence[Path], table: Table) -> tuple[list[Records], list[str
     found: dict[Path, Table] = {}
     problems: list[str] = []
     for path in paths:
+        if not path.exists():
+            problems.append(
+                f"genetic.start: {path} does not exist; say mutants, chain, or the paths of "
+                "synthetic files"
+            )
+            continue
         try:
             found[path] = like_original(read_path(path, min_rows=1), table)
         except SynthesizerError as error:
@@ -170,7 +191,14 @@ def _files(paths: Sequence[Path], table: Table) -> tuple[list[Records], list[str
     if problems:
         return [], problems
     coding = Coding.of([table[name].variable for name in evolved_names(table)])
-    return [coding.encode(made) for made in found.values()], []
+    records = {path: coding.encode(made) for path, made in found.items()}
+    own = np.sort(coding.encode(table))
+    problems = [
+        f"genetic.start: {path} has the records of the original; name synthetic files"
+        for path, made in records.items()
+        if np.array_equal(np.sort(made), own)
+    ]
+    return list(records.values()), problems
 
 
 def like_original(raw: RawTable, table: Table) -> Table:
@@ -212,14 +240,20 @@ def _new_levels(table: Table, made: Table) -> Mapping[str, int]:
     return counts
 
 
-def _notes(table: Table, config: GeneticConfig) -> Iterator[str]:
+def _notes(table: Table, config: GeneticConfig, scenario: Scenario) -> Iterator[str]:
     """Yield what a steward should know of this evolution before it starts."""
     size = config.population * table.n_rows
     width = np.dtype(Coding.of([table[n].variable for n in evolved_names(table)]).dtype).itemsize
     yield (
         f"genetic: {config.population} datasets for up to {config.generations} generations, about "
-        f"{2.2 * width * size / 1e9:.1f} GB for the candidates"
+        f"{max(2.2 * width * size / 1e9, 0.1):.1f} GB for the candidates"
     )
+    limit = config.risk_at_most
+    if limit is not None:
+        sought = sought_in(table, scenario.keys, scenario.target)
+        random = Evolver(sought, config.options).random_risk(Seed(0))
+        if limit < random:
+            yield below_random("genetic.risk_at_most", limit, random)
     if config.start == "mutants":
         yield (
             "genetic: datasets start as mutants of the original, so most of their records are "

@@ -25,7 +25,7 @@ from synthesizer.data.writing import to_pandas
 from synthesizer.errors import ConfigError, DataError, SynthesizerError
 from synthesizer.evolving import Words, told_in_words
 from synthesizer.genetic.coding import coding_problems
-from synthesizer.genetic.evolver import Evolver, Outcome
+from synthesizer.genetic.evolver import Evolver, Outcome, below_random
 from synthesizer.genetic.options import Options
 from synthesizer.genetic.scoring import Score
 from synthesizer.plan_genetic import like_original, sought_in
@@ -104,11 +104,9 @@ class Refined:
                 "is as it was"
             )
         if self.limit < self.random:
-            notes.append(
-                f"risk_at_most ({self.limit:.4f}) is below {self.random:.4f}, what a file reaches "
-                "whose variables are drawn from their margins alone: below that a file leaves out "
-                "or contradicts what is true of people who stand out, and nobody is safer for it"
-            )
+            notes.append(below_random("risk_at_most", self.limit, self.random))
+        if not self.before.utility:
+            notes.append("the synthetic file has the records of the original: was it named twice?")
         if not self.reached:
             notes.append(
                 f"the limit of {self.limit:.4f} was not reached: the lowest risk that was found is "

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from synthesizer.errors import RuleError
 from synthesizer.genetic.coding import Records
 from synthesizer.genetic.evolution import Evolved, Told, evolve
 from synthesizer.genetic.moves import Redraw, replaced
@@ -18,7 +19,7 @@ from synthesizer.genetic.scoring import Score, Scorer
 from synthesizer.genetic.selection import fitness
 from synthesizer.randomness import Seed, salts
 
-__all__ = ["Evolver", "Outcome", "spread"]
+__all__ = ["Evolver", "Outcome", "below_random", "spread"]
 
 RANDOM_FILES = 10
 """Files drawn from the margins for the risk that needs no information on anybody."""
@@ -36,9 +37,9 @@ class Outcome:
     evolved : Evolved
         The best dataset, the frontier, the history.
     start : Records or None
-        What `unchanged` compares with: the original of mutants, or the file that was refined.
+        What `unchanged` compares with, row by row: the original of mutants; None elsewhere.
     options : Options
-        What was asked for.
+        What was asked for, with the risk floor as a number.
     """
 
     evolved: Evolved
@@ -84,6 +85,21 @@ class Outcome:
             "fitness": float(value[0]),
             "unchanged": self.unchanged(candidate),
         }
+
+
+def below_random(place: str, limit: float, random: float) -> str:
+    """Say that a limit lies below what a file reaches that knows nothing.
+
+    Examples
+    --------
+    >>> below_random("risk_at_most", 0.1, 0.3)[:58]
+    'risk_at_most (0.1) is below 0.3000, what a file reaches wh'
+    """
+    return (
+        f"{place} ({limit:.4g}) is below {random:.4f}, what a file reaches whose variables are "
+        "drawn from their margins alone: below that a file leaves out or contradicts what is true "
+        "of people who stand out, and nobody is safer for it"
+    )
 
 
 def spread(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
@@ -136,8 +152,9 @@ class Evolver:
         largest : float
             Share of cells drawn anew in the last one, in (0, 1].
         """
+        base = self._ruled(self.sought.records, self._start(seed, dataset, 0))
         return [
-            self._mutant(self.sought.records, largest * share, self._start(seed, dataset, number))
+            self._mutant(base, largest * share, self._start(seed, dataset, number))
             for number, share in enumerate(self._shares(), start=1)
         ]
 
@@ -149,7 +166,10 @@ class Evolver:
         Versions have an increasing share of the records that carry risk replaced by others of
         the same file; without ``aimed`` moves they are mutants at increasing rates.
         """
-        made = [self.breeder.candidate(records) for records in files]
+        made = [
+            self.breeder.candidate(self._ruled(records, self._start(seed, dataset, -1 - number)))
+            for number, records in enumerate(files)
+        ]
         fill = self.options.population - len(files)
         for number in range(fill):
             one, share = made[number % len(files)], (number + 1) / fill
@@ -188,13 +208,34 @@ class Evolver:
         keeps_best : bool
             Whether an interrupt ends the evolution with the best so far.
         """
+        if self.options.risk_floor is None:
+            self.breeder.options = replace(self.options, risk_floor=self.random_risk(seed))
         n = len(start[0].records)
         path = ("genetic", self._salt, dataset)
         threads = 1 if n < ALONE else n_jobs
         evolved = evolve(
             start, self.breeder, seed, path, n_jobs=threads, told=told, keeps_best=keeps_best
         )
-        return Outcome(evolved, origin, self.options)
+        return Outcome(evolved, origin, self.breeder.options)
+
+    def shuffled(self, candidate: Candidate, seed: Seed, dataset: int, number: int = 0) -> Records:
+        """Return a candidate's records in an order that tells nothing of the original's."""
+        rng = seed.generator("genetic", self._salt, dataset, "order", number)
+        return candidate.records[rng.permutation(len(candidate.records))]
+
+    def _ruled(self, records: Records, rng: np.random.Generator) -> Records:
+        """Replace records that break a rule by others of the same dataset."""
+        if self.breeder.allowed is None:
+            return records
+        right = self.breeder.allowed(records)
+        if not right.any():
+            raise RuleError(
+                "every record of a start dataset breaks a rule; mend the rules, or take them out"
+            )
+        wrong = np.flatnonzero(~right)
+        out = records.copy()
+        out[wrong] = records[rng.choice(np.flatnonzero(right), size=len(wrong))]
+        return out
 
     def _shares(self) -> list[float]:
         size = self.options.population

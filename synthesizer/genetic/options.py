@@ -29,6 +29,9 @@ class Options:
     risk_at_most : float or None
         Highest risk that is accepted. The search then sorts by dominance in both modes: sorted by
         F, or by utility among those within the limit, it loses the best on the way to the limit.
+    risk_floor : float or None
+        Risk below which F does not reward less of it; None is that of a file whose variables are
+        drawn from their margins alone, since below that nobody is safer; 0 is the paper's.
     population : int
         Candidates of a generation, at least 2.
     elites : int
@@ -63,6 +66,7 @@ class Options:
     risk: str = "cap_u"
     weight: float = 0.5
     risk_at_most: float | None = None
+    risk_floor: float | None = None
     population: int = 100
     elites: int = 2
     tournament: int = 2
@@ -95,7 +99,7 @@ class Options:
         ]
 
     def _rates(self) -> list[str]:
-        names = ("weight", "win", "crossover", "mutation", "aimed", "risk_at_most")
+        names = ("weight", "win", "crossover", "mutation", "aimed", "risk_at_most", "risk_floor")
         given = {name: getattr(self, name) for name in names}
         problems = [
             f"{name} ({value}) must be between 0 and 1"

@@ -161,7 +161,8 @@ class Ranking:
 
 def ranking(points: Floats, options: Options) -> Ranking:
     """Rank candidates by utility and risk, shape (N, 2)."""
-    value = fitness(points, weight=options.weight)
+    floored = np.column_stack((points[:, 0], np.maximum(points[:, 1], options.risk_floor or 0.0)))
+    value = fitness(floored, weight=options.weight)
     if options.risk_at_most is not None:
         # within the limit by utility, then the others by their risk (Deb 2000)
         within = points[:, 1] <= options.risk_at_most

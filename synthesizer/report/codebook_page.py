@@ -20,6 +20,13 @@ __all__ = ["codebook_page"]
 
 BANNER = "Synthetic data: for release together with the datasets."
 NOBODY = "No record is a person."
+REAL = "Evolved data: for release together with the datasets. Records may be real."
+MADE = {
+    "mutants": "Evolved from the confidential data, without a model.",
+    "files": "Evolved from other files, without a model.",
+    "chain": "A chain of models, one for each variable; then an evolution of whole datasets.",
+}
+CHAIN = "A chain of models, one for each variable."
 IMPOSED = (
     "The data holder imposed these rules on the synthetic records: that none breaks them says "
     "nothing of the original."
@@ -50,9 +57,15 @@ def codebook_page(content: Mapping[str, Any]) -> str:
         _synthesis(content),
         _analysis(content),
     ]
-    whole = not listed(content, "synthesis", "kept")
-    banner = f"{BANNER} {NOBODY}" if whole else BANNER
-    return render("Codebook of the synthetic data", sections, banner=banner, for_release=True)
+    title = "Codebook of the synthetic data"
+    return render(title, sections, banner=_banner(content), for_release=True)
+
+
+def _banner(content: Mapping[str, Any]) -> str:
+    """Say what the records are; only draws of models are nobody."""
+    if words(content, "synthesis", "evolved") in ("mutants", "files"):
+        return REAL
+    return BANNER if listed(content, "synthesis", "kept") else f"{BANNER} {NOBODY}"
 
 
 def _datasets(content: Mapping[str, Any]) -> Section:
@@ -136,7 +149,7 @@ def _synthesis(content: Mapping[str, Any]) -> Section:
     return Section(
         anchor="synthesis",
         title="How the data were made",
-        lead="A chain of models, one for each variable.",
+        lead=MADE.get(words(content, "synthesis", "evolved"), CHAIN),
         blocks=blocks,
     )
 

@@ -29,6 +29,7 @@ MADE = {
     "derived": "computed",
     "constant": "constant",
     "numbered": "numbered anew",
+    "evolved": "evolved, not modelled",
 }
 MOST_LEVELS = 200
 MOST_NAMES = 30

@@ -173,6 +173,7 @@ def _table(
         forms=[form for _, form in columns],
         rows=[_row(own, mutants=mutants, told=told) for own in rows],
         sortable=len(rows) >= WORTH_SORTING,
+        stacks=told,
         highlight=[i for i, own in enumerate(rows) if _is_above(own, evolution.limit)],
     )
 

@@ -181,9 +181,10 @@ def _perturbed(evolution: Evolution, record: Record) -> Note | Gap:
         count = f" ({shares[0] * rows:,.0f} of {rows:,.0f})"
     return Note(
         f"Perturbation, not synthesis: the datasets started as mutants of the original, and a "
-        f"share of {_span(shares)} of their records{count} are confidential records that stand in "
-        "the dataset as they are. A low R does not undo that. Judge the file as a perturbed copy "
-        "of the original; to evolve synthetic datasets, set genetic: {start: chain}.",
+        f"share of {_span(shares)} of their records{count} are confidential records as they are, "
+        "in another order. A low R does not undo that. Judge the file "
+        "as a perturbed copy of the original; to evolve synthetic datasets, set genetic: {start: "
+        "chain}.",
         "alert",
     )
 

@@ -10,6 +10,7 @@ import pytest
 
 from synthesizer.report.codebook_page import codebook_page
 
+NOBODY = "No record is a person"
 EVIL = "<script>alert(1)</script>\"'&\n\u2028"
 
 
@@ -199,3 +200,24 @@ def test_many_files_are_cut_short() -> None:
     assert "The first 20 of 100 files" in page
     assert "s19.csv" in page
     assert "s20.csv" not in page
+
+
+@pytest.mark.parametrize(
+    ("evolved", "lead", "real"),
+    [
+        ("mutants", "Evolved from the confidential data, without a model.", True),
+        ("files", "Evolved from other files, without a model.", True),
+        ("chain", "then an evolution of whole datasets.", False),
+        (None, "A chain of models, one for each variable.", False),
+    ],
+)
+def test_evolved_data_are_not_told_to_be_nobody(evolved: str | None, lead: str, real: bool) -> None:
+    given = content()
+    given |= {"cautions": []}
+    given["synthesis"] |= {"evolved": evolved, "kept": []}
+    given["variables"][0]["made"]["how"] = "evolved"
+    page = codebook_page(given)
+    assert lead in page
+    assert (NOBODY in page) != real
+    assert ("Records may be real." in page) == real
+    assert "evolved, not modelled" in page
