@@ -52,6 +52,10 @@ def run(
             result = job.run(config, overrides=overrides, listener=listener)
         if not quiet:
             screen.show_result(result)
+        if result.interrupted:
+            raise KeyboardInterrupt(
+                f"interrupted; the best so far was checked and written to {result.directory}"
+            )
         if result.exceeded:
             raise LimitExceededError(result.exceeded)
 

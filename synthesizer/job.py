@@ -66,6 +66,12 @@ class RunResult:
     manifest: Mapping[str, Any]
     evolved: Mapping[str, Any] | None = None
 
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped an evolution before its time; the best so far was kept."""
+        told = self.manifest.get("genetic")
+        return bool(told and told["interrupted"])
+
 
 def run(
     config: Config | str | Path,

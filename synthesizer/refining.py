@@ -189,9 +189,18 @@ def refine(
     (1.0, True, True)
     """
     raw = synthetic if isinstance(synthetic, RawTable) else from_pandas(synthetic, min_rows=1)
-    table, made = _tables(original, raw, tuple(keys), target, codes, declared or {})
+    wrong: list[str] = []
+    try:
+        settings = _options(options, risk_at_most)
+    except ConfigError as error:
+        wrong += error.problems
+    try:
+        table, made = _tables(original, raw, tuple(keys), target, codes, declared or {})
+    except DataError as error:
+        raise DataError([*wrong, *error.problems]) from None
+    if wrong:
+        raise ConfigError(wrong)
     sought = sought_in(table, keys, target)
-    settings = _options(options, risk_at_most)
     evolver = Evolver(sought, settings)
     if evolver.risk.undefined:
         raise DataError(f"{evolver.risk.undefined} (keys: {', '.join(keys)})")

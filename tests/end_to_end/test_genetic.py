@@ -1,0 +1,422 @@
+"""Whole datasets by evolution: from a YAML file, from Python, and refining a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer import Synthesizer, refine, run
+from synthesizer.errors import ConfigError, ModelError, SynthesizerError
+from synthesizer.risk import cap_u
+from synthesizer.utility import jensen_shannon
+from tests.end_to_end.commands import call, hashes, write_yaml
+
+KEYS = ["town", "sex", "age"]
+
+
+def people(n: int = 600, seed: int = 1) -> pd.DataFrame:
+    """Some 100 people with keys of their own, whose job has to do with their age; missing codes."""
+    rng = np.random.default_rng(seed)
+    age = rng.choice(["young", "middle", "old"], n)
+    likely = np.select([age == "young", age == "middle"], [0.2, 0.8], 0.1)
+    job = np.where(rng.random(n) < likely, "yes", "no").astype(object)
+    job[rng.random(n) < 0.05] = ""
+    return pd.DataFrame(
+        {
+            "town": [f"t{i}" for i in np.minimum(rng.geometric(0.02, n), 90)],
+            "sex": rng.choice(["f", "m"], n),
+            "age": age,
+            "job": job,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("genetic")
+    people().to_csv(where / "people.csv", index=False)
+    made = Synthesizer(seed=3, models={"cart": {"min_leaf": 3}}).fit(people()).generate(m=2)
+    for name, frame in zip(("made", "other"), made, strict=True):
+        frame.to_csv(where / f"{name}.csv", index=False)
+    return where
+
+
+def content(name: str, **changes: Any) -> dict[str, Any]:
+    own = {"population": 8, "generations": 6, **changes.pop("genetic", {})}
+    return {
+        "data": {"path": "people.csv"},
+        "output": {"directory": name},
+        "seed": 5,
+        "checks": {"keys": KEYS, "target": "job"},
+        "genetic": own,
+        **changes,
+    }
+
+
+def evolved(folder: Path, name: str, **changes: Any) -> Any:
+    return run(write_yaml(folder / f"{name}.yaml", content(name, **changes)))
+
+
+def read(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def test_what_is_told_is_what_the_files_are(folder: Path) -> None:
+    """U and R of the history's end are those of the package's own measures, of the file."""
+    result = evolved(folder, "told")
+    assert result.evolved is not None
+    (told,) = result.evolved["datasets"]
+    made = read(result.datasets[0])
+    assert told["utility"] == pytest.approx(jensen_shannon(people(), made).mean, abs=1e-9)
+    value = cap_u(people(), made, keys=KEYS, target="job").value
+    assert told["risk"] == pytest.approx(value, abs=1e-9)
+    assert told["history"][-1]["risk"] == told["risk"]
+    checks = json.loads((result.directory / "checks.json").read_text())
+    assert checks["genetic"]["datasets"] == [told]
+    history = pd.read_csv(result.directory / "history.csv")
+    assert history["generation"].tolist() == list(range(told["generations"] + 1))
+    assert "Evolution" in (result.directory / "report.html").read_text()
+
+
+@pytest.mark.parametrize("start", ["mutants", "chain", ["made.csv", "other.csv"]])
+@pytest.mark.parametrize("mode", ["single", "pareto"])
+def test_same_seed_same_bytes_for_any_number_of_workers(
+    folder: Path, start: Any, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("synthesizer.genetic.evolver.ALONE", 0)  # threads for small files too
+    found = []
+    for workers in (1, 3):
+        name = f"bytes_{mode}_{start[0]}_{workers}"
+        result = evolved(
+            folder,
+            name,
+            workers=workers,
+            genetic={"start": start, "mode": mode},
+            checks=no_halves(),
+        )
+        files = {p.name: p.read_bytes() for p in result.directory.glob("*.csv")}
+        found.append(files)
+    assert found[0] == found[1]
+    assert len(found[0]) >= (3 if mode == "pareto" else 2)
+
+
+def no_halves() -> dict[str, Any]:
+    off = {"differential_confidentiality": False, "nearest": False}
+    return {"keys": KEYS, "target": "job", **off}
+
+
+def test_another_seed_gives_another_dataset(folder: Path) -> None:
+    one = evolved(folder, "seed_5", checks=no_halves())
+    other = evolved(folder, "seed_6", checks=no_halves(), seed=6)
+    assert hashes(one.directory) != hashes(other.directory)
+
+
+def test_datasets_of_a_chain_are_nested(folder: Path) -> None:
+    start = {"start": "chain"}
+    two = evolved(folder, "m2", m=2, genetic=start, checks=no_halves())
+    one = evolved(folder, "m1", m=1, genetic=start, checks=no_halves())
+    assert two.datasets[0].read_bytes() == one.datasets[0].read_bytes()
+    assert two.datasets[0].read_bytes() != two.datasets[1].read_bytes()
+
+
+def test_a_limit_is_kept_or_told(folder: Path) -> None:
+    kept = evolved(folder, "kept", genetic={"risk_at_most": 0.5, "generations": 30})
+    assert kept.evolved is not None
+    assert kept.evolved["datasets"][0]["risk"] <= 0.5
+    assert kept.exceeded == ()
+    # one generation of the paper's moves, from hardly changed records, cannot reach it
+    weak = {"risk_at_most": 0.4, "generations": 1, "aimed": 0, "mutants": 0.01}
+    path = write_yaml(folder / "weak.yaml", content("weak", genetic=weak))
+    result = call("run", path)
+    assert result.exit_code == 3
+    assert "genetic.risk_at_most (0.4)" in result.output
+    assert (folder / "weak" / "synthetic_1.csv").exists()
+
+
+def test_the_frontier_is_written_and_no_point_beats_another(folder: Path) -> None:
+    result = evolved(folder, "front", genetic={"mode": "pareto", "points": 4, "generations": 12})
+    assert result.evolved is not None
+    written = result.evolved["written"]
+    assert 1 <= len(written) <= 4
+    for point in written:
+        path = result.directory / point["file"]
+        assert path.stat().st_mode & 0o777 == 0o600
+        value = cap_u(people(), read(path), keys=KEYS, target="job").value
+        assert point["risk"] == pytest.approx(value, abs=1e-9)
+    points = [(p["utility"], p["risk"]) for p in result.evolved["datasets"][0]["frontier"]]
+    assert all(a == b or a[0] < b[0] or a[1] < b[1] for a in points for b in points)
+    codebook = json.loads((result.directory / "codebook.json").read_text())
+    assert "frontier" not in json.dumps(codebook)
+
+
+def test_the_order_of_records_tells_nothing(folder: Path) -> None:
+    """Mutants start from the original row by row; the file must not keep its order."""
+    frame = people().assign(number=np.arange(600))
+    frame.to_csv(folder / "numbered.csv", index=False)
+    more = {"data": {"path": "numbered.csv"}, "variables": {"number": {"kind": "id"}}}
+    result = evolved(folder, "order", checks=no_halves(), **more)
+    made = read(result.datasets[0])
+    same = (made[[*KEYS, "job"]].to_numpy() == people()[[*KEYS, "job"]].to_numpy()).all(axis=1)
+    assert result.evolved is not None
+    assert result.evolved["datasets"][0]["unchanged"] > 0.5
+    assert same.mean() < 0.05
+    assert made["number"].astype(int).tolist() == list(range(1, 601))
+
+
+def test_rules_hold_in_every_record(folder: Path) -> None:
+    """Also where the original breaks them: its records are not carried over."""
+    rules = {
+        "forbid": ["age == 'young' and job == 'yes'"],
+        "rules": [{"if": "age == 'old'", "then": {"job": "no"}}],
+        "on_violation": "ignore",
+    }
+    for start in ("mutants", ["made.csv"]):
+        result = evolved(
+            folder, f"rules_{start[0]}", genetic={"start": start}, checks=no_halves(), **rules
+        )
+        made = read(result.datasets[0])
+        assert not ((made["age"] == "young") & (made["job"] == "yes")).any()
+        assert (made.loc[made["age"] == "old", "job"] == "no").all()
+
+
+def test_an_interrupt_keeps_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from synthesizer.genetic.population import Breeder
+
+    calls, usual = [], Breeder.pair
+
+    def pair(self: Breeder, *given: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 11:  # three pairs a generation: in the fourth
+            raise KeyboardInterrupt
+        return usual(self, *given)
+
+    monkeypatch.setattr(Breeder, "pair", pair)
+    path = write_yaml(
+        folder / "stopped.yaml",
+        content("stopped", m=2, genetic={"start": "chain"}, checks=no_halves()),
+    )
+    result = call("run", path)
+    assert result.exit_code == 130
+    assert "interrupted" in result.output
+    told = json.loads((folder / "stopped" / "checks.json").read_text())["genetic"]["datasets"]
+    assert [d["stopped"] for d in told] == ["interrupted"]
+    assert told[0]["generations"] == 3
+    manifest = json.loads((folder / "stopped" / "manifest.json").read_text())
+    assert manifest["m"] == 1
+    assert manifest["genetic"]["interrupted"]
+
+
+BAD = {
+    "numbers": ({"data": {"path": "numbers.csv"}}, "group 'pay'"),
+    "one value": ({"data": {"path": "one_value.csv"}}, "one value only"),
+    "no uniques": ({"checks": {"keys": ["sex"], "target": "job"}}, "is unique by the keys"),
+    "population": ({"genetic": {"population": 1}}, "genetic.population"),
+    "rate": ({"genetic": {"crossover": 1.5}}, "genetic.crossover"),
+    "elites": ({"genetic": {"elites": 8}}, "fewer than the population"),
+    "measure": ({"genetic": {"risk": "k_anonymity"}}, "known: cap_u"),
+    "rows": ({"rows": 10}, "rows (10) must be 600"),
+    "kept": ({"keep": ["sex"]}, "cannot be kept"),
+    "proper": ({"proper": True}, "proper"),
+    "derived": ({"method": {"job": "~ job2"}, "data": {"path": "twice.csv"}}, "be derived"),
+    "several": ({"m": 2}, "m (2) must be 1 with start mutants"),
+    "frontiers": ({"m": 2, "genetic": {"mode": "pareto", "start": "chain"}}, "mode pareto"),
+    "strata": ({"strata": ["sex"]}, "strata"),
+    "no file": ({"genetic": {"start": ["none.csv"]}}, "none.csv does not exist"),
+    "fewer rows": ({"genetic": {"start": ["made.csv", "short.csv"]}}, "different numbers of rows"),
+    "levels": ({"genetic": {"start": ["levels.csv"]}}, "column 'sex' has 3 records with levels"),
+    "columns": ({"genetic": {"start": ["columns.csv"]}}, "column 'age' is missing"),
+    "itself": ({"genetic": {"start": ["people.csv"]}}, "has the records of the original"),
+    "everything": ({"default_method": "genetic"}, "say method: genetic"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_told_before_anything_is_written(folder: Path, name: str) -> None:
+    frame = people()
+    frame.assign(pay=np.linspace(1, 2, 600)).to_csv(folder / "numbers.csv", index=False)
+    frame.assign(job2=frame["job"]).to_csv(folder / "twice.csv", index=False)
+    frame.assign(job="no").to_csv(folder / "one_value.csv", index=False)
+    made = read(folder / "made.csv")
+    made.head(50).to_csv(folder / "short.csv", index=False)
+    made.assign(sex=["x"] * 3 + made["sex"].tolist()[3:]).to_csv(folder / "levels.csv", index=False)
+    made.drop(columns="age").to_csv(folder / "columns.csv", index=False)
+    changes, words = BAD[name]
+    path = write_yaml(folder / "bad.yaml", content("bad", **json.loads(json.dumps(changes))))
+    result = call("run", path)
+    assert result.exit_code == 2
+    assert words in result.output
+    assert not (folder / "bad").exists()
+
+
+def test_all_problems_are_told_at_once(folder: Path) -> None:
+    wrong = {"population": 1, "crossover": 2, "risk": "x", "generation": 3}
+    path = write_yaml(folder / "bad.yaml", content("bad", genetic=wrong, keep=["nobody"]))
+    told = call("validate", path).output
+    for words in (
+        "population",
+        "crossover",
+        "genetic.risk",
+        "did you mean 'generations'",
+        "nobody",
+    ):
+        assert words in told
+
+
+def test_a_limit_below_a_random_file_is_a_note(folder: Path) -> None:
+    path = write_yaml(folder / "low.yaml", content("low", genetic={"risk_at_most": 0.001}))
+    result = call("validate", path)
+    assert result.exit_code == 0
+    assert "drawn from their margins alone" in " ".join(result.output.split())
+
+
+def test_words_for_it_are_alike(folder: Path) -> None:
+    from synthesizer.config_reading import read_config
+
+    data = {"data": {"sample": "fair"}}
+    default = read_config({**data, "genetic": {}})
+    assert read_config({**data, "method": "genetic"}) == default
+    assert read_config({**data, "genetic": True}) == default
+    assert read_config({**data, "genetic": None}) == default
+    assert read_config({**data, "genetic": False}).genetic is None
+    five = read_config({**data, "method": "genetic", "genetic.population": 5})
+    assert five.genetic is not None
+    assert five.genetic.population == 5
+
+
+def test_nothing_is_saved(folder: Path, tmp_path: Path) -> None:
+    path = write_yaml(folder / "fit.yaml", content("fit"))
+    result = call("fit", path, "-o", tmp_path / "model")
+    assert result.exit_code == 1
+    assert "no model to save" in result.output
+    fitted = Synthesizer(genetic={"population": 4, "generations": 1}).fit(people())
+    with pytest.raises(ModelError, match="no model to save"):
+        fitted.save(tmp_path / "model")
+    with pytest.raises(ModelError, match="nothing is evolved"):
+        _ = fitted.evolution
+    assert not (tmp_path / "model").exists()
+
+
+def test_frames_in_and_out() -> None:
+    options = {"checks": {"keys": KEYS, "target": "job"}, "seed": 2}
+    made = Synthesizer(
+        genetic={"mode": "pareto", "population": 8, "generations": 5, "points": 3}, **options
+    ).fit(people())
+    (first,) = made.generate()
+    assert list(first.columns) == list(people().columns)
+    assert len(first) == 600
+    assert 1 <= len(made.frontier()) <= 3
+    pd.testing.assert_frame_equal(first, made.generate()[0])
+    assert not first.equals(made.generate(seed=9)[0])
+    with pytest.raises(ModelError, match="rows"):
+        made.generate(rows=10)
+
+
+def test_the_original_is_nobodys_result(folder: Path) -> None:
+    """The best of mutants is never the original itself, whatever the weights."""
+    result = evolved(folder, "weights", genetic={"weight": 1.0}, checks=no_halves())
+    assert result.evolved is not None
+    assert result.evolved["datasets"][0]["utility"] > 0
+
+
+def test_refine_lowers_the_risk_at_little_cost(folder: Path, tmp_path: Path) -> None:
+    out, told = tmp_path / "safer.csv", tmp_path / "told.json"
+    words = ("refine", folder / "people.csv", folder / "made.csv", "--keys", "town,sex,age")
+    result = call(*words, "--target", "job", "-o", out, "--json", told, "--risk-at-most", 0.35)
+    assert result.exit_code == 0, result.output
+    content = json.loads(told.read_text())
+    assert told.stat().st_mode & 0o777 == 0o600
+    made, safer = read(folder / "made.csv"), read(out)
+    for frame, where in ((made, "before"), (safer, "after")):
+        value = cap_u(people(), frame, keys=KEYS, target="job").value
+        assert content[where]["risk"] == pytest.approx(value, abs=1e-9)
+        distance = jensen_shannon(people(), frame).mean
+        assert content[where]["utility"] == pytest.approx(distance, abs=1e-9)
+    assert content["after"]["risk"] <= 0.35 < content["before"]["risk"]
+    assert content["cost"] < 0.1
+    assert list(safer.columns) == list(made.columns)
+    assert content["changed"] == pytest.approx((made != safer).any(axis=1).mean())
+    again = call(*words, "--target", "job", "-o", out)
+    assert again.exit_code == 2
+    assert "exists already" in again.output
+
+
+def test_refine_shows_that_it_cannot(folder: Path, tmp_path: Path) -> None:
+    words = ("refine", folder / "people.csv", folder / "made.csv", "--keys", "town,sex,age")
+    out = tmp_path / "safer.csv"
+    weak = ("--aimed", 0, "--generations", 1, "--mutation", 0.0001, "--risk-at-most", 0.2)
+    result = call(*words, "--target", "job", "-o", out, *weak)
+    assert result.exit_code == 3
+    assert "was not reached" in result.output
+    assert out.exists()
+
+
+def test_refine_leaves_a_safe_file_as_it_is() -> None:
+    made = people().head(200)
+    found = refine(people(), made, keys=KEYS, target="job", risk_at_most=0.99)
+    assert found.outcome is None
+    assert found.before == found.after
+    assert found.changed == 0
+    pd.testing.assert_frame_equal(found.data, made, check_dtype=False)
+
+
+def test_refine_keeps_ids_and_repeats_itself() -> None:
+    made = Synthesizer(seed=4, models={"cart": {"min_leaf": 3}}).fit(people()).generate()[0]
+    made = made.fillna("").assign(number=np.arange(600) + 1000)
+    original = people().assign(number=np.arange(600))
+    given = {"keys": KEYS, "target": "job", "generations": 5, "risk_at_most": 0.3}
+    declared = {"declared": {"number": declared_id()}}
+    one = refine(original, made, seed=3, **given, **declared)
+    other = refine(original, made, seed=3, n_jobs=2, **given, **declared)
+    pd.testing.assert_frame_equal(one.data, other.data)
+    assert one.data["number"].tolist() == made["number"].tolist()
+    assert one.after.risk < one.before.risk
+
+
+def declared_id() -> Any:
+    from synthesizer.data.inference import Declaration
+    from synthesizer.data.schema import Kind
+
+    return Declaration(kind=Kind.ID)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"keys": ["nobody"]}, "variable 'nobody' is not in the original"),
+        ({"keys": ["town", "job"]}, "job"),
+        ({"keys": ["sex"]}, "no record of the original is unique"),
+        ({"risk_at_most": 1.5, "keys": ["x"]}, "3 problems"),
+        ({"risk_at_most": 1.5}, "risk_at_most"),
+        ({"population": 1}, "population"),
+        ({"risk": "repu"}, "has no baseline"),
+        ({"codes": ["x"]}, "codes: variable 'x'"),
+        ({"generation": 3}, "option 'generation' is unknown"),
+    ],
+)
+def test_refine_refuses(changes: dict[str, Any], words: str) -> None:
+    given = {"keys": KEYS, "target": "job", **changes}
+    with pytest.raises(SynthesizerError, match=words.replace("(", r"\(")):
+        refine(people(), people().tail(300), **given)
+
+
+def test_refine_names_every_number_and_every_level() -> None:
+    original = people().assign(pay=np.arange(600) / 7, tax=np.arange(600) / 3)
+    with pytest.raises(SynthesizerError) as caught:
+        refine(original, original, keys=KEYS, target="job")
+    assert [("pay" in p, "tax" in p) for p in caught.value.problems] == [
+        (True, False),
+        (False, True),
+    ]
+    made = people().replace({"sex": {"f": "x"}})
+    with pytest.raises(SynthesizerError, match="records with levels"):
+        refine(people(), made, keys=KEYS, target="job")
+
+
+def test_options_that_do_not_fit_are_told() -> None:
+    with pytest.raises(ConfigError):
+        Synthesizer(genetic={"population": 0})
