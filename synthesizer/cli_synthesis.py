@@ -31,6 +31,7 @@ def run(
     """Read, fit, generate, check and write. Exit code 3 means: a check exceeded a limit."""
     with errors_told():
         from synthesizer import job, screen
+        from synthesizer.config_checks import ALL_OFF
 
         output: dict[str, Any] = {"overwrite": True} if overwrite else {}
         if out is not None:
@@ -47,7 +48,7 @@ def run(
         }
         if no_checks:
             # limits stay and are refused: a pipeline must not take unchecked data for checked ones
-            overrides["checks"] = False
+            overrides["checks"] = ALL_OFF
         with screen.progress(quiet=quiet) as listener:
             result = job.run(config, overrides=overrides, listener=listener)
         if not quiet:

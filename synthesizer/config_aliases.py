@@ -177,8 +177,8 @@ def _set_smoothing(
 
 
 def _whole_datasets(content: dict[str, Any]) -> list[str]:
-    """Read ``genetic:`` alone, and ``genetic: true``, as the genetic synthesizer as it is."""
-    if GENETIC in content and content[GENETIC] in (None, True):
+    """Read ``genetic: true`` as the genetic synthesizer with its defaults."""
+    if content.get(GENETIC) is True:
         content[GENETIC] = {}
     elif content.get(GENETIC) is False:
         del content[GENETIC]

@@ -12,6 +12,7 @@ from synthesizer.config_parts import Label, Names, Part
 from synthesizer.config_utility import FitConfig, PropensityConfig
 
 __all__ = [
+    "ALL_OFF",
     "AttackConfig",
     "CheckConfig",
     "DifferentialConfig",
@@ -189,8 +190,7 @@ class CheckConfig(ScenarioConfig):
     def _switches(cls, value: Any) -> Any:
         """Accept switches (``suda: false``), and one thing in place of a list of them."""
         if isinstance(value, bool):
-            off = dict.fromkeys([*_SWITCHED, *_PLAIN], False)
-            value = {} if value else off
+            value = {} if value else ALL_OFF
         if isinstance(value, Mapping):
             value = dict(value)
             for name in _SWITCHED:
@@ -233,6 +233,14 @@ _PLAIN = (
     "sequences",
     "full_table",
 )
+
+
+ALL_OFF: Mapping[str, Any] = dict.fromkeys((*_SWITCHED, *_PLAIN), False) | {
+    "inference": (),
+    "fits": (),
+    "scenarios": (),
+}
+"""No check at all; what an intruder knows and seeks is left, since evolution needs it."""
 
 
 def _share(description: str, *, low: float = 0) -> Any:

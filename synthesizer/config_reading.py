@@ -155,7 +155,7 @@ def _canonical(content: Mapping[str, Any], known: set[str]) -> tuple[dict[str, A
         elif name in known or name in FOREIGN_KEYS:
             if name in result:
                 problems.append(f"{key}: says the same as another key ({name}); keep one")
-            elif value is not None or name == GENETIC:
+            elif value is not None:
                 result[name] = _copied(value)
         elif str(key).startswith(f"{GENETIC}."):
             sections.setdefault(GENETIC, {})[str(key).split(".", 1)[1]] = value

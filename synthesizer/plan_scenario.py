@@ -40,7 +40,8 @@ def plan_scenarios(
     for number, inference in enumerate(checks.inference, 1):
         problems += names.inference(f"checks.inference.{number}", inference)
     problems += _half_split_problems(names, config)
-    if problems or not checks.needs_scenario or not columns.is_complete:
+    needed = checks.needs_scenario or config.genetic is not None
+    if problems or not needed or not columns.is_complete:
         return (), [], problems
     panel = _panel_notes(config, table)
     further = tuple(configured_scenario(part) for part in checks.scenarios)

@@ -173,7 +173,7 @@ def utility_lines(found: UtilityResult, *, start: str | None = None) -> Iterator
                 yield f"  worst {words}: {told}"
         if _is_far_off(found.tables):
             yield f"  far off: look at the worst pairs; {utility_advice(start)}, at some risk"
-    if note := utility_note(start):
+    if found.figures and (note := utility_note(start)):
         yield note
     for fit in found.fits:
         yield from (f"  note: {fit.formula}: {note}" for note in fit.notes)

@@ -16,6 +16,8 @@ __all__ = ["evolution_lines", "frontier_lines", "plan_lines", "utility_advice", 
 
 MOST_DATASETS = 5
 MOST_FILES = 10
+CLEARLY = 0.9
+"""Below this share of the risk of a file from the margins it is told: a little is chance."""
 PICK = "confidential until one is picked"
 
 
@@ -123,7 +125,7 @@ def evolution_lines(told: Mapping[str, Any]) -> Iterator[str]:
         yield f"genetic: {rest} more in checks.json"
     random = told["risk"].get("random")
     lowest = min((dataset["risk"] for dataset in datasets), default=1.0)
-    if random is not None and lowest < random:
+    if random is not None and lowest < CLEARLY * random:
         yield below_random("genetic: the lowest R", lowest, random)
 
 

@@ -281,7 +281,8 @@ def test_words_for_it_are_alike(folder: Path) -> None:
     default = read_config({**data, "genetic": {}})
     assert read_config({**data, "method": "genetic"}) == default
     assert read_config({**data, "genetic": True}) == default
-    assert read_config({**data, "genetic": None}) == default
+    assert read_config({**data, "method": "genetic", "genetic": None}) == default
+    assert read_config({**data, "genetic": None}).genetic is None  # as every key that is empty
     assert read_config({**data, "genetic": False}).genetic is None
     five = read_config({**data, "method": "genetic", "genetic.population": 5})
     assert five.genetic is not None
