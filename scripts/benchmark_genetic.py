@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import mean, median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from genetic_moves import MOVES
 from synthesizer import Synthesizer
 from synthesizer.data.pairs import as_table
 from synthesizer.data.sources import from_pandas
+from synthesizer.genetic import evolution
 from synthesizer.genetic.evolver import Evolver
 from synthesizer.genetic.objectives import Sought, make_risk
 from synthesizer.genetic.options import Options
@@ -260,7 +261,8 @@ def refine(data: Path) -> Iterator[str]:
 
 
 def moves(data: Path) -> Iterator[str]:
-    """Moves that were tried, each for the same time."""
+    """Moves that were tried, each for the same processor time of one thread."""
+    evolution.perf_counter = process_time
     world = World(data)
     chain = world.chain_start(100, 1)
     rows = []
@@ -269,7 +271,7 @@ def moves(data: Path) -> Iterator[str]:
             areas, generations = [], []
             for seed in SEEDS:
                 settings = Options(
-                    **{**options, "mode": "pareto", "seconds": 10, "patience": None},
+                    **{**options, "mode": "pareto", "seconds": 8, "patience": None},
                     generations=100_000,
                 )
                 evolver = Evolver(world.sought, settings)
