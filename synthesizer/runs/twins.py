@@ -28,7 +28,8 @@ def planned_twin(
         By name.
     """
     for name, (other, made) in others.items():
-        same = plan.spec.steps == made.spec.steps and plan.spec.strata == made.spec.strata
+        chains = [p.spec for p in (plan, made) if p.genetic is None or p.genetic.start == "chain"]
+        same = all(c.steps == plan.spec.steps and c.strata == plan.spec.strata for c in chains)
         if same and _rest(setting.config) == _rest(other.config):
             return name
     return None
@@ -45,6 +46,7 @@ def _rest(config: ChainConfig) -> dict[str, Any]:
         "rules": config.rules,
         "forbid": config.forbid,
         "on_violation": config.on_violation,
+        "genetic": config.genetic,
         "declared": config.declarations(),
     }
 
