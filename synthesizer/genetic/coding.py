@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import log10, prod
 from typing import Any, Self
 
 import numpy as np
@@ -36,9 +36,10 @@ def coding_problems(variables: Sequence[Variable]) -> list[str]:
     ]
     cells = prod(v.n_codes for v in variables if v.is_coded)
     if cells > MOST_CELLS:
+        powers = sum(log10(v.n_codes) for v in variables if v.is_coded)
         problems.append(
-            f"the variables have {float(cells):.1e} combinations of levels, more than the "
-            f"{MOST_CELLS:.1e} that candidates are coded by; drop variables or join levels"
+            f"the variables have about 10^{powers:.0f} combinations of levels, more than the "
+            "10^18 that candidates are coded by; drop variables or join levels"
         )
     return problems
 

@@ -32,11 +32,12 @@ class Generation:
     generation : int
         Its number.
     utility, risk, fitness : float
-        Of the candidate that would be the result; F with the weights of the options.
+        Of the candidate that would be the result; F with the weights of the options, as in the
+        paper: without the floor below which selection does not reward a lower risk.
     median_utility, median_risk : float
         Over all candidates.
     frontier : int
-        Candidates that no other one beats on both.
+        Points that no other one beats on both.
     """
 
     generation: int
@@ -121,15 +122,16 @@ def evolve(
             number = len(history)
             try:
                 children = _children(people, ranks, breeder, seed, (*path, number), parallel)
+                kept = _survivors(people, ranks, children, options)
+                people, ranks = kept
+                history.append(_summary(number, people, ranks, options))
+                if told is not None:
+                    told(history[-1])
             except KeyboardInterrupt:
                 if not keeps_best:
                     raise
                 stopped = INTERRUPTED
                 break
-            people, ranks = _survivors(people, ranks, children, options)
-            history.append(_summary(number, people, ranks, options))
-            if told is not None:
-                told(history[-1])
             gained = ranks.aim < lowest - LEAST_GAIN
             lowest, since = (ranks.aim, 0) if gained else (lowest, since + 1)
             stopped = _stop(options, number, since, perf_counter() - begin)
@@ -190,7 +192,10 @@ def _survivors(
         kept = [*elites, *children]
         return kept, ranking(_points(kept), options)
     both = [*people, *children]
-    order = ranking(_points(both), options).order[: len(people)]
+    ranks = ranking(_points(both), options)
+    order = ranks.order[: len(people)]
+    if ranks.chosen not in order:  # crowding must not lose the result
+        order[-1] = ranks.chosen
     kept = [both[i] for i in order]
     return kept, ranking(_points(kept), options)
 
@@ -208,5 +213,5 @@ def _summary(
         fitness=float(fitness(best[None], weight=options.weight)[0]),
         median_utility=float(middle[0]),
         median_risk=float(middle[1]),
-        frontier=int((ranks.front == 0).sum()),
+        frontier=len(np.unique(points[ranks.front == 0], axis=0)),
     )

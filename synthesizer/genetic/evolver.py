@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from synthesizer.errors import RuleError
+from synthesizer.errors import DataError, RuleError
 from synthesizer.genetic.coding import Records
 from synthesizer.genetic.evolution import Evolved, Told, evolve
 from synthesizer.genetic.moves import Redraw, replaced
@@ -208,6 +208,8 @@ class Evolver:
         keeps_best : bool
             Whether an interrupt ends the evolution with the best so far.
         """
+        if self.risk.undefined:
+            raise DataError(self.risk.undefined)
         if self.options.risk_floor is None:
             self.breeder.options = replace(self.options, risk_floor=self.random_risk(seed))
         n = len(start[0].records)

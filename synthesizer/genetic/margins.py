@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
 from synthesizer.genetic.coding import Coding, Integers, Records
 
-__all__ = ["Margin", "sorted_cells"]
+__all__ = ["Margin", "cell_numbers", "sorted_cells"]
 
-DENSE = 1 << 22
-"""Up to so many combinations of all levels, cells are looked up in an array."""
+DIRECT = 1 << 17
+"""Up to so many combinations of all levels, records are looked up in an array as they are."""
+
+DENSE = 1 << 20
+"""Up to so many combinations of the margin's own levels, its cells are looked up in an array."""
 
 
 class Margin:
@@ -27,8 +31,8 @@ class Margin:
         Of the records.
     places : sequence of int
         Positions of the variables in the coding, at least one.
-    cells : ndarray of int64, shape (c,), optional
-        The cells that are counted, rising, as `numbers` gives them; those of ``of`` otherwise.
+    cells : ndarray of int64, shape (c,)
+        The cells that are counted, rising, as `cell_numbers` gives them.
 
     Examples
     --------
@@ -42,25 +46,22 @@ class Margin:
 
     def __init__(self, coding: Coding, places: Sequence[int], cells: Integers) -> None:
         self.coding, self.places, self.cells = coding, tuple(places), cells
+        self._direct = coding.n_cells <= DIRECT
         self._lookup: npt.NDArray[np.int32] | None = None
-        if coding.n_cells <= DENSE:
+        size = prod(int(coding.levels[place]) for place in self.places)
+        if self._direct:
             every: Records = np.arange(coding.n_cells, dtype=np.int64)
-            self._lookup = self._search(self.numbers(every)).astype(np.int32)
-
-    def numbers(self, records: Records) -> Integers:
-        """Return the cell of every record in the table of these variables, shape (n,)."""
-        if self.places == tuple(range(len(self.coding.levels))):
-            return np.asarray(records, dtype=np.int64)
-        number = np.zeros(len(records), dtype=np.int64)
-        for place in self.places:
-            number = number * self.coding.levels[place] + self.coding.level(records, place)
-        return number
+            self._lookup = self._search(cell_numbers(coding, self.places, every)).astype(np.int32)
+        elif size <= DENSE:
+            self._lookup = np.full(size, -1, dtype=np.int32)
+            self._lookup[cells] = np.arange(len(cells), dtype=np.int32)
 
     def of(self, records: Records) -> npt.NDArray[np.integer]:
         """Return which of the counted cells every record is in, -1 where in none, shape (n,)."""
-        if self._lookup is not None:
+        if self._direct and self._lookup is not None:
             return self._lookup[records]
-        return self._search(self.numbers(records))
+        numbers = cell_numbers(self.coding, self.places, records)
+        return self._search(numbers) if self._lookup is None else self._lookup[numbers]
 
     def count(self, records: Records) -> Integers:
         """Return the records in each of the cells, shape (c,)."""
@@ -75,11 +76,19 @@ class Margin:
         return np.where(self.cells[place] == numbers, place, -1)
 
 
+def cell_numbers(coding: Coding, places: Sequence[int], records: Records) -> Integers:
+    """Return the cell of every record in the table of some variables, shape (n,)."""
+    if tuple(places) == tuple(range(len(coding.levels))):
+        return np.asarray(records, dtype=np.int64)
+    number = np.zeros(len(records), dtype=np.int64)
+    for place in places:
+        number = number * coding.levels[place] + coding.level(records, place)
+    return number
+
+
 def sorted_cells(
     coding: Coding, places: Sequence[int], original: Records
 ) -> tuple[Integers, Integers]:
     """Return the cells that occur in the original, rising, and their counts."""
-    empty = np.zeros(0, dtype=np.int64)
-    numbers = Margin(coding, places, empty).numbers(original)
-    cells, counts = np.unique(numbers, return_counts=True)
+    cells, counts = np.unique(cell_numbers(coding, places, original), return_counts=True)
     return cells, counts

@@ -30,9 +30,11 @@ def chosen(n: int, rate: float, rng: np.random.Generator) -> Integers:
         return np.arange(n)
     expected = n * rate
     size = int(expected + 6 * np.sqrt(expected) + 10)
-    places = np.cumsum(rng.geometric(rate, size)) - 1
+    # a gap beyond the end may have any size: cut off, sums stay within the integers
+    places = np.cumsum(np.minimum(rng.geometric(rate, size), n + 1)) - 1
     while places[-1] < n:
-        places = np.append(places, places[-1] + np.cumsum(rng.geometric(rate, size)))
+        gaps = np.minimum(rng.geometric(rate, size), n + 1)
+        places = np.append(places, places[-1] + np.cumsum(gaps))
     return np.asarray(places[: np.searchsorted(places, n)], dtype=np.int64)
 
 

@@ -332,5 +332,5 @@ def make_risk(name: str, sought: Sought) -> Risk:
 
 def _named(name: str, known: Mapping[str, T], what: str) -> T:
     if name not in known:
-        raise ConfigError(f"{what} ({name}): unknown measure; known: {', '.join(known)}")
+        raise ConfigError(f"{what} ({name}): unknown; known: {', '.join(known)}")
     return known[name]

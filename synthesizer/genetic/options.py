@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+import numpy as np
 
 from synthesizer.errors import ConfigError
 from synthesizer.genetic.objectives import RISKS, UTILITIES
@@ -86,42 +89,62 @@ class Options:
         return self.mode == "pareto" or self.risk_at_most is not None
 
     def __post_init__(self) -> None:
-        problems = [*self._measures(), *self._rates(), *self._sizes()]
+        problems = [*self._words(), *self._rates(), *self._sizes()]
         if problems:
             raise ConfigError(problems)
 
-    def _measures(self) -> list[str]:
-        given = (("utility", self.utility, UTILITIES), ("risk", self.risk, RISKS))
-        return [
-            f"{key} ({name}): unknown measure; known: {', '.join(known)}"
-            for key, name, known in given
-            if name not in known
-        ]
+    def _words(self) -> Iterator[str]:
+        for name, known in _WORDS.items():
+            if getattr(self, name) not in known:
+                yield f"{name} ({getattr(self, name)}): unknown; known: {', '.join(known)}"
 
-    def _rates(self) -> list[str]:
-        names = ("weight", "win", "crossover", "mutation", "aimed", "risk_at_most", "risk_floor")
-        given = {name: getattr(self, name) for name in names}
-        problems = [
-            f"{name} ({value}) must be between 0 and 1"
-            for name, value in given.items()
-            if value is not None and not 0 <= value <= 1
-        ]
-        if self.win == 0:
-            problems.append("win (0) must be above 0: somebody has to win a tournament")
-        return problems
+    def _rates(self) -> Iterator[str]:
+        for name in _RATES:
+            value = getattr(self, name)
+            if value is None and name in _OPTIONAL:
+                continue
+            if not _is_number(value):
+                yield f"{name} ({value!r}) must be a number between 0 and 1"
+            elif not 0 <= value <= 1:
+                yield f"{name} ({value}) must be between 0 and 1"
+            elif name == "win" and value == 0:
+                yield "win (0) must be above 0: somebody has to win a tournament"
+        if self.seconds is not None and not (_is_number(self.seconds) and self.seconds > 0):
+            yield f"seconds ({self.seconds}) must be a number above 0"
 
-    def _sizes(self) -> list[str]:
-        smallest = {"population": 2, "elites": 0, "tournament": 2, "generations": 1, "patience": 1}
-        problems = [
-            f"{name} ({value}) must be at least {least}"
-            for name, least in smallest.items()
-            if (value := getattr(self, name)) is not None and value < least
-        ]
-        if self.population >= 2 and self.elites >= self.population:
-            problems.append(
+    def _sizes(self) -> Iterator[str]:
+        for name, least in _WHOLE.items():
+            value = getattr(self, name)
+            if value is None and name in _OPTIONAL:
+                continue
+            if not _is_whole(value):
+                yield f"{name} ({value!r}) must be a whole number"
+            elif value < least:
+                yield f"{name} ({value}) must be at least {least}"
+        counted = _is_whole(self.population) and _is_whole(self.elites)
+        if counted and not self.sorts and 2 <= self.population <= self.elites:
+            yield (
                 f"elites ({self.elites}) must be fewer than the population ({self.population}), "
                 "or nothing changes"
             )
-        if self.seconds is not None and not self.seconds > 0:
-            problems.append(f"seconds ({self.seconds}) must be above 0")
-        return problems
+
+
+_WORDS: Mapping[str, Collection[str]] = {
+    "mode": ("single", "pareto"),
+    "utility": tuple(UTILITIES),
+    "risk": tuple(RISKS),
+    "rates": ("varied", "fixed"),
+    "redraw": ("uniform", "marginal"),
+}
+_RATES = ("weight", "win", "crossover", "mutation", "aimed", "risk_at_most", "risk_floor")
+_OPTIONAL = ("risk_at_most", "risk_floor", "patience")
+_WHOLE = {"population": 2, "elites": 0, "tournament": 2, "generations": 1, "patience": 1}
+"""Whole numbers and the smallest that makes sense."""
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return _is_whole(value) or isinstance(value, float | np.floating)
