@@ -15,6 +15,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import mean, median
@@ -25,7 +26,8 @@ import numpy as np
 import pandas as pd
 from genetic_moves import MOVES
 
-from synthesizer import Synthesizer
+from synthesizer import Synthesizer, read_config, run
+from synthesizer.config_checks import ALL_OFF
 from synthesizer.data.pairs import as_table
 from synthesizer.data.sources import from_pandas
 from synthesizer.genetic import evolution
@@ -317,6 +319,35 @@ def price(data: Path) -> Iterator[str]:
         unchanged = float(np.mean(records == world.sought.records))
         rows.append((label, f"{utility:.4f}", *cells, f"{unchanged:.3f}"))
     yield from table(("dataset", "U", *names, "records as in the original, in place"), rows)
+    yield "\nDifferential confidentiality (half split; 0 is the aim), CAP of all records\n"
+    limit = {"risk_at_most": world.baseline}
+    kinds: dict[str, dict[str, Any] | None] = {
+        "CART, leaves of 5, as synthpop": None,
+        "down to the baseline, from mutants": limit,
+        "down to the baseline, from chain": {**limit, "start": "chain"},
+    }
+    split = [(label, *_half_split(world, genetic)) for label, genetic in kinds.items()]
+    yield from table(("dataset", "difference", "95 % interval"), split)
+
+
+def _half_split(world: World, genetic: dict[str, Any] | None) -> tuple[str, str]:
+    """Return the difference of mean CAP between fitted and unseen records, and its interval."""
+    with tempfile.TemporaryDirectory() as directory:
+        place = Path(directory)
+        world.frame.to_csv(place / "original.csv", index=False)
+        config = {
+            "data": {"path": str(place / "original.csv")},
+            "output": {"directory": str(place / "out"), "report": False, "codebook": False},
+            "seed": 1,
+            "models": {"cart": {"min_leaf": 5, "even": False}},
+            "variables": {name: {"kind": "categorical"} for name in world.frame},
+            "checks": {**ALL_OFF, "keys": list(KEYS), "target": TARGET}
+            | {"differential_confidentiality": True},
+        }
+        found = run(read_config(config | ({} if genetic is None else {"genetic": genetic})))
+    summary = found.checks.summary
+    low, high = summary.differential_low, summary.differential_high
+    return f"{summary.differential_confidentiality:.4f}", f"{low:.4f} to {high:.4f}"
 
 
 def _measured(world: World, name: str, records: Any) -> float:
