@@ -55,7 +55,8 @@ class Options:
         From the levels alike, or as often as the original has them.
     aimed : float
         Largest share of the records that carry risk which a child has replaced by records drawn
-        from its own; 0 is the algorithm of the paper.
+        from its own: what is needed to come down to the limit, or to the floor, and any share in
+        mode pareto; 0 is the algorithm of the paper.
     generations : int
         Most generations.
     patience : int or None
@@ -87,6 +88,13 @@ class Options:
     def sorts(self) -> bool:
         """Whether candidates are sorted by dominance (NSGA-II), not by F."""
         return self.mode == "pareto" or self.risk_at_most is not None
+
+    @property
+    def goal(self) -> float | None:
+        """The risk that aimed moves lead to; None where the whole frontier is wanted."""
+        if self.mode == "pareto":
+            return None
+        return self.risk_floor if self.risk_at_most is None else self.risk_at_most
 
     def __post_init__(self) -> None:
         problems = [*self._words(), *self._rates(), *self._sizes()]

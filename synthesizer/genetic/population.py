@@ -78,15 +78,26 @@ class Breeder:
     def mutant(self, records: Records, counts: Counts, rng: np.random.Generator) -> Candidate:
         """Return a candidate after all moves but crossover."""
         options = self.options
-        if options.aimed:
+        share = self._aim(counts, len(records), rng) if options.aimed else 0.0
+        if share:
             risky = self.scorer.risky(counts, records)
-            rate = options.aimed * rng.random()
             records, counts = self.moved(
-                records, counts, replaced(records, risky, rate, records, rng)
+                records, counts, replaced(records, risky, share, records, rng)
             )
         rate = self._rate(options.mutation, rng)
         records, counts = self.moved(records, counts, self.redraw.mutated(records, rate, rng))
         return Candidate(records, counts, self.scorer.score(counts, len(records)))
+
+    def _aim(self, counts: Counts, n: int, rng: np.random.Generator) -> float:
+        """Return the share of the records that carry risk which a child has replaced."""
+        goal = self.options.goal
+        if not goal:
+            return self.options.aimed * rng.random()
+        risk = self.scorer.score(counts, n).risk
+        if risk <= goal:
+            return 0.0
+        # about what is needed: most risks fall in proportion to the records that carry them
+        return min(self.options.aimed, (1 - goal / risk) * (0.5 + rng.random()))
 
     def _rate(self, highest: float, rng: np.random.Generator) -> float:
         """Return the rate of one child."""
