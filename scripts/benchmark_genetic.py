@@ -44,7 +44,13 @@ ROWS = 82_851
 KEYS = ("parish", "sex", "marital", "age")
 TARGET = "employ"
 SEEDS = range(1, 6)
-PAPER: dict[str, Any] = {"aimed": 0.0, "rates": "fixed", "patience": None, "generations": 57}
+PAPER: dict[str, Any] = {
+    "aimed": 0.0,
+    "rates": "fixed",
+    "risk_floor": 0.0,
+    "patience": None,
+    "generations": 57,
+}
 LARGEST = 0.05
 METHODS: dict[str, dict[str, Any]] = {
     "CART, leaves of 5, as synthpop": {"models": {"cart": {"min_leaf": 5, "even": False}}},

@@ -34,7 +34,14 @@ def methods(settings: Settings) -> dict[str, dict[str, Any]]:
         "redraw": settings.redraw,
     }
     # Written out although most are defaults: these are the paper's, whatever the defaults become.
-    paper = {"crossover": 0.1, "mutation": 0.001, "aimed": 0, "patience": None}
+    paper = {
+        "crossover": 0.1,
+        "mutation": 0.001,
+        "aimed": 0,
+        "rates": "fixed",
+        "risk_floor": 0,
+        "patience": None,
+    }
     chain = cart if settings.start == "chain" else {}
     return {
         PAPER: {"genetic": {**shared, **paper}, **chain},

@@ -237,7 +237,8 @@ def test_the_settings_are_the_papers(done):
     found = compare_genetic_study.methods(compare_genetic_file.Settings())
     assert found["genetic (paper)"]["genetic"] == {
         "start": "mutants", "generations": 57, "population": 100, "crossover": 0.1,
-        "mutation": 0.001, "aimed": 0, "patience": None, "redraw": "uniform",
+        "mutation": 0.001, "aimed": 0, "rates": "fixed", "risk_floor": 0, "patience": None,
+        "redraw": "uniform",
     }  # fmt: skip
     assert found["CART"] == {"models": {"cart": {"min_leaf": 5, "even": False}}}
     assert found["parametric"] == {"default_method": "parametric"}

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -47,8 +49,11 @@ def test_pareto_sorts_by_front_and_crowding(points, limit):
 
 @settings(max_examples=80)
 @given(POINTS, LIMITS)
-def test_a_limit_is_searched_by_dominance_in_mode_single_too(points, limit):
-    assert_by_dominance(ranking(points, Options(risk_at_most=limit)), points)
+def test_a_limit_is_searched_by_dominance_and_less_risk_is_worth_nothing(points, limit):
+    floored = np.column_stack((points[:, 0], np.maximum(points[:, 1], limit)))
+    ranks = ranking(points, Options(risk_at_most=limit))
+    assert ranks.front.tolist() == fronts(points).tolist()
+    assert_by_dominance(replace(ranks, front=fronts(floored)), floored)
 
 
 @given(POINTS, LIMITS, st.sampled_from(["single", "pareto"]))
