@@ -195,8 +195,9 @@ def _risk_words(comparison: Comparison) -> Iterator[str]:
         "U is the Jensen-Shannon distance of the full tables of original and synthetic data: 0 is "
         "a copy, 1 shares no combination. Lower is better. CAP is how often an intruder who looks "
         f"up {', '.join(study.keys)} in the file reads off the right {study.target}; a key that is "
-        "not there counts as 0. Lower is safer, and at or below the baseline the file tells no "
-        "more than the distribution of the target does."
+        "not there counts as 0. Lower is safer; the baseline is guessing from the distribution of "
+        "the target. A file also comes below it by leaving people out: those that are left may "
+        "still be told rightly."
     )
     above = [
         name for name in comparison.names if comparison.point(name)[2] > (baseline or 0.0)

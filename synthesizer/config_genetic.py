@@ -65,7 +65,7 @@ class GeneticConfig(Part):
     )
     risk_floor: Rate | None = Field(
         None,
-        description="risk below which F rewards no less; that of a file drawn from the margins "
+        description="risk below which less is worth nothing; that of a file drawn from the margins "
         "when absent; 0 is the algorithm of the paper",
     )
     utility: Annotated[str, _known(UTILITIES)] = Field(

@@ -121,6 +121,9 @@ class Evolving:
     def request_problems(self, m: int, rows: int | None, first: int = 0) -> list[str]:  # noqa: ARG002
         """Say everything that is wrong with a request for datasets."""
         problems = whole_number_problems(m=m, rows=rows)
+        alone = self.plan.start == "mutants" or self.plan.options.mode == "pareto"
+        if not problems and alone and m > 1:
+            problems.append(f"m ({m}) must be 1 with start mutants, and with mode pareto")
         if not problems and self.keeps_rows and rows not in (None, self.n_rows):
             problems.append(f"rows ({rows}) must be {self.n_rows}, which the start population has")
         return problems

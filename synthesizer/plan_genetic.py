@@ -242,11 +242,13 @@ def _new_levels(table: Table, made: Table) -> Mapping[str, int]:
 
 def _notes(table: Table, config: GeneticConfig, scenario: Scenario) -> Iterator[str]:
     """Yield what a steward should know of this evolution before it starts."""
-    size = config.population * table.n_rows
-    width = np.dtype(Coding.of([table[n].variable for n in evolved_names(table)]).dtype).itemsize
+    coding = Coding.of([table[name].variable for name in evolved_names(table)])
+    cells = len(np.unique(coding.encode(table)))
+    # parents and children: their records, and counts of at most three margins
+    size = 2.2 * config.population * (np.dtype(coding.dtype).itemsize * table.n_rows + 24 * cells)
     yield (
         f"genetic: {config.population} datasets for up to {config.generations} generations, about "
-        f"{max(2.2 * width * size / 1e9, 0.1):.1f} GB for the candidates"
+        f"{max(size / 1e9, 0.1):.1f} GB for the candidates"
     )
     limit = config.risk_at_most
     if limit is not None:

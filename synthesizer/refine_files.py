@@ -88,14 +88,19 @@ def refine_file(
     settings = None if config is None else load_config(config)
     if settings is not None and settings.panel is not None:
         raise DataError("the configuration has a panel; persons with several rows are not evolved")
+    if settings is not None and (settings.rules or settings.forbid or settings.support):
+        raise DataError(
+            "the configuration has rules, forbid or support, which refine does not keep; take them "
+            f"out, or run it with genetic: {{start: [{synthetic.name}], risk_at_most: ...}}"
+        )
     if synthetic.is_dir():
         raise DataError(f"{synthetic} is a directory; name one dataset of it")
     files = read_compared(original, [synthetic], config=config, out=told, overwrite=overwrite)
     (raw,) = files.synthetic
     path = _refined_name(synthetic) if out is None else out
-    for kept in (original, synthetic):
+    for kept in (original, synthetic, *([] if told is None else [told])):
         if path.resolve() == kept.resolve():
-            raise OutputError(f"{path} is one of the files that are read; name another file")
+            raise OutputError(f"{path} is another of the files that are named; name a new one")
     check_file(path, overwrite=overwrite)
     form = _format(path)
     advance = listener.start(PHASE, options.get("generations"))

@@ -58,8 +58,12 @@ class Refined:
         The risk if targets were guessed from their distribution; None where there is none.
     random : float
         The risk of a file whose variables are drawn from their margins alone.
+    copied : bool
+        Whether the file has the records of the original.
     changed : float
         Share of the file's records that are another one now.
+    found_before, found_after : tuple or None
+        See `found`.
     outcome : Outcome or None
         The evolution; None where nothing was to be done.
     options : Options
@@ -75,7 +79,10 @@ class Refined:
     limit: float
     baseline: float | None
     random: float
+    copied: bool
     changed: float
+    found_before: tuple[float, float | None] | None
+    found_after: tuple[float, float | None] | None
     outcome: Outcome | None
     options: Options
 
@@ -83,6 +90,15 @@ class Refined:
     def data(self) -> pd.DataFrame:
         """The refined records as a frame with the columns of the synthetic file."""
         return to_pandas(self.table, self.layout)
+
+    @property
+    def found(self) -> Mapping[str, tuple[float, float | None] | None]:
+        """Share of people whose key is there, and their mean CAP, before and after.
+
+        A risk that counts non-matches as zero falls when people are left out; who is still there
+        may be told as rightly as before.
+        """
+        return {"before": self.found_before, "after": self.found_after}
 
     @property
     def reached(self) -> bool:
@@ -105,7 +121,7 @@ class Refined:
             )
         if self.limit < self.random:
             notes.append(below_random("risk_at_most", self.limit, self.random))
-        if not self.before.utility:
+        if self.copied:
             notes.append("the synthetic file has the records of the original: was it named twice?")
         if not self.reached:
             notes.append(
@@ -132,6 +148,7 @@ class Refined:
             "baseline": self.baseline,
             "random": self.random,
             "changed": self.changed,
+            "found": self.found,
             "evolution": outcome,
             "notes": list(self.notes),
         }
@@ -212,7 +229,7 @@ def refine(
     draws = Seed(seed)
     records = sought.coding.encode(made)
     best = evolver.breeder.candidate(records)
-    before, outcome = best.score, None
+    before, outcome, first = best.score, None, best
     if before.risk > limit:
         start = evolver.around([records], draws, FILE, settings.mutation)
         outcome = evolver.evolve(
@@ -234,7 +251,10 @@ def refine(
         limit=limit,
         baseline=evolver.risk.baseline,
         random=evolver.random_risk(draws),
+        copied=np.array_equal(np.sort(records), np.sort(sought.records)),
         changed=float(np.mean(best.records != records)),
+        found_before=evolver.scorer.found(first.counts),
+        found_after=evolver.scorer.found(best.counts),
         outcome=outcome,
         options=settings,
     )

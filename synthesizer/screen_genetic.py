@@ -115,7 +115,7 @@ def evolution_lines(told: Mapping[str, Any]) -> Iterator[str]:
     ...     print(part)
     genetic: dataset 1: U 0.1200 (0 is the original's table)
     R 0.3000 (baseline 0.3600: targets guessed)
-    after 57 generations: no gain in 20 generations; 94 % of its records are the original's
+    after 57 generations: no gain in 20 generations; at least 94 % of its records are the original's
     """
     datasets = told["datasets"]
     for number, dataset in enumerate(datasets[:MOST_DATASETS], 1):
@@ -138,7 +138,11 @@ def _came_to(dataset: Mapping[str, Any], told: Mapping[str, Any]) -> str:
         f"{compared}, after {count} generation{'' if count == 1 else 's'}{why}"
     )
     if dataset["unchanged"] is not None:
-        words += f"; {100 * dataset['unchanged']:.0f} % of its records are the original's"
+        words += f"; at least {100 * dataset['unchanged']:.0f} % of its records are the original's"
+    if dataset.get("found") is not None:
+        right = dataset.get("right_of_found")
+        told_of = "" if right is None else f", told rightly {right:.2f}"
+        words += f"; {dataset['found']:.2f} of the people sought are found{told_of}"
     if dataset["reached"] is False:
         words += f"; NOT within risk_at_most ({told.get('risk_at_most')})"
     return words

@@ -40,11 +40,14 @@ class Outcome:
         What `unchanged` compares with, row by row: the original of mutants; None elsewhere.
     options : Options
         What was asked for, with the risk floor as a number.
+    scorer : Scorer or None
+        Tells who is found in a candidate.
     """
 
     evolved: Evolved
     start: Records | None
     options: Options
+    scorer: Scorer | None = None
 
     @property
     def score(self) -> Score:
@@ -78,12 +81,15 @@ class Outcome:
     def point(self, candidate: Candidate) -> dict[str, Any]:
         """Return where a candidate lies, and how much of the start is left in it."""
         score = candidate.score
+        found = None if self.scorer is None else self.scorer.found(candidate.counts)
         value = fitness(np.array([[score.utility, score.risk]]), weight=self.options.weight)
         return {
             "utility": score.utility,
             "risk": score.risk,
             "fitness": float(value[0]),
             "unchanged": self.unchanged(candidate),
+            "found": None if found is None else found[0],
+            "right_of_found": None if found is None else found[1],
         }
 
 
@@ -97,8 +103,8 @@ def below_random(place: str, limit: float, random: float) -> str:
     """
     return (
         f"{place} ({limit:.4g}) is below {random:.4f}, what a file reaches whose variables are "
-        "drawn from their margins alone: below that a file leaves out or contradicts what is true "
-        "of people who stand out, and nobody is safer for it"
+        "drawn from their margins alone: nobody needs less, and a file that comes there by leaving "
+        "people out, or by contradicting what is true of them, can be turned round"
     )
 
 
@@ -218,7 +224,7 @@ class Evolver:
         evolved = evolve(
             start, self.breeder, seed, path, n_jobs=threads, told=told, keeps_best=keeps_best
         )
-        return Outcome(evolved, origin, self.breeder.options)
+        return Outcome(evolved, origin, self.breeder.options, self.scorer)
 
     def shuffled(self, candidate: Candidate, seed: Seed, dataset: int, number: int = 0) -> Records:
         """Return a candidate's records in an order that tells nothing of the original's."""

@@ -117,14 +117,15 @@ class _Distance:
         # sum p log p + sum q log q - sum (p + q) log ((p + q) / 2), and 1 for what lies outside
         q = counts / n
         both = self._share + q
-        total = float(self._own.sum()) + _entropy(q) - float(both @ np.log2(both / 2))
+        # plain sums: vectors this short would only wake the threads of BLAS, in any order
+        total = float(self._own.sum()) + _entropy(q) - float(np.sum(both * np.log2(both / 2)))
         total += 1.0 - float(counts.sum()) / n
         return float(np.sqrt(min(max(total / 2, 0.0), 1.0)))
 
 
 def _entropy(q: Floats) -> float:
     """Return the sum of q log2 q, where 0 log 0 is 0."""
-    return float(q @ np.log2(q, out=np.zeros_like(q), where=q > 0))
+    return float(np.sum(q * np.log2(q, out=np.zeros_like(q), where=q > 0)))
 
 
 class Risk(Objective):
@@ -138,6 +139,13 @@ class Risk(Objective):
     @property
     def baseline(self) -> float | None:
         """The value if targets were guessed from their distribution, where there is one."""
+        return None
+
+    def found(self, counts: Sequence[Integers]) -> tuple[float, float | None] | None:  # noqa: ARG002
+        """Return the share of people whose key is there, and how often they are told rightly.
+
+        None for measures that seek no target.
+        """
         return None
 
     @property
@@ -179,20 +187,32 @@ class Cap(Risk):
         return np.ones(len(sizes), dtype=bool)
 
     def _chances(self, counts: Sequence[Integers]) -> Floats:
-        """Return the share of the right target among the records with a key, 0 where none."""
-        same, right = counts[0][self._owner], counts[1]
-        return np.asarray(np.divide(right, same, out=np.zeros(len(right)), where=same > 0))
+        """Return what every key with its target adds for each of its people."""
+        return self._share_right(counts)
 
     def value(self, counts: Sequence[Integers], n: int) -> float:  # noqa: ARG002
         """Return the mean CAP, NaN where no record counts."""
         if not self.people:
             return float("nan")
-        return float(self._weight @ self._chances(counts)) / self.people
+        return float(np.sum(self._weight * self._chances(counts))) / self.people
+
+    def found(self, counts: Sequence[Integers]) -> tuple[float, float | None] | None:
+        """Return the share of people whose key is there, and their mean CAP."""
+        there = np.where(counts[0][self._owner] > 0, self._weight, 0)
+        if not there.sum():
+            return 0.0, None
+        right = float(np.sum(there * self._share_right(counts))) / float(there.sum())
+        return float(there.sum()) / self.people, right
+
+    def _share_right(self, counts: Sequence[Integers]) -> Floats:
+        """Return the share of the right target among the records with a key, 0 where none."""
+        same, right = counts[0][self._owner], counts[1]
+        return np.asarray(np.divide(right, same, out=np.zeros(len(right)), where=same > 0))
 
     @property
     def baseline(self) -> float | None:
         """The mean share of the right target in the original."""
-        return float(self._weight @ self._guess) / self.people if self.people else None
+        return float(np.sum(self._weight * self._guess)) / self.people if self.people else None
 
     @property
     def carrier(self) -> Margin:

@@ -33,8 +33,9 @@ class Options:
         Highest risk that is accepted. The search then sorts by dominance in both modes: sorted by
         F, or by utility among those within the limit, it loses the best on the way to the limit.
     risk_floor : float or None
-        Risk below which F does not reward less of it; None is that of a file whose variables are
-        drawn from their margins alone, since below that nobody is safer; 0 is the paper's.
+        Risk below which less is worth nothing, in F and on the frontier; None is that of a file
+        whose variables are drawn from their margins alone; 0 is the paper's. A limit
+        (``risk_at_most`` in mode single) takes its place.
     population : int
         Candidates of a generation, at least 2.
     elites : int
@@ -55,8 +56,8 @@ class Options:
         From the levels alike, or as often as the original has them.
     aimed : float
         Largest share of the records that carry risk which a child has replaced by records drawn
-        from its own: what is needed to come down to the limit, or to the floor, and any share in
-        mode pareto; 0 is the algorithm of the paper.
+        from its own; 0 is the algorithm of the paper. In mode single it is about what comes down
+        to the limit, or to the floor; in mode pareto any share.
     generations : int
         Most generations.
     patience : int or None
@@ -91,10 +92,10 @@ class Options:
 
     @property
     def goal(self) -> float | None:
-        """The risk that aimed moves lead to; None where the whole frontier is wanted."""
-        if self.mode == "pareto":
-            return None
-        return self.risk_floor if self.risk_at_most is None else self.risk_at_most
+        """The risk below which less is worth nothing, and to which aimed moves lead."""
+        if self.mode == "pareto" or self.risk_at_most is None:
+            return self.risk_floor
+        return self.risk_at_most
 
     def __post_init__(self) -> None:
         problems = [*self._words(), *self._rates(), *self._sizes()]
@@ -133,7 +134,7 @@ class Options:
         if counted and not self.sorts and 2 <= self.population <= self.elites:
             yield (
                 f"elites ({self.elites}) must be fewer than the population ({self.population}), "
-                "or nothing changes"
+                "or nothing changes; set fewer elites"
             )
 
 

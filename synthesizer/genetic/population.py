@@ -96,6 +96,8 @@ class Breeder:
         risk = self.scorer.score(counts, n).risk
         if risk <= goal:
             return 0.0
+        if self.options.mode == "pareto":
+            return min(self.options.aimed, (1 - goal / risk) * rng.random())
         # about what is needed: most risks fall in proportion to the records that carry them
         return min(self.options.aimed, (1 - goal / risk) * (0.5 + rng.random()))
 

@@ -59,6 +59,10 @@ class Scorer:
         own, other = counts[: self._split], counts[self._split :]
         return Score(self.utility.value(own, n), self.risk.value(other, n))
 
+    def found(self, counts: Counts) -> tuple[float, float | None] | None:
+        """Return the share of people whose key is there, and their mean CAP, where it has any."""
+        return self.risk.found(counts[self._split :])
+
     def risky(self, counts: Counts, records: Records) -> Integers:
         """Return the rows of a candidate that carry risk, rising."""
         cell = self.risk.carrier.of(records)

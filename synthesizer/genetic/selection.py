@@ -167,14 +167,15 @@ def ranking(points: Floats, options: Options) -> Ranking:
         # within the limit by utility, then the others by their risk (Deb 2000)
         within = points[:, 1] <= options.risk_at_most
         value = np.where(within, points[:, 0], 1.0 + points[:, 1])
+    # below the goal less risk is worth nothing, or it would be bought with utility
+    sought = np.column_stack((points[:, 0], np.maximum(points[:, 1], options.goal or 0.0)))
     if options.sorts:
-        # below the goal less risk is worth nothing, or it would be bought with utility
-        sought = np.column_stack((points[:, 0], np.maximum(points[:, 1], options.goal or 0.0)))
         ahead = fronts(sought)
         order = np.lexsort((value, -crowding(sought, ahead), ahead))
     else:
         order = np.argsort(value, kind="stable")
-    aim = -hypervolume(points) if options.mode == "pareto" else float(value.min())
+    # the area of what is sought, not of less risk than that
+    aim = -hypervolume(sought) if options.mode == "pareto" else float(value.min())
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     return Ranking(order, place, int(np.argmin(value)), fronts(points), aim)

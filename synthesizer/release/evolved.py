@@ -63,8 +63,8 @@ def evolution_words(facts: Facts) -> Iterator[str]:
     if not facts.is_modelled and (rules := limits(facts)):
         yield (
             "A value was not changed, and a record not replaced, where the new record would have "
-            "broken a rule of the data holder. Records that broke one from the beginning may still "
-            f"do so. The rules: {' '.join(rules)}"
+            "broken a rule of the data holder; records that broke one from the beginning were "
+            f"replaced by others. The rules: {' '.join(rules)}"
         )
 
 

@@ -137,7 +137,8 @@ def risk_words(evolution: Evolution) -> Iterator[str]:
         told = "no more than" if max(risks) <= baseline else "more than"
         yield (
             f"Guessing the target from its distribution alone has {written(baseline, 'share')} "
-            f"(baseline): by this measure the dataset gives away {told} that."
+            f"(baseline): this measure is {told} that. It counts who is "
+            "not found as 0: see CAP of matches for those who are found."
         )
     else:
         yield "There is no baseline of guessing for this measure."
@@ -181,8 +182,8 @@ def _perturbed(evolution: Evolution, record: Record) -> Note | Gap:
         count = f" ({shares[0] * rows:,.0f} of {rows:,.0f})"
     return Note(
         f"Perturbation, not synthesis: the datasets started as mutants of the original, and a "
-        f"share of {_span(shares)} of their records{count} are confidential records as they are, "
-        "in another order. A low R does not undo that. Judge the file "
+        f"share of at least {_span(shares)} of their records{count} are confidential records as "
+        "they are, in another order. A low R does not undo that. Judge the file "
         "as a perturbed copy of the original; to evolve synthetic datasets, set genetic: {start: "
         "chain}.",
         "alert",

@@ -173,7 +173,7 @@ def test_rules_are_no_promise_where_no_model_drew_the_records(tmp_path: Path, st
     assert content["synthesis"]["rules"] == content["synthesis"]["forbidden"] == []
     assert "What was imposed is no finding" not in titles(content)
     (words,) = [w for w in content["synthesis"]["words"] if "The rules:" in w]
-    assert "Records that broke one from the beginning may still do so" in words
+    assert "records that broke one from the beginning were replaced" in words
     assert "If age == 'old', then job is none." in words
     assert f"No record has: {FORBID}." in words
 
