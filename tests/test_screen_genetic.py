@@ -155,8 +155,8 @@ def test_what_became_of_a_dataset() -> None:
     (line,) = evolution_lines(evolved(dataset(), baseline=0.36, random=0.1))
     assert line == (
         "genetic: dataset 1: U 0.1200 (0 is the original's table), R 0.3000 (baseline 0.3600: "
-        "targets guessed), after 57 generations: no gain in 20 generations; 94 % of its records "
-        "are the original's"
+        "targets guessed), after 57 generations: no gain in 20 generations; at least 94 % of its "
+        "records are the original's"
     )
     ended = dataset(stopped="1 generations", generations=1, unchanged=None, reached=False)
     (line,) = evolution_lines(evolved(ended, baseline=None))
@@ -168,7 +168,7 @@ def test_what_became_of_a_dataset() -> None:
 def test_a_risk_below_that_of_random_files_is_no_success() -> None:
     lines = [*evolution_lines(evolved(dataset(risk=0.01), dataset(), random=0.2782))]
     assert lines[-1].startswith("genetic: the lowest R (0.01) is below 0.2782")
-    assert "nobody is safer" in lines[-1]
+    assert "nobody needs less" in lines[-1]
 
 
 def test_many_datasets_and_many_files_are_cut_short() -> None:

@@ -22,7 +22,7 @@ BAD = [
     ({"win": 0.0}, "win (0) must be above 0: somebody has to win a tournament"),
     (
         {"population": 5, "elites": 5},
-        "elites (5) must be fewer than the population (5), or nothing changes",
+        "elites (5) must be fewer than the population (5), or nothing changes; set fewer elites",
     ),
     (
         {"utility": "pmse"},
