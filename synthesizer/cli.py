@@ -13,6 +13,7 @@ from synthesizer.cli_checks import compare, frontier, report, risk, utility
 from synthesizer.cli_parts import errors_told
 from synthesizer.cli_refine import refine
 from synthesizer.cli_synthesis import codebook, fit, generate, init, plan, run, validate
+from synthesizer.errors import Terminated
 
 __all__ = ["app", "errors_told", "main"]
 
@@ -63,7 +64,7 @@ app = _gathered()
 
 
 def _interrupted(*_: object) -> None:
-    raise KeyboardInterrupt
+    raise Terminated
 
 
 def main() -> None:

@@ -30,6 +30,7 @@ __all__ = [
     "RuleError",
     "SavedModelError",
     "SynthesizerError",
+    "Terminated",
 ]
 
 
@@ -102,3 +103,7 @@ class LimitExceededError(SynthesizerError):
     """A check exceeded a limit that the configuration sets."""
 
     exit_code = 3
+
+
+class Terminated(KeyboardInterrupt):
+    """Somebody ended the program (SIGTERM): it stops at once and keeps nothing."""

@@ -182,10 +182,13 @@ class Evolving:
         if self.plan.options.mode != "pareto" or outcome is None:
             return None
         # below the floor nobody is safer: one point there is enough
-        floor = outcome.options.risk_floor or 0.0
-        front = outcome.evolved.frontier
+        limit = outcome.options.risk_at_most
+        floor = min(outcome.options.risk_floor or 0.0, 1.0 if limit is None else limit)
+        front, best = outcome.evolved.frontier, outcome.evolved.best
         first = max((i for i, c in enumerate(front) if c.score.risk <= floor), default=0)
         chosen = spread(front[first:], self.plan.points)
+        if all(candidate.score != best.score for candidate in chosen):
+            chosen = sorted([*chosen[: self.plan.points - 1], best], key=lambda c: c.score.risk)
         return Frontier(
             tuple(
                 self.as_table(self.evolver.shuffled(candidate, seed, 0, number))
@@ -214,6 +217,7 @@ class Evolving:
                 "meaning": risk.meaning,
                 "keys": list(self.plan.keys),
                 "target": self.plan.target,
+                "people": self.evolver.risk.people,
                 "baseline": risk.baseline,
                 "random": random,
             },

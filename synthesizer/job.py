@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,12 +118,12 @@ def run(
             workers=workers_or_all(settings.workers),
         )
         names = write_datasets(ready, source, seed, work, phases, checker)
-        results = _check(ready, checker, seed, phases)
+        results = _check(ready, checker, seed, phases, source)
         exceeded = exceeded_limits(results, settings.limits)
         told: dict[str, Any] = {}
         further = ["checks.json"]
         if isinstance(source, Evolving):
-            exceeded += tuple(source.exceeded)
+            exceeded += (*source.exceeded, *_pooled(source, results))
             evolved, files = write_evolution(source, seed, work, ready)
             told, further = {"genetic": evolved}, [*further, *files]
         write_json(work / "checks.json", results.to_dict() | told | {"exceeded": list(exceeded)})
@@ -185,6 +185,18 @@ def fit(
     )
 
 
+def _pooled(source: Evolving, results: CheckResults) -> Iterator[str]:
+    """Say where several datasets together lie above a limit that each one keeps."""
+    options, m = source.plan.options, len(source.results)
+    measured = {"cap_u": results.summary.cap_u, "cap": results.summary.cap}.get(options.risk)
+    limit = options.risk_at_most
+    if m > 1 and limit is not None and measured is not None and measured > limit:
+        yield (
+            f"genetic.risk_at_most ({limit}) holds for each dataset; the {m} datasets pooled have "
+            f"{measured:.4f}: release fewer, or set a lower limit"
+        )
+
+
 def _fit(ready: Prepared, seed: Seed, phases: Phases) -> Source:
     config, spec = ready.config, ready.plan.spec
     replicates = config.m if config.proper else 1
@@ -232,11 +244,15 @@ def _codebook(work: Path, manifest: dict[str, Any]) -> list[str]:
         return []
 
 
-def _check(ready: Prepared, checker: Checker, seed: Seed, phases: Phases) -> CheckResults:
+def _check(
+    ready: Prepared, checker: Checker, seed: Seed, phases: Phases, made_by: Source
+) -> CheckResults:
     def synthesise(half: Table, m: int, repeat: int) -> list[Table]:
         """Refit the chain on a half, with generators of its own."""
         inner = Seed(int(seed.generator("half split", repeat).integers(2**62)))
         spec, n_jobs = ready.plan.spec, workers_or_all(ready.config.workers)
+        if isinstance(made_by, Evolving) and made_by.interrupted:
+            raise ModelError("the evolution was interrupted, and a half would not be")
         if ready.plan.genetic is not None and ready.plan.genetic.start == "files":
             raise ModelError(
                 "a half cannot be synthesised: genetic.start names files, which know all records"

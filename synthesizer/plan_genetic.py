@@ -99,7 +99,7 @@ def plan_genetic(
         context.problems += faults
     if context.problems:
         return None
-    context.notes += _notes(context.table, config, main)
+    context.notes += [*_ignored(context, config), *_notes(context.table, config, main)]
     return GeneticPlan(
         options=config.options,
         start=config.start if isinstance(config.start, str) else "files",
@@ -150,6 +150,20 @@ def _size_problems(context: Context, config: GeneticConfig) -> Iterator[str]:
         yield f"rows ({given.rows}) must be {n} or absent: mutants have the original's rows"
     elif config.start != "mutants" and given.rows is not None:
         yield "rows cannot be set where datasets start from files, which have their own"
+
+
+CHAIN_KEYS = ("default_method", "method", "models", "visit_sequence", "predictor_matrix")
+"""What a configuration says of conditional models."""
+
+
+def _ignored(context: Context, config: GeneticConfig) -> Iterator[str]:
+    """Say what has no effect where no chain is fitted."""
+    given = [key for key in CHAIN_KEYS if key in context.config.model_fields_set]
+    given += [
+        f"variables.{name}.method" for name, own in context.config.variables.items() if own.method
+    ]
+    if given and config.start != "chain":
+        yield f"genetic: {', '.join(given)}: not used, since no model is fitted; say start: chain"
 
 
 def _scenario_problems(table: Table, config: GeneticConfig, scenario: Scenario) -> Iterator[str]:
@@ -251,8 +265,9 @@ def _notes(table: Table, config: GeneticConfig, scenario: Scenario) -> Iterator[
         f"{max(size / 1e9, 0.1):.1f} GB for the candidates"
     )
     limit = config.risk_at_most
+    sought = sought_in(table, scenario.keys, scenario.target)
+    yield f"genetic: R rests on {make_risk(config.risk, sought).people:,} people"
     if limit is not None:
-        sought = sought_in(table, scenario.keys, scenario.target)
         random = Evolver(sought, config.options).random_risk(Seed(0))
         if limit < random:
             yield below_random("genetic.risk_at_most", limit, random)

@@ -11,6 +11,7 @@ from typing import Any
 
 from synthesizer.compared_files import read_compared
 from synthesizer.config_reading import load_config
+from synthesizer.data.sources import CSV_SUFFIXES
 from synthesizer.data.writing import Format, write
 from synthesizer.errors import DataError, OutputError
 from synthesizer.output import check_file, new_file, write_secret
@@ -142,6 +143,8 @@ def _format(path: Path) -> Format:
     for form in formats:
         if path.name.lower().endswith(f".{form}"):
             return form
+    if path.suffix.lower() in CSV_SUFFIXES:
+        return "csv"
     raise OutputError(f"{path} must be named {', '.join(f'.{form}' for form in formats)}")
 
 

@@ -30,7 +30,7 @@ from synthesizer.genetic.options import Options
 from synthesizer.genetic.scoring import Score
 from synthesizer.plan_genetic import like_original, sought_in
 from synthesizer.progress import Advance
-from synthesizer.randomness import Seed
+from synthesizer.randomness import MAX_SEED, Seed
 
 __all__ = ["Refined", "refine"]
 
@@ -58,8 +58,6 @@ class Refined:
         The risk if targets were guessed from their distribution; None where there is none.
     random : float
         The risk of a file whose variables are drawn from their margins alone.
-    copied : bool
-        Whether the file has the records of the original.
     changed : float
         Share of the file's records that are another one now.
     found_before, found_after : tuple or None
@@ -79,7 +77,6 @@ class Refined:
     limit: float
     baseline: float | None
     random: float
-    copied: bool
     changed: float
     found_before: tuple[float, float | None] | None
     found_after: tuple[float, float | None] | None
@@ -121,8 +118,6 @@ class Refined:
             )
         if self.limit < self.random:
             notes.append(below_random("risk_at_most", self.limit, self.random))
-        if self.copied:
-            notes.append("the synthetic file has the records of the original: was it named twice?")
         if not self.reached:
             notes.append(
                 f"the limit of {self.limit:.4f} was not reached: the lowest risk that was found is "
@@ -201,12 +196,16 @@ def refine(
     --------
     >>> rng = np.random.default_rng(1)
     >>> people = pd.DataFrame({"town": rng.integers(0, 300, 500), "ill": rng.integers(0, 2, 500)})
-    >>> refined = refine(people, people, keys=["town"], target="ill", risk_at_most=0.6, codes=True)
-    >>> refined.before.risk, refined.after.risk <= 0.6, refined.reached
-    (1.0, True, True)
+    >>> made = people.head(450)
+    >>> refined = refine(people, made, keys=["town"], target="ill", risk_at_most=0.6, codes=True)
+    >>> refined.before.risk > 0.8, refined.after.risk <= 0.6, refined.reached
+    (True, True, True)
     """
     raw = synthetic if isinstance(synthetic, RawTable) else from_pandas(synthetic, min_rows=1)
+    keys = [keys] if isinstance(keys, str) else list(keys)
     wrong: list[str] = []
+    if not 0 <= seed <= MAX_SEED:
+        wrong.append(f"seed ({seed}) must be between 0 and {MAX_SEED}")
     try:
         settings = _options(options, risk_at_most)
     except ConfigError as error:
@@ -228,6 +227,8 @@ def refine(
     evolver = Evolver(sought, settings)
     draws = Seed(seed)
     records = sought.coding.encode(made)
+    if np.array_equal(np.sort(records), np.sort(sought.records)):
+        raise DataError(f"{raw.origin}: has the records of the original; name a synthetic file")
     best = evolver.breeder.candidate(records)
     before, outcome, first = best.score, None, best
     if before.risk > limit:
@@ -251,7 +252,6 @@ def refine(
         limit=limit,
         baseline=evolver.risk.baseline,
         random=evolver.random_risk(draws),
-        copied=np.array_equal(np.sort(records), np.sort(sought.records)),
         changed=float(np.mean(best.records != records)),
         found_before=evolver.scorer.found(first.counts),
         found_after=evolver.scorer.found(best.counts),

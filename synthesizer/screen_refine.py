@@ -60,4 +60,6 @@ def _lines(refined: Refined) -> Iterator[str]:
     )
     if refined.outcome is not None:
         evolved = refined.outcome.evolved
-        yield f"ended after {len(evolved.history) - 1} generations: {evolved.stopped}"
+        count = f"{len(evolved.history) - 1} generations"
+        why = "" if evolved.stopped == count else f": {evolved.stopped}"
+        yield f"ended after {count}{why}"

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
+from synthesizer.errors import Terminated
 from synthesizer.genetic.options import Options
 from synthesizer.genetic.population import Breeder, Candidate
 from synthesizer.genetic.selection import Ranking, fitness, ranking, tournament
@@ -127,8 +128,8 @@ def evolve(
                 history.append(_summary(number, people, ranks, options))
                 if told is not None:
                     told(history[-1])
-            except KeyboardInterrupt:
-                if not keeps_best:
+            except KeyboardInterrupt as stop:
+                if not keeps_best or isinstance(stop, Terminated):
                     raise
                 stopped = INTERRUPTED
                 break

@@ -129,7 +129,9 @@ def _entropy(q: Floats) -> float:
 
 
 class Risk(Objective):
-    """A measure of risk, which also says which cells carry it."""
+    """A measure of risk, which also says which cells carry it; ``people`` are those it counts."""
+
+    people: int
 
     @property
     def undefined(self) -> str | None:
@@ -281,6 +283,7 @@ class RepU(Risk):
         cells, sizes = sorted_cells(sought.coding, places, sought.records)
         self.margins = (Margin(sought.coding, places, cells[sizes == 1]),)
         self._n = len(sought.records)
+        self.people = int((sizes == 1).sum())
 
     def _key(self, sought: Sought) -> tuple[int, ...]:
         return sought.keys

@@ -227,24 +227,19 @@ def _below_random(evolution: Evolution) -> Iterator[Note]:
     if limit is not None and limit < random:
         yield Note(
             f"The highest risk that is accepted ({_plain(limit)}) is below that of files drawn at "
-            f"random from the margins ({level}), which hold nothing on anybody. To go below, the "
-            f"evolution must steer away from the truth. {_RULED_OUT} A limit of {level} would do.",
+            f"random from the margins ({level}), which hold nothing on anybody: nobody needs less. "
+            f"{_RULED_OUT} A limit of {level} would do.",
             "alert",
         )
     elif risks and min(risks) < CLEARLY * random:
         yield Note(
             f"R of {written(min(risks), 'share')} is below that of files drawn at random from the "
-            f"margins ({level}), which hold nothing on anybody: the evolution steered away from "
-            f"the truth. {_RULED_OUT} Setting genetic: {{risk_at_most: {_short(random)}}} stops "
-            "there and keeps more utility."
+            f"margins ({level}), which hold nothing on anybody: nobody needs less. {_RULED_OUT} "
+            "Look at CAP of matches, and at what the margins lost."
         )
 
 
 _RULED_OUT = (
-    "It leaves out these people's keys or gives them wrong values, and who knows that can rule out "
-    "what the file shows; where a target has two values only, ruling out one tells the other."
+    "A file comes there without these people's keys, or with wrong values; who knows that can rule "
+    "out what the file shows; where a target has two values only, ruling out one tells the other."
 )
-
-
-def _short(value: float) -> str:
-    return f"{value:.2g}"

@@ -172,7 +172,7 @@ def test_less_risk_than_without_information_is_told() -> None:
     steered = evolved(start="chain", datasets=[dataset(risk=0.01)])
     ((tone, words),) = notes(steered)
     assert tone == "plain"
-    assert "{risk_at_most: 0.28}" in words
+    assert "CAP of matches" in words
     near = evolved(start="chain", datasets=[dataset(risk=0.27)])
     assert notes(near) == []
 
