@@ -1,4 +1,4 @@
-"""Every figure of the genetic section of docs/benchmarks.md.
+"""Every figure of docs/genetic.md.
 
 Usage::
 
@@ -32,9 +32,10 @@ from synthesizer.data.pairs import as_table
 from synthesizer.data.sources import from_pandas
 from synthesizer.genetic import evolution
 from synthesizer.genetic.evolver import Evolver
-from synthesizer.genetic.objectives import Sought, make_risk
+from synthesizer.genetic.objectives import Sought
 from synthesizer.genetic.options import Options
 from synthesizer.genetic.population import Candidate
+from synthesizer.genetic.risks import make_risk
 from synthesizer.genetic.scoring import Score
 from synthesizer.genetic.selection import hypervolume
 from synthesizer.plan_genetic import like_original, sought_in
@@ -187,10 +188,14 @@ def frontier(data: Path) -> Iterator[str]:
     rows.append(("all 30 together", "", "", "", "", f"{hypervolume(every):.4f}", ""))
     chain = world.chain_start(100, 1)
     for start in ("mutants", "chain"):
-        for label, options in (("paper's moves", PAPER), ("default", {})):
+        for label, options in (
+            ("paper's moves", PAPER),
+            ("default moves, risk_floor 0", {"risk_floor": 0.0}),
+            ("default", {}),
+        ):
             rows.append(_frontier_row(world, every, start, label, options, chain))
     yield from table(
-        ("what", "seconds", "lowest U", "lowest R", "points", "hypervolume", "points dominated"),
+        ("what", "seconds", "lowest U", "lowest R", "points", "hypervolume", "most dominated"),
         rows,
     )
 
@@ -279,7 +284,13 @@ def moves(data: Path) -> Iterator[str]:
             areas, generations = [], []
             for seed in SEEDS:
                 settings = Options(
-                    **{**options, "mode": "pareto", "seconds": 8, "patience": None},
+                    **{
+                        **options,
+                        "mode": "pareto",
+                        "seconds": 8,
+                        "patience": None,
+                        "risk_floor": 0.0,
+                    },
                     generations=100_000,
                 )
                 evolver = Evolver(world.sought, settings)

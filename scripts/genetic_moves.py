@@ -1,7 +1,7 @@
 """Moves of the genetic synthesizer that were tried, for scripts/benchmark_genetic.py.
 
 Those that are part of the package are options; the others live here, since they reach no better
-frontier in the same time, or reach it at a price (see docs/benchmarks.md).
+frontier in the same time, or reach it at a price (see docs/genetic.md).
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class _Further(Breeder):
         own = evolver.breeder
         super().__init__(own.scorer, own.options, own.redraw)
         self.original = evolver.sought.records
+        self.wanted: Any = None
         self.pool = np.concatenate([np.asarray(records) for records in chain[-10:]])
 
     def mutant(self, records: Any, counts: Any, rng: np.random.Generator) -> Candidate:
@@ -58,7 +59,9 @@ class Repairing(_Further):
     def move(self, made: Candidate, rng: np.random.Generator) -> Any:
         """Move records from surplus to deficit, but into no cell that carries risk."""
         margin = self.scorer.margins[0]
-        gap = made.counts[0] - margin.count(self.original)
+        if self.wanted is None:
+            self.wanted = margin.count(self.original)
+        gap = made.counts[0] - self.wanted
         cell = margin.of(made.records)
         surplus = np.append(np.maximum(gap, 0) / np.maximum(made.counts[0], 1), 1.0)
         rows = np.flatnonzero(rng.random(len(cell)) < surplus[cell] * SHARE * 2 * rng.random())
@@ -78,21 +81,29 @@ class SelfAdaptive(Breeder):
         own = evolver.breeder
         super().__init__(own.scorer, own.options, own.redraw)
         self.rates: dict[int, float] = {}
+        self.next: list[float] = []
         self.held: list[Candidate] = []  # an id is only good while its candidate lives
 
     def pair(self, one: Candidate, other: Candidate, rng: np.random.Generator) -> Any:
         """Return two children, each with the rate of its parent."""
         usual = self.options
-        children = []
-        for place, parent in enumerate((one, other)):
-            rate = self.rates.get(id(parent), usual.mutation) * np.exp(rng.normal(0, 0.7))
-            self.options = replace(usual, mutation=float(min(rate, 0.05)), rates="fixed")
-            child = super().pair(one, other, rng)[place]
-            self.rates[id(child)] = self.options.mutation
-            self.held.append(child)
-            children.append(child)
+        noise = np.exp(rng.normal(0, 0.7, 2))
+        self.next = [
+            float(min(self.rates.get(id(parent), usual.mutation) * more, 0.05))
+            for parent, more in zip((one, other), noise, strict=True)
+        ]
+        rates = list(self.next)
+        children = super().pair(one, other, rng)
         self.options = usual
-        return tuple(children)
+        for child, rate in zip(children, rates, strict=True):
+            self.rates[id(child)] = rate
+            self.held.append(child)
+        return children
+
+    def mutant(self, records: Any, counts: Any, rng: np.random.Generator) -> Candidate:
+        """Return a candidate mutated at its own rate."""
+        self.options = replace(self.options, mutation=self.next.pop(0), rates="fixed")
+        return super().mutant(records, counts, rng)
 
 
 Make = Callable[[Evolver, Sequence[Any]], Breeder]

@@ -10,8 +10,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from synthesizer.config_parts import Part
 from synthesizer.errors import ConfigError
-from synthesizer.genetic.objectives import RISKS, UTILITIES
+from synthesizer.genetic.objectives import UTILITIES
 from synthesizer.genetic.options import Options
+from synthesizer.genetic.risks import RISKS
 
 __all__ = ["GeneticConfig"]
 

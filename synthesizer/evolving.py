@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,16 +10,16 @@ import numpy as np
 
 from synthesizer.chain import FittedChain, Progress
 from synthesizer.data.schema import Kind, Schema
-from synthesizer.data.table import BoolArray, Column, Table
+from synthesizer.data.table import Column, Table
 from synthesizer.errors import ModelError
-from synthesizer.genetic.coding import Coding, Records
+from synthesizer.genetic.coding import Records
 from synthesizer.genetic.evolution import Generation
 from synthesizer.genetic.evolver import Evolver, Outcome, spread
 from synthesizer.genetic.population import Allowed, Candidate
+from synthesizer.genetic_rules import keeping
 from synthesizer.plan import Plan
-from synthesizer.plan_genetic import GeneticPlan, evolved_names, sought_in
+from synthesizer.plan_genetic import GeneticPlan, sought_in
 from synthesizer.randomness import Seed
-from synthesizer.rules import Rule, Zero, forbidden_rows
 from synthesizer.strata import whole_number_problems
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "Frontier",
     "Source",
     "fitted_source",
-    "keeping",
     "told_in_words",
 ]
 
@@ -273,24 +272,6 @@ def fitted_source(
         told=told,
         keeps_best=keeps_best,
     )
-
-
-def keeping(rules: Sequence[Rule], zeros: Sequence[Zero], table: Table) -> Allowed | None:
-    """Return what says which records keep to rules and structural zeros; None without any."""
-    if not rules and not zeros:
-        return None
-    coding = Coding.of([table[name].variable for name in evolved_names(table)])
-
-    def allowed(records: Records) -> BoolArray:
-        cells, place = np.unique(np.asarray(records, dtype=np.int64), return_inverse=True)
-        made = coding.decode(cells)
-        kept = ~forbidden_rows(zeros, made)
-        for rule in rules:
-            own = made[rule.variable]
-            kept &= np.asarray(rule.apply(own, made).data == own.data)
-        return np.asarray(kept[place])
-
-    return allowed
 
 
 def told_in_words(

@@ -16,8 +16,9 @@ from synthesizer.data.table import Table
 from synthesizer.errors import DataError, SynthesizerError
 from synthesizer.genetic.coding import Coding, Records, coding_problems
 from synthesizer.genetic.evolver import Evolver, below_random
-from synthesizer.genetic.objectives import Sought, make_risk
+from synthesizer.genetic.objectives import Sought
 from synthesizer.genetic.options import Options
+from synthesizer.genetic.risks import make_risk
 from synthesizer.plan_context import Context
 from synthesizer.randomness import Seed
 from synthesizer.risk.scenario import Scenario

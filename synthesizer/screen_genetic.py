@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from synthesizer.genetic.evolver import below_random
-from synthesizer.genetic.objectives import RISKS, UTILITIES
+from synthesizer.genetic.objectives import UTILITIES
+from synthesizer.genetic.risks import RISKS
 
 if TYPE_CHECKING:
     from synthesizer.genetic.options import Options

@@ -137,6 +137,7 @@ UPPER = (
     (
         "preparation",
         "evolving",
+        "genetic_rules",
         "refining",
         "assessment",
         "assessment_inputs",

@@ -12,9 +12,10 @@ from synthesizer.errors import DataError, RuleError
 from synthesizer.genetic.coding import Records
 from synthesizer.genetic.evolution import Evolved, Told, evolve
 from synthesizer.genetic.moves import Redraw, replaced
-from synthesizer.genetic.objectives import Sought, make_risk, make_utility
+from synthesizer.genetic.objectives import Sought, make_utility
 from synthesizer.genetic.options import Options
 from synthesizer.genetic.population import Allowed, Breeder, Candidate
+from synthesizer.genetic.risks import make_risk
 from synthesizer.genetic.scoring import Score, Scorer
 from synthesizer.genetic.selection import fitness
 from synthesizer.randomness import Seed, salts

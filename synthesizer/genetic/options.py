@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 
 from synthesizer.errors import ConfigError
-from synthesizer.genetic.objectives import RISKS, UTILITIES
+from synthesizer.genetic.objectives import UTILITIES
+from synthesizer.genetic.risks import RISKS
 
 __all__ = ["Mode", "Options"]
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from synthesizer.genetic.coding import Integers, Records
 from synthesizer.genetic.margins import Margin
-from synthesizer.genetic.objectives import Objective, Risk
+from synthesizer.genetic.objectives import Objective
+from synthesizer.genetic.risks import Risk
 
 __all__ = ["Counts", "Score", "Scorer"]
 

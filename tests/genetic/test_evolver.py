@@ -5,8 +5,8 @@ import pytest
 
 from synthesizer.genetic.evolver import Outcome, spread
 from synthesizer.genetic.moves import Redraw
-from synthesizer.genetic.objectives import RISKS
 from synthesizer.genetic.options import Options
+from synthesizer.genetic.risks import RISKS
 from synthesizer.randomness import Seed
 from tests.genetic.breeding import assert_counted, evolver, points, sought
 from tests.genetic.slow_scores import file_of, frozen, sought_of

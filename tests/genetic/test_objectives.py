@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesizer.genetic.objectives import RISKS, UTILITIES, make_risk, make_utility
+from synthesizer.genetic.objectives import UTILITIES, make_utility
+from synthesizer.genetic.risks import RISKS, make_risk
 from synthesizer.risk import attribute, cap, cap_u, identity, replicated_uniques
 from synthesizer.utility import jensen_shannon
 from tests.genetic.slow_scores import Slow, coding_of, files, names, sought_of, value_of

@@ -6,7 +6,8 @@ import pytest
 from synthesizer.data.schema import Kind, Variable
 from synthesizer.errors import ConfigError
 from synthesizer.genetic.coding import Coding
-from synthesizer.genetic.objectives import RISKS, UTILITIES, Sought, make_risk, make_utility
+from synthesizer.genetic.objectives import UTILITIES, Sought, make_utility
+from synthesizer.genetic.risks import RISKS, make_risk
 from tests.genetic.slow_scores import file_of, random_file, sought_of, value_of
 
 

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from synthesizer.errors import ConfigError
-from synthesizer.genetic.objectives import RISKS, UTILITIES
+from synthesizer.genetic.objectives import UTILITIES
 from synthesizer.genetic.options import Options
+from synthesizer.genetic.risks import RISKS
 
 RATES = ("weight", "win", "crossover", "mutation", "aimed", "risk_at_most", "risk_floor")
 BETWEEN = "{name} ({value}) must be between 0 and 1"

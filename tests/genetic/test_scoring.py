@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesizer.genetic.objectives import RISKS, UTILITIES, make_risk, make_utility
+from synthesizer.genetic.objectives import UTILITIES, make_utility
+from synthesizer.genetic.risks import RISKS, make_risk
 from synthesizer.genetic.scoring import Scorer
 from tests.genetic.slow_scores import Slow, files, frozen, random_file, sought_of
 from tests.genetic.slow_scores import value_of as value
