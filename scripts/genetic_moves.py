@@ -6,6 +6,7 @@ frontier in the same time, or reach it at a price (see docs/genetic.md).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,7 +24,7 @@ SHARE = 0.01
 """Records that a further move replaces at most in a child."""
 
 
-class _Further(Breeder):
+class _Further(Breeder, ABC):
     """A breeder with one more move after those of the package."""
 
     def __init__(self, evolver: Evolver, chain: Sequence[Any]) -> None:
@@ -39,9 +40,9 @@ class _Further(Breeder):
         after, counts = self.moved(made.records, made.counts, self.move(made, rng))
         return Candidate(after, counts, self.scorer.score(counts, len(after)))
 
+    @abstractmethod
     def move(self, made: Candidate, rng: np.random.Generator) -> Any:
         """Return the records after the further move, and the rows that changed."""
-        raise NotImplementedError
 
 
 class Resampling(_Further):

@@ -30,7 +30,7 @@ from synthesizer.steps import FittedStep, Step, error_context
 from synthesizer.strata import BLOCK_ROWS, allocate, row_blocks, split_strata, whole_number_problems
 from synthesizer.support import Support
 
-__all__ = ["ChainSpec", "FittedChain", "FittedStratum"]
+__all__ = ["ChainSpec", "FittedChain", "FittedStratum", "with_ids"]
 
 Progress = Callable[[int], None]
 
@@ -293,14 +293,19 @@ class FittedChain:
             table = table.take_units(rng.permutation(rows))
         if self.frame is not None:
             return table.select(self.schema.names)
-        numbers = np.arange(1, rows + 1, dtype=np.float64)
-        return Table(
-            (
-                Column(variable, numbers) if variable.kind is Kind.ID else table[variable.name]
-                for variable in self.schema
-            ),
-            rows,
-        )
+        return with_ids(table, self.schema)
+
+
+def with_ids(drawn: Table, schema: Schema) -> Table:
+    """Return drawn variables in the schema's order, with ids numbered from 1."""
+    numbers = np.arange(1, drawn.n_rows + 1, dtype=np.float64)
+    return Table(
+        (
+            Column(variable, numbers) if variable.kind is Kind.ID else drawn[variable.name]
+            for variable in schema
+        ),
+        drawn.n_rows,
+    )
 
 
 def _parallel(n_jobs: int | None, tasks: Iterator[Any], progress: Progress | None) -> list[Any]:

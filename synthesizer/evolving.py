@@ -6,11 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from synthesizer.chain import FittedChain, Progress
-from synthesizer.data.schema import Kind, Schema
-from synthesizer.data.table import Column, Table
+from synthesizer.chain import FittedChain, Progress, with_ids
+from synthesizer.data.table import Table
 from synthesizer.errors import ModelError
 from synthesizer.genetic.coding import Records
 from synthesizer.genetic.evolution import Generation
@@ -199,7 +196,7 @@ class Evolving:
     def as_table(self, records: Records) -> Table:
         """Return records with the columns of the confidential data; ids are numbered."""
         drawn = self.evolver.sought.coding.decode(records)
-        return _with_ids(drawn, self.table.schema)
+        return with_ids(drawn, self.table.schema)
 
     def to_dict(self, seed: Seed) -> dict[str, Any]:
         """Return what was evolved, and what came out, as plain values for a file."""
@@ -286,15 +283,3 @@ def told_in_words(
             told(f"U {generation.utility:.4f}, R {generation.risk:.4f} (Ctrl-C keeps the best)")
 
     return tell
-
-
-def _with_ids(drawn: Table, schema: Schema) -> Table:
-    """Return the drawn variables in the schema's order, with ids numbered from 1."""
-    numbers = np.arange(1, drawn.n_rows + 1, dtype=np.float64)
-    return Table(
-        (
-            Column(variable, numbers) if variable.kind is Kind.ID else drawn[variable.name]
-            for variable in schema
-        ),
-        drawn.n_rows,
-    )

@@ -257,16 +257,15 @@ def _new_levels(table: Table, made: Table) -> Mapping[str, int]:
 
 def _notes(table: Table, config: GeneticConfig, scenario: Scenario) -> Iterator[str]:
     """Yield what a steward should know of this evolution before it starts."""
-    coding = Coding.of([table[name].variable for name in evolved_names(table)])
-    cells = len(np.unique(coding.encode(table)))
+    sought = sought_in(table, scenario.keys, scenario.target)
+    cells = len(np.unique(sought.records))
     # parents and children: their records, and counts of at most three margins
-    size = 2.2 * config.population * (np.dtype(coding.dtype).itemsize * table.n_rows + 24 * cells)
+    size = 2.2 * config.population * (sought.records.nbytes + 24 * cells)
     yield (
         f"genetic: {config.population} datasets for up to {config.generations} generations, about "
         f"{max(size / 1e9, 0.1):.1f} GB for the candidates"
     )
     limit = config.risk_at_most
-    sought = sought_in(table, scenario.keys, scenario.target)
     yield f"genetic: R rests on {make_risk(config.risk, sought).people:,} people"
     if limit is not None:
         random = Evolver(sought, config.options).random_risk(Seed(0))

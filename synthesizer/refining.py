@@ -27,6 +27,7 @@ from synthesizer.evolving import Words, told_in_words
 from synthesizer.genetic.coding import coding_problems
 from synthesizer.genetic.evolver import Evolver, Outcome, below_random
 from synthesizer.genetic.options import Options
+from synthesizer.genetic.risks import make_risk
 from synthesizer.genetic.scoring import Score
 from synthesizer.plan_genetic import like_original, sought_in
 from synthesizer.progress import Advance
@@ -217,10 +218,10 @@ def refine(
     if wrong:
         raise ConfigError(wrong)
     sought = sought_in(table, keys, target)
-    evolver = Evolver(sought, settings)
-    if evolver.risk.undefined:
-        raise DataError(f"{evolver.risk.undefined} (keys: {', '.join(keys)})")
-    limit = evolver.risk.baseline if risk_at_most is None else risk_at_most
+    risk = make_risk(settings.risk, sought)
+    if risk.undefined:
+        raise DataError(f"{risk.undefined} (keys: {', '.join(keys)})")
+    limit = risk.baseline if risk_at_most is None else risk_at_most
     if limit is None:
         raise ConfigError(f"risk {settings.risk} has no baseline: say risk_at_most")
     settings = _options(options, limit)

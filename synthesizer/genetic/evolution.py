@@ -123,8 +123,7 @@ def evolve(
             number = len(history)
             try:
                 children = _children(people, ranks, breeder, seed, (*path, number), parallel)
-                kept = _survivors(people, ranks, children, options)
-                people, ranks = kept
+                people, ranks = _survivors(people, ranks, children, options)
                 history.append(_summary(number, people, ranks, options))
                 if told is not None:
                     told(history[-1])

@@ -136,11 +136,17 @@ class Evolver:
         self._margins = Redraw.marginal(coding, records)
         redraw = self._margins if options.redraw == "marginal" else Redraw.uniform(coding)
         self.breeder = Breeder(self.scorer, options, redraw, allowed=allowed)
+        self._random: dict[int, float] = {}
         # draws depend on the data too: who knows the seed must not be able to undo mutations
         self._salt = salts([("records", [np.asarray(records, dtype=np.int64)])])["records"]
 
     def random_risk(self, seed: Seed) -> float:
         """Return the mean risk of files whose variables are drawn from their margins alone."""
+        if seed.entropy not in self._random:
+            self._random[seed.entropy] = self._drawn_risk(seed)
+        return self._random[seed.entropy]
+
+    def _drawn_risk(self, seed: Seed) -> float:
         n = len(self.sought.records)
         risks = []
         for number in range(RANDOM_FILES):

@@ -93,7 +93,7 @@ class Breeder:
         goal = self.options.goal
         if not goal:
             return self.options.aimed * rng.random()
-        risk = self.scorer.score(counts, n).risk
+        risk = self.scorer.risk_of(counts, n)
         if risk <= goal:
             return 0.0
         if self.options.mode == "pareto":

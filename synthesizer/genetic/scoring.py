@@ -57,8 +57,11 @@ class Scorer:
 
     def score(self, counts: Counts, n: int) -> Score:
         """Return utility and risk of a candidate with ``n`` records."""
-        own, other = counts[: self._split], counts[self._split :]
-        return Score(self.utility.value(own, n), self.risk.value(other, n))
+        return Score(self.utility.value(counts[: self._split], n), self.risk_of(counts, n))
+
+    def risk_of(self, counts: Counts, n: int) -> float:
+        """Return the risk alone of a candidate with ``n`` records."""
+        return self.risk.value(counts[self._split :], n)
 
     def found(self, counts: Counts) -> tuple[float, float | None] | None:
         """Return the share of people whose key is there, and their mean CAP, where it has any."""
