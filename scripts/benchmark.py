@@ -23,17 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from synthesizer.config_reading import read_config
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
-from synthesizer.inputs import read_input
-from synthesizer.plan import Plan, make_plan
-from synthesizer.randomness import Seed
-from synthesizer.registry import Registry
-from synthesizer.risk.attribute import attribute
-from synthesizer.risk.differential import differential_confidentiality
-from synthesizer.utility.propensity import logit_pmse
-from synthesizer.utility.tables import table_utility
+from synthesizer.config.reading import read_config
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.engine.registry import Registry
+from synthesizer.measures.risk.attribute import attribute
+from synthesizer.measures.risk.differential import differential_confidentiality
+from synthesizer.measures.utility.propensity_models import logit_pmse
+from synthesizer.measures.utility.tables import table_utility
+from synthesizer.plan.plan import Plan, make_plan
+from synthesizer.plan.prepare import read_input
 
 NUMERIC = ("AGEP", "NPF", "NOC", "DENSITY", "PINCP", "POVPIP")
 KEYS = ("PUMA", "AGEP", "SEX", "RAC1P", "MSP", "OWN_RENT")

@@ -7,7 +7,7 @@ Usage::
 DATA_DIR holds ``mvad.csv`` (712 persons, 72 months) and ``actcal.csv`` (2,000 persons, 12 months).
 Printed as Markdown tables:
 
-- distances of each measure of `synthesizer.utility.sequences` in units of its noise floor (the
+- distances of each measure of `synthesizer.measures.utility.sequences` in units of its noise floor (the
   mean over 20 bootstraps of the persons), mean of the seeds, for the defaults, for the paper's
   chain of order one, and for other values of theta, min_leaf and even, with the share of careers
   that do not occur in the data and of those that equal a career which one person has;
@@ -27,20 +27,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from synthesizer.careers import CareerOptions, fit_careers, replication, to_runs
-from synthesizer.careers.choosing import (
+from synthesizer.data.table import Table
+from synthesizer.measures.utility.sequences import (
+    SequenceDistances,
+    mean_distances,
+    noise_floor,
+    sequence_distances,
+)
+from synthesizer.models.careers import CareerOptions, fit_careers, replication, to_runs
+from synthesizer.models.careers.fitting import (
     THETAS,
     held_out_bootstrap,
     held_out_groups,
     held_out_mixture,
     held_out_patterns,
-)
-from synthesizer.data.table import Table
-from synthesizer.utility.sequences import (
-    SequenceDistances,
-    mean_distances,
-    noise_floor,
-    sequence_distances,
 )
 
 FILES = (("mvad", "Jul.93", "Jun.99"), ("actcal", "jan00", "dec00"))

@@ -27,19 +27,17 @@ import pandas as pd
 from genetic_moves import MOVES
 
 from synthesizer import Synthesizer, read_config, run
-from synthesizer.config_checks import ALL_OFF
 from synthesizer.data.pairs import as_table
+from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import from_pandas
-from synthesizer.genetic import evolution
-from synthesizer.genetic.evolver import Evolver
-from synthesizer.genetic.objectives import Sought
-from synthesizer.genetic.options import Options
-from synthesizer.genetic.population import Candidate
-from synthesizer.genetic.risks import make_risk
-from synthesizer.genetic.scoring import Score
-from synthesizer.genetic.selection import hypervolume
-from synthesizer.plan_genetic import like_original, sought_in
-from synthesizer.randomness import Seed
+from synthesizer.engine.genetic import evolution
+from synthesizer.engine.genetic.evolution import hypervolume
+from synthesizer.engine.genetic.evolver import Evolver
+from synthesizer.engine.genetic.genetic_options import GeneticOptions
+from synthesizer.engine.genetic.population import Candidate
+from synthesizer.engine.genetic.scores import Score, Sought, make_risk
+from synthesizer.measures.settings import ALL_OFF
+from synthesizer.plan.evolving import like_original, sought_in
 
 ROWS = 82_851
 KEYS = ("parish", "sex", "marital", "age")
@@ -106,7 +104,7 @@ class World:
 
     def score(self, made: pd.DataFrame) -> Score:
         """Return utility and risk of a synthetic frame."""
-        return Evolver(self.sought, Options()).breeder.candidate(self.records(made)).score
+        return Evolver(self.sought, GeneticOptions()).breeder.candidate(self.records(made)).score
 
     @property
     def baseline(self) -> float:
@@ -146,7 +144,7 @@ def paper(data: Path) -> Iterator[str]:
     before = peak()
     rows = []
     for seed in SEEDS:
-        evolver = Evolver(world.sought, Options(**PAPER))
+        evolver = Evolver(world.sought, GeneticOptions(**PAPER))
         begin = perf_counter()
         start = evolver.mutants(Seed(seed), 0, LARGEST)
         outcome = evolver.evolve(start, Seed(seed), 0)
@@ -207,7 +205,7 @@ def _frontier_row(
     """Return medians over seeds; ``points dominated`` is the largest number over seeds."""
     found = []
     for seed in SEEDS:
-        evolver = Evolver(world.sought, Options(**{**options, "mode": "pareto"}))
+        evolver = Evolver(world.sought, GeneticOptions(**{**options, "mode": "pareto"}))
         begin = perf_counter()
         people = (
             evolver.mutants(Seed(seed), 0, LARGEST)
@@ -249,7 +247,7 @@ def refine(data: Path) -> Iterator[str]:
         scores = {leaf: world.score(made) for leaf, made in ladder.items()}
         base = next(iter(scores.values()))
         for limit in (world.baseline, 0.8 * base.risk):
-            evolver = Evolver(world.sought, Options(risk_at_most=limit))
+            evolver = Evolver(world.sought, GeneticOptions(risk_at_most=limit))
             records = world.records(ladder[LEAVES[0]])
             start = evolver.around([records], Seed(seed), 0, LARGEST)
             begin = perf_counter()
@@ -284,7 +282,7 @@ def moves(data: Path) -> Iterator[str]:
         for label, (options, breeder) in MOVES.items():
             areas, generations = [], []
             for seed in SEEDS:
-                settings = Options(
+                settings = GeneticOptions(
                     **{
                         **options,
                         "mode": "pareto",
@@ -320,7 +318,7 @@ def price(data: Path) -> Iterator[str]:
     chain = world.chain_start(100, 1)
     made = {"CART, leaves of 5, as synthpop": chain[0]}
     for start in ("mutants", "chain"):
-        evolver = Evolver(world.sought, Options(risk_at_most=world.baseline))
+        evolver = Evolver(world.sought, GeneticOptions(risk_at_most=world.baseline))
         people = (
             evolver.mutants(Seed(1), 0, LARGEST)
             if start == "mutants"
@@ -333,7 +331,7 @@ def price(data: Path) -> Iterator[str]:
     names = ("cap_u", "cap", "disco", "repu", "replicated_uniques")
     for label, records in made.items():
         cells = [f"{_measured(world, name, records):.4f}" for name in names]
-        utility = Evolver(world.sought, Options()).breeder.candidate(records).score.utility
+        utility = Evolver(world.sought, GeneticOptions()).breeder.candidate(records).score.utility
         unchanged = float(np.mean(records == world.sought.records))
         rows.append((label, f"{utility:.4f}", *cells, f"{unchanged:.3f}"))
     yield from table(("dataset", "U", *names, "records as in the original, in place"), rows)
@@ -370,7 +368,7 @@ def _half_split(world: World, genetic: dict[str, Any] | None) -> tuple[str, str]
 
 def _measured(world: World, name: str, records: Any) -> float:
     """Return a measure of risk of a candidate's records."""
-    return Evolver(world.sought, Options(risk=name)).breeder.candidate(records).score.risk
+    return Evolver(world.sought, GeneticOptions(risk=name)).breeder.candidate(records).score.risk
 
 
 def large(data: Path) -> Iterator[str]:
@@ -382,7 +380,7 @@ def large(data: Path) -> Iterator[str]:
     rows = []
     for workers in (1, 2):
         sought = Sought(many, world.sought.coding, world.sought.keys, world.sought.target)
-        options = Options(
+        options = GeneticOptions(
             risk="cap", population=40, generations=10, aimed=0.0, rates="fixed", patience=None
         )
         evolver = Evolver(sought, options)

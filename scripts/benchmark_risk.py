@@ -24,12 +24,10 @@ from typing import Any
 import numpy as np
 from benchmark import KEYS, TARGET, config_of, planned, seconds, synthesise
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
+from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.writing import to_pandas
-from synthesizer.inputs import read_input
-from synthesizer.job import run
-from synthesizer.risk import (
+from synthesizer.jobs.run import run
+from synthesizer.measures.risk import (
     attribute,
     cap,
     identity,
@@ -38,6 +36,7 @@ from synthesizer.risk import (
     suda,
     tcap,
 )
+from synthesizer.plan.prepare import read_input
 
 LARGE = 1_000_000
 SIZES = (30, 90, 2, 9, 5, 4)

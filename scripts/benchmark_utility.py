@@ -25,11 +25,10 @@ import numpy as np
 from benchmark import N_JOBS, planned, seconds, synthesise
 
 from synthesizer.data.table import Table
-from synthesizer.utility.distributions import distributions
-from synthesizer.utility.estimates import chi_square, jensen_shannon, ratio_of_estimates
-from synthesizer.utility.pair_tables import pair_tables
-from synthesizer.utility.propensity import pmse
-from synthesizer.utility.tables import table_utility
+from synthesizer.measures.utility.distributions import distributions
+from synthesizer.measures.utility.estimates import chi_square, jensen_shannon, ratio_of_estimates
+from synthesizer.measures.utility.propensity import pmse
+from synthesizer.measures.utility.tables import pair_tables, table_utility
 
 LARGE = 1_000_000
 Work = Callable[[Table, Table], Any]

@@ -22,20 +22,20 @@ from time import perf_counter
 import numpy as np
 import pandas as pd
 
-from synthesizer.chain import FittedChain
+from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.panel.paths import PathRule, broken_steps
+from synthesizer.data.randomness import Seed
+from synthesizer.data.samples.workforce import constants as p
+from synthesizer.data.samples.workforce.constants import PLANS
+from synthesizer.data.samples.workforce.pay import PLAN_NAMES, basic_pay
 from synthesizer.data.writing import to_pandas
-from synthesizer.histories.base import panel_of
-from synthesizer.histories.mostly_constant import changers
-from synthesizer.panel.paths import PathRule, broken_steps
-from synthesizer.panel.table import PanelTable
-from synthesizer.preparation import Prepared, prepare
-from synthesizer.randomness import Seed
-from synthesizer.registry import Registry
-from synthesizer.samples.workforce import parameters as p
-from synthesizer.samples.workforce.pay import PLAN_NAMES, basic_pay
-from synthesizer.samples.workforce.plans import PLANS
-from synthesizer.support import Support
-from synthesizer.utility.compare_fit import compare_fit
+from synthesizer.engine.chain import FittedChain
+from synthesizer.engine.registry import Registry
+from synthesizer.measures.utility.compare_fit import compare_fit
+from synthesizer.models.histories.history import panel_of
+from synthesizer.models.histories.mostly_constant import changers
+from synthesizer.models.limits import Support
+from synthesizer.plan.prepare import Prepared, prepare
 
 CONFIG = Path(__file__).parent / "configs" / "federal_workforce.yaml"
 PAIRS = (("education", "occupation"), ("pay_plan", "grade"), ("pay_plan", "grade", "step"))

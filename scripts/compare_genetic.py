@@ -29,13 +29,11 @@ from compare_genetic_study import compare
 from compare_genetic_tables import tables
 from dcap_text import markdown
 
-from synthesizer.cli_parts import Overwrite, Workers, errors_told
-from synthesizer.errors import ConfigError
-from synthesizer.output import check_file, write_secrets
-from synthesizer.report.numbers import written
-from synthesizer.report.page import render
-from synthesizer.report.parts import Block, Chart, DataTable, Section, Words
-from synthesizer.risk_request import parse_names
+from synthesizer.cli.commands import Overwrite, Workers, errors_told
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.files import check_file, write_secrets
+from synthesizer.jobs.check_files import parse_names
+from synthesizer.report.page import Block, Chart, DataTable, Section, Words, render, written
 
 TITLE = "Genetic synthesis beside CART and parametric models"
 BANNER = (

@@ -9,13 +9,22 @@ from typing import Any
 from compare_genetic_study import Comparison
 from markupsafe import Markup
 
+from synthesizer.measures.utility.distributions import Distribution as Shares
+from synthesizer.report.charts import clipped
 from synthesizer.report.genetic_charts import generations_chart, path_chart
-from synthesizer.report.numbers import plural, written
-from synthesizer.report.page import fragment
-from synthesizer.report.parts import Block, Cell, Chart, DataTable, Form, Section, Words
-from synthesizer.report.svg import clipped
-from synthesizer.report.variable_charts import Distribution, picture
-from synthesizer.utility.distributions import Distribution as Shares
+from synthesizer.report.page import (
+    Block,
+    Cell,
+    Chart,
+    DataTable,
+    Form,
+    Section,
+    Words,
+    fragment,
+    plural,
+    written,
+)
+from synthesizer.report.variables import Distribution, picture
 
 
 def figures(comparison: Comparison) -> list[Section]:

@@ -10,15 +10,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from synthesizer.data.comparable import check_keys
 from synthesizer.data.encoding import encode
-from synthesizer.data.inference import Declaration
-from synthesizer.data.numbers import is_number
-from synthesizer.data.schema import Kind, Variable
+from synthesizer.data.errors import DataError, SynthesizerError
+from synthesizer.data.guessing import Declaration
+from synthesizer.data.pairs import check_keys
 from synthesizer.data.sources import RawTable, read_path
-from synthesizer.data.table import Column, Table
-from synthesizer.errors import DataError, SynthesizerError
-from synthesizer.risk import statistical_uniques
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.values import is_number
+from synthesizer.measures.risk import statistical_uniques
 
 MOST_NUMBERS = 100
 """Distinct numbers up to which a column is taken for codes."""

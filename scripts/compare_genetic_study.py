@@ -10,16 +10,22 @@ import pandas as pd
 from compare_genetic_file import Settings, Study
 
 from synthesizer import Synthesizer
+from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import as_tables
 from synthesizer.data.table import Table
-from synthesizer.errors import DataError
-from synthesizer.genetic.evolution import INTERRUPTED
-from synthesizer.risk import cap
-from synthesizer.risk.cap_result import CapResult, CapSingle
-from synthesizer.utility import chi_square, distributions, jensen_shannon, pmse, ratio_of_estimates
-from synthesizer.utility.distributions import Distribution
-from synthesizer.utility.estimates_result import DistanceResult, EqualityResult, RatioResult
-from synthesizer.utility.propensity_result import PmseResult
+from synthesizer.engine.genetic.evolution import INTERRUPTED
+from synthesizer.measures.risk import cap
+from synthesizer.measures.risk.cap import CapResult, CapSingle
+from synthesizer.measures.utility import (
+    chi_square,
+    distributions,
+    jensen_shannon,
+    pmse,
+    ratio_of_estimates,
+)
+from synthesizer.measures.utility.distributions import Distribution
+from synthesizer.measures.utility.estimates import DistanceResult, EqualityResult, RatioResult
+from synthesizer.measures.utility.propensity import PmseResult
 
 PAPER, OWN, CART, PARAMETRIC = "genetic (paper)", "genetic (package)", "CART", "parametric"
 

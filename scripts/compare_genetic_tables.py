@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from compare_genetic_study import CART, OWN, PAPER, PARAMETRIC, Comparison
 
-from synthesizer.config_genetic import GeneticConfig
-from synthesizer.report.numbers import plural, written
-from synthesizer.report.parts import Block, Cell, DataTable, Form, Section, Words
+from synthesizer.config.keys import GeneticConfig
+from synthesizer.report.page import Block, Cell, DataTable, Form, Section, Words, plural, written
 
 LEVEL = 0.05
 """Tests with p below this are called significant."""

@@ -20,10 +20,10 @@ import numpy.typing as npt
 import pandas as pd
 import typer
 
-from synthesizer.cli_parts import errors_told
-from synthesizer.errors import DataError
-from synthesizer.samples.workforce import simulate
-from synthesizer.samples.workforce.parameters import EDUCATION_YEARS, EDUCATIONS
+from synthesizer.cli.commands import errors_told
+from synthesizer.data.errors import DataError
+from synthesizer.data.samples.workforce import simulate
+from synthesizer.data.samples.workforce.constants import EDUCATION_YEARS, EDUCATIONS
 
 FILES = {
     name: f"{name}_2024-09.csv"

@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 
 from synthesizer import Synthesizer
-from synthesizer.utility import combine
-from synthesizer.utility.rules import Rule
+from synthesizer.measures.utility import combine
+from synthesizer.measures.utility.combining import Rule
 
 N, M = 1_000, 5
 TRUTH = {"mean of y": 1.0, "slope of x": 1.0, "slope of z": 0.5}

@@ -29,7 +29,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.utility.combining import Rule, combine
+from synthesizer.measures.utility.combining import Rule, combine
 
 Kind = Literal["new records", "replaced y", "fixed"]
 Floats = npt.NDArray[np.float64]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dcap_study import CART, OWN, PARAMETRIC, RULES, SUBSETS, Found
 from dcap_text import markdown, stars, text
 
-from synthesizer.risk.cap_regression import Line, cap_regression, regress_on_m
+from synthesizer.measures.risk.cap import Line, cap_regression, regress_on_m
 
 # A line is called flat where its slope is below this share of the slope with non-matches as zero
 # ("considerably smaller" in the paper). Nested datasets are far from independent: p-values, printed

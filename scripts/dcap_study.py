@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from synthesizer.config_reading import read_config
+from synthesizer.config.reading import read_config
 from synthesizer.data.codes import Groups
-from synthesizer.data.comparable import check_keys
+from synthesizer.data.pairs import check_keys
+from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
-from synthesizer.inputs import read_input
-from synthesizer.plan import Plan, make_plan
-from synthesizer.randomness import Seed
-from synthesizer.registry import Registry
-from synthesizer.risk.cap import cap
-from synthesizer.risk.cap_result import CapResult
-from synthesizer.risk.differential import differential_confidentiality
-from synthesizer.risk.half_results import DifferentialResult, HalfComparison
+from synthesizer.engine.registry import Registry
+from synthesizer.measures.risk.cap import CapResult, cap
+from synthesizer.measures.risk.differential import (
+    DifferentialResult,
+    HalfComparison,
+    differential_confidentiality,
+)
+from synthesizer.plan.plan import Plan, make_plan
+from synthesizer.plan.prepare import read_input
 
 CART, PARAMETRIC, OWN = "CART", "parametric", "CART, package defaults"
 SUBSETS = {

@@ -21,11 +21,11 @@ from dcap_findings import findings, section
 from dcap_study import CART, FEWEST_KEYS, RULES, SUBSETS, Found, Study, examine, prepare
 from dcap_text import markdown, stars
 
-from synthesizer.cli import errors_told
-from synthesizer.errors import ConfigError
-from synthesizer.risk.cap_regression import CapRegression, cap_regression
-from synthesizer.risk.half_results import HalfComparison
-from synthesizer.risk_request import parse_groups, parse_names
+from synthesizer.cli.commands import errors_told
+from synthesizer.data.errors import ConfigError
+from synthesizer.jobs.check_files import parse_groups, parse_names
+from synthesizer.measures.risk.cap import CapRegression, cap_regression
+from synthesizer.measures.risk.differential import HalfComparison
 
 SAMPLE_SCENARIOS = {
     "fair": (("age", "yrs_married", "children", "educ", "occupation"), "religious"),

@@ -22,20 +22,19 @@ import numpy.typing as npt
 import typer
 from markupsafe import Markup
 
-from synthesizer.arranging import arrange
-from synthesizer.cli_parts import errors_told
-from synthesizer.config import Config
-from synthesizer.config_panel import PanelConfig
-from synthesizer.config_reading import load_config
+from synthesizer.cli.commands import errors_told
+from synthesizer.config.keys import Config, PanelConfig
+from synthesizer.config.reading import load_config
 from synthesizer.data.encoding import encode_like
+from synthesizer.data.errors import ConfigError, DataError
+from synthesizer.data.files import check_file, write_secret
+from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.panel.view import period_labels
 from synthesizer.data.sources import read_path
 from synthesizer.data.table import IntArray, Table
-from synthesizer.errors import ConfigError, DataError
-from synthesizer.inputs import read_input
-from synthesizer.output import check_file, write_secret
-from synthesizer.panel.table import PanelTable
-from synthesizer.panel.view import period_labels
-from synthesizer.report.svg import Scale, Value, clipped, el, line, text, text_width
+from synthesizer.plan.arrange import arrange
+from synthesizer.plan.prepare import read_input
+from synthesizer.report.charts import Scale, Value, clipped, el, line, text, text_width
 
 ABSENT = -1
 MOST = 10

@@ -17,14 +17,14 @@ from typing import Annotated
 import typer
 from joblib import Parallel, delayed, parallel_config
 
-from synthesizer.cli import errors_told
+from synthesizer.cli.commands import errors_told
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.files import new_directory
+from synthesizer.data.randomness import Seed
 from synthesizer.data.writing import suffix, write
-from synthesizer.errors import ConfigError
-from synthesizer.generation import write_manifest
-from synthesizer.output import new_directory
-from synthesizer.randomness import Seed
-from synthesizer.registry import Registry
-from synthesizer.saved import SavedModel, load_model
+from synthesizer.engine.registry import Registry
+from synthesizer.engine.saved import SavedModel, load_model
+from synthesizer.jobs.generate import write_manifest
 
 
 def draw_one(model: SavedModel, seed: int, number: int, rows: int | None, path: Path) -> None:

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from synthesizer.genetic.evolver import Evolver
-from synthesizer.genetic.moves import replaced
-from synthesizer.genetic.population import Breeder, Candidate
+from synthesizer.engine.genetic.evolver import Evolver
+from synthesizer.engine.genetic.population import Breeder, Candidate, replaced
 
 __all__ = ["MOVES"]
 

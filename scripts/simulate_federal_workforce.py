@@ -24,11 +24,11 @@ from joblib import Parallel, delayed
 from rich.console import Console
 from rich.progress import Progress, TimeElapsedColumn, TimeRemainingColumn
 
-from synthesizer.cli_parts import errors_told
-from synthesizer.errors import ConfigError
-from synthesizer.output import check_output, new_directory
-from synthesizer.samples.workforce.parameters import BLOCK
-from synthesizer.samples.workforce.simulation import block_sizes, problems, simulate_block
+from synthesizer.cli.commands import errors_told
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.files import check_output, new_directory
+from synthesizer.data.samples.workforce.constants import BLOCK
+from synthesizer.data.samples.workforce.simulation import block_sizes, problems, simulate_block
 
 MAX_WORKERS = 1024
 

@@ -9,15 +9,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from synthesizer.assessment import Question, assess
-    from synthesizer.config_reading import load_config, read_config
-    from synthesizer.errors import SynthesizerError
-    from synthesizer.evaluation import FitRequest, Synthesis, UtilityMeasures, evaluate
-    from synthesizer.generation import generate
-    from synthesizer.job import RunResult, fit, run
-    from synthesizer.library import Synthesizer
-    from synthesizer.refining import Refined, refine
-    from synthesizer.registry import Registry
+    from synthesizer.config.reading import load_config, read_config
+    from synthesizer.data.errors import SynthesizerError
+    from synthesizer.engine.registry import Registry
+    from synthesizer.jobs.assess import Question, assess
+    from synthesizer.jobs.evaluate import evaluate
+    from synthesizer.jobs.generate import generate
+    from synthesizer.jobs.refine import Refined, refine
+    from synthesizer.jobs.run import RunResult, fit, run
+    from synthesizer.jobs.synthesizer import Synthesizer
+    from synthesizer.measures.utility.suite import FitRequest, Synthesis, UtilityMeasures
+
 
 __all__ = [
     "FitRequest",
@@ -40,23 +42,23 @@ __all__ = [
 ]
 
 _HOMES = {
-    "FitRequest": "evaluation",
-    "Question": "assessment",
-    "Refined": "refining",
-    "Registry": "registry",
-    "RunResult": "job",
-    "Synthesis": "evaluation",
-    "Synthesizer": "library",
-    "SynthesizerError": "errors",
-    "UtilityMeasures": "evaluation",
-    "assess": "assessment",
-    "evaluate": "evaluation",
-    "fit": "job",
-    "generate": "generation",
-    "load_config": "config_reading",
-    "read_config": "config_reading",
-    "refine": "refining",
-    "run": "job",
+    "FitRequest": "measures.utility.suite",
+    "Question": "jobs.assess",
+    "Refined": "jobs.refine",
+    "Registry": "engine.registry",
+    "RunResult": "jobs.run",
+    "Synthesis": "measures.utility.suite",
+    "Synthesizer": "jobs.synthesizer",
+    "SynthesizerError": "data.errors",
+    "UtilityMeasures": "measures.utility.suite",
+    "assess": "jobs.assess",
+    "evaluate": "jobs.evaluate",
+    "fit": "jobs.run",
+    "generate": "jobs.generate",
+    "load_config": "config.reading",
+    "read_config": "config.reading",
+    "refine": "jobs.refine",
+    "run": "jobs.run",
 }
 
 

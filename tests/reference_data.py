@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
+from synthesizer.data.table import Column, Kind, Table, Variable
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "reference" / "ma2019"
 NUMERIC = ("AGEP", "NPF", "NOC", "DENSITY", "PINCP", "POVPIP")

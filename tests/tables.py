@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
+from synthesizer.data.table import Column, Kind, Table, Variable
 
 
 def coded(

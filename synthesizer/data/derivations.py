@@ -13,12 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.expressions import Expression, quote_name
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, FloatArray, Table
-from synthesizer.errors import ExpressionError
-
-__all__ = ["suggest_derivations"]
+from synthesizer.data.errors import ExpressionError
+from synthesizer.data.expressions.language import Expression, quote_name
+from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
 
 MIN_DISTINCT = 30
 MIN_AGREEMENT = 0.995

@@ -9,17 +9,12 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from synthesizer.data.dates import days_of, parse_dates
-from synthesizer.data.decoding import decode
-from synthesizer.data.inference import Declaration, Inferred, infer
-from synthesizer.data.numbers import is_number, parse
-from synthesizer.data.schema import Kind, Schema, Variable
+from synthesizer.data.errors import DataError
+from synthesizer.data.guessing import Declaration, Inferred, infer
 from synthesizer.data.sources import RawTable
-from synthesizer.data.table import BoolArray, Column, FloatArray, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Schema, Table, Variable
 from synthesizer.data.texts import Texts
-from synthesizer.errors import DataError
-
-__all__ = ["align", "data_notes", "decode", "encode", "encode_inferred", "encode_like", "recoded"]
+from synthesizer.data.values import days_of, is_number, parse, parse_dates
 
 RARE: Final = 3
 """A level with fewer rows is rare."""
@@ -122,7 +117,7 @@ def align(first: Table, second: Table) -> tuple[Table, Table]:
 
     Examples
     --------
-    >>> from synthesizer.data.schema import Kind
+    >>> from synthesizer.data.table import Kind
     >>> a = Variable(name="x", kind=Kind.CATEGORICAL, levels=("p",), missing=("",))
     >>> b = Variable(name="x", kind=Kind.CATEGORICAL, levels=("p", "q"))
     >>> codes = np.array([0, 1], dtype=np.int32)

@@ -13,8 +13,6 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-__all__ = ["CsvLayout", "Form", "FrameLayout", "Layout", "Quoting"]
-
 Form = Literal["csv", "parquet", "pandas", "sql"]
 
 

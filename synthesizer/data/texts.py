@@ -13,8 +13,6 @@ import pyarrow.compute as pc
 
 from synthesizer.data.table import BoolArray
 
-__all__ = ["Texts", "distinct_texts", "unsupported"]
-
 _NULL_LABELS: Final = ("", "NA", "<NA>", "null", "<null>")
 MAX_POSITIONS: Final = 3
 

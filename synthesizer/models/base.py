@@ -14,17 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from synthesizer.data.schema import Kind
-from synthesizer.data.table import Column, Table
-
-__all__ = [
-    "Abilities",
-    "ConditionalModel",
-    "FittedModel",
-    "FittedWrapper",
-    "ReadInner",
-    "nested",
-]
+from synthesizer.data.table import Column, Kind, Table
 
 ReadInner = Callable[[Mapping[str, Any]], "FittedModel"]
 """Rebuilds a wrapped model from its name and state; see `nested`."""

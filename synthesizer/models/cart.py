@@ -9,14 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from synthesizer.data.table import Column, Table
-from synthesizer.models._growing import centred_response, grow
-from synthesizer.models._leaves import Drawing, Leaves
-from synthesizer.models._options import TreeOptions, read_drawing, structure_rows
-from synthesizer.models._ordering import Encoding
-from synthesizer.models._tilting import Tilt
 from synthesizer.models.base import Abilities, FittedModel
-
-__all__ = ["Cart", "FittedCart"]
+from synthesizer.models.kit.leaves import Drawing, Leaves, Tilt
+from synthesizer.models.kit.options import TreeOptions, read_drawing, structure_rows
+from synthesizer.models.kit.predictors import Encoding
+from synthesizer.models.kit.trees import centred_response, grow
 
 
 class FittedCart(FittedModel):
@@ -109,7 +106,7 @@ class Cart(TreeOptions):
 
     Examples
     --------
-    >>> from synthesizer.data.schema import Kind, Variable
+    >>> from synthesizer.data.table import Kind, Variable
     >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
     >>> name = Variable(name="name", kind=Kind.CATEGORICAL, levels=("Ann", "Bob"))
     >>> codes = np.repeat(np.array([0, 1], dtype=np.int32), 50)

@@ -9,13 +9,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from synthesizer.data.literals import single_value
-from synthesizer.data.schema import Variable
-from synthesizer.data.table import Column, Table
-from synthesizer.errors import DataError, ModelError
+from synthesizer.data.errors import DataError, ModelError
+from synthesizer.data.table import Column, Table, Variable
+from synthesizer.data.values import single_value
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
-
-__all__ = ["Constant", "FittedConstant"]
 
 
 class FittedConstant(FittedModel):

@@ -8,12 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from synthesizer.data.expressions import Expression
-from synthesizer.data.schema import Variable
-from synthesizer.data.table import Column, Table
+from synthesizer.data.expressions.language import Expression
+from synthesizer.data.table import Column, Table, Variable
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
-
-__all__ = ["Derived", "FittedDerived"]
 
 _TOLERANCE = 1e-9
 
@@ -57,7 +54,7 @@ class FittedDerived(FittedModel):
 
 @dataclass(frozen=True, kw_only=True)
 class Derived(ConditionalModel):
-    """Compute the variable from earlier ones, see `synthesizer.data.expressions`.
+    """Compute the variable from earlier ones, see `synthesizer.data.expressions.language`.
 
     Parameters
     ----------

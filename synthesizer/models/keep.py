@@ -8,11 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from synthesizer.data.errors import ModelError
 from synthesizer.data.table import Column, Table
-from synthesizer.errors import ModelError
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
-
-__all__ = ["FittedKeep", "Keep"]
 
 
 class FittedKeep(FittedModel):

@@ -9,15 +9,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import expit
 
-from synthesizer.data.schema import Variable
-from synthesizer.data.table import Column, FloatArray, IntArray, Table
-from synthesizer.errors import ModelError
-from synthesizer.models._design import BLOCK_ROWS, Design
-from synthesizer.models._numerics import checked_codes, checked_floats, newton, one_blas_thread
-from synthesizer.models._parametric import CODED_KINDS, IterativeModel, coded_column
+from synthesizer.data.errors import ModelError
+from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
-
-__all__ = ["FittedLogistic", "Logistic"]
+from synthesizer.models.kit.numerics import checked_codes, checked_floats, newton, one_blas_thread
+from synthesizer.models.kit.predictors import BLOCK_ROWS, Design
+from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel, coded_column
 
 
 class FittedLogistic(FittedModel):
@@ -81,7 +78,7 @@ class Logistic(IterativeModel):
 
     Examples
     --------
-    >>> from synthesizer.data.schema import Kind
+    >>> from synthesizer.data.table import Kind
     >>> smoker = Variable(name="smoker", kind=Kind.BOOLEAN, levels=("no", "yes"))
     >>> target = Column(smoker, np.array([0, 0, 0, 1], dtype=np.int32))
     >>> fitted = Logistic().fit(Table([], n_rows=4), target, rng=np.random.default_rng(1))

@@ -9,14 +9,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from synthesizer.data.schema import Variable
-from synthesizer.data.table import Column, IntArray, Table
-from synthesizer.models._numerics import checked_codes
-from synthesizer.models._parametric import CODED_KINDS, IterativeModel, coded_column
-from synthesizer.models._softmax import Softmax, fit_softmax
+from synthesizer.data.table import Column, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
-
-__all__ = ["FittedMultinomial", "Multinomial"]
+from synthesizer.models.kit.logit import Softmax, fit_softmax
+from synthesizer.models.kit.numerics import checked_codes
+from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel, coded_column
 
 
 class FittedMultinomial(FittedModel):
@@ -71,7 +68,7 @@ class Multinomial(IterativeModel):
 
     Examples
     --------
-    >>> from synthesizer.data.schema import Kind
+    >>> from synthesizer.data.table import Kind
     >>> region = Variable(name="region", kind=Kind.CATEGORICAL, levels=("n", "s", "w"))
     >>> target = Column(region, np.array([0, 2, 2, 0], dtype=np.int32))
     >>> rng = np.random.default_rng(1)

@@ -9,14 +9,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from synthesizer.data.schema import Variable
-from synthesizer.data.table import Column, FloatArray, IntArray, Table
-from synthesizer.models._linear import Regression
-from synthesizer.models._numerics import checked_floats
-from synthesizer.models._parametric import NUMERIC_KINDS, ParametricModel, numeric_column
+from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
-
-__all__ = ["FittedNormrank", "Normrank"]
+from synthesizer.models.kit.numerics import checked_floats
+from synthesizer.models.kit.regression import (
+    NUMERIC_KINDS,
+    ParametricModel,
+    Regression,
+    numeric_column,
+)
 
 MEANS = 512  # quantiles that stand for the predicted means of all rows
 GRID = np.linspace(-6.0, 6.0, 1025)  # scores at which the distribution of draws is known
@@ -109,7 +110,7 @@ class Normrank(ParametricModel):
 
     Examples
     --------
-    >>> from synthesizer.data.schema import Kind
+    >>> from synthesizer.data.table import Kind
     >>> income = Variable(name="income", kind=Kind.NUMERIC, decimals=0)
     >>> target = Column(income, np.array([0.0, 0.0, 900.0, 70000.0]))
     >>> rng = np.random.default_rng(1)

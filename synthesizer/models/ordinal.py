@@ -9,16 +9,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.schema import Variable
-from synthesizer.data.table import Column, FloatArray, IntArray, Table
-from synthesizer.models._cumulative import cumulative_probabilities, fit_cumulative
-from synthesizer.models._design import Design
-from synthesizer.models._numerics import checked_codes, checked_floats, one_blas_thread
-from synthesizer.models._parametric import CODED_KINDS, IterativeModel, coded_column
-from synthesizer.models._softmax import Softmax, fit_softmax
+from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
-
-__all__ = ["FittedOrdinal", "Ordinal"]
+from synthesizer.models.kit.logit import (
+    Softmax,
+    cumulative_probabilities,
+    fit_cumulative,
+    fit_softmax,
+)
+from synthesizer.models.kit.numerics import checked_codes, checked_floats, one_blas_thread
+from synthesizer.models.kit.predictors import Design
+from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel, coded_column
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +134,7 @@ class Ordinal(IterativeModel):
 
     Examples
     --------
-    >>> from synthesizer.data.schema import Kind
+    >>> from synthesizer.data.table import Kind
     >>> grade = Variable(name="grade", kind=Kind.ORDERED, levels=("low", "mid", "high"))
     >>> target = Column(grade, np.array([0, 1, 1, 2], dtype=np.int32))
     >>> fitted = Ordinal().fit(Table([], n_rows=4), target, rng=np.random.default_rng(1))

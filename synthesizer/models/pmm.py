@@ -8,19 +8,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from synthesizer.data.schema import Variable
-from synthesizer.data.table import Column, FloatArray, IntArray, Table
-from synthesizer.models._linear import Regression
-from synthesizer.models._numerics import checked_floats, checked_number
-from synthesizer.models._parametric import (
+from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
+from synthesizer.models.base import Abilities, FittedModel
+from synthesizer.models.kit.numerics import checked_floats, checked_number
+from synthesizer.models.kit.regression import (
     NUMERIC_KINDS,
     ParametricModel,
+    Regression,
     numeric_column,
     require_positive,
 )
-from synthesizer.models.base import Abilities, FittedModel
-
-__all__ = ["FittedPmm", "Pmm"]
 
 
 class FittedPmm(FittedModel):
@@ -116,7 +113,7 @@ class Pmm(ParametricModel):
 
     Examples
     --------
-    >>> from synthesizer.data.schema import Kind
+    >>> from synthesizer.data.table import Kind
     >>> age = Variable(name="age", kind=Kind.NUMERIC, decimals=0)
     >>> wage = Variable(name="wage", kind=Kind.NUMERIC, decimals=0)
     >>> ages = Table([Column(age, np.array([20.0, 30.0, 40.0]))])

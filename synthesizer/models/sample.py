@@ -11,8 +11,6 @@ import numpy as np
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 
-__all__ = ["FittedSample", "Sample"]
-
 
 class FittedSample(FittedModel):
     """Donors of one variable, drawn with replacement."""

@@ -16,7 +16,7 @@ from hypothesis.extra import numpy as hnp
 
 from synthesizer.data import archive
 from synthesizer.data.archive import read_archive, write_archive
-from synthesizer.errors import SavedModelError
+from synthesizer.data.errors import SavedModelError
 
 CONTENT = {
     "name": "Größe",

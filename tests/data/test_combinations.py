@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from synthesizer.data.combinations import MOST, OUTSIDE, Combinations
+from synthesizer.data.codes import MOST, OUTSIDE, Combinations
 from synthesizer.data.table import Table
 from tests.tables import coded, numeric
 

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer.data.encoding import align, decode, encode, encode_like
-from synthesizer.data.inference import Declaration
-from synthesizer.data.schema import Kind
+from synthesizer.data.encoding import align, encode, encode_like
+from synthesizer.data.errors import DataError
+from synthesizer.data.guessing import Declaration
 from synthesizer.data.sources import RawTable, from_pandas, read_path
-from synthesizer.data.table import Table
-from synthesizer.errors import DataError
+from synthesizer.data.table import Kind, Table
+from synthesizer.data.writing import decode
 
 
 def _raw(folder: Path, text: str, name: str = "people.csv") -> RawTable:

@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesizer.data.expression_parser import MAX_LENGTH
-from synthesizer.data.expressions import Expression, quote_name
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
-from synthesizer.errors import ExpressionError
+from synthesizer.data.errors import ExpressionError
+from synthesizer.data.expressions.language import MAX_LENGTH, Expression, quote_name
+from synthesizer.data.table import Column, Kind, Table, Variable
 
 X = Variable(name="x", kind=Kind.NUMERIC)
 Y = Variable(name="y", kind=Kind.NUMERIC)

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from synthesizer.data.encoding import data_notes, encode
-from synthesizer.data.inference import Declaration, infer
-from synthesizer.data.schema import Kind, Variable
+from synthesizer.data.errors import DataError
+from synthesizer.data.guessing import Declaration, infer
 from synthesizer.data.sources import RawTable, from_pandas, read_path
-from synthesizer.errors import DataError
+from synthesizer.data.table import Kind, Variable
 
 N = 60
 

@@ -2,12 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer.data.inference import Declaration
+from synthesizer.data.errors import DataError
+from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import as_table, as_tables
-from synthesizer.data.schema import Kind
 from synthesizer.data.sources import from_pandas
-from synthesizer.errors import DataError
-from synthesizer.risk import cap
+from synthesizer.data.table import Kind
+from synthesizer.measures.risk import cap
 from tests.tables import persons
 
 FRAME = pd.DataFrame(

@@ -16,10 +16,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synthesizer.data.encoding import encode
-from synthesizer.data.inference import Declaration
+from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
-from synthesizer.data.schema import Kind
 from synthesizer.data.sources import from_pandas, read_path
+from synthesizer.data.table import Kind
 from synthesizer.data.writing import to_pandas, write
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from synthesizer.data.errors import DataError
 from synthesizer.data.layout import Layout
+from synthesizer.data.samples import SAMPLES
 from synthesizer.data.sources import from_pandas, read_path, read_sample
-from synthesizer.errors import DataError
-from synthesizer.samples import SAMPLES
 
 
 def _file(folder: Path, content: bytes, name: str = "people.csv") -> Path:
@@ -149,7 +149,7 @@ def test_samples(monkeypatch: pytest.MonkeyPatch) -> None:
         assert raw.n_rows > 6000
     with pytest.raises(DataError, match="there are fair, federal_workforce, randhie"):
         read_sample("nothing")
-    monkeypatch.setattr("synthesizer.samples.catalogue.find_spec", lambda name: None)
+    monkeypatch.setattr("synthesizer.data.samples.builtin.find_spec", lambda name: None)
     with pytest.raises(DataError, match=r"synthesizer\[samples\]"):
         read_sample("fair")
 

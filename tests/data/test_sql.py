@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from synthesizer.data.errors import DataError
 from synthesizer.data.sources import read_sql
-from synthesizer.errors import DataError
 
 sqlalchemy = pytest.importorskip("sqlalchemy")
 
@@ -65,7 +65,7 @@ def test_everything_else_is_refused(file: Path, query: str) -> None:
 
 def test_the_connection_only_reads(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What gets past the look at the statement still changes nothing."""
-    monkeypatch.setattr("synthesizer.data.sql.refuse_writing", lambda query: None)
+    monkeypatch.setattr("synthesizer.data.sources.refuse_writing", lambda query: None)
     before = file.read_bytes()
     for url in (f"sqlite:///{file}", f"sqlite:///file:{file}?uri=true"):
         for query in ("drop table people", "delete from people returning name, age"):
@@ -98,6 +98,6 @@ def test_errors_name_their_kind_and_what_is_not_there(file: Path) -> None:
 
 
 def test_without_sqlalchemy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synthesizer.data.sql.find_spec", lambda name: None)
+    monkeypatch.setattr("synthesizer.data.sources.find_spec", lambda name: None)
     with pytest.raises(DataError, match=r"synthesizer\[sql\]"):
         read_sql("sqlite://", "select 1")

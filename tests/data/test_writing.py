@@ -11,13 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from synthesizer.data.encoding import encode
+from synthesizer.data.errors import OutputError
 from synthesizer.data.layout import CsvLayout, Layout
-from synthesizer.data.numbers import format_numbers, style_of
-from synthesizer.data.schema import Kind, Variable
 from synthesizer.data.sources import from_pandas, read_path
-from synthesizer.data.table import Column, Table
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.values import format_numbers, style_of
 from synthesizer.data.writing import suffix, to_pandas, write
-from synthesizer.errors import OutputError
 
 
 def _table() -> tuple[Table, Layout]:

@@ -11,7 +11,7 @@ import pandas as pd
 import yaml
 from typer.testing import CliRunner, Result
 
-from synthesizer.cli import app
+from synthesizer.cli.commands import app
 
 
 def call(*words: object) -> Result:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from synthesizer.errors import SavedModelError
-from synthesizer.registry import Registry
-from synthesizer.saved import load_model
+from synthesizer.data.errors import SavedModelError
+from synthesizer.engine.registry import Registry
+from synthesizer.engine.saved import load_model
 from tests.end_to_end.commands import call, write_yaml
 
 SECRET = "SECRET123"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from synthesizer.runs import frontier
+from synthesizer.jobs import frontier
 from tests.end_to_end.commands import call, persons_frame, write_yaml
 
 CHECKS = {
@@ -83,7 +83,7 @@ def test_problems_of_the_grid_are_told_at_once(folder: Path) -> None:
 
 
 def test_a_failed_setting_ends_with_1(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from synthesizer.errors import ModelError
+    from synthesizer.data.errors import ModelError
 
     real = frontier.run
 

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from synthesizer import Synthesizer, refine, run
-from synthesizer.errors import ConfigError, ModelError, SynthesizerError
-from synthesizer.risk import cap_u
-from synthesizer.utility import jensen_shannon
+from synthesizer.data.errors import ConfigError, ModelError, SynthesizerError
+from synthesizer.measures.risk import cap_u
+from synthesizer.measures.utility import jensen_shannon
 from tests.end_to_end.commands import call, hashes, write_yaml
 
 KEYS = ["town", "sex", "age"]
@@ -88,7 +88,9 @@ def test_what_is_told_is_what_the_files_are(folder: Path) -> None:
 def test_same_seed_same_bytes_for_any_number_of_workers(
     folder: Path, start: Any, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("synthesizer.genetic.evolver.ALONE", 0)  # threads for small files too
+    monkeypatch.setattr(
+        "synthesizer.engine.genetic.evolver.ALONE", 0
+    )  # threads for small files too
     found = []
     for workers in (1, 3):
         name = f"bytes_{mode}_{start[0]}_{workers}"
@@ -185,7 +187,7 @@ def test_rules_hold_in_every_record(folder: Path) -> None:
 
 
 def test_an_interrupt_keeps_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from synthesizer.genetic.population import Breeder
+    from synthesizer.engine.genetic.population import Breeder
 
     calls, usual = [], Breeder.pair
 
@@ -275,7 +277,7 @@ def test_a_limit_below_a_random_file_is_a_note(folder: Path) -> None:
 
 
 def test_words_for_it_are_alike(folder: Path) -> None:
-    from synthesizer.config_reading import read_config
+    from synthesizer.config.reading import read_config
 
     data = {"data": {"sample": "fair"}}
     default = read_config({**data, "genetic": {}})
@@ -379,8 +381,8 @@ def test_refine_keeps_ids_and_repeats_itself() -> None:
 
 
 def declared_id() -> Any:
-    from synthesizer.data.inference import Declaration
-    from synthesizer.data.schema import Kind
+    from synthesizer.data.guessing import Declaration
+    from synthesizer.data.table import Kind
 
     return Declaration(kind=Kind.ID)
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from synthesizer import result_files
-from synthesizer.errors import OutputError
-from synthesizer.output import new_directory
+from synthesizer.data.errors import OutputError
+from synthesizer.data.files import new_directory
+from synthesizer.jobs import manifest as result_files
 from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
 
 DRIVER = """
@@ -38,18 +38,18 @@ def wait(*given, **named):
 
 setattr(owner, name, wait)
 sys.argv[1:] = words
-from synthesizer.cli import main
+from synthesizer.cli.commands import main
 main()
 """
 PHASES = {
-    "read": ("synthesizer.inputs", "encode"),
-    "fit": ("synthesizer.chain", "_fit_step"),
-    "generate": ("synthesizer.chain", "draw_block"),
-    "write": ("synthesizer.result_files", "write"),
-    "check": ("synthesizer.checks", "scenario_risk"),
-    "refit": ("synthesizer.half_checks", "compare_halves"),
-    "manifest": ("synthesizer.job", "write_json"),
-    "rename": ("synthesizer.output", "_replace"),
+    "read": ("synthesizer.plan.prepare", "encode"),
+    "fit": ("synthesizer.engine.chain", "_fit_step"),
+    "generate": ("synthesizer.engine.chain", "draw_block"),
+    "write": ("synthesizer.jobs.manifest", "write"),
+    "check": ("synthesizer.jobs.checks", "scenario_risk"),
+    "refit": ("synthesizer.jobs.checks", "compare_halves"),
+    "manifest": ("synthesizer.jobs.run", "write_json"),
+    "rename": ("synthesizer.data.files", "_replace"),
 }
 
 

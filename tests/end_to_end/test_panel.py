@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from synthesizer import Synthesizer
-from synthesizer.errors import SavedModelError, SynthesizerError
-from synthesizer.registry import Registry
-from synthesizer.saved import load_model
+from synthesizer.data.errors import SavedModelError, SynthesizerError
+from synthesizer.engine.registry import Registry
+from synthesizer.engine.saved import load_model
 from tests.end_to_end.commands import call, hashes, write_yaml
 
 SECRET = "SECRET123"

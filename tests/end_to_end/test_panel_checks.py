@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import yaml
 
-from synthesizer.job import RunResult, run
-from synthesizer.release.codebook import run_codebook
-from synthesizer.screen import show_result
+from synthesizer.cli.screen import show_result
+from synthesizer.jobs.run import RunResult, run
+from synthesizer.report.codebook.write import run_codebook
 from tests.report.fixtures import Page
 
 YEARS = range(1990, 1995)

@@ -13,8 +13,8 @@ EXAMPLE = Path(__file__).resolve().parents[1] / "plugin_example"
 
 FIND = """
 import json
-from synthesizer.registry import Registry
-from synthesizer.testing import check_model
+from synthesizer.engine.registry import Registry
+from synthesizer.engine.testing import check_model
 
 registry = Registry.load()
 assert "hotdeck" in registry.names
@@ -84,7 +84,7 @@ def test_the_model_is_used_from_yaml(installed, tmp_path):
         "  x: {kind: numeric, method: hotdeck, options: {by: sex}}\n"
     )
     code = (
-        "import sys\nfrom synthesizer.cli import main\n"
+        "import sys\nfrom synthesizer.cli.commands import main\n"
         f"sys.argv = ['synthesizer', 'run', {str(tmp_path / 'run.yaml')!r}]\nmain()"
     )
     done = run(code, installed)
@@ -96,7 +96,7 @@ def test_the_model_is_used_from_yaml(installed, tmp_path):
 
 
 def test_wrong_option_of_a_plugin_names_model_and_option(installed):
-    code = "from synthesizer.registry import Registry\nRegistry.load().build('hotdeck', {'bye': 1})"
+    code = "from synthesizer.engine.registry import Registry\nRegistry.load().build('hotdeck', {'bye': 1})"
     done = run(code, installed)
     assert done.returncode == 1
     assert "model 'hotdeck': unknown option 'bye'; did you mean 'by'?" in done.stderr
@@ -112,7 +112,7 @@ def declare(folder: Path, package: str, line: str) -> None:
 
 def test_two_packages_with_one_name_are_both_named(tmp_path):
     declare(tmp_path, "rival", "sample = rival:Sample")
-    done = run("from synthesizer.registry import Registry\nRegistry.load()", tmp_path)
+    done = run("from synthesizer.engine.registry import Registry\nRegistry.load()", tmp_path)
     assert done.returncode == 1
     assert "model 'sample' is offered twice" in done.stderr
     assert "'rival'" in done.stderr
@@ -130,7 +130,7 @@ def test_two_packages_with_one_name_are_both_named(tmp_path):
 def test_broken_plugin_is_named_and_hurts_only_who_asks_for_it(tmp_path, target, reason):
     declare(tmp_path, "broken", f"ruin = {target}")
     code = (
-        "from synthesizer.registry import Registry\n"
+        "from synthesizer.engine.registry import Registry\n"
         "registry = Registry.load()\nregistry.build('sample')\nprint('alive')\nregistry.get('ruin')"
     )
     done = run(code, tmp_path)

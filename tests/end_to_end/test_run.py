@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from synthesizer import Synthesizer, load_config, run
-from synthesizer.job import RunResult
+from synthesizer.jobs.run import RunResult
 from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -351,7 +351,13 @@ def test_parallel_script_gives_the_bytes_of_run_for_every_backend(
 
 def test_the_command_in_a_process_of_its_own(data: Path, tmp_path: Path) -> None:
     config = config_for(tmp_path, data, m=2, workers=2)
-    program = [sys.executable, "-W", "error", "-c", "from synthesizer.cli import main; main()"]
+    program = [
+        sys.executable,
+        "-W",
+        "error",
+        "-c",
+        "from synthesizer.cli.commands import main; main()",
+    ]
     done = subprocess.run(
         [*program, "run", str(config)], capture_output=True, text=True, check=False
     )

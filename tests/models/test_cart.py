@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
-from synthesizer.models._leaves import Drawing, Leaves, _even_uniform
-from synthesizer.models._tree import Tree
+from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.models.cart import Cart, FittedCart
+from synthesizer.models.kit.leaves import Drawing, Leaves, _even_uniform
+from synthesizer.models.kit.trees import Tree
 
 N = 2000
 

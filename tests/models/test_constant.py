@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
-from synthesizer.errors import ModelError
+from synthesizer.data.errors import ModelError
+from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.models.constant import Constant, FittedConstant
 
 CODED = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("1", "2"), missing=("N",))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from synthesizer.data.schema import Kind
-from synthesizer.registry import Registry
-from synthesizer.testing import check_model
+from synthesizer.data.table import Kind
+from synthesizer.engine.registry import Registry
+from synthesizer.engine.testing import check_model
 
 REGISTRY = Registry.load()
 

@@ -3,9 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
-from synthesizer.errors import ExpressionError
+from synthesizer.data.errors import ExpressionError
+from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.models.derived import Derived, FittedDerived
 
 A = Variable(name="a", kind=Kind.NUMERIC, decimals=0, missing=("",))

@@ -3,10 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
-from synthesizer.models import _numerics
-from synthesizer.models._design import BLOCK_ROWS, Design
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.models.kit import numerics as _numerics
+from synthesizer.models.kit.predictors import BLOCK_ROWS, Design
 
 
 def coded(name, codes, n_levels, missing=()):

@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
-from synthesizer.models._ensemble import FittedEnsemble
-from synthesizer.models.bagging import Bagging
-from synthesizer.models.forest import Forest
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.models.forest import Bagging, FittedEnsemble, Forest
 
 MODELS = [Bagging(n_trees=4, min_leaf=5), Forest(n_trees=4, min_leaf=5)]
 

@@ -3,9 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
-from synthesizer.errors import ModelError
+from synthesizer.data.errors import ModelError
+from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.models.keep import FittedKeep, Keep
 
 INCOME = Variable(name="income", kind=Kind.NUMERIC, missing=("-8",))

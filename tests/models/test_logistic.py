@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
-from synthesizer.errors import ModelError
+from synthesizer.data.errors import ModelError
+from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.models.logistic import Logistic
 
 YES_NO = Variable(name="smoker", kind=Kind.CATEGORICAL, levels=("no", "yes"))

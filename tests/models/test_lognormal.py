@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
-from synthesizer.errors import ModelError
-from synthesizer.models.lognormal import Lognormal
+from synthesizer.data.errors import ModelError
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.models.normal import Lognormal
 
 
 def numeric(name, values, decimals=None):

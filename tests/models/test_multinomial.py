@@ -3,9 +3,8 @@ import pytest
 from scipy.stats import chi2
 from threadpoolctl import threadpool_limits
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
-from synthesizer.models._softmax import fit_softmax
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.models.kit.logit import fit_softmax
 from synthesizer.models.logistic import Logistic
 from synthesizer.models.multinomial import Multinomial
 

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
-from synthesizer.models._design import BLOCK_ROWS, Design
-from synthesizer.models._linear import Regression
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.models.kit.predictors import BLOCK_ROWS, Design
+from synthesizer.models.kit.regression import Regression
 from synthesizer.models.normal import Normal
 
 

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp, norm
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
+from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.models.normrank import Normrank, _normal_scores
 
 

@@ -3,9 +3,8 @@ import pytest
 from scipy.optimize import check_grad
 from scipy.stats import chi2
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
-from synthesizer.models._cumulative import _Problem
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.models.kit.logit import _Problem
 from synthesizer.models.ordinal import Ordinal
 
 

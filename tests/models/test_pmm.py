@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
+from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.models.pmm import Pmm, _coarsen, _nearest_window
 
 

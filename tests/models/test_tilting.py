@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
-from synthesizer.models._tilting import Tilt, _leaf_figures, tilted
-from synthesizer.models._tree import Tree
+from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.models.cart import Cart, FittedCart
+from synthesizer.models.kit.leaves import Tilt, _leaf_figures, tilted
+from synthesizer.models.kit.trees import Tree
 
 N = 4000
 

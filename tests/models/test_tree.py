@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeRegressor
 
-from synthesizer.data.schema import Kind, Variable
-from synthesizer.data.table import Column, Table
-from synthesizer.models._ordering import Encoding, level_scores
-from synthesizer.models._tree import Tree
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.models.kit.predictors import Encoding, level_scores
+from synthesizer.models.kit.trees import Tree
 
 
 def grown(seed: int) -> tuple[Tree, np.ndarray, np.ndarray]:

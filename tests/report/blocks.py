@@ -6,8 +6,7 @@ from typing import TypeVar
 
 from markupsafe import Markup
 
-from synthesizer.report.page import fragment
-from synthesizer.report.parts import Block, Chart, DataTable, Gap, Note, Section
+from synthesizer.report.page import Block, Chart, DataTable, Gap, Note, Section, fragment
 
 Kind = TypeVar("Kind", Chart, DataTable, Gap, Note, Markup)
 

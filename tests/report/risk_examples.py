@@ -11,13 +11,12 @@ import numpy as np
 import pandas as pd
 
 from synthesizer import assess
-from synthesizer.assessment_inputs import Question
-from synthesizer.report.parts import Chart, DataTable, Gap, Note, Section, Words
+from synthesizer.jobs.assess import Question
+from synthesizer.measures.risk.attacks import Attack, AttackResult
+from synthesizer.measures.risk.dominance import Exclusion
+from synthesizer.measures.risk.scenario import Scenario, Tolerance
+from synthesizer.report.page import Chart, DataTable, Gap, Note, Section, Words
 from synthesizer.report.record import Record
-from synthesizer.risk.attack_results import Attack, AttackResult
-from synthesizer.risk.attribution import Tolerance
-from synthesizer.risk.exclusions import Exclusion
-from synthesizer.risk.scenario import Scenario
 
 KEYS = ("town", "age", "sex")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from synthesizer.report.blame import blame
 from synthesizer.report.record import Record
+from synthesizer.report.utility import blame
 
 NAMES = ("age", "sex", "job", "pay")
 

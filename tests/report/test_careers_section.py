@@ -10,13 +10,21 @@ import numpy as np
 import pytest
 
 from synthesizer.report.build import build_report
-from synthesizer.report.careers_charts import career_lines, paired_bars, state_stacks
-from synthesizer.report.careers_reading import read_careers, unit_words, was_matched
-from synthesizer.report.careers_section import MATCHED, careers_section
-from synthesizer.report.careers_tables import is_above_chance, noise_in_words
-from synthesizer.report.parts import Chart, DataTable, Note
+from synthesizer.report.careers import (
+    MATCHED,
+    career_lines,
+    careers_section,
+    is_above_chance,
+    noise_in_words,
+    paired_bars,
+    read_careers,
+    state_stacks,
+    unit_words,
+    was_matched,
+)
+from synthesizer.report.page import Chart, DataTable, Note
 from synthesizer.report.record import Record
-from synthesizer.report.risk_reading import Rate
+from synthesizer.report.risk_figures import Rate
 from tests.report.blocks import gaps, html, of_kind, table, told
 from tests.report.fixtures import EVIL, Page, checks, figure, manifest
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from synthesizer.report.codebook_page import codebook_page
+from synthesizer.report.codebook.codebook_page import codebook_page
 
 NOBODY = "No record is a person"
 EVIL = "<script>alert(1)</script>\"'&\n\u2028"

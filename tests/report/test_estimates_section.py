@@ -2,9 +2,9 @@
 
 import pytest
 
-from synthesizer.report.estimates_section import estimates_section
-from synthesizer.report.fit_words import lost_fits
-from synthesizer.report.parts import Chart, Gap, Note, Words
+from synthesizer.report.expected import lost_fits
+from synthesizer.report.model_fits import estimates_section
+from synthesizer.report.page import Chart, Gap, Note, Words
 from synthesizer.report.record import Record
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import EVIL, Page, first_format, fit, record

@@ -1,8 +1,7 @@
 """All figures in one table."""
 
-from synthesizer.report.figures_section import figures_section
-from synthesizer.report.parts import DataTable
-from synthesizer.report.reading_section import reading_section
+from synthesizer.report.glance import figures_section, reading_section
+from synthesizer.report.page import DataTable
 from synthesizer.report.record import Record
 from tests.report.blocks import gaps, of_kind
 from tests.report.fixtures import JOB, figure, record

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from synthesizer.report.build import build_report
+from synthesizer.report.charts import text_width
+from synthesizer.report.genetic import MOST_NAMES, genetic_section, steps_of
 from synthesizer.report.genetic_charts import MOST_STEPS, generations_chart, path_chart
-from synthesizer.report.genetic_reading import steps_of
-from synthesizer.report.genetic_section import MOST_NAMES, genetic_section
-from synthesizer.report.parts import Chart, Note, Section
+from synthesizer.report.page import Chart, Note, Section
 from synthesizer.report.record import Record
-from synthesizer.report.svg import text_width
 from tests.report.blocks import gaps, html, of_kind, table, told
 from tests.report.fixtures import EVIL, Page, checks, manifest
 

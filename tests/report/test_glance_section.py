@@ -2,9 +2,9 @@
 
 import pytest
 
-from synthesizer.report.estimates_section import estimates_section
-from synthesizer.report.glance_section import glance_section
-from synthesizer.report.parts import DataTable, Gap, Note
+from synthesizer.report.glance import glance_section
+from synthesizer.report.model_fits import estimates_section
+from synthesizer.report.page import DataTable, Gap, Note
 from synthesizer.report.record import Record
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import (

@@ -10,16 +10,22 @@ from typing import Any
 
 import pytest
 
-from synthesizer.report.comparison_page import comparison_page
-from synthesizer.report.comparison_runs import runs_section
-from synthesizer.report.comparison_ties import standing_words
-from synthesizer.report.map import map_section
-from synthesizer.report.map_labels import place_labels
-from synthesizer.report.map_places import BOTTOM, LEFT, RIGHT, TOP, frontier_path, map_data
-from synthesizer.report.map_scales import axes_of
-from synthesizer.report.parts import DataTable, Gap
-from synthesizer.runs.comparison import compare_points
-from synthesizer.runs.points import read_run
+from synthesizer.jobs.compare import compare_points
+from synthesizer.jobs.run_points import read_run
+from synthesizer.report.charts import axes_of, place_labels
+from synthesizer.report.comparison import (
+    BOTTOM,
+    LEFT,
+    RIGHT,
+    TOP,
+    comparison_page,
+    frontier_path,
+    map_data,
+    map_section,
+    runs_section,
+    standing_words,
+)
+from synthesizer.report.page import DataTable, Gap
 from tests.run_directories import checks_of, manifest_of, write_run
 
 HOSTILE = "</script><script>alert(1)</script>\"'&\u2028"

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from synthesizer.report.numbers import interval, plural, written
+from synthesizer.report.page import interval, plural, written
 
 
 @pytest.mark.parametrize(

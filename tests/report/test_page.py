@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from markupsafe import Markup
 
-from synthesizer.report.page import fragment, render
-from synthesizer.report.parts import Chart, DataTable, Gap, Note, Section, Words
-from synthesizer.report.svg import svg
+from synthesizer.report.charts import svg
+from synthesizer.report.page import Chart, DataTable, Gap, Note, Section, Words, fragment, render
 from tests.report.fixtures import EVIL, Page
 
 TABLE = DataTable(

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from synthesizer.report.record import Record
-from synthesizer.report.risk_attacks import attacks_section
+from synthesizer.report.risk import attacks_section
 from tests.report.risk_examples import attacks, charts, gaps, notes, record, risk, spoken
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from synthesizer.report.parts import Gap, Words
-from synthesizer.report.risk_cap import cap_section
+from synthesizer.report.page import Gap, Words
+from synthesizer.report.risk import cap_section
 from tests.report.risk_examples import (
     charts,
     gaps,

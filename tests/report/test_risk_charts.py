@@ -5,9 +5,18 @@ from xml.etree import ElementTree
 
 import pytest
 
-from synthesizer.report.risk_bars import Bar, bars
-from synthesizer.report.risk_charts import WIDTH, DotRow, domain, dots
-from synthesizer.report.risk_lines import Panel, Series, panels, roc
+from synthesizer.report.charts import (
+    WIDTH,
+    Bar,
+    DotRow,
+    Panel,
+    Series,
+    bars,
+    domain,
+    dots,
+    panels,
+    roc,
+)
 
 NASTY = "<script>alert(\"x\")</script> & 'y'"
 

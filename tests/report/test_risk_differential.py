@@ -5,8 +5,12 @@ from typing import Any
 import pytest
 
 from synthesizer.report.record import Record
-from synthesizer.report.risk_differential import MANY_SPLITS, differential_section
-from synthesizer.report.risk_groups import MOST_ROWS, group_blocks
+from synthesizer.report.risk_halves import (
+    GROUPS_MOST_ROWS,
+    MANY_SPLITS,
+    differential_section,
+    group_blocks,
+)
 from tests.report.risk_examples import charts, gaps, notes, record, risk, spoken, tables
 
 
@@ -89,7 +93,7 @@ def test_groups_come_with_the_worst_first() -> None:
 
 def test_of_many_groups_the_worst_are_drawn() -> None:
     one = {"by": "town", "repeat": 0, "n_a": 20, "n_b": 20, "difference": 0.0}
-    rows = [one | {"group": str(number)} for number in range(MOST_ROWS + 5)]
+    rows = [one | {"group": str(number)} for number in range(GROUPS_MOST_ROWS + 5)]
     (chart,) = group_blocks({"by": "town", "groups": rows, "worst_group": None})
     assert "5 more are in the table" in chart.reads  # type: ignore[union-attr]
     assert "no worst one is named" in chart.summary  # type: ignore[union-attr]

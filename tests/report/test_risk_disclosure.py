@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 import yaml
 
-from synthesizer.report.risk_disclosure import disclosure_section
-from synthesizer.report.risk_known import determined_blocks, dominance_blocks
-from synthesizer.report.risk_reading import ScenarioPart
+from synthesizer.report.risk_disclosure import (
+    determined_blocks,
+    disclosure_section,
+    dominance_blocks,
+)
+from synthesizer.report.risk_figures import ScenarioPart
 from tests.report.risk_examples import charts, gaps, notes, record, risk, spoken, tables
 
 PAIR = {

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from synthesizer.report.record import Record
-from synthesizer.report.risk_glance import glance_section, rate_chart
-from synthesizer.report.risk_other_rates import auc, inference_rates, other_rates
-from synthesizer.report.risk_reading import Rate
+from synthesizer.report.risk import glance_section, rate_chart
+from synthesizer.report.risk_figures import Rate, auc, inference_rates, other_rates
 from tests.report.risk_examples import (
     charts,
     figure,
@@ -111,8 +110,8 @@ def test_whole_records_sensitive_variables_and_attacks_have_their_own_picture() 
 
 
 def test_the_rates_of_inference_are_those_of_the_package() -> None:
-    from synthesizer.assessment_inputs import Question
-    from synthesizer.risk.public import inference
+    from synthesizer.jobs.assess import Question
+    from synthesizer.measures.risk.inference import inference
     from tests.report.risk_examples import people
 
     question = Question(sensitive="job", public=("town", "sex"))

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from synthesizer.report.risk_inference import inference_section
-from synthesizer.report.risk_lines import MOST_CURVES
+from synthesizer.report.charts import MOST_CURVES
+from synthesizer.report.risk_disclosure import inference_section
 from tests.report.risk_examples import charts, gaps, record, risk, spoken, tables
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from synthesizer.report.record import Record
-from synthesizer.report.risk_nearest import nearest_section
+from synthesizer.report.risk import nearest_section
 from tests.report.risk_examples import charts, gaps, notes, record, risk, spoken, tables
 
 

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from synthesizer.report.parts import Gap, Words
+from synthesizer.measures.risk.scenario import Scenario, Tolerance
+from synthesizer.report.page import Gap, Words
 from synthesizer.report.record import Record
-from synthesizer.report.risk_reading import (
+from synthesizer.report.risk_figures import (
     ScenarioPart,
     absent,
     count,
@@ -19,8 +20,6 @@ from synthesizer.report.risk_reading import (
     risk_part,
     scenarios,
 )
-from synthesizer.risk.attribution import Tolerance
-from synthesizer.risk.scenario import Scenario
 from tests.report.risk_examples import record, risk
 
 

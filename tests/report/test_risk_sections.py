@@ -8,10 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from synthesizer.report.page import render
-from synthesizer.report.parts import Chart, DataTable
+from synthesizer.report.page import Chart, DataTable, render
 from synthesizer.report.record import Record
-from synthesizer.report.risk_sections import risk_sections
+from synthesizer.report.risk import risk_sections
 from tests.report.risk_examples import record, risk, tables
 
 ANCHORS = ["risk", "cap", "differential", "identity", "uniques", "nearest", "inference", "attacks"]

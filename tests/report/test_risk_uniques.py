@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from synthesizer.report.risk_uniques import uniques_section
+from synthesizer.report.risk_disclosure import uniques_section
 from tests.report.risk_examples import charts, gaps, record, risk, spoken, tables
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 from markupsafe import Markup
 
-from synthesizer.report.svg import (
+from synthesizer.report.charts import (
     Scale,
     axis_bottom,
     axis_left,

@@ -4,7 +4,7 @@ import pytest
 
 from synthesizer.report.page import fragment
 from synthesizer.report.record import Record
-from synthesizer.report.unmeasured import keys_advice, unmeasured
+from synthesizer.report.risk_figures import keys_advice, unmeasured
 from tests.report.fixtures import checks, manifest, record
 
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from synthesizer.report.record import Record
-from synthesizer.report.utility_expected import (
+from synthesizer.report.expected import (
     Expected,
     chance_in_words,
     copied_in_words,
@@ -11,6 +10,7 @@ from synthesizer.report.utility_expected import (
     expected_of,
     right_share,
 )
+from synthesizer.report.record import Record
 from tests.report.fixtures import first_format, record
 
 

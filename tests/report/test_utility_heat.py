@@ -2,9 +2,8 @@
 
 from itertools import combinations
 
-from synthesizer.report.utility_expected import Expected
+from synthesizer.report.expected import Expected, TableRow
 from synthesizer.report.utility_heat import heat_chart, heat_names
-from synthesizer.report.utility_tables import TableRow
 from tests.report.fixtures import EVIL, Page
 
 SAME = Expected(right=1.0, fresh=2.0)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from synthesizer.report.parts import Note
-from synthesizer.report.utility_expected import Expected, mean_mark, table_mark
-from synthesizer.report.utility_marks import bad_utility, is_bad_fit, lowest_overlap, overlap_marks
+from synthesizer.report.expected import Expected, mean_mark, table_mark
+from synthesizer.report.page import Note
+from synthesizer.report.utility_heat import bad_utility, is_bad_fit, lowest_overlap, overlap_marks
 from tests.report.fixtures import EVIL, fit, record, tables
 
 

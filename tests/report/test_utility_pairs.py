@@ -2,13 +2,7 @@
 
 import pytest
 
-from synthesizer.report.utility_pairs import (
-    PairCounts,
-    as_data,
-    differences,
-    in_words,
-    pair_counts,
-)
+from synthesizer.report.utility import PairCounts, as_data, differences, in_words, pair_counts
 from tests.report.fixtures import pairs, record
 
 PAIR = PairCounts(("a", "b"), ("x", "y"), ("1", "2"), ((50, 20), (20, 10)), ((100, 0), (40, 60)))

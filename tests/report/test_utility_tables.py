@@ -2,13 +2,8 @@
 
 import pytest
 
+from synthesizer.report.expected import by_ways, no_tables, pair_columns, table_rows
 from synthesizer.report.record import Record
-from synthesizer.report.utility_tables import (
-    by_ways,
-    no_tables,
-    pair_columns,
-    table_rows,
-)
 from tests.report.fixtures import NAMES, first_format, record
 
 

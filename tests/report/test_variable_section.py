@@ -4,8 +4,7 @@ import pytest
 from markupsafe import Markup, escape
 
 from synthesizer.report.record import Record
-from synthesizer.report.variable_charts import picture
-from synthesizer.report.variable_section import read_distribution, variable_section
+from synthesizer.report.variables import picture, read_distribution, variable_section
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import EVIL, JOB, NAMES, Page, distributions, first_format, record
 

@@ -1,0 +1,5 @@
+"""What is typed and what is printed."""
+
+from synthesizer.cli.commands import main
+
+__all__ = ["main"]

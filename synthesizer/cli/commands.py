@@ -1,0 +1,672 @@
+"""The commands; they parse, call and print."""
+
+from __future__ import annotations
+
+import io
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from synthesizer.data.errors import (
+    LimitExceededError,
+    ModelError,
+    OutputError,
+    SynthesizerError,
+    Terminated,
+)
+
+# What the commands share: kinds of arguments, and how errors are told.
+
+ConfigPath = Annotated[Path, typer.Argument(help="YAML file of the run.", show_default=False)]
+DataPath = Annotated[
+    Path, typer.Argument(help="CSV, CSV.gz or Parquet file, or a directory of Parquet files.")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing result.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Workers = Annotated[int | None, typer.Option(help="Parallel workers; all cores by default.")]
+Seed = Annotated[int | None, typer.Option(help="Replaces the seed of the configuration.")]
+
+
+@contextmanager
+def errors_told() -> Iterator[None]:
+    """Print every problem and leave with the exit code of the error."""
+    from synthesizer.cli import screen
+
+    try:
+        yield
+    except SynthesizerError as error:
+        screen.show_error(error)
+        raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt as stop:  # one that kept something says what
+        screen.show_error(SynthesizerError(str(stop) or "interrupted; nothing was written"))
+        raise typer.Exit(130) from None
+
+
+# The commands that judge synthetic data.
+
+
+def report(
+    directory: Annotated[Path, typer.Argument(help="Result directory of a run.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="HTML file; report.html beside the run's files."),
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write the steward's report of a run: one page that needs no network. Confidential."""
+    with errors_told():
+        from synthesizer.cli import screen
+        from synthesizer.report.build import write_report
+
+        path = write_report(directory, out, overwrite=overwrite)
+        screen.say(f"wrote {path} (confidential: for the steward; mode 0600)")
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Result directories of 'run', at least two.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="HTML file with the map (mode 0600).")
+    ] = Path("map.html"),
+    json: Annotated[
+        Path | None, typer.Option("--json", help="JSON file with every number (mode 0600).")
+    ] = None,
+    risk: Annotated[
+        str | None, typer.Option(help="Figure of risk of the frontier and the map; cap.")
+    ] = None,
+    utility: Annotated[
+        str | None, typer.Option(help="Figure of utility of both; mean_two_way.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Compare runs: what was set differently, their risk and utility, and a map to choose from."""
+    with errors_told():
+        from synthesizer.cli import screen
+        from synthesizer.cli import screen as screen_runs
+        from synthesizer.jobs import compare as comparison
+
+        found = comparison.write_comparison(
+            runs, out, json=json, overwrite=overwrite, risk=risk, utility=utility
+        )
+        screen_runs.show_comparison(found)
+        for path in (out, json):
+            if path is not None:
+                screen.say(f"wrote {path} (confidential: not for release)")
+
+
+def frontier(
+    config: ConfigPath,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(help="KEY=VALUE,VALUE such as cart.min_leaf=3,10 or proper=true,false."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Output directory; that of the run and _frontier."),
+    ] = None,
+    m: Annotated[int | None, typer.Option("-m", help="Replaces the number of datasets.")] = None,
+    seed: Seed = None,
+    workers: Workers = None,
+    risk: Annotated[
+        str | None, typer.Option(help="Figure of risk of the frontier and the map; cap.")
+    ] = None,
+    utility: Annotated[
+        str | None, typer.Option(help="Figure of utility of both; mean_two_way.")
+    ] = None,
+    overwrite: Overwrite = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Check and show the settings only.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a grid of settings and draw the frontier of risk and utility.
+
+    An interrupted call goes on from the finished settings. Exit code 1 means: a setting failed
+    (the others are written).
+    """
+    with errors_told():
+        from functools import partial
+
+        from synthesizer.cli import screen
+        from synthesizer.cli import screen as screen_runs
+        from synthesizer.jobs.frontier import plan_frontier, run_frontier
+
+        given: dict[str, Any] = {
+            "vary": vary or (), "directory": out, "m": m, "seed": seed,
+            "workers": workers, "overwrite": overwrite, "risk": risk, "utility": utility,
+        }  # fmt: skip
+        if plan:
+            screen.say("\n".join(plan_frontier(config, **given).lines))
+            return
+        found = run_frontier(
+            config,
+            **given,
+            listening=partial(screen.progress, quiet=quiet),
+            told=(lambda _: None) if quiet else screen.say,
+        )
+        if not quiet:
+            screen_runs.show_frontier(found)
+        if found.failed:
+            raise SynthesizerError(
+                f"setting {name} failed: {'; '.join(why)}" for name, why in found.failed.items()
+            )
+
+
+def risk(
+    original: Annotated[Path, typer.Argument(help="The confidential file.")],
+    synthetic: Annotated[
+        list[Path], typer.Argument(help="Synthetic files, or the directory of a run.")
+    ],
+    keys: Annotated[
+        str | None, typer.Option(help="What an intruder knows: A,B,C; suggested if absent.")
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="What an intruder seeks.")] = None,
+    groups: Annotated[
+        str | None, typer.Option(help="Groups of numbers: age=5 or cut points pay=100/200.")
+    ] = None,
+    control: Annotated[
+        Path | None,
+        typer.Option(help="Records of the same population that were kept out of the fit."),
+    ] = None,
+    sensitive: Annotated[
+        str | None, typer.Option(help="A variable that might be inferred from public ones.")
+    ] = None,
+    public: Annotated[str | None, typer.Option(help="Those public ones: A,B,C.")] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="The level of the sensitive variable that is looked for.")
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(help="Public variables whose tables are published: A,B.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(help="Find the group of this variable that is told most of.")
+    ] = None,
+    units: Annotated[
+        str | None,
+        typer.Option(help="Variable that names the person of each record (panels)."),
+    ] = None,
+    tau: Annotated[
+        float | None, typer.Option(help="TCAP: agreement that an intruder asks for; 1.")
+    ] = None,
+    max_size: Annotated[
+        int | None, typer.Option(help="SUDA: largest set of keys looked at.")
+    ] = None,
+    sampling_fraction: Annotated[
+        float | None, typer.Option(help="DIS-SUDA: share of the population in the data; 0.01.")
+    ] = None,
+    attacks: Annotated[
+        bool, typer.Option("--attacks", help="Run anonymeter's attacks (needs --control).")
+    ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="YAML of a run: kinds, missing codes, panel, checks, limits."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides what is random.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="JSON file to write (mode 0600).")
+    ] = None,
+    overwrite: Overwrite = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Print every figure.")] = False,
+) -> None:
+    """Say how much synthetic files give away about the people in the original. Confidential.
+
+    Exit code 3 means: a figure exceeds a limit of the configuration.
+    """
+    with errors_told():
+        from synthesizer.cli import screen
+        from synthesizer.jobs.check_files import Asked, assess_files, parse_groups, parse_names
+
+        asked = Asked(
+            keys=parse_names(keys),
+            target=target,
+            groups=parse_groups(groups),
+            sensitive=sensitive,
+            public=parse_names(public) or (),
+            positive=positive,
+            baseline=parse_names(baseline) or (),
+            by=by,
+            units=units,
+            tau=tau,
+            max_size=max_size,
+            sampling_fraction=sampling_fraction,
+            control=control is not None,
+            attacks=attacks,
+            seed=seed,
+        )
+        with screen.progress(quiet=json) as listener:
+            found = assess_files(
+                original, synthetic, asked=asked, control=control, config=config, out=out,
+                overwrite=overwrite, listener=listener,
+            )  # fmt: skip
+        screen.show_file_risk(found, as_json=json, every=every)
+        if found.exceeded:
+            raise LimitExceededError(found.exceeded)
+
+
+def utility(
+    original: Annotated[Path, typer.Argument(help="The confidential file.")],
+    synthetic: Annotated[
+        list[Path], typer.Argument(help="Synthetic files, or the directory of a run.")
+    ],
+    variables: Annotated[
+        str | None, typer.Option(help="Variables to compare: A,B,C; all that both have if absent.")
+    ] = None,
+    ways: Annotated[str, typer.Option(help="Orders of the tables: 1, 2 and 3.")] = "1,2",
+    groups: Annotated[int, typer.Option(help="Quantile groups of numbers in tables.")] = 5,
+    model: Annotated[
+        str | None, typer.Option(help="Propensity models; logit,cart if absent.")
+    ] = None,
+    interactions: Annotated[
+        int | None, typer.Option(help="Order of the logit's interactions; 1 is main effects.")
+    ] = None,
+    permutations: Annotated[
+        int | None, typer.Option(help="Permutations for the null of cart; 10.")
+    ] = None,
+    fits: Annotated[
+        list[str] | None,
+        typer.Option("--fit", help="Model to fit on both sides, as 'income ~ age + sex'."),
+    ] = None,
+    family: Annotated[
+        str, typer.Option(help="Of the fits: ols, logit, poisson or multinomial.")
+    ] = "ols",
+    rule: Annotated[
+        str | None,
+        typer.Option(help="How m fits are combined: simple, proper, partially or fully."),
+    ] = None,
+    clusters: Annotated[
+        str | None, typer.Option(help="Variable of cluster-robust errors of the fits.")
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="Variable that weighs the records in the fits.")
+    ] = None,
+    offset: Annotated[
+        str | None, typer.Option(help="Offset of poisson fits: A or 'I(log(hours))'.")
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="YAML of a run: kinds, missing codes, panel, checks, limits."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides the permutations.")] = 0,
+    workers: Workers = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="JSON file to write (mode 0600).")
+    ] = None,
+    overwrite: Overwrite = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Print every figure, variable and pair.")
+    ] = False,
+) -> None:
+    """Say how near synthetic files are to the original, and to what a researcher would find.
+
+    Confidential. Exit code 3 means: a figure exceeds a limit of the configuration; 1: a fit that
+    was asked for has no result (all else is there).
+    """
+    with errors_told():
+        from synthesizer.cli import screen
+        from synthesizer.cli.screen_checks import show_file_utility
+        from synthesizer.jobs.check_files import asked_utility, evaluate_files, parse_names
+        from synthesizer.jobs.manifest import workers_or_all
+
+        asked = asked_utility(
+            names=parse_names(variables),
+            ways=ways,
+            groups=groups,
+            models=parse_names(model),
+            interactions=interactions,
+            permutations=permutations,
+            formulas=tuple(fits or ()),
+            family=family,
+            rule=rule,
+            clusters=clusters,
+            weights=weights,
+            offset=offset,
+            seed=seed,
+            workers=workers_or_all(workers),
+        )
+        with screen.progress(quiet=json) as listener:
+            found = evaluate_files(
+                original, synthetic, asked=asked, config=config, out=out, overwrite=overwrite,
+                listener=listener,
+            )  # fmt: skip
+        show_file_utility(found, as_json=json, every=every)
+        if found.exceeded:
+            raise LimitExceededError(found.exceeded)
+        if lost := [name for name in found.utility.failed if name.startswith("fit ")]:
+            raise ModelError(f"{name}: has no result, see above" for name in lost)
+
+
+# The command that lowers the risk of a synthetic file.
+
+
+def refine(
+    original: Annotated[Path, typer.Argument(help="The confidential file.")],
+    synthetic: Annotated[Path, typer.Argument(help="A synthetic file, whoever made it.")],
+    keys: Annotated[str, typer.Option(help="What an intruder knows: A,B,C.")],
+    target: Annotated[str, typer.Option(help="What an intruder seeks.")],
+    risk_at_most: Annotated[
+        float | None,
+        typer.Option(help="Highest risk that is accepted; the baseline of the risk if absent."),
+    ] = None,
+    risk: Annotated[
+        str, typer.Option(help="cap_u, cap, disco, repu or replicated_uniques.")
+    ] = "cap_u",
+    utility: Annotated[str, typer.Option(help="full_table or two_way.")] = "full_table",
+    codes: Annotated[
+        str | None, typer.Option(help="Variables whose numbers are codes: A,B, or all.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="YAML of a run: kinds and missing codes.")
+    ] = None,
+    population: Annotated[int, typer.Option(help="Datasets of a generation.")] = 100,
+    generations: Annotated[int, typer.Option(help="Most generations.")] = 100,
+    patience: Annotated[int, typer.Option(help="Stop after so many without gain.")] = 20,
+    mutation: Annotated[float, typer.Option(help="Highest rate of cells drawn anew.")] = 0.001,
+    crossover: Annotated[float, typer.Option(help="Rate of records that swap.")] = 0.1,
+    aimed: Annotated[
+        float, typer.Option(help="Largest share of risky records replaced in a child.")
+    ] = 1.0,
+    seconds: Annotated[
+        float | None, typer.Option(help="Stop after so many; depends on the machine.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides every draw.")] = 0,
+    workers: Workers = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Refined file; NAME_refined if absent.")
+    ] = None,
+    told: Annotated[
+        Path | None,
+        typer.Option("--json", help="JSON file with every figure and the history (mode 0600)."),
+    ] = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Lower the risk of a synthetic file at the least loss of utility, or show that it cannot.
+
+    Exit code 3 means: the limit was not reached (the best file is written).
+    """
+    with errors_told():
+        from synthesizer.cli import screen
+        from synthesizer.cli import screen as screen_refine
+        from synthesizer.data.errors import ConfigError
+        from synthesizer.jobs.check_files import parse_names
+        from synthesizer.jobs.manifest import workers_or_all
+        from synthesizer.jobs.refine import refine_file
+
+        options: dict[str, Any] = {
+            "risk": risk, "utility": utility, "population": population,
+            "generations": generations, "patience": patience, "mutation": mutation,
+            "crossover": crossover, "aimed": aimed, "seconds": seconds,
+        }  # fmt: skip
+        names = parse_names(keys)
+        if names is None:
+            raise ConfigError("--keys: name at least one variable, as A,B,C")
+        with screen.progress(quiet=quiet) as listener:
+            found = refine_file(
+                original, synthetic, keys=names, target=target, risk_at_most=risk_at_most,
+                codes=True if codes == "all" else parse_names(codes) or (), config=config, out=out,
+                told=told, overwrite=overwrite, seed=seed, workers=workers_or_all(workers),
+                listener=listener, **options,
+            )  # fmt: skip
+        if not quiet:
+            screen_refine.show_refined(found, told)
+        if found.refined.interrupted:
+            raise KeyboardInterrupt(f"interrupted; the best so far was written to {found.path}")
+        if not found.refined.reached:
+            raise LimitExceededError(found.refined.notes[-1])
+
+
+# The commands that make synthetic data.
+
+
+def run(
+    config: ConfigPath,
+    overwrite: Overwrite = False,
+    seed: Seed = None,
+    m: Annotated[int | None, typer.Option("-m", help="Replaces the number of datasets.")] = None,
+    rows: Annotated[int | None, typer.Option(help="Replaces the rows of each.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Replaces the output directory.")
+    ] = None,
+    workers: Workers = None,
+    no_checks: Annotated[
+        bool, typer.Option("--no-checks", help="Leave out all checks; not where limits are set.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Read, fit, generate, check and write. Exit code 3 means: a check exceeded a limit."""
+    with errors_told():
+        from synthesizer.cli import screen
+        from synthesizer.jobs import run as job
+        from synthesizer.measures.settings import ALL_OFF
+
+        output: dict[str, Any] = {"overwrite": True} if overwrite else {}
+        if out is not None:
+            output["directory"] = str(out.absolute())
+        given: dict[str, Any] = {
+            "seed": seed,
+            "m": m,
+            "rows": rows,
+            "workers": workers,
+            "output": output or None,
+        }
+        overrides: dict[str, Any] = {
+            key: value for key, value in given.items() if value is not None
+        }
+        if no_checks:
+            # limits stay and are refused: a pipeline must not take unchecked data for checked ones
+            overrides["checks"] = ALL_OFF
+        with screen.progress(quiet=quiet) as listener:
+            result = job.run(config, overrides=overrides, listener=listener)
+        if not quiet:
+            screen.show_result(result)
+        if result.interrupted:
+            raise KeyboardInterrupt(
+                f"interrupted; the best so far was checked and written to {result.directory}"
+            )
+        if result.exceeded:
+            raise LimitExceededError(result.exceeded)
+
+
+def validate(config: ConfigPath) -> None:
+    """Check configuration, data and output, and tell every problem at once."""
+    with errors_told():
+        from synthesizer.cli import screen as screen_plan
+        from synthesizer.engine.registry import Registry
+        from synthesizer.plan.prepare import prepare
+
+        screen_plan.show_valid(prepare(config, Registry.load()))
+
+
+def plan(config: ConfigPath) -> None:
+    """Show order, models, predictors, levels, rare levels and cost before any fit."""
+    with errors_told():
+        from synthesizer.cli import screen as screen_plan
+        from synthesizer.engine.registry import Registry
+        from synthesizer.plan.overview import plan_table
+        from synthesizer.plan.prepare import prepare
+
+        ready = prepare(config, Registry.load(), check_directory=False)
+        screen_plan.show_plan(ready, plan_table(ready))
+
+
+def init(
+    data: DataPath,
+    output: Annotated[
+        Path | None, typer.Option("--out", "-o", help="YAML file to write; DATA.yaml if absent.")
+    ] = None,
+    person: Annotated[
+        str | None, typer.Option(help="Panel, a row a period: column that identifies persons.")
+    ] = None,
+    time: Annotated[str | None, typer.Option(help="Panel: column of the period.")] = None,
+    career: Annotated[
+        str | None, typer.Option(help="Panel: variable whose sequence of states is a career.")
+    ] = None,
+    wide: Annotated[
+        list[str] | None,
+        typer.Option(help="Panel, a column a period: VARIABLE=FIRST..LAST or VARIABLE=A,B,C."),
+    ] = None,
+    absent: Annotated[
+        list[str] | None, typer.Option(help="With --wide: label of those who are not there.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a commented starter YAML with inferred kinds, missing codes and derived variables."""
+    with errors_told():
+        from synthesizer.cli import screen
+        from synthesizer.jobs.starter import panel_config, write_starter
+
+        panel = panel_config(
+            person=person, time=time, career=career, wide=wide or (), absent=absent or ()
+        )
+        path = write_starter(data, output, panel=panel, overwrite=overwrite)
+        screen.say(f"wrote {path}; look it over, then: synthesizer run {path}")
+
+
+def codebook(
+    data: Annotated[Path, typer.Argument(help="Data file, or the result directory of a run.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Of a run: directory for codebook.html and .json."),
+    ] = None,
+    overwrite: Overwrite = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the variables of a data file (confidential), or write the codebook for researchers.
+
+    Of the result directory of a run it writes what may go out with the synthetic datasets: the
+    variables, how they were made, what not to conclude; no number is computed from the original.
+    """
+    with errors_told():
+        from synthesizer.cli import screen
+        from synthesizer.cli import screen as screen_plan
+        from synthesizer.plan.overview import make_codebook
+        from synthesizer.report.codebook.write import is_result, run_codebook, write_run_codebook
+
+        if not is_result(data):
+            if out is not None:
+                raise OutputError(
+                    f"{data}: is no result of a run, and the codebook of a data file is "
+                    "confidential: it is only shown; leave out -o"
+                )
+            screen_plan.show_codebook(make_codebook(data), as_json=json)
+        elif out is not None:
+            paths = write_run_codebook(data, out, overwrite=overwrite)
+            screen.say("\n".join(["wrote", *(f"  {path}" for path in paths)]))
+        elif json:
+            screen.say_json(run_codebook(data))
+        else:
+            raise OutputError(f"{data}: name a directory for its codebook (-o), or say --json")
+
+
+def fit(
+    config: ConfigPath,
+    model: Annotated[Path, typer.Option("--out", "-o", help="File for the model (mode 0600).")],
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Fit the chain and save the model, which holds confidential values."""
+    with errors_told():
+        from synthesizer.cli import screen
+        from synthesizer.engine.saved import check_model_path, save_model
+        from synthesizer.jobs import run as job
+
+        check_model_path(model, overwrite=overwrite)
+        with screen.progress(quiet=quiet) as listener:
+            fitted = job.fit(config, listener=listener)
+        save_model(model, fitted)
+        if not quiet:
+            screen.say(f"wrote {model} (confidential: it holds values of the data; mode 0600)")
+
+
+def generate(
+    model: Annotated[Path, typer.Argument(help="File that 'fit' wrote.")],
+    m: Annotated[int, typer.Option("-m", help="Number of datasets.")] = 1,
+    rows: Annotated[int | None, typer.Option(help="Rows of each; those of the data.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed; that of the fit by default.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output directory.")] = Path("synthetic"),
+    workers: Workers = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Draw synthetic datasets from a saved model, without the confidential data."""
+    with errors_told():
+        from synthesizer.cli import screen
+        from synthesizer.engine.registry import Registry
+        from synthesizer.engine.saved import load_model
+        from synthesizer.jobs import generate as generation
+
+        loaded = load_model(model, Registry.load())
+        with screen.progress(quiet=quiet) as listener:
+            paths = generation.generate(
+                loaded, out, m=m, rows=rows, seed=seed, overwrite=overwrite, workers=workers,
+                listener=listener,
+            )  # fmt: skip
+        if not quiet:
+            screen.say("\n".join(["wrote", *(f"  {path}" for path in paths)]))
+
+
+def models(
+    name: Annotated[str | None, typer.Argument(help="Show the options of this model.")] = None,
+) -> None:
+    """List the conditional models that are known, and the package that offers each."""
+    with errors_told():
+        from synthesizer.cli import screen as screen_plan
+        from synthesizer.engine.registry import Registry
+
+        registry = Registry.load()
+        if name is None:
+            screen_plan.show_models(registry)
+        else:
+            screen_plan.show_model(registry, registry.canonical(name))
+
+
+def schema() -> None:
+    """Print the JSON Schema of the YAML, for editors."""
+    with errors_told():
+        from synthesizer.cli import screen
+        from synthesizer.config.reading import config_schema
+        from synthesizer.engine.registry import Registry
+
+        screen.say_json(config_schema(Registry.load()))
+
+
+def _gathered() -> typer.Typer:
+    """Return the commands in the order of the help text."""
+    app = typer.Typer(
+        name="synthesizer",
+        help="Turn confidential microdata into synthetic microdata, and prove what was made.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    for command in (
+        run, validate, plan, init, codebook, fit, generate, report, compare, frontier, risk,
+        utility, refine, models, schema,
+    ):  # fmt: skip
+        app.command()(command)
+    return app
+
+
+app = _gathered()
+
+
+def _interrupted(*_: object) -> None:
+    raise Terminated
+
+
+def main() -> None:
+    """Entry point of the ``synthesizer`` command."""
+    # batch schedulers end a job with SIGTERM: clean up as after Ctrl-C
+    signal.signal(signal.SIGTERM, _interrupted)
+    for stream in (sys.stdout, sys.stderr):  # names of variables may not fit the terminal
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app()
+    except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
+        sys.stderr.close()
+        sys.exit(141)

@@ -1,0 +1,774 @@
+"""What the commands print: plain sentences and tables, never a confidential value."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table as Grid
+
+from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.progress import Advance, Listener, silent
+from synthesizer.engine.genetic.evolver import below_random
+from synthesizer.engine.genetic.scores import RISKS, UTILITIES
+from synthesizer.jobs.refine import Refined, RefinedFile
+from synthesizer.jobs.run_points import display
+from synthesizer.measures.catalogue import CAREERS
+from synthesizer.report.comparison import setting_text, standing_words
+from synthesizer.report.page import DASH
+
+if TYPE_CHECKING:
+    from synthesizer.data.errors import SynthesizerError
+    from synthesizer.data.table import Table
+    from synthesizer.engine.genetic.genetic_options import GeneticOptions
+    from synthesizer.engine.registry import Registry
+    from synthesizer.jobs.check_files import FileRisk
+    from synthesizer.jobs.compare import Comparison
+    from synthesizer.jobs.frontier import Frontier
+    from synthesizer.jobs.run import RunResult
+    from synthesizer.jobs.run_points import RunPoint
+    from synthesizer.measures.figure import Figure
+    from synthesizer.measures.results import CheckResults, RiskResult
+    from synthesizer.measures.utility.longitudinal import PanelResult
+    from synthesizer.measures.utility.suite import UtilityResult
+    from synthesizer.plan.evolving import GeneticPlan
+    from synthesizer.plan.overview import Codebook, PlanRow
+    from synthesizer.plan.prepare import Prepared
+
+
+# What an evolution will do, and what it came to, in plain words.
+
+MOST_DATASETS = 5
+MOST_FILES = 10
+CLEARLY = 0.9
+"""Below this share of the risk of a file from the margins it is told: a little is chance."""
+PICK = "confidential until one is picked"
+
+
+def plan_lines(plan: GeneticPlan, m: int) -> Iterator[str]:
+    """Yield what will be evolved, before anything is: m evolutions of a plan."""
+    options = plan.options
+    yield "genetic: what will be evolved"
+    yield f"  start {plan.start}: {_start(plan)}"
+    each = f", for each of {m} datasets" if m > 1 else ""
+    yield (
+        f"  population: {options.population} datasets for up to {options.generations} "
+        f"generations{_ends(options)}{each}"
+    )
+    yield (
+        f"  utility U: {options.utility}, {_meaning(UTILITIES, options.utility)}; in [0, 1], lower "
+        "is better, 0 is the original's"
+    )
+    yield (
+        f"  risk R: {options.risk}, {_meaning(RISKS, options.risk)}{_known(plan)}; in [0, 1], "
+        "lower is safer"
+    )
+    yield f"  mode {options.mode}: {_wanted(plan)}"
+    limit = options.risk_at_most
+    yield f"  risk_at_most: {'none' if limit is None else limit}"
+
+
+def _start(plan: GeneticPlan) -> str:
+    size = plan.options.population
+    if plan.start == "mutants":
+        return (
+            f"{size} versions of the original, with up to {100 * plan.mutants:g} % of their cells "
+            "drawn anew; no chain is fitted"
+        )
+    if plan.start == "chain":
+        return f"{size} datasets drawn from the chain above"
+    given = len(plan.files)
+    files = "1 file" if given == 1 else f"{given} files"
+    rest = size - given
+    more = f", and {rest} versions of {'it' if given == 1 else 'them'}" if rest > 0 else ""
+    return f"{files}{more}; no chain is fitted"
+
+
+def _ends(options: GeneticOptions) -> str:
+    """Say what ends an evolution before its last generation."""
+    found = []
+    if options.patience is not None:
+        found.append(f"{options.patience} without gain")
+    if options.seconds is not None:
+        found.append(f"{options.seconds:g} seconds")
+    return f"; ends after {' or '.join(found)}" if found else ""
+
+
+def _meaning(measures: Mapping[str, object], name: str) -> str:
+    return str(getattr(measures[name], "meaning", "a measure"))
+
+
+def _known(plan: GeneticPlan) -> str:
+    """Say what an intruder knows and seeks, as far as the risk takes it into account."""
+    if plan.options.risk == "replicated_uniques":
+        return ""
+    keys = f"; keys {', '.join(plan.keys)}"
+    return keys if plan.options.risk == "repu" else f"{keys}; target {plan.target}"
+
+
+def _wanted(plan: GeneticPlan) -> str:
+    options = plan.options
+    best = (
+        f"the dataset with the lowest F, the weighted distance of U and R from 0 (weight of U "
+        f"{options.weight:g})"
+        if options.risk_at_most is None
+        else "the dataset with the lowest U of those with R within risk_at_most"
+    )
+    if options.mode == "single":
+        return best
+    return (
+        f"{best}, and at most {plan.points} datasets of the frontier: those that no other one "
+        f"beats on both U and R ({PICK})"
+    )
+
+
+def evolution_lines(told: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what became of the first datasets, and whether a risk is lower than it should be.
+
+    Parameters
+    ----------
+    told : mapping
+        The part ``genetic`` of ``checks.json``.
+
+    Examples
+    --------
+    >>> dataset = {"utility": 0.12, "risk": 0.3, "generations": 57, "reached": None,
+    ...            "stopped": "no gain in 20 generations", "unchanged": 0.94}
+    >>> told = {"start": "mutants", "risk": {"baseline": 0.36}, "datasets": [dataset]}
+    >>> for part in next(evolution_lines(told)).split(", "):
+    ...     print(part)
+    genetic: dataset 1: U 0.1200 (0 is the original's table)
+    R 0.3000 (baseline 0.3600: targets guessed)
+    after 57 generations: no gain in 20 generations; at least 94 % of its records are the original's
+    """
+    datasets = told["datasets"]
+    for number, dataset in enumerate(datasets[:MOST_DATASETS], 1):
+        yield f"genetic: dataset {number}: {_came_to(dataset, told)}"
+    rest = len(datasets) - MOST_DATASETS
+    if rest > 0:
+        yield f"genetic: {rest} more in checks.json"
+    random = told["risk"].get("random")
+    lowest = min((dataset["risk"] for dataset in datasets), default=1.0)
+    if random is not None and lowest < CLEARLY * random:
+        yield below_random("genetic: the lowest R", lowest, random)
+
+
+def _came_to(dataset: Mapping[str, Any], told: Mapping[str, Any]) -> str:
+    baseline, count = told["risk"].get("baseline"), dataset["generations"]
+    compared = "" if baseline is None else f" (baseline {baseline:.4f}: targets guessed)"
+    why = "" if dataset["stopped"] == f"{count} generations" else f": {dataset['stopped']}"
+    words = (
+        f"U {dataset['utility']:.4f} (0 is the original's table), R {dataset['risk']:.4f}"
+        f"{compared}, after {count} generation{'' if count == 1 else 's'}{why}"
+    )
+    if dataset["unchanged"] is not None:
+        words += f"; at least {100 * dataset['unchanged']:.0f} % of its records are the original's"
+    if dataset.get("found") is not None:
+        right = dataset.get("right_of_found")
+        told_of = "" if right is None else f", told rightly {right:.2f}"
+        words += f"; {dataset['found']:.2f} of the people sought are found{told_of}"
+    if dataset["reached"] is False:
+        words += f"; NOT within risk_at_most ({told.get('risk_at_most')})"
+    return words
+
+
+def frontier_lines(told: Mapping[str, Any], directory: object) -> Iterator[str]:
+    """Yield the files of the frontier with what each one costs.
+
+    Parameters
+    ----------
+    told : mapping
+        The part ``genetic`` of ``checks.json``.
+    directory : path
+        Where the files are.
+    """
+    files = told.get("written", [])
+    for entry in files[:MOST_FILES]:
+        point = f"U {entry['utility']:.4f}, R {entry['risk']:.4f}"
+        yield f"  {directory}/{entry['file']} ({point}; {PICK})"
+    rest = len(files) - MOST_FILES
+    if rest > 0:
+        yield f"  and {rest} more, up to {files[-1]['file']} ({PICK})"
+
+
+def utility_advice(start: str | None) -> str:
+    """Return what may bring data nearer to the original; ``start`` is None without evolution."""
+    if start in ("mutants", "files"):
+        return "more generations, a higher risk_at_most or weight, or a lower aimed may help"
+    return "a smaller min_leaf, another order of the variables or forbid: may help"
+
+
+def utility_note(start: str | None) -> str | None:
+    """Return how to read expectations of evolved datasets; None without evolution."""
+    if start is None:
+        return None
+    return (
+        "  note: 1, and what a right synthesis gives, stand for fresh draws from a model; datasets "
+        "that were selected for their closeness to the original may well lie below"
+    )
+
+
+PIPE_WIDTH = 140
+"""Columns of a table that goes into a pipe or a file, where there is no terminal to ask."""
+
+
+NARROW = 80
+"""Columns of a terminal below which tables become lists."""
+
+
+def _console(*, stderr: bool = False) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else PIPE_WIDTH
+    return Console(file=stream, width=width, soft_wrap=False, highlight=False)
+
+
+def say(text: str) -> None:
+    """Print a text as it is."""
+    print(text)
+
+
+def say_json(content: Any) -> None:
+    """Print JSON."""
+    print(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def show_error(error: SynthesizerError) -> None:
+    """Print every problem to the standard error."""
+    problems = error.problems
+    if len(problems) == 1:
+        print(f"error: {problems[0]}", file=sys.stderr)
+        return
+    print(f"{len(problems)} errors:", file=sys.stderr)
+    for problem in problems:
+        print(f"- {problem}", file=sys.stderr)
+
+
+class _Bars:
+    """Shows the phases of a run as progress bars."""
+
+    def __init__(self, bars: Progress) -> None:
+        self.bars = bars
+        self.tasks: dict[str, Any] = {}
+
+    def start(self, phase: str, total: int | None) -> Advance:
+        """Show a phase."""
+        if phase not in self.tasks:
+            self.tasks[phase] = self.bars.add_task(phase, total=total)
+        task = self.tasks[phase]
+        return lambda done: self.bars.advance(task, done)
+
+    def tell(self, phase: str, text: str) -> None:
+        """Show how far a phase has come beside its name."""
+        self.bars.update(self.tasks[phase], description=f"{phase}: {text}")
+
+    def stop(self, phase: str) -> None:
+        """Fill the bar of a phase."""
+        task = self.tasks[phase]
+        total = self.bars.tasks[task].total or 1
+        self.bars.update(task, total=total, completed=total)
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Listener]:
+    """Show progress bars on a terminal; nothing in a pipe or when asked to be quiet."""
+    if quiet or not sys.stderr.isatty():
+        yield silent
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=_console(stderr=True)) as bars:
+        yield _Bars(bars)
+
+
+def tabulate(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a table; cells that are numbers go to the right. A list where it is narrow."""
+    console = _console()
+    if console.width < NARROW:
+        say(title)
+        for row in rows:
+            say(
+                "; ".join(
+                    f"{name}: {_cell(value)}" for name, value in zip(columns, row, strict=True)
+                )
+            )
+        return
+    grid = Grid(title=escape(title), title_justify="left", title_style="bold", box=None)
+    for position, name in enumerate(columns):
+        numeric = all(isinstance(row[position], int | float) for row in rows)
+        grid.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(escape(_cell(value)) for value in row))
+    console.print(grid)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return "" if value is None else str(value)
+
+
+def _show_checks(results: CheckResults, start: str | None) -> None:
+    """Print the figures that decide about a release."""
+    from synthesizer.cli.screen_checks import headlines
+
+    say("checks:")
+    if results.utility is not None:
+        show_utility(results.utility, choose=headlines, start=start)
+    if results.panel is not None:
+        show_panel(results.panel)
+    show_risk(results.risk, choose=headlines)
+
+
+def show_panel(panel: PanelResult) -> None:
+    """Print what the careers and histories of a panel look like."""
+    from synthesizer.cli.screen_checks import career_table, history_table, panel_lines
+
+    title = "careers and histories"
+    for columns, rows in (career_table(panel), history_table(panel)):
+        if rows:
+            tabulate(title, columns, rows)
+            title = "histories furthest off (share of persons who ever change; lag association)"
+    for line in panel_lines(panel):
+        say(line)
+
+
+def show_utility(
+    utility: UtilityResult,
+    *,
+    choose: Callable[[Sequence[Figure]], Sequence[Figure]] = tuple,
+    explained: bool = False,
+    start: str | None = None,
+) -> None:
+    """Print utility figures, and what is needed to read them.
+
+    ``start`` is what datasets were evolved from, None where they were not.
+    """
+    from synthesizer.cli.screen_checks import figure_table, legend, utility_lines
+
+    chosen = [
+        (place, figure)
+        for place, found in _by_place(utility.figures).items()
+        for figure in choose(found)
+    ]
+    if chosen:
+        units = "persons or rows" if utility.units == "persons" and utility.fits else utility.units
+        columns, rows = figure_table([figure for _, figure in chosen], units)
+        places = [place for place, _ in chosen]
+        headings = ("right synthesis" if name == "baseline" else name for name in columns[1:])
+        tabulate(
+            "utility",
+            (columns[0], "of", *headings),
+            [(row[0], place, *row[1:]) for place, row in zip(places, rows, strict=True)],
+        )
+    for line in utility_lines(utility, start=start):
+        say(line)
+    if explained:
+        for line in legend([figure for _, figure in chosen]):
+            say(line)
+
+
+def show_risk(
+    risk: RiskResult,
+    *,
+    choose: Callable[[Sequence[Figure]], Sequence[Figure]] = tuple,
+    explained: bool = False,
+) -> None:
+    """Print risk figures by what they are about, and what is needed to read them."""
+    from synthesizer.cli.screen_checks import figure_table, legend, risk_lines
+
+    shown: list[Figure] = []
+    for place, found in _by_place(risk.figures).items():
+        if chosen := choose(found):
+            shown += chosen
+            tabulate(f"risk: {place}", *figure_table(chosen, risk.units))
+    for line in risk_lines(risk):
+        say(line)
+    if explained:
+        say(
+            "baseline: such data if they had nothing to do with what is sought; original: the data "
+            "released as they are"
+        )
+        for line in legend(shown, risk.units):
+            say(line)
+
+
+def _by_place(figures: Sequence[tuple[str, Figure]]) -> dict[str, list[Figure]]:
+    places: dict[str, list[Figure]] = {}
+    for place, figure in figures:
+        places.setdefault(place, []).append(figure)
+    return places
+
+
+def show_file_risk(found: FileRisk, *, as_json: bool, every: bool) -> None:
+    """Print the risk of files: notes first, since they may say that all is in vain."""
+    from synthesizer.cli.screen_checks import headlines
+
+    if as_json:
+        print(found.to_json(), end="")
+        return
+    notes_told(found.notes)
+    show_risk(found.risk, choose=tuple if every else headlines, explained=True)
+    if not every:
+        say("all figures: --all, or --json")
+
+
+def notes_told(notes: Sequence[str]) -> None:
+    """Print notes, one on each line."""
+    for note in notes:
+        say(f"note: {note}")
+
+
+def _methods(chain: Sequence[Mapping[str, Any]]) -> str:
+    """Say which models made the data."""
+    counts: dict[str, int] = {}
+    for step in chain:
+        counts[step["model"]] = counts.get(step["model"], 0) + 1
+    return "models: " + ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def show_result(result: RunResult) -> None:
+    """Print where the outputs are and what the checks found."""
+
+    evolved = result.evolved
+    notes_told([*result.manifest["notes"]])
+    say(_methods(result.manifest["chain"]))
+    for line in evolution_lines(evolved) if evolved else ():
+        say(line)
+    _show_checks(result.checks, evolved["start"] if evolved else None)
+    say("outputs:")
+    _show_files(result)
+    seconds = result.manifest["seconds"]
+    times = ", ".join(f"{phase} {taken:.1f} s" for phase, taken in seconds.items())
+    say(f"seed {result.manifest['seed']}; {times}")
+
+
+def _show_files(result: RunResult) -> None:
+    """Print the files: those for release, then those that are not, as they all are but these."""
+    from synthesizer.report.codebook.write import NAMES
+
+    released = [*result.datasets, *(path for path in result.codebook if path.name in NAMES)]
+    for path in released:
+        say(f"  {path}")
+    evolved = result.evolved or {}
+    told = {path.name for path in released} | {
+        entry["file"] for entry in evolved.get("written", ())
+    }
+    others = [entry["name"] for entry in result.manifest["files"] if entry["name"] not in told]
+    confidential = [result.directory / name for name in (*others, "manifest.json")]
+    for path in [*([result.report] if result.report else []), *confidential]:
+        say(f"  {path} (confidential: not for release)")
+    for line in frontier_lines(evolved, result.directory):
+        say(line)
+
+
+# What is printed before a run: the variables, the plan, the models.
+
+
+def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
+    """Print what is known of every variable of a file."""
+    if as_json:
+        say_json(codebook.to_dict())
+        return
+    rows = [
+        (v.name, v.kind, v.levels, v.missing, v.missing_codes, v.shows, v.reason)
+        for v in codebook.variables
+    ]
+    title = f"{codebook.origin}: {codebook.n_rows:,} rows (CONFIDENTIAL: computed from the data)"
+    columns = ("variable", "kind", "values", "missing rows", "codes", "levels or range", "why")
+    tabulate(title, columns, rows)
+    notes_told(codebook.notes)
+
+
+def show_valid(ready: Prepared) -> None:
+    """Say that a run can start."""
+    config, genetic = ready.config, ready.plan.genetic
+    notes_told([*ready.source.notes, *ready.plan.notes])
+    if genetic is None:
+        what = "to draw"
+    else:
+        what = "to draw and evolve" if genetic.start == "chain" else "to evolve"
+    say(
+        f"valid: {_size(ready.table)}, {len(ready.plan.spec.steps)} variables {what}, "
+        f"m = {config.m}; output goes to {config.output.directory}"
+    )
+
+
+def _size(table: Table) -> str:
+    """Say how many rows there are, and persons of a panel."""
+    rows = f"{table.n_rows:,} rows"
+    return f"{table.n_units:,} persons, {rows}" if isinstance(table, PanelTable) else rows
+
+
+def show_plan(ready: Prepared, rows: Sequence[PlanRow]) -> None:
+    """Print the chain in order, and what is evolved after it or in its place."""
+    from synthesizer.plan.overview import RARE
+
+    genetic = ready.plan.genetic
+    if genetic is None or genetic.start == "chain":
+        _show_chain(ready, rows)
+        cost = "; cost: share of the fit's work"
+    else:
+        _show_variables(ready, rows)
+        cost = ""
+    if genetic is not None:
+        for line in plan_lines(genetic, ready.config.m):
+            say(line)
+    for scenario in ready.plan.scenarios:
+        say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
+    notes_told([*ready.source.notes, *ready.plan.notes])
+    units = "persons" if isinstance(ready.table, PanelTable) else "rows"
+    say(f"rare levels: held by fewer than {RARE} {units}{cost}")
+
+
+def _show_chain(ready: Prepared, rows: Sequence[PlanRow]) -> None:
+    """Print the models in order, and what they have to keep to."""
+    columns = (
+        "#", "variable", "kind", "model", "predictors", "levels", "missing rows", "rare levels",
+        "cost",
+    )  # fmt: skip
+    cells = [
+        (
+            row.position, row.variable, row.kind, row.model, row.predictors, row.levels,
+            row.missing, row.rare, f"{row.cost:.1%}",
+        )
+        for row in rows
+    ]  # fmt: skip
+    tabulate(f"plan for {_size(ready.table)}", columns, cells)
+    spec = ready.plan.spec
+    if spec.strata:
+        say(f"strata: a chain for every combination of {', '.join(spec.strata)}")
+    for rule in spec.rules:
+        count = rule.condition.count(ready.table)
+        say(f"rule: where {rule.condition.text}, {rule.variable} is set ({count:,} rows)")
+    for forbid in spec.forbids:
+        say(f"{forbid.text} (redraws {forbid.variable})")
+
+
+def _show_variables(ready: Prepared, rows: Sequence[PlanRow]) -> None:
+    """Print the variables where no chain is fitted, and which changes are taken back."""
+    columns = ("variable", "kind", "levels", "missing rows", "rare levels")
+    cells = [(row.variable, row.kind, row.levels, row.missing, row.rare) for row in rows]
+    tabulate(f"variables to evolve, {_size(ready.table)}: no chain is fitted", columns, cells)
+    spec = ready.plan.spec
+    if spec.strata:
+        say(f"strata: not used ({', '.join(spec.strata)}), since no chain is fitted")
+    for rule in spec.rules:
+        count = rule.condition.count(ready.table)
+        where = f"where {rule.condition.text}, {rule.variable} is given ({count:,} rows)"
+        say(f"rule: {where}; changes that break it are taken back")
+    for forbid in spec.forbids:
+        say(f"{forbid.text} (changes that break it are taken back)")
+
+
+def show_models(registry: Registry) -> None:
+    """Print the registry."""
+    rows = [
+        (
+            entry.name,
+            f"{entry.package} {entry.version}",
+            ", ".join(sorted(entry.abilities.kinds)),
+            "yes" if entry.abilities.stores_values else "no",
+            entry.summary,
+        )
+        for entry in registry.entries()
+    ]
+    tabulate("models", ("name", "package", "kinds", "stores values", "what it does"), rows)
+
+
+def show_model(registry: Registry, name: str) -> None:
+    """Print what a model does and its options."""
+    text = inspect.getdoc(registry.get(name)) or name
+    say(text.partition("\nExamples\n")[0])
+    options = registry.options_schema(name)["properties"]
+    rows = [(option, json.dumps(entry.get("default"))) for option, entry in options.items()]
+    tabulate("options", ("option", "default"), rows)
+
+
+# What the commands that compare runs print: a table of the runs and what to keep in mind.
+
+WIDEST = 40
+"""Letters of a setting on the screen; the page has them all."""
+
+
+def show_comparison(comparison: Comparison) -> None:
+    """Print the runs, what was set differently, and which of them no other one beats."""
+    best = set(comparison.frontier)
+    set_up = [_settings(point, comparison, best) for point in comparison.points]
+    tabulate(f"{len(set_up)} runs: settings that differ", _SETTINGS, set_up)
+    _tables(comparison)
+    if comparison.risk and comparison.utility:
+        pair = f"{comparison.risk[0].title} and {comparison.utility[0].title}"
+        say(f"frontier: no other run is better on both {pair}")
+        for one in comparison.standings:
+            say(f"  {one.run}: {standing_words(one.to_dict())}")
+    for point in comparison.points:
+        for limit in point.exceeded:
+            say(f"{point.name}: exceeds {limit}")
+    notes_told(comparison.notes)
+
+
+def _tables(comparison: Comparison) -> None:
+    points = comparison.points
+    used: tuple[str, ...] = (*_USE, f"{comparison.units} of a dataset")
+    use, risk = [_use(point) for point in points], [_risk(point) for point in points]
+    risky: tuple[str, ...] = _RISK
+    if comparison.has_careers:
+        used, risky = (*used, "careers over noise"), (*risky, "careers of one person")
+        values = [tuple(point.value(key) for key in CAREERS) for point in points]
+        use = [(*row, ratio) for row, (ratio, _) in zip(use, values, strict=True)]
+        risk = [(*row, share) for row, (_, share) in zip(risk, values, strict=True)]
+    tabulate("utility; lower is better", used, use)
+    tabulate("risk; lower is safer", risky, risk)
+
+
+_SETTINGS = ("run", "settings", "limits exceeded", "on the frontier")
+_USE = (
+    "run", "mean two-way S_pMSE", "spread over datasets", "worst pair", "pMSE ratio",
+)  # fmt: skip
+_RISK = (
+    "run", "CAP", "spread over single datasets", "by chance", "differential confidentiality",
+    "DiSCO", "repU", "nearer share",
+)  # fmt: skip
+
+
+def _settings(point: RunPoint, comparison: Comparison, best: Collection[str]) -> tuple[object, ...]:
+    return (
+        point.name,
+        "; ".join(_setting(point, comparison)),
+        len(point.exceeded) if point.has_limits else DASH,
+        _place(point, comparison, best),
+    )
+
+
+def _place(point: RunPoint, comparison: Comparison, best: Collection[str]) -> str:
+    """Say whether a run is on the frontier; a dash where it could not be."""
+    first = (*comparison.risk[:1], *comparison.utility[:1])
+    if not best or any(point.value(measure.key) is None for measure in first):
+        return DASH
+    return "yes" if point.name in best else "no"
+
+
+def _use(point: RunPoint) -> tuple[object, ...]:
+    ratio = point.value("pmse_ratio_cart")
+    return (
+        point.name,
+        point.value("mean_two_way"),
+        _spread(point, "mean_two_way"),
+        " and ".join(point.worst_pair),
+        point.value("pmse_ratio_logit") if ratio is None else ratio,
+        point.rows,
+    )
+
+
+def _risk(point: RunPoint) -> tuple[object, ...]:
+    half = point.figures["differential_confidentiality"]
+    return (
+        point.name,
+        point.value("cap"),
+        _spread(point, "cap"),
+        point.figures["cap"].baseline,
+        _interval(half.value, half.low, half.high),
+        point.value("disco"),
+        point.value("repu"),
+        point.value("nearer_share"),
+    )
+
+
+def _spread(point: RunPoint, key: str) -> float | str:
+    """Return the range of the single datasets: with fewer than two it is unknown."""
+    found = point.figures[key].range_of_datasets
+    return "unknown" if found is None else found
+
+
+def _setting(point: RunPoint, comparison: Comparison) -> Sequence[str]:
+    texts = [
+        f"{display(path)}: {setting_text(point.settings.get(path))}"
+        for path in comparison.differing
+    ]
+    return [text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…" for text in texts]
+
+
+def _interval(value: float | None, low: float | None, high: float | None) -> str:
+    if value is None:
+        return ""
+    ends = "" if low is None or high is None else f" ({low:.3f} to {high:.3f})"
+    return f"{value:.3f}{ends}"
+
+
+def show_frontier(found: Frontier) -> None:
+    """Print the comparison of a grid, what failed, and where the result is."""
+    show_comparison(found.comparison)
+    for name, why in found.failed.items():
+        say(f"failed: {name}: {'; '.join(why)}")
+    say("outputs:")
+    for name in ("frontier.html", "frontier.json"):
+        say(f"  {found.directory / name} (confidential: not for release)")
+    say(f"  {found.directory} (a directory for each setting)")
+
+
+# What `refine` prints.
+
+
+def show_refined(found: RefinedFile, told: Path | None) -> None:
+    """Print risk and utility before and after, and where the files are."""
+    refined = found.refined
+    columns = ("measure", "before", "after", "limit", "baseline", "random file", "reads")
+    rows = [
+        (
+            f"risk: {refined.options.risk} of {refined.target} by {', '.join(refined.keys)}",
+            f"{refined.before.risk:.4f}",
+            f"{refined.after.risk:.4f}",
+            f"{refined.limit:.4f}",
+            "" if refined.baseline is None else f"{refined.baseline:.4f}",
+            f"{refined.random:.4f}",
+            "lower is safer",
+        ),
+        (
+            f"utility: {refined.options.utility}",
+            f"{refined.before.utility:.4f}",
+            f"{refined.after.utility:.4f}",
+            "",
+            "",
+            "",
+            "lower is nearer to the original",
+        ),
+    ]
+    tabulate("refined", columns, rows)
+    for line in _lines(refined):
+        say(line)
+    notes_told([*found.notes, *refined.notes])
+    say(f"wrote {found.path}")
+    if told is not None:
+        say(f"wrote {told} (confidential: not for release)")
+
+
+def _lines(refined: Refined) -> Iterator[str]:
+    cost = refined.after.utility - refined.before.utility
+    yield f"cost: {cost:+.4f} of utility; {refined.changed:.2%} of the records are other ones now"
+    if refined.found_before is not None and refined.found_after is not None:
+        told = " to ".join(
+            f"{found:.3f}{'' if right is None else f' (right of these {right:.3f})'}"
+            for found, right in (refined.found_before, refined.found_after)
+        )
+        yield f"people found by their key: {told}; who is not found counts as 0 in the risk"
+    yield (
+        "baseline: targets guessed from their distribution; random file: variables drawn from "
+        "their margins alone"
+    )
+    if refined.outcome is not None:
+        evolved = refined.outcome.evolved
+        count = f"{len(evolved.history) - 1} generations"
+        why = "" if evolved.stopped == count else f": {evolved.stopped}"
+        yield f"ended after {count}{why}"

@@ -1,0 +1,1 @@
+"""The YAML as typed objects, and the other spellings of it."""

@@ -1,0 +1,451 @@
+"""The configuration of a run as frozen, typed objects.
+
+`synthesizer.config.reading` turns text into `Config` and collects all problems of form. Whether
+the configuration fits the data is the plan's question (`synthesizer.plan.plan`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
+
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.guessing import Declaration
+from synthesizer.data.panel.wide_form import wide_columns
+from synthesizer.data.randomness import MAX_SEED
+from synthesizer.data.table import Kind
+from synthesizer.data.yaml_text import without_infinities
+from synthesizer.engine.genetic.genetic_options import GeneticOptions
+from synthesizer.engine.genetic.scores import RISKS, UTILITIES
+from synthesizer.measures.settings import CheckConfig, Label, Labels, LimitConfig, Names, Part
+
+# The part of a configuration that makes whole datasets by a genetic algorithm.
+
+
+def _no_boolean(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("must be a whole number")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_no_boolean)]
+
+
+def _paths(value: object) -> object:
+    """Take one file for a list of one; ``mutants`` and ``chain`` are words."""
+    return [value] if isinstance(value, str) and value not in ("mutants", "chain") else value
+
+
+def _known(measures: Collection[str]) -> AfterValidator:
+    def check(name: str) -> str:
+        if name not in measures:
+            raise ValueError(f"unknown measure; known: {', '.join(measures)}")
+        return name
+
+    return AfterValidator(check)
+
+
+Number = Annotated[float, BeforeValidator(_no_boolean)]
+Rate = Annotated[Number, Field(ge=0, le=1, allow_inf_nan=False)]
+Start = Annotated[
+    Literal["mutants", "chain"] | tuple[Path, ...], BeforeValidator(_paths), Field(min_length=1)
+]
+
+
+class GeneticConfig(Part):
+    """Evolve whole datasets in place of a chain, or after one.
+
+    Examples
+    --------
+    >>> GeneticConfig(risk_at_most=0.3).options.population
+    100
+    """
+
+    start: Start = Field(
+        "mutants",
+        description="mutants of the original; chain: datasets of the chain; or synthetic files",
+    )
+    mode: Literal["single", "pareto"] = Field(
+        "single", description="one dataset, or the frontier of utility and risk"
+    )
+    risk_at_most: Rate | None = Field(
+        None, description="highest risk that is accepted; F decides when absent"
+    )
+    risk_floor: Rate | None = Field(
+        None,
+        description="risk below which less is worth nothing; that of a file drawn from the margins "
+        "when absent; 0 is the algorithm of the paper",
+    )
+    utility: Annotated[str, _known(UTILITIES)] = Field(
+        "full_table", description="measure of utility: full_table, two_way"
+    )
+    risk: Annotated[str, _known(RISKS)] = Field(
+        "cap_u", description="measure of risk: cap_u, cap, disco, repu, replicated_uniques"
+    )
+    weight: Rate = Field(0.5, description="weight of the utility in F, in [0, 1]")
+    population: Whole = Field(100, ge=2, description="datasets of a generation, at least 2")
+    mutants: Rate = Field(
+        0.05, gt=0, description="start mutants: largest share of cells that are drawn anew"
+    )
+    elites: Whole = Field(
+        2, ge=0, description="without a limit, mode single: best datasets that survive unchanged"
+    )
+    tournament: Whole = Field(2, ge=2, description="datasets of a tournament, at least 2")
+    win: Rate = Field(1.0, gt=0, description="probability that the best one wins a tournament")
+    crossover: Rate = Field(0.1, description="probability that two parents swap a record")
+    mutation: Rate = Field(0.001, description="probability that a cell is drawn anew")
+    rates: Literal["varied", "fixed"] = Field(
+        "varied", description="varied: every child has its own, up to the rate; fixed: the paper's"
+    )
+    redraw: Literal["uniform", "marginal"] = Field(
+        "uniform", description="levels alike, or as often as the original has them"
+    )
+    aimed: Rate = Field(
+        1.0,
+        description="largest share of the records that carry risk which a child has replaced; "
+        "0 is the algorithm of the paper",
+    )
+    generations: Whole = Field(100, ge=1, description="most generations")
+    patience: Whole | None = Field(
+        20, ge=1, description="stop after so many generations without gain; null goes on"
+    )
+    seconds: Number | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="stop after so many seconds; results then depend on the machine",
+    )
+    points: Whole = Field(
+        10, ge=1, le=1000, description="mode pareto: most datasets of the frontier that are written"
+    )
+
+    @model_validator(mode="after")
+    def _sound(self) -> GeneticConfig:
+        """Check the settings together: the elites against the population."""
+        try:
+            _ = self.options
+        except ConfigError as error:
+            raise ValueError("; ".join(error.problems)) from None
+        return self
+
+    @property
+    def options(self) -> GeneticOptions:
+        """The settings of an evolution."""
+        own: dict[str, Any] = {
+            name: getattr(self, name) for name in GeneticOptions.__dataclass_fields__
+        }
+        return GeneticOptions(**own)
+
+
+# The part of a configuration about panels: who, when, which careers, and rules across time.
+
+
+def _pairs(value: object) -> object:
+    """Accept one pair of states or a list of them."""
+    given = list(value) if isinstance(value, list | tuple) else [value]
+    if len(given) == 2 and not any(isinstance(v, list | tuple) for v in given):
+        given = [given]
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in given):
+        raise ValueError("must be pairs [from, to] of states, such as [[a, b], [a, c]]")
+    return given
+
+
+Pairs = Annotated[tuple[tuple[Label, Label], ...], BeforeValidator(_pairs)]
+
+
+class PathRuleConfig(Part):
+    """What one variable may not do from one period to the next."""
+
+    variable: Label = Field(description="longitudinal variable, or the one of the careers")
+    absorbing: Labels = Field((), description="states that are never left again")
+    never: Pairs = Field((), description="pairs [from, to] of states that never follow each other")
+    non_decreasing: bool = Field(
+        False, description="never falls: numbers, dates and ordered levels"
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> PathRuleConfig:
+        if not (self.absorbing or self.never or self.non_decreasing):
+            raise ValueError("needs one of absorbing, never and non_decreasing")
+        return self
+
+
+class PanelConfig(Part):
+    """How persons and periods are told apart: columns ``person`` and ``time``, or ``wide``."""
+
+    person: Label | None = Field(None, description="long form: column that identifies persons")
+    time: Label | None = Field(None, description="long form: column of the period")
+    wide: dict[Label, Names] = Field(
+        default_factory=dict,
+        description="wide form: variable: its columns in order of time, or 'first..last'",
+    )
+    absent: Labels = Field(
+        (),
+        description="wide form: labels that mean that a person is not there in a period; each "
+        "variable needs one, and the first that it has is written",
+    )
+    career: Label | None = Field(
+        None, description="variable whose sequence of states is drawn as a career"
+    )
+    rules: tuple[PathRuleConfig, ...] = Field((), description="rules from period to period")
+    view: Labels = Field(
+        (), description="periods whose values the checks of persons see, beside first and last"
+    )
+
+    @model_validator(mode="after")
+    def _one_form(self) -> PanelConfig:
+        long = self.person is not None or self.time is not None
+        if long == bool(self.wide):
+            raise ValueError("needs person and time (long form), or wide, and not both")
+        if long and (self.person is None or self.time is None):
+            raise ValueError("needs both person and time")
+        if long and self.person == self.time:
+            raise ValueError("person and time must be two columns")
+        if long and self.absent:
+            raise ValueError(
+                "absent belongs to the wide form: in the long form a person is absent where "
+                "there is no row"
+            )
+        return self
+
+
+def _methods(value: object) -> object:
+    """Accept one name, or a map from kind or variable."""
+    return "" if value is None else value
+
+
+Method = Annotated[str, BeforeValidator(_methods)]
+ModelOptions = Annotated[dict[str, Any], BeforeValidator(without_infinities)]
+
+
+def _shape(value: object) -> str | None:
+    """Name the branch of a union; problems are told for this branch only."""
+    if isinstance(value, list | tuple):
+        return "tuple[]"
+    if isinstance(value, Mapping):
+        return "dict[]"
+    return "str[]" if isinstance(value, str) else None
+
+
+def _four(value: tuple[str, ...]) -> tuple[str, ...]:
+    if len(value) != 4:
+        raise ValueError(
+            f"needs four models, of numeric, two-level, categorical and ordered variables, "
+            f"got {len(value)}"
+        )
+    return value
+
+
+DefaultMethod = Annotated[
+    Annotated[str, Tag("str[]")]
+    | Annotated[dict[str, str], Tag("dict[]")]
+    | Annotated[tuple[str, ...], AfterValidator(_four), Tag("tuple[]")],
+    Discriminator(
+        _shape,
+        custom_error_type="shape",
+        custom_error_message="must be a model, a map from kind to model, or a list of four models",
+    ),
+]
+Methods = Annotated[
+    Annotated[dict[str, Method], Tag("dict[]")] | Annotated[tuple[Method, ...], Tag("tuple[]")],
+    Discriminator(
+        _shape,
+        custom_error_type="shape",
+        custom_error_message="must be a model, a map from variable to model, or a list with a "
+        "model for each column",
+    ),
+]
+
+
+class SqlConfig(Part):
+    """A query as the source of the data."""
+
+    url: str = Field(description="SQLAlchemy URL of the database")
+    query: str = Field(description="SELECT statement whose result is the confidential data")
+
+
+class DataConfig(Part):
+    """Where the confidential data are: exactly one of path, sql and sample."""
+
+    path: Path | None = Field(
+        None, description="CSV, CSV.gz or Parquet file, or a directory of Parquet files"
+    )
+    sql: SqlConfig | None = Field(None, description="database query (extra 'sql')")
+    sample: str | None = Field(
+        None, description="built-in sample: fair, randhie or federal_workforce"
+    )
+    persons: Whole | None = Field(
+        None, ge=1, le=50_000_000, description="persons of a simulated sample; 2,000 when absent"
+    )
+    delimiter: str | None = Field(None, description="CSV delimiter; found by itself when absent")
+    encoding: str | None = Field(None, description="CSV encoding; utf-8 when absent")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> DataConfig:
+        given = [name for name in ("path", "sql", "sample") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"needs exactly one of path, sql and sample, got {given or 'none'}")
+        if self.persons is not None and self.sample is None:
+            raise ValueError("persons belongs to a simulated sample; take it out")
+        return self
+
+
+class OutputConfig(Part):
+    """Where the result goes."""
+
+    directory: Path = Field(Path("synthetic"), description="directory that the run creates")
+    format: Literal["csv", "csv.gz", "parquet"] | None = Field(
+        None, description="format of the datasets; that of the source when absent"
+    )
+    overwrite: bool = Field(False, description="replace an existing result directory")
+    report: bool = Field(True, description="write report.html, for the steward")
+    codebook: bool = Field(True, description="write codebook.html and .json, for researchers")
+
+
+class VariableConfig(Part):
+    """What the configuration says of one variable; what it leaves out is inferred."""
+
+    kind: Kind | None = Field(None, description="what the values are")
+    missing: Labels | None = Field(None, description="missing codes as written; '' is empty")
+    levels: Labels | None = Field(None, description="all labels, in order for an ordered variable")
+    decimals: int | None = Field(None, ge=0, le=15, description="decimals of a numeric variable")
+    date_format: str | None = Field(None, description="strptime format, such as %d.%m.%Y")
+    method: Method | None = Field(None, description="conditional model, or '~ expression'")
+    derived: str | None = Field(None, description="expression of other variables")
+    missing_method: str | None = Field(
+        None, description="model of the missing codes of a numeric variable"
+    )
+    predictors: Names | None = Field(None, description="all earlier variables when absent")
+    exclude: Names = Field((), description="predictors to leave out")
+    options: ModelOptions = Field(default_factory=dict, description="options of the model")
+    label: str | None = Field(None, description="what it is, for the codebook")
+    unit: str | None = Field(None, description="unit of its numbers, for the codebook")
+    level_labels: dict[Label, Label] = Field(
+        default_factory=dict,
+        description="what levels and missing codes mean, for the codebook; '' is an empty cell",
+    )
+
+    def declaration(self) -> Declaration:
+        """Return what concerns the reading of the data."""
+        return Declaration(
+            kind=self.kind,
+            missing=self.missing,
+            levels=self.levels,
+            decimals=self.decimals,
+            date_format=self.date_format,
+        )
+
+
+class RuleConfig(Part):
+    """If a condition holds, variables are set to values."""
+
+    condition: str = Field(alias="if", description="condition in the expression language")
+    then: dict[str, Label] = Field(min_length=1, description="variable: value that is set")
+
+
+class ChainConfig(Part):
+    """What is made of the data, wherever they come from: the options of `Synthesizer`.
+
+    Examples
+    --------
+    >>> ChainConfig(m=2).default_method
+    'cart'
+    """
+
+    version: Literal[1] = Field(1, description="version of this format")
+    seed: Whole | None = Field(None, ge=0, le=MAX_SEED, description="drawn and stored when absent")
+    m: Whole = Field(1, ge=1, le=10_000, description="number of synthetic datasets")
+    rows: Whole | None = Field(
+        None, ge=1, description="rows of each; as many as the data if absent"
+    )
+    workers: Whole | None = Field(
+        None, description="parallel workers of joblib; all cores if absent"
+    )
+    proper: bool = Field(False, description="refit for every dataset on a bootstrap sample")
+    strata: Names = Field((), description="variables whose combinations get a chain each")
+    keep: Names = Field((), description="variables copied as they are (partial synthesis)")
+    drop: Names = Field((), description="variables left out of the synthesis and of the output")
+    min_stratum_rows: Whole | None = Field(
+        None, ge=1, description="fewest rows of a stratum; 10 + 10 x variables when absent"
+    )
+    default_method: DefaultMethod = Field(
+        "cart",
+        description="a model, 'parametric', a map from kind to model, or a list of four models: "
+        "of numeric, two-level, categorical and ordered variables",
+    )
+    method: Methods = Field(
+        default_factory=dict,
+        description="map from variable to model, also under variables; or a list with a model "
+        "for each column of the data, '' to keep it",
+    )
+    visit_sequence: Names | None = Field(None, description="order; file order when absent")
+    predictor_matrix: dict[str, Names] = Field(
+        default_factory=dict, description="map from variable to its predictors"
+    )
+    models: dict[str, ModelOptions] = Field(
+        default_factory=dict, description="options of models, such as cart: {min_leaf: 10}"
+    )
+    variables: dict[str, VariableConfig] = Field(default_factory=dict)
+    rules: tuple[RuleConfig, ...] = ()
+    forbid: Names = Field((), description="conditions that no synthetic row may satisfy")
+    support: tuple[Names, ...] = Field(
+        (),
+        description="lists of variables whose combinations are only drawn if the data have them",
+    )
+    panel: PanelConfig | None = Field(
+        None, description="persons and periods of a longitudinal file"
+    )
+    genetic: GeneticConfig | None = Field(
+        None, description="evolve whole datasets (method: genetic), in place of a chain or after it"
+    )
+    on_violation: Literal["error", "warn", "ignore"] = Field(
+        "warn", description="confidential rows that break a rule or a forbidden condition"
+    )
+    checks: CheckConfig = Field(default_factory=CheckConfig)
+    limits: LimitConfig = Field(default_factory=LimitConfig)
+
+    @property
+    def named_methods(self) -> Mapping[str, str]:
+        """What ``method`` says by name; nothing where it is a list by position."""
+        return self.method if isinstance(self.method, dict) else {}
+
+    def declarations(self, columns: Sequence[str] = ()) -> dict[str, Declaration]:
+        """Return what the configuration says of the reading of each variable.
+
+        What it says of a longitudinal variable of a wide panel holds for all of its columns, if
+        those of the source are known.
+        """
+        said = {name: variable.declaration() for name, variable in self.variables.items()}
+        if self.panel is None:
+            return said
+        person, time = self.panel.person, self.panel.time
+        if person is not None and (person not in said or said[person].kind is None):
+            said[person] = Declaration(kind=Kind.ID)
+        for name in (person, time):
+            if name is not None:
+                said[name] = replace(said.get(name, Declaration()), every_row=True)
+        for name, given in self.panel.wide.items():
+            own = said.get(name)
+            if own is not None and columns and name not in columns:
+                del said[name]
+                cells = wide_columns(given, columns)
+                said |= {cell: own for cell in cells if cell not in said}
+        return said
+
+
+class Config(ChainConfig):
+    """A whole run: the chain, its data and its output.
+
+    Examples
+    --------
+    >>> config = Config(data=DataConfig(sample="fair"), m=2)
+    >>> config.m, config.output.directory.name
+    (2, 'synthetic')
+    """
+
+    data: DataConfig
+    output: OutputConfig = Field(default_factory=OutputConfig)

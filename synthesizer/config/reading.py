@@ -1,0 +1,364 @@
+"""Reading configurations: the house spelling, all problems at once, the nearest names.
+
+A configuration with faults is cut down to its sound parts, so that the data can be checked in the
+same go and a steward sees every problem of both at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from synthesizer.config.keys import ChainConfig, Config
+from synthesizer.config.synthpop import (
+    FOREIGN_KEYS,
+    FOREIGN_SCHEMA,
+    GENETIC,
+    house_name,
+    translate,
+    unsupported,
+)
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.yaml_text import parse_yaml
+from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
+
+# Faults of form in a configuration, in words: where, what, and the nearest name.
+
+_WORDS: Mapping[str, str] = {
+    "tuple_type": "must be a list",
+    "list_type": "must be a list",
+    "dict_type": "must be a map",
+    "model_type": "must be a map",
+    "model_attributes_type": "must be a map",
+}
+"""What pydantic says in words of Python, by its type of fault."""
+
+
+def sentence(kind: type[BaseModel], content: Any, item: Mapping[str, Any]) -> str:
+    """Say what is wrong at one place of a configuration.
+
+    Parameters
+    ----------
+    kind : type
+        What ``content`` was read as.
+    content : object
+        The configuration; tells positions in a list from keys that are numbers.
+    item : mapping
+        One fault as pydantic tells it.
+    """
+    location: tuple[int | str, ...] = item["loc"]
+    place = ".".join(_steps(content, location)) or "configuration"
+    if item["type"] == "extra_forbidden":
+        return f"{place}: unknown key{nearest(str(location[-1]), _siblings(kind, location))}"
+    if item["type"] == "missing":
+        return f"{place}: is needed"
+    message = str(item["msg"]).removeprefix("Value error, ")
+    message = _WORDS.get(item["type"], f"{message[0].lower()}{message[1:]}")
+    given = item.get("input")
+    shown = f" (got {given!r})" if isinstance(given, str | int | float) else ""
+    return f"{place}: {message}{shown}"
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """Name the known key that is nearest, or all of them.
+
+    Examples
+    --------
+    >>> nearest("persn", ["person", "time"]), nearest("foo", ["person", "time"])
+    ("; did you mean 'person'?", '; known: person, time')
+    """
+    close = difflib.get_close_matches(name, sorted(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(sorted(known))}"
+
+
+def _steps(content: Any, location: tuple[int | str, ...]) -> Iterator[str]:
+    """Yield the parts of a place; entries of lists are counted from 1, as people count."""
+    for part in location:
+        if _is_branch(part):
+            continue
+        is_key = isinstance(content, Mapping) and part in content
+        yield str(part + 1) if isinstance(part, int) and not is_key else str(part)
+        if is_key or (isinstance(content, list) and isinstance(part, int) and part < len(content)):
+            content = content[part]
+        else:
+            content = None
+
+
+def _is_branch(part: int | str) -> bool:
+    """Whether a part of a location is pydantic's name for a branch of a union."""
+    return isinstance(part, str) and part.startswith(("dict[", "tuple[", "str[", "function-"))
+
+
+def _siblings(kind: type[BaseModel], location: tuple[int | str, ...]) -> set[str]:
+    """Return the keys that are known at a location."""
+    here: list[Any] = [kind]
+    for part in location[:-1]:
+        if not _is_branch(part):
+            here = [inner for one in here for inner in _inner(one, part)]
+    models = [one for one in here if isinstance(one, type) and issubclass(one, BaseModel)]
+    return {f.alias or name for model in models for name, f in model.model_fields.items()}
+
+
+def _inner(kind: Any, part: int | str) -> Iterator[Any]:
+    """Yield the types that may stand at a key or position of a type."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        fields = kind.model_fields.items()
+        found = [field.annotation for name, field in fields if part in (name, field.alias)]
+    elif get_origin(kind) is dict:
+        found = [get_args(kind)[1]]
+    else:
+        found = list(get_args(kind)[:1])
+    yield from (plain for one in found for plain in _plain(one))
+
+
+def _plain(kind: Any) -> Iterator[Any]:
+    """Yield the alternatives of a type without its annotations."""
+    if get_origin(kind) is Annotated:
+        yield from _plain(get_args(kind)[0])
+    elif get_origin(kind) in (Union, UnionType):
+        yield from (plain for one in get_args(kind) for plain in _plain(one))
+    else:
+        yield kind
+
+
+AnyConfig = TypeVar("AnyConfig", bound=ChainConfig)
+
+
+def load_config(path: str | Path) -> Config:
+    """Read a configuration file.
+
+    Relative paths in it are understood from the file's own directory.
+
+    Raises
+    ------
+    ConfigError
+        With every problem of form: unknown keys with the nearest name, wrong values.
+    """
+    return _sound(try_file(path))
+
+
+def read_config(content: Mapping[str, Any], *, base: Path | None = None) -> Config:
+    """Turn a mapping with the keys of the YAML into a configuration; see `load_config`.
+
+    Examples
+    --------
+    >>> config = read_config({"data": {"sample": "fair"}, "m": 2, "cart.minbucket": 10})
+    >>> config.m, config.models
+    (2, {'cart': {'minbucket': 10}})
+    """
+    return _sound(try_config(content, base or Path()))
+
+
+def read_chain_config(content: Mapping[str, Any]) -> ChainConfig:
+    """Turn the options of `Synthesizer` into a configuration without data and output."""
+    return _sound(_validated(ChainConfig, content))
+
+
+def _sound(result: tuple[AnyConfig | None, list[str]]) -> AnyConfig:
+    config, problems = result
+    if problems or config is None:
+        raise ConfigError(problems)
+    return config
+
+
+def try_file(
+    path: str | Path, overrides: Mapping[str, Any] | None = None
+) -> tuple[Config | None, list[str]]:
+    """Return what can be used of a configuration file and every problem of form in it.
+
+    ``overrides`` replace keys of the file; a mapping replaces keys of the mapping there.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: is not UTF-8 text; save the configuration as UTF-8") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    content = parse_yaml(text, origin=str(path))
+    for key, value in (overrides or {}).items():
+        old = content.get(key)
+        if isinstance(old, dict) and isinstance(value, Mapping):
+            content[key] = {**old, **value}
+        else:
+            content[key] = value
+    return try_config(content, path.parent)
+
+
+def try_config(content: Mapping[str, Any], base: Path) -> tuple[Config | None, list[str]]:
+    """Return a configuration without its faulty parts (None if data are lost), and the problems.
+
+    So that the data can be checked in the same go, whatever else is wrong.
+    """
+    config, problems = _validated(Config, content)
+    return (None if config is None else _resolved(config, base)), problems
+
+
+def has_faulty_panel(problems: Iterable[str]) -> bool:
+    """Whether faults of form leave open what persons, periods and careers are.
+
+    Such a configuration cannot be planned: what it says of persons would be judged as of rows.
+    A rule with a fault is left out and leaves the panel as it is.
+
+    Examples
+    --------
+    >>> has_faulty_panel(["panel.persn: unknown key"]), has_faulty_panel(["panel.rules.1: needs"])
+    (True, False)
+    """
+    return any(
+        problem.startswith(("panel:", "panel.")) and not problem.startswith("panel.rules.")
+        for problem in problems
+    )
+
+
+def _validated(
+    kind: type[AnyConfig], content: Mapping[str, Any]
+) -> tuple[AnyConfig | None, list[str]]:
+    content, problems = _canonical(content, set(kind.model_fields))
+    misspelt: set[tuple[int | str, ...]] = set()
+    for _ in range(len(str(content)) + 1):  # each round removes at least one faulty part
+        try:
+            return kind.model_validate(content), problems
+        except ValidationError as error:
+            found = error.errors(include_url=False)
+        # what a part with a misspelt key lacks is what was misspelt, which is told already
+        told = [i for i in found if i["type"] != "value_error" or i["loc"] not in misspelt]
+        problems += [sentence(kind, content, item) for item in told]
+        misspelt |= {i["loc"][:-1] for i in found if i["type"] == "extra_forbidden"}
+        # all of them first: a part that two faults are in must not be looked for again
+        faulty = [part for item in found if (part := _faulty_part(content, item["loc"]))]
+        for container, key in faulty:
+            container.pop(key, None)
+        if not faulty:
+            break
+    return None, list(dict.fromkeys(problems))
+
+
+def _canonical(content: Mapping[str, Any], known: set[str]) -> tuple[dict[str, Any], list[str]]:
+    """Spell keys the house way: names of other tools, options as model.option."""
+    result: dict[str, Any] = {}
+    problems: list[str] = []
+    options: dict[str, dict[str, Any]] = {}
+    sections: dict[str, dict[str, Any]] = {}
+    for key, value in content.items():
+        name = house_name(key)
+        foreign = unsupported(key, value)
+        if foreign is not None:
+            problems.append(foreign)
+        elif name in known or name in FOREIGN_KEYS:
+            if name in result:
+                problems.append(f"{key}: says the same as another key ({name}); keep one")
+            elif value is not None:
+                result[name] = _copied(value)
+        elif str(key).startswith(f"{GENETIC}."):
+            sections.setdefault(GENETIC, {})[str(key).split(".", 1)[1]] = value
+        elif "." in str(key):
+            model, option = str(key).split(".", 1)
+            options.setdefault(model, {})[option] = value
+        else:
+            problems.append(f"{key}: unknown key{nearest(name, known)}")
+    for name, given in sections.items():
+        own = result.get(name) or {}
+        if isinstance(own, dict):  # otherwise a fault that is told when the section is validated
+            result[name] = {**own, **given}
+    return result, problems + _add_options(result, options) + translate(result)
+
+
+def _add_options(result: dict[str, Any], options: Mapping[str, dict[str, Any]]) -> list[str]:
+    """Add options written as model.option to those under ``models``."""
+    models = result.setdefault("models", {}) if options else {}
+    problems = []
+    for model, given in options.items():
+        own = models.setdefault(model, {}) if isinstance(models, dict) else None
+        if not isinstance(own, dict):  # a fault that is told when ``models`` is validated
+            continue
+        twice = [option for option in given if option in own]
+        problems += [f"{model}.{option}: is given under models too; keep one" for option in twice]
+        own.update({option: value for option, value in given.items() if option not in own})
+    return problems
+
+
+def _copied(value: Any) -> Any:
+    """Copy containers: faulty parts are removed in place later."""
+    if isinstance(value, Mapping):
+        return {key: _copied(part) for key, part in value.items()}
+    return [_copied(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _resolved(config: Config, base: Path) -> Config:
+    """Make relative paths relative to the configuration's directory."""
+    data = config.data
+    if data.path is not None:
+        data = data.model_copy(update={"path": _joined(base, data.path)})
+    directory = _joined(base, config.output.directory)
+    output = config.output.model_copy(update={"directory": directory})
+    genetic = config.genetic
+    if genetic is not None and not isinstance(genetic.start, str):
+        start = tuple(_joined(base, path) for path in genetic.start)
+        genetic = genetic.model_copy(update={"start": start})
+    return config.model_copy(update={"data": data, "output": output, "genetic": genetic})
+
+
+def _joined(base: Path, path: Path) -> Path:
+    """Return the path seen from the working directory, without detours."""
+    return Path(os.path.normpath(base / os.path.expanduser(path)))
+
+
+def _faulty_part(
+    content: Any, location: tuple[int | str, ...]
+) -> tuple[dict[Any, Any], Any] | None:
+    """Return where the part at ``location`` stands, or the nearest part around it that is there.
+
+    That is a map and a key: one entry of a list is not taken out alone, since the positions of
+    other problems must not shift.
+    """
+    path: list[tuple[Any, Any]] = []
+    for part in location:
+        if isinstance(content, list):
+            inside = isinstance(part, int) and part < len(content)
+        else:
+            inside = isinstance(content, dict) and part in content
+        if not inside:
+            break
+        path.append((content, part))
+        content = content[part]
+    while path and isinstance(path[-1][0], list):
+        path.pop()
+    return path[-1] if path else None
+
+
+# JSON Schema of the YAML, with the options of every known model.
+
+
+def config_schema(registry: Registry) -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a configuration.
+
+    Examples
+    --------
+    >>> schema = config_schema(Registry.load())
+    >>> "visit_sequence" in schema["properties"]
+    True
+    """
+    schema = Config.model_json_schema(by_alias=True)
+    names = sorted({*registry.names, *METHOD_ALIASES, *DEFAULT_SETS} - {""})
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "synthesizer run"
+    schema["properties"]["models"] = {
+        "type": "object",
+        "description": "options of models",
+        "properties": {name: registry.options_schema(name) for name in registry.names},
+        "additionalProperties": {"type": "object"},
+    }
+    schema["$defs"]["VariableConfig"]["properties"]["method"]["examples"] = names
+    # what is translated before the configuration is checked
+    schema["properties"] |= FOREIGN_SCHEMA
+    schema["properties"]["method"]["oneOf"].append({"type": "string", "description": "of all"})
+    # options may stand at the top as model.option, the way users of synthpop write them
+    schema["patternProperties"] = {r"^[A-Za-z_]+\.[A-Za-z_.]+$": {}}
+    return schema

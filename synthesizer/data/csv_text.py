@@ -1,0 +1,334 @@
+"""CSV text to columns of text, and how the text was laid out.
+
+Cells are read as text by Arrow, dictionary-encoded at once. Arrow drops the quotes, so which
+columns were quoted is learnt from the first megabytes of the text.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv as pcsv
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.layout import CsvLayout, Quoting
+from synthesizer.data.table import BoolArray
+
+# Where the cells of CSV text start and end, and which columns are quoted.
+
+BARE: Final = ("NA", "NaN", "N/A", "NULL", "null", "nan", ".")
+"""Texts that stay unquoted where everything else is quoted."""
+QUOTE, LF, CR = 34, 10, 13
+
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Fields:
+    """Where the cells of the first rows start and end, and which of them are quoted.
+
+    ``starts`` and ``ends`` have shape (rows, columns), the header row first.
+    """
+
+    text: Bytes
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, head: Bytes, delimiter: str) -> Fields:
+        """Find the cells; rows of another length than the header are left out."""
+        if head[-1] != LF:
+            head = np.append(head, np.uint8(LF))
+        outside = (np.cumsum(head == QUOTE) & 1) == 0
+        newline = (head == LF) | ((head == CR) & (np.append(head[1:], LF) != LF))
+        stop = np.flatnonzero(outside & (newline | (head == ord(delimiter))))
+        start = np.append(0, stop[:-1] + 1)
+        is_last = newline[stop]
+        end = np.where(is_last & (stop > start) & (head[stop - 1] == CR), stop - 1, stop)
+        row = np.append(0, np.cumsum(is_last)[:-1])
+        per_row = np.bincount(row)
+        blank = (per_row[row] == 1) & (end == start)
+        start, end, row = start[~blank], end[~blank], row[~blank]
+        width = int((row == row[0]).sum())
+        keep = per_row[row] == width
+        return cls(head, start[keep].reshape(-1, width), end[keep].reshape(-1, width))
+
+    @property
+    def is_quoted(self) -> BoolArray:
+        """Whether each cell is quoted."""
+        first = self.text[np.minimum(self.starts, len(self.text) - 1)]
+        return np.asarray((first == QUOTE) & (self.ends - self.starts >= 2))
+
+    def names(self, delimiter: str) -> list[str]:
+        """Return the column names."""
+        raw = self.text[self.starts[0, 0] : self.ends[0, -1]].tobytes()
+        return next(
+            csv.reader(io.StringIO(raw.decode(errors="replace"), newline=""), delimiter=delimiter)
+        )
+
+    def header_quoting(self) -> tuple[Quoting, ...]:
+        """Return the quoting of the column names."""
+        return tuple(Quoting(always=bool(quoted)) for quoted in self.is_quoted[0])
+
+    def quoting(self) -> tuple[Quoting, ...]:
+        """Return when the cells of each column are quoted."""
+        quoted, length = self.is_quoted[1:], (self.ends - self.starts)[1:]
+        filled = (length > 0) & ~(quoted & (length == 2))
+        found = []
+        for j in range(quoted.shape[1]):
+            empty = bool((quoted[:, j] & ~filled[:, j]).any())
+            loose = np.flatnonzero(filled[:, j] & ~quoted[:, j])
+            bare = self._distinct(loose + 1, j)
+            always = bool((filled & quoted)[:, j].any()) and set(bare) <= set(BARE)
+            found.append(Quoting(always=always, empty=empty, bare=bare if always else ()))
+        # A column without a filled cell follows the custom of the file.
+        custom = any(quoting.always for quoting in found)
+        return tuple(
+            q if filled[:, j].any() else Quoting(always=custom, empty=q.empty)
+            for j, q in enumerate(found)
+        )
+
+    def _distinct(self, rows: npt.NDArray[np.int64], column: int) -> tuple[str, ...]:
+        """Return up to a few distinct texts; numbers fill the limit soon."""
+        texts: dict[str, None] = {}
+        for row in rows.tolist():
+            begin, end = self.starts[row, column], self.ends[row, column]
+            texts[self.text[begin:end].tobytes().decode(errors="replace")] = None
+            if len(texts) > len(BARE) or not set(texts) <= set(BARE):
+                break
+        return tuple(texts)
+
+
+SAMPLE_BYTES: Final = 8 * 2**20
+BLOCK_BYTES: Final = 4 * 2**20
+DELIMITERS: Final = (",", ";", "\t", "|")
+MAX_NAMED: Final = 5
+
+
+def parse_csv(
+    data: pa.Buffer, origin: str, *, delimiter: str | None = None, encoding: str | None = None
+) -> tuple[pa.Table, CsvLayout]:
+    """Read the text of a CSV file.
+
+    Parameters
+    ----------
+    data : pyarrow.Buffer
+        The (uncompressed) bytes, in a mapped file or from `arrow_buffer`.
+    origin : str
+        Name for messages.
+    delimiter, encoding : str, optional
+        Found out when not given; the encoding is UTF-8 unless a byte order mark says otherwise.
+
+    Returns
+    -------
+    pyarrow.Table, CsvLayout
+        Dictionary-encoded text columns, and how they were written.
+
+    Raises
+    ------
+    DataError
+        Empty text, wrong encoding, NUL bytes, ragged rows, an unterminated quote, empty or
+        duplicate column names.
+    """
+    data, encoding, bom = _as_utf8(data, origin, encoding)
+    if not data.size or (data.size < SAMPLE_BYTES and not bytes(data).strip()):
+        raise DataError(f"{origin}: the file is empty; it needs a header row and data rows")
+    _refuse_nul(data, origin)
+    data = _without_blank_lines(data)
+    text = np.frombuffer(data, dtype=np.uint8)
+    head = text[:SAMPLE_BYTES]
+    delimiter = delimiter or _sniff(head)
+    _refuse_open_quote(data, text, origin, delimiter)
+    fields = Fields.of(head, delimiter)
+    names = fields.names(delimiter)
+    _refuse_names(names, origin)
+    table = _read(data, origin, delimiter, names)
+    line_end = _line_end(head)
+    layout = CsvLayout(
+        delimiter=delimiter,
+        line_end=line_end,
+        encoding=encoding,
+        bom=bom,
+        final_newline=bool(text[-1] in (LF, CR)),
+        header=fields.header_quoting(),
+        quoting=fields.quoting(),
+    )
+    return table, layout
+
+
+def _as_utf8(data: pa.Buffer, origin: str, encoding: str | None) -> tuple[pa.Buffer, str, bool]:
+    start = data.slice(0, min(4, data.size)).to_pybytes()
+    if encoding is None and start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        encoding = "utf-16"
+    bom = start.startswith(b"\xef\xbb\xbf")
+    if bom:
+        data, encoding = data.slice(3), "utf-8"
+    name = (encoding or "utf-8").lower()
+    if name.replace("_", "-") not in ("utf-8", "utf8", "utf-8-sig", "ascii"):
+        try:
+            data = arrow_buffer(data.to_pybytes().decode(name).encode())
+        except LookupError:
+            raise DataError(f"{origin}: encoding {encoding!r} is unknown; try latin-1") from None
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{origin}: byte {error.start} cannot be read as {encoding}; "
+                "set `encoding` to the file's own"
+            ) from None
+        return data, name, bom
+    return data, "utf-8", bom
+
+
+def arrow_buffer(data: bytes) -> pa.Buffer:
+    """Copy bytes into memory of Arrow's own, which its threads can free without Python."""
+    sink = pa.BufferOutputStream()
+    sink.write(data)
+    return sink.getvalue()
+
+
+def _without_blank_lines(data: pa.Buffer) -> pa.Buffer:
+    """Leave out empty lines before the header, which Arrow would take for the header."""
+    start = data.slice(0, min(2**16, data.size)).to_pybytes()
+    return data.slice(len(start) - len(start.lstrip(b"\r\n")))
+
+
+def _refuse_nul(data: pa.Buffer, origin: str) -> None:
+    text = np.frombuffer(data, dtype=np.uint8)
+    count = int((text == 0).sum())
+    if count:
+        line = int((text[: int(np.argmax(text == 0))] == LF).sum()) + 1
+        raise DataError(
+            f"{origin}: {count} NUL bytes, the first on line {line}; the file is damaged or has "
+            "another encoding (try `encoding: utf-16`)"
+        )
+
+
+def _refuse_open_quote(data: pa.Buffer, text: Bytes, origin: str, delimiter: str) -> None:
+    """A closed quote is two quote characters, so only an odd number deserves a slow look."""
+    if int((text == QUOTE).sum()) % 2 == 0:
+        return
+    try:
+        content = io.StringIO(bytes(data).decode(), newline="")
+        for _ in csv.reader(content, delimiter=delimiter, strict=True):
+            pass
+    except csv.Error as error:
+        if "unexpected end" in str(error):
+            raise DataError(
+                f"{origin}: a quoted cell is not closed before the end of the file; look for a "
+                'row with a single quote character (") and double or remove it'
+            ) from None
+    except UnicodeDecodeError:
+        return
+
+
+def _sniff(head: Bytes) -> str:
+    """Choose the delimiter that occurs equally often in most lines."""
+    outside = (np.cumsum(head == QUOTE) & 1) == 0
+    line = np.cumsum((head == LF) & outside)
+    n_lines = max(int(line[-1]), 1)
+    best, chosen = (0.0, 0), ","
+    for candidate in DELIMITERS:
+        counts = np.bincount(line[(head == ord(candidate)) & outside], minlength=n_lines)[:n_lines]
+        if counts[0] and (score := (float((counts == counts[0]).mean()), int(counts[0]))) > best:
+            best, chosen = score, candidate
+    return chosen
+
+
+def _line_end(head: Bytes) -> str:
+    ends = np.flatnonzero((head == LF) | (head == CR))
+    if not len(ends):
+        return "\n"
+    first = int(ends[0])
+    if head[first] == LF:
+        return "\n"
+    return "\r\n" if first + 1 < len(head) and head[first + 1] == LF else "\r"
+
+
+def _refuse_names(names: list[str], origin: str) -> None:
+    problems = []
+    empty = [str(i + 1) for i, name in enumerate(names) if not name.strip()]
+    if empty:
+        problems.append(
+            f"{origin}: column {', '.join(empty)} has no name; name every column in the header row"
+        )
+    twice = sorted({name for name in names if name.strip() and names.count(name) > 1})
+    problems += [f"{origin}: column {name!r} is in the file twice; rename one" for name in twice]
+    if problems:
+        raise DataError(problems)
+
+
+def _read(data: pa.Buffer, origin: str, delimiter: str, names: list[str]) -> pa.Table:
+    try:
+        return _arrow(data, delimiter, names)
+    except pa.ArrowInvalid as error:
+        if "columns, got" in str(error) and (rows := _ragged_rows(data, delimiter, len(names))):
+            raise DataError(_ragged(origin, rows, len(names))) from None
+        raise DataError(_explained(data, origin, str(error))) from None
+
+
+def _arrow(data: pa.Buffer, delimiter: str, names: list[str]) -> pa.Table:
+    """Read with Arrow, which must not be handed anything that belongs to Python.
+
+    Its threads may let go of what they were handed (a Python buffer, a handler of invalid rows)
+    after the table is there; if the interpreter ends just then, the process is aborted.
+    """
+    text = pa.dictionary(pa.int32(), pa.string())
+    return pcsv.read_csv(
+        pa.BufferReader(data),
+        read_options=pcsv.ReadOptions(
+            use_threads=data.size > BLOCK_BYTES,
+            block_size=max(min(BLOCK_BYTES, data.size), 2**16),
+            column_names=names,
+            skip_rows_after_names=1,
+        ),
+        parse_options=pcsv.ParseOptions(
+            delimiter=delimiter,
+            newlines_in_values=True,
+            ignore_empty_lines=len(names) > 1,  # a blank line is an empty cell of a lone column
+        ),
+        convert_options=pcsv.ConvertOptions(
+            column_types=dict.fromkeys(names, text), strings_can_be_null=False
+        ),
+    )
+
+
+def _ragged_rows(data: pa.Buffer, delimiter: str, width: int) -> list[int]:
+    """Return which data rows (1 = first) have another number of cells than the header."""
+    content = io.TextIOWrapper(
+        io.BytesIO(data.to_pybytes()), encoding="utf-8", errors="replace", newline=""
+    )
+    try:
+        rows = filter(None, csv.reader(content, delimiter=delimiter))
+        return [number for number, row in enumerate(rows) if len(row) != width]
+    except csv.Error:
+        return []
+
+
+def _explained(data: pa.Buffer, origin: str, message: str) -> str:
+    """Say what is wrong without Arrow's message, which may quote a row."""
+    try:
+        bytes(data).decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = bytes(data)[: error.start].count(b"\n") + 1
+        return (
+            f"{origin}: byte {error.start} (line {line}) is not UTF-8; set `encoding`, "
+            "for example `encoding: latin-1`"
+        )
+    if "straddling" in message:
+        return f"{origin}: a row is longer than {BLOCK_BYTES} bytes; look for an unclosed quote"
+    return f"{origin}: the file cannot be read as CSV; check `delimiter` and the quotes"
+
+
+def _ragged(origin: str, rows: list[int], width: int) -> str:
+    named = ", ".join(str(row) for row in rows[:MAX_NAMED])
+    more = ", ..." if len(rows) > MAX_NAMED else ""
+    many = f"{len(rows)} rows do" if len(rows) > 1 else "1 row does"
+    return (
+        f"{origin}: {many} not have {width} cells as the header has "
+        f"(data rows {named}{more}); check `delimiter` and quotes"
+    )

@@ -1,0 +1,96 @@
+"""Every error that the package raises on purpose.
+
+::
+
+    SynthesizerError
+    ├── ConfigError          the configuration is wrong (exit code 2)
+    ├── DataError            the confidential data cannot be used as they are (exit code 2)
+    │   └── ExpressionError  a condition or a derived expression cannot be read or evaluated
+    ├── ModelError           a conditional model cannot be fitted, drawn from or found
+    │   └── RuleError        no allowed value is left under the rules (structural zeros)
+    ├── SavedModelError      a saved model is cut short, altered or unknown (exit code 2)
+    ├── OutputError          the output cannot be written, or exists already (exit code 2)
+    └── LimitExceededError   a check exceeded a limit that the configuration sets (exit code 3)
+
+Messages name the file, variable or key and the remedy. They never hold a confidential value:
+for data they say counts and positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class SynthesizerError(Exception):
+    """Root of the tree; ``problems`` lists every problem found, one sentence each.
+
+    Examples
+    --------
+    >>> error = DataError(["column 'a' is empty", "column 'b' is twice in the file"])
+    >>> len(error.problems)
+    2
+    >>> print(error)
+    2 problems:
+    - column 'a' is empty
+    - column 'b' is twice in the file
+    """
+
+    exit_code = 1
+
+    def __init__(self, problems: str | Iterable[str]) -> None:
+        self.problems: tuple[str, ...] = (
+            (problems,) if isinstance(problems, str) else tuple(problems)
+        )
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        if len(self.problems) == 1:
+            return self.problems[0]
+        lines = "\n".join(f"- {problem}" for problem in self.problems)
+        return f"{len(self.problems)} problems:\n{lines}"
+
+
+class ConfigError(SynthesizerError):
+    """The configuration is wrong: unknown keys, models or variables, impossible orders."""
+
+    exit_code = 2
+
+
+class DataError(SynthesizerError):
+    """The confidential data cannot be used as they are."""
+
+    exit_code = 2
+
+
+class ExpressionError(DataError):
+    """A condition or a derived expression cannot be parsed or evaluated."""
+
+
+class ModelError(SynthesizerError):
+    """A conditional model cannot be fitted, drawn from or found."""
+
+
+class RuleError(ModelError):
+    """The rules leave no allowed value for some synthetic rows."""
+
+
+class SavedModelError(SynthesizerError):
+    """A saved model is cut short, altered or of an unknown version."""
+
+    exit_code = 2
+
+
+class OutputError(SynthesizerError):
+    """The output cannot be written or would overwrite an existing one."""
+
+    exit_code = 2
+
+
+class LimitExceededError(SynthesizerError):
+    """A check exceeded a limit that the configuration sets."""
+
+    exit_code = 3
+
+
+class Terminated(KeyboardInterrupt):
+    """Somebody ended the program (SIGTERM): it stops at once and keeps nothing."""

@@ -1,0 +1,1 @@
+"""Expressions of a configuration, never executed as code."""

@@ -1,0 +1,584 @@
+"""Values inside an expression: numbers, conditions, labels, dates; converting and combining them.
+
+All arrays have shape (n,), or () where a value is the same in every row. Missing numbers and dates
+are NaN. Labels are codes into a tuple of labels, so that a comparison with a label costs
+one look at each label, not at each row.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.errors import ExpressionError
+from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Variable
+
+Labels = tuple[str | None, ...]
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_TRUE = frozenset({"true", "t", "yes", "y", "1"})
+_FALSE = frozenset({"false", "f", "no", "n", "0"})
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "//": np.floor_divide,
+    "%": np.mod,
+    "**": np.power,
+}
+
+
+class Type(Enum):
+    """What a value is."""
+
+    NUMBER = auto()
+    CONDITION = auto()
+    LABEL = auto()
+    TEXT = auto()
+    DATE = auto()
+    UNKNOWN = auto()
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """One value per row.
+
+    Parameters
+    ----------
+    type : Type
+        What the values are; UNKNOWN follows a problem that is reported already.
+    data : ndarray
+        float64 (numbers, dates), bool (conditions) or codes (labels); shape (n,) or ().
+    labels : tuple of str or None
+        Labels of the codes; None stands for an undefined label.
+    n_levels : int
+        Labels from here on are missing codes.
+    literal : float, str, bool or None
+        The constant that was written in the text.
+    column : Column or None
+        The variable that was named in the text.
+    """
+
+    type: Type
+    data: npt.NDArray[Any]
+    labels: Labels = ()
+    n_levels: int = 0
+    literal: float | str | bool | None = None
+    column: Column | None = None
+
+    @property
+    def what(self) -> str:
+        """How a message names the value."""
+        if self.column is not None:
+            return f"variable {self.column.name!r} ({self.column.variable.kind.value})"
+        if self.literal is not None:
+            return repr(self.literal)
+        return {"TEXT": "a text"}.get(self.type.name, f"a {self.type.name.lower()}")
+
+
+UNKNOWN = Value(Type.UNKNOWN, np.zeros(()))
+
+
+def from_column(column: Column) -> Value:
+    """Return the values of a variable."""
+    variable = column.variable
+    if variable.kind is Kind.ID:
+        raise ExpressionError(
+            f"variable {variable.name!r} is an identifier; use another variable in the expression"
+        )
+    if variable.is_coded:
+        labels = variable.labels
+        return Value(Type.LABEL, column.data, labels, len(variable.levels), column=column)
+    data = column.data
+    if column.states is not None:
+        data = np.where(column.states == 0, data, np.nan)
+    kind = Type.DATE if variable.kind is Kind.DATE else Type.NUMBER
+    return Value(kind, data, column=column)
+
+
+def literal_value(literal: float | str | bool) -> Value:
+    """Return a constant of the text."""
+    if isinstance(literal, bool):
+        return Value(Type.CONDITION, np.asarray(literal), literal=literal)
+    if isinstance(literal, str):
+        return Value(Type.TEXT, np.zeros((), dtype=np.int32), (literal,), 1, literal)
+    return Value(Type.NUMBER, np.asarray(literal, dtype=np.float64), literal=literal)
+
+
+def defined(data: npt.ArrayLike, *inputs: npt.ArrayLike) -> FloatArray:
+    """Turn infinite results into NaN, and results of missing inputs (numpy: nan ** 0 is 1)."""
+    result = np.asarray(data, dtype=np.float64)
+    good = np.isfinite(result)
+    for values in inputs:
+        good = good & ~np.isnan(values)
+    return np.where(good, result, np.nan)
+
+
+def label_number(label: str | None) -> float:
+    """Return the number that a label spells, otherwise NaN."""
+    if label is None or _NUMBER.fullmatch(label) is None:
+        return np.nan
+    return float(label)
+
+
+def _label_numbers(value: Value) -> FloatArray | None:
+    """Numbers of all labels (missing codes NaN); None unless every level spells a number."""
+    numbers = np.array([label_number(label) for label in value.labels], dtype=np.float64)
+    numbers[value.n_levels :] = np.nan
+    usable = value.n_levels > 0 and not np.isnan(numbers[: value.n_levels]).any()
+    return numbers if usable else None
+
+
+def as_numbers(value: Value) -> FloatArray:
+    """Return float64 numbers: of numbers, of conditions (0, 1), of labels that spell numbers."""
+    if value.type in (Type.NUMBER, Type.CONDITION):
+        return np.asarray(value.data, dtype=np.float64)
+    if value.type is Type.LABEL:
+        numbers = _label_numbers(value)
+        if numbers is not None:
+            return np.asarray(numbers[value.data])
+    raise ExpressionError(f"{value.what} is no number; {_number_remedy(value)}")
+
+
+def _number_remedy(value: Value) -> str:
+    if value.type is Type.DATE:
+        return "use year(), month() or day(), or subtract another date"
+    if value.type is Type.TEXT:
+        return "write numbers without quotation marks, and only declared missing codes with them"
+    return "compare labels with == or != and a text in quotation marks"
+
+
+def as_dates(value: Value) -> FloatArray:
+    """Return days since 1970-01-01 of dates and of texts such as '2011-12-31'."""
+    if value.type is Type.DATE:
+        return np.asarray(value.data, dtype=np.float64)
+    if isinstance(value.literal, str) and _DATE.fullmatch(value.literal):
+        try:
+            return np.asarray(np.datetime64(value.literal, "D").astype(np.float64))
+        except ValueError:
+            pass
+    raise ExpressionError(f"{value.what} is no date; write dates as 'YYYY-MM-DD'")
+
+
+def truth(value: Value) -> BoolArray:
+    """Return where a condition, or a variable of kind boolean, is true."""
+    if value.type is Type.CONDITION:
+        return np.asarray(value.data, dtype=bool)
+    if is_boolean(value):
+        return np.asarray(bool_mask(value, True)[value.data])
+    raise ExpressionError(f"{value.what} is no condition; compare it, for example with == or !=")
+
+
+def is_boolean(value: Value) -> bool:
+    """Whether the value is a variable of kind boolean."""
+    return value.column is not None and value.column.variable.kind is Kind.BOOLEAN
+
+
+def bool_mask(value: Value, wanted: bool) -> BoolArray:
+    """Which labels mean true (or false)."""
+    words = _TRUE if wanted else _FALSE
+    known = [str(label).casefold() in _TRUE | _FALSE for label in value.labels[: value.n_levels]]
+    if not all(known):
+        raise ExpressionError(
+            f"the levels of {value.what} do not say true or false; compare with == and a level "
+            "in quotation marks"
+        )
+    mask = np.array([str(label).casefold() in words for label in value.labels], dtype=bool)
+    mask[value.n_levels :] = False
+    return mask
+
+
+def same_missing_code(column: Column, literal: float | str | bool) -> int:
+    """Return k if ``literal`` is missing code k - 1 of the variable, otherwise 0."""
+    if isinstance(literal, bool):
+        return 0
+    for state, code in enumerate(column.variable.missing, start=1):
+        if code == literal or (not isinstance(literal, str) and label_number(code) == literal):
+            return state
+    return 0
+
+
+def is_state(column: Column, state: int) -> BoolArray:
+    """Return where the value of a variable of any kind is missing code ``state`` - 1."""
+    if column.is_coded:
+        return np.asarray(column.data == len(column.variable.levels) + state - 1)
+    return np.asarray(column.missing_state() == state)
+
+
+def levels_of(value: Value) -> Labels:
+    """Return the labels without the missing codes."""
+    return value.labels[: value.n_levels]
+
+
+def recode(value: Value, union: Sequence[str | None]) -> npt.NDArray[Any]:
+    """Return codes into ``union``, which holds all labels of ``value``."""
+    places = {label: place for place, label in enumerate(union)}
+    table = np.array([places[label] for label in value.labels], dtype=np.int32)
+    return np.asarray(table[value.data])
+
+
+def arithmetic(symbol: str, left: Value, right: Value) -> Value:
+    """Combine numbers; date - date is a number of days, date plus or minus days is a date."""
+    dates = (left.type is Type.DATE, right.type is Type.DATE)
+    if symbol == "-" and any(dates) and Type.NUMBER not in (left.type, right.type):
+        return Value(Type.NUMBER, as_dates(left) - as_dates(right))
+    shifted = (symbol in "+-" and dates == (True, False)) or (symbol == "+" and dates[1])
+    if shifted and not all(dates):
+        first = left.data if dates[0] else as_numbers(left)
+        second = right.data if dates[1] else as_numbers(right)
+        with np.errstate(all="ignore"):
+            return Value(Type.DATE, defined(_ARITHMETIC[symbol](first, second)))
+    first, second = as_numbers(left), as_numbers(right)
+    with np.errstate(all="ignore"):
+        result = _ARITHMETIC[symbol](first, second)
+    return Value(Type.NUMBER, defined(result, first, second))
+
+
+def either(condition: BoolArray, first: Value, second: Value) -> Value:
+    """Take ``first`` where the condition holds, otherwise ``second``."""
+    types = {first.type, second.type}
+    if types <= {Type.LABEL, Type.TEXT}:
+        return _either_label(condition, first, second)
+    if Type.DATE in types:
+        return Value(Type.DATE, np.where(condition, as_dates(first), as_dates(second)))
+    if types == {Type.CONDITION}:
+        return Value(Type.CONDITION, np.where(condition, first.data, second.data))
+    return Value(Type.NUMBER, np.where(condition, as_numbers(first), as_numbers(second)))
+
+
+def _either_label(condition: BoolArray, first: Value, second: Value) -> Value:
+    levels = dict.fromkeys(levels_of(first) + levels_of(second))
+    union = list(dict.fromkeys((*levels, *first.labels, *second.labels)))
+    codes = np.where(condition, recode(first, union), recode(second, union))
+    return Value(Type.LABEL, codes, tuple(union), len(levels))
+
+
+# Comparisons inside an expression.
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def compare(symbol: str, left: Value, right: Value) -> BoolArray:
+    """Compare row by row; missing numbers and dates compare False with everything."""
+    if left.literal is not None and right.literal is None:
+        left, right, symbol = right, left, _MIRRORED[symbol]
+    if right.literal is not None and left.literal is None:
+        return _compare_literal(symbol, left, right)
+    return _compare_values(symbol, left, right)
+
+
+def _compare_literal(symbol: str, left: Value, right: Value) -> BoolArray:
+    literal, equality = right.literal, symbol in ("==", "!=")
+    if literal is None or not equality:
+        by_label = left.type is Type.LABEL
+        return (
+            _order_label(symbol, left, right) if by_label else _compare_values(symbol, left, right)
+        )
+    if left.type is Type.LABEL:
+        return _compare_label(symbol, left, literal)
+    state = 0 if left.column is None else same_missing_code(left.column, literal)
+    if left.column is not None and state:
+        return np.asarray(_COMPARE[symbol](is_state(left.column, state), True))
+    return _compare_values(symbol, left, right)
+
+
+def _compare_values(symbol: str, left: Value, right: Value) -> BoolArray:
+    if {left.type, right.type} <= {Type.LABEL, Type.TEXT}:
+        return _compare_labels(symbol, left, right)
+    return _compare_numbers(symbol, left, right)
+
+
+def _compare_label(symbol: str, value: Value, literal: float | str | bool) -> BoolArray:
+    mask = _label_mask(value, literal)
+    return np.asarray((mask if symbol == "==" else ~mask)[value.data])
+
+
+def _label_mask(value: Value, literal: float | str | bool) -> BoolArray:
+    """Which labels equal a literal, shape (number of labels,).
+
+    A text must equal the label; a number equals every label that spells it, missing codes too;
+    True and False stand for the levels of a boolean variable.
+    """
+    if isinstance(literal, bool) and is_boolean(value):
+        return bool_mask(value, literal)
+    if isinstance(literal, str):
+        mask = np.array([label == literal for label in value.labels], dtype=bool)
+    else:
+        mask = np.array([label_number(label) == literal for label in value.labels], dtype=bool)
+    if not mask.any():
+        raise ExpressionError(
+            f"{value.what} has no level or missing code {literal!r}; check its spelling"
+        )
+    return mask
+
+
+def _order_label(symbol: str, left: Value, right: Value) -> BoolArray:
+    """Order by level for ordered variables, by number where all levels spell numbers."""
+    literal, ordered = right.literal, _is_ordered(left)
+    if ordered and literal is not None:
+        spelled = [label == literal or label_number(label) == literal for label in left.labels]
+        if any(spelled[: left.n_levels]):
+            positions = np.arange(len(left.labels), dtype=np.float64)
+            positions[left.n_levels :] = np.nan
+            mask = _COMPARE[symbol](positions, float(spelled.index(True)))
+            return np.asarray(mask[left.data])
+    if right.type is Type.NUMBER:
+        return _compare_numbers(symbol, left, right)
+    raise ExpressionError(
+        f"{left.what} cannot be compared with {literal!r} by {symbol!r}; "
+        + ("use one of its levels" if ordered else "declare it as ordered, or use == or in")
+    )
+
+
+def _is_ordered(value: Value) -> bool:
+    return value.column is not None and value.column.variable.kind is Kind.ORDERED
+
+
+def _compare_labels(symbol: str, left: Value, right: Value) -> BoolArray:
+    if symbol in ("==", "!="):
+        union = list(dict.fromkeys(left.labels + right.labels))
+        first, second = (recode(value, union) for value in (left, right))
+        return np.asarray(_COMPARE[symbol](first, second))
+    if _is_ordered(left) and _is_ordered(right) and levels_of(left) == levels_of(right):
+        observed = (left.data < left.n_levels) & (right.data < right.n_levels)
+        return np.asarray(_COMPARE[symbol](left.data, right.data) & observed)
+    return _compare_numbers(symbol, left, right)
+
+
+def _compare_numbers(symbol: str, left: Value, right: Value) -> BoolArray:
+    dates = Type.DATE in (left.type, right.type)
+    convert = as_dates if dates else as_numbers
+    first, second = convert(left), convert(right)
+    known = ~(np.isnan(first) | np.isnan(second))  # numpy says nan != nan is true
+    return np.asarray(_COMPARE[symbol](first, second) & known)
+
+
+# The fixed set of functions of the expression language.
+
+Arguments = Sequence[Value | list[Value]]
+_MAX_DAYS = 3e6  # about 8,000 years on either side of 1970: calendars need whole numbers
+
+
+def call(name: str, arguments: Arguments) -> Value:
+    """Apply the function ``name``; raises ExpressionError for a wrong number or kind."""
+    usage, least, most, function = FUNCTIONS[name]
+    if not least <= len(arguments) <= most:
+        raise ExpressionError(f"{name}() got {len(arguments)} values; write {usage}")
+    lists = [isinstance(argument, list) for argument in arguments]
+    if name != "cut" and any(lists):
+        raise ExpressionError(f"{name}() takes no list; write {usage}")
+    if name == "cut" and lists != [False, True, True]:
+        raise ExpressionError(f"cut() needs two lists; write {usage}")
+    return function(*arguments)
+
+
+def _numeric(function: Callable[[Any], Any]) -> Callable[[Value], Value]:
+    def apply(value: Value) -> Value:
+        numbers = as_numbers(value)
+        with np.errstate(all="ignore"):
+            return Value(Type.NUMBER, defined(function(numbers), numbers))
+
+    return apply
+
+
+def _extreme(function: Callable[[Any, Any], Any]) -> Callable[..., Value]:
+    def apply(*values: Value) -> Value:
+        if all(value.type is Type.DATE for value in values):
+            return Value(Type.DATE, functools.reduce(function, map(as_dates, values)))
+        return Value(Type.NUMBER, functools.reduce(function, map(as_numbers, values)))
+
+    return apply
+
+
+def _round(value: Value, digits: Value | None = None) -> Value:
+    places = 0.0 if digits is None else digits.literal
+    if not isinstance(places, float) or places not in range(16):
+        raise ExpressionError("round() needs a whole number of digits from 0 to 15")
+    return _numeric(lambda numbers: np.round(numbers, int(places)))(value)
+
+
+def _missing(value: Value, code: Value | None = None) -> Value:
+    if code is not None:
+        return _missing_code(value, code)
+    if value.column is not None:
+        return Value(Type.CONDITION, ~value.column.is_observed)
+    if value.type in (Type.NUMBER, Type.DATE):
+        return Value(Type.CONDITION, np.isnan(value.data))
+    raise ExpressionError(f"missing() needs a variable or a number, not {value.what}")
+
+
+def _missing_code(value: Value, code: Value) -> Value:
+    if value.column is None or code.literal is None:
+        raise ExpressionError("missing() needs a variable and one of its missing codes in quotes")
+    state = same_missing_code(value.column, code.literal)
+    if not state:
+        raise ExpressionError(
+            f"variable {value.column.name!r} has no missing code {code.literal!r}; "
+            "declare the code or correct it"
+        )
+    return Value(Type.CONDITION, is_state(value.column, state))
+
+
+def _calendar(part: Callable[[npt.NDArray[np.datetime64]], Any]) -> Callable[[Value], Value]:
+    def apply(value: Value) -> Value:
+        days = np.floor(as_dates(value))
+        known = np.abs(days) < _MAX_DAYS
+        dates = np.where(known, days, 0).astype(np.int64).astype("datetime64[D]")
+        return Value(Type.NUMBER, np.where(known, part(dates), np.nan))
+
+    return apply
+
+
+def _months(dates: npt.NDArray[np.datetime64]) -> Any:
+    return dates.astype("datetime64[M]").astype(np.int64)
+
+
+def _day_of_month(dates: npt.NDArray[np.datetime64]) -> Any:
+    return (dates - dates.astype("datetime64[M]")).astype(np.int64) + 1
+
+
+def _cut(value: Value, breaks: list[Value], labels: list[Value]) -> Value:
+    numbers = as_numbers(value)
+    edges = np.array([item.literal for item in breaks if isinstance(item.literal, float)])
+    texts = [item.literal for item in labels if isinstance(item.literal, str)]
+    if len(edges) < len(breaks) or len(texts) < len(labels) or len(texts) != len(edges) + 1:
+        raise ExpressionError(
+            f"cut() got {len(breaks)} breaks and {len(labels)} labels; {len(breaks)} breaks "
+            f"(numbers) need {len(breaks) + 1} labels (texts)"
+        )
+    if not len(edges) or np.any(np.diff(edges) <= 0) or len(set(texts)) < len(texts):
+        raise ExpressionError("cut() needs rising breaks and distinct labels")
+    return Value(Type.LABEL, _interval(numbers, edges), (*texts, None), len(texts))
+
+
+def _interval(numbers: FloatArray, edges: FloatArray) -> npt.NDArray[np.int32]:
+    codes = np.searchsorted(edges, numbers, side="right")
+    return np.where(np.isnan(numbers), len(edges) + 1, codes).astype(np.int32)
+
+
+FUNCTIONS: dict[str, tuple[str, int, int, Callable[..., Value]]] = {
+    "abs": ("abs(x)", 1, 1, _numeric(np.abs)),
+    "round": ("round(x) or round(x, digits)", 1, 2, _round),
+    "floor": ("floor(x)", 1, 1, _numeric(np.floor)),
+    "ceil": ("ceil(x)", 1, 1, _numeric(np.ceil)),
+    "log": ("log(x)", 1, 1, _numeric(np.log)),
+    "log10": ("log10(x)", 1, 1, _numeric(np.log10)),
+    "exp": ("exp(x)", 1, 1, _numeric(np.exp)),
+    "sqrt": ("sqrt(x)", 1, 1, _numeric(np.sqrt)),
+    "min": ("min(x, y)", 2, 50, _extreme(np.minimum)),
+    "max": ("max(x, y)", 2, 50, _extreme(np.maximum)),
+    "missing": ("missing(x) or missing(x, 'CODE')", 1, 2, _missing),
+    "year": ("year(d)", 1, 1, _calendar(lambda dates: _months(dates) // 12 + 1970)),
+    "month": ("month(d)", 1, 1, _calendar(lambda dates: _months(dates) % 12 + 1)),
+    "day": ("day(d)", 1, 1, _calendar(_day_of_month)),
+    "cut": ("cut(x, [10, 20], ['low', 'middle', 'high'])", 3, 3, _cut),
+}
+
+# Results of expressions -> columns of a variable.
+
+Codes = npt.NDArray[np.int32]
+
+
+def to_column(value: Value, variable: Variable, n_rows: int) -> Column:
+    """Return ``value`` as a column; undefined results become the first missing code."""
+    if variable.is_coded:
+        return _coded(np.broadcast_to(_codes(value, variable), n_rows), variable)
+    convert = as_dates if variable.kind is Kind.DATE else as_numbers
+    return _results_numeric(np.broadcast_to(convert(value), n_rows), variable)
+
+
+def _results_numeric(data: FloatArray, variable: Variable) -> Column:
+    if variable.decimals is not None and variable.kind is not Kind.DATE:
+        with np.errstate(all="ignore"):
+            data = np.round(data, variable.decimals)
+    undefined = ~np.isfinite(data)
+    _check_undefined(int(undefined.sum()), variable)
+    data = np.where(undefined, np.nan, data) + 0.0  # + 0.0 turns -0.0 into 0.0
+    return Column(variable, data, undefined.astype(np.int8) if variable.missing else None)
+
+
+def _coded(codes: Codes, variable: Variable) -> Column:
+    undefined = codes < 0
+    _check_undefined(int(undefined.sum()), variable)
+    return Column(variable, np.where(undefined, len(variable.levels), codes).astype(np.int32))
+
+
+def _check_undefined(count: int, variable: Variable) -> None:
+    if count and not variable.missing:
+        raise ExpressionError(
+            f"variable {variable.name!r}: the expression is undefined in {count} rows (a missing "
+            "input, a division by zero) and the variable has no missing code; cover these rows "
+            "with 'x if condition else y'"
+        )
+
+
+def _codes(value: Value, variable: Variable) -> Codes:
+    """Codes of ``variable``, -1 where the result is undefined."""
+    if value.type in (Type.LABEL, Type.TEXT):
+        return np.asarray(_label_codes(value, variable)[value.data])
+    if variable.kind is Kind.BOOLEAN and value.type is Type.CONDITION:
+        return _boolean_codes(value, variable)
+    return _number_codes(as_numbers(value), variable)
+
+
+def _label_codes(value: Value, variable: Variable) -> Codes:
+    """For each label its code; missing codes that the variable does not know are undefined."""
+    places = {label: code for code, label in enumerate(variable.labels)}
+    unknown = [x for x in value.labels[: value.n_levels] if x not in places]
+    if unknown and value.column is None:
+        shown = ", ".join(map(repr, unknown))
+        raise ExpressionError(f"variable {variable.name!r} has no level {shown}; use its levels")
+    if unknown:
+        raise ExpressionError(
+            f"variable {variable.name!r} lacks {len(unknown)} levels of {value.what}; declare "
+            "both with the same levels"
+        )
+    known = [-1 if label is None else places.get(label, -1) for label in value.labels]
+    return np.array(known, dtype=np.int32)
+
+
+def _boolean_codes(value: Value, variable: Variable) -> Codes:
+    levels = Column(variable, np.arange(len(variable.levels), dtype=np.int32))
+    from_levels = Value(Type.LABEL, levels.data, variable.labels, len(variable.levels),
+                        column=levels)  # fmt: skip
+    is_true = truth(from_levels).tolist()
+    if sorted(is_true) != [False, True]:
+        raise ExpressionError(f"variable {variable.name!r} needs the levels true and false")
+    codes = np.array([is_true.index(False), is_true.index(True)], dtype=np.int32)
+    return np.asarray(codes[truth(value).astype(np.int32)])
+
+
+def _number_codes(numbers: FloatArray, variable: Variable) -> Codes:
+    spelled = np.array([label_number(level) for level in variable.levels])
+    if not len(spelled) or np.isnan(spelled).any():
+        raise ExpressionError(
+            f"variable {variable.name!r} has levels that are no numbers; the expression must "
+            "give labels, for example 'yes' if x > 0 else 'no'"
+        )
+    distinct, inverse = np.unique(np.atleast_1d(numbers), return_inverse=True)
+    found = distinct[:, None] == spelled[None, :]
+    codes = np.where(found.any(axis=1), found.argmax(axis=1), -1).astype(np.int32)
+    lost = np.isin(inverse.ravel(), np.flatnonzero((codes < 0) & ~np.isnan(distinct)))
+    if lost.any():
+        raise ExpressionError(
+            f"variable {variable.name!r}: the expression gives a number that is no level in "
+            f"{int(lost.sum())} rows; round it, or cover these rows with 'x if condition else y'"
+        )
+    return np.asarray(codes[inverse.ravel()].reshape(np.shape(numbers)))

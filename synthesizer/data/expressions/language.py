@@ -1,0 +1,507 @@
+"""A small, safe expression language over tables: derived variables, rules, structural zeros.
+
+==================  ============================================================================
+names               ``age``; names that are no plain words stand in backticks: ```Jul.93```
+literals            ``3``, ``0.5``, ``'label'``, ``True``, ``False``; dates are ``'2011-12-31'``
+arithmetic          ``+ - * / // % **`` on numbers; date - date gives days, date + days a date
+comparison          ``== != < <= > >=``, also chained (``15 <= age < 65``); ``in [..]``, ``not in``
+conditions          ``and``, ``or``, ``not``; a variable of kind boolean is a condition itself
+choice              ``a if condition else b``
+functions           abs, round, floor, ceil, log, log10, exp, sqrt, min, max, missing, year, month,
+                    day, and ``cut(x, [15, 65], ['child', 'adult', 'old'])``: interval j holds
+                    ``break[j-1] <= x < break[j]``
+==================  ============================================================================
+
+Missing values. A missing number or date compares False with everything, also with ``!=``, and
+makes arithmetic missing; ``missing(x)`` and ``missing(x, 'CODE')`` ask for it, and ``x == 'CODE'``
+or ``x == -8`` (a declared code) mean the same. The missing codes of a coded variable are labels
+like any other: ``MSP != 'A'`` is True where ``MSP`` is missing, and ``<`` is False there.
+
+Coded variables. ``SEX == 1`` and ``SEX == '1'`` are the same. ``<`` goes by the order of the
+levels of an ordered variable, and by number where every level spells a number.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import keyword
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, Self
+
+import numpy as np
+
+from synthesizer.data.errors import ExpressionError
+from synthesizer.data.expressions.evaluation import (
+    FUNCTIONS,
+    UNKNOWN,
+    Arguments,
+    Type,
+    Value,
+    arithmetic,
+    as_numbers,
+    call,
+    compare,
+    defined,
+    either,
+    from_column,
+    literal_value,
+    to_column,
+    truth,
+)
+from synthesizer.data.table import BoolArray, Column, Schema, Table, Variable
+
+# Text of the expression language -> a checked syntax tree. Nothing is evaluated here.
+
+MAX_LENGTH = 2_000
+MAX_DEPTH = 100
+
+_TOKEN = re.compile(
+    r"""(?P<space>\s+)
+    | (?P<string>'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*")
+    | (?P<quoted>`[^`]+`)
+    | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?!\w))
+    | (?P<name>[^\W\d]\w*)
+    | (?P<operator>\*\*|//|==|!=|<=|>=|[-+*/<>()\[\],]|%(?![%/]|in%))
+    | (?P<wrong>&&?|\|\|?|%in%|%%|%/%|\^|=|!|\.|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_WORDS = frozenset({"and", "or", "not", "in", "if", "else", "True", "False"})
+_REMEDIES = {
+    "&": "write 'and'",
+    "&&": "write 'and'",
+    "|": "write 'or'",
+    "||": "write 'or'",
+    "!": "write 'not'",
+    "=": "write '==' to compare",
+    "^": "write '**' for a power",
+    "%in%": "write 'in [...]'",
+    "%%": "write '%' for the remainder",
+    "%/%": "write '//' for whole division",
+    ".": "write names that hold a dot in backticks, and missing(x) for is.na(x)",
+    "'": "close the quotation mark",
+    '"': "close the quotation mark",
+    "`": "close the backtick",
+}
+_OPERATORS = (
+    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.USub, ast.UAdd,
+    ast.Not, ast.And, ast.Or, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In,
+    ast.NotIn, ast.Load,
+)  # fmt: skip
+_NODES = (
+    ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.List, ast.Tuple,
+    ast.Name, ast.Constant,
+)  # fmt: skip
+
+
+def quote_name(name: str) -> str:
+    """Write a variable's name the way an expression needs it.
+
+    Examples
+    --------
+    >>> quote_name("weight"), quote_name("Jul.93"), quote_name("class")
+    ('weight', '`Jul.93`', '`class`')
+    """
+    plain = name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
+    return name if plain else f"`{name}`"
+
+
+def parse_tree(text: str) -> ast.expr:
+    """Parse ``text`` into a tree of whitelisted nodes.
+
+    Names are `ast.Name` (backticks removed), literals are `ast.Constant` holding str, bool or a
+    finite float.
+
+    Raises
+    ------
+    ExpressionError
+        With the position (counted from 1), what is wrong there, and the remedy.
+    """
+    if len(text) > MAX_LENGTH:
+        raise ExpressionError(
+            f"expression of {len(text)} characters is too long; the limit is {MAX_LENGTH}: "
+            "split it into several derived variables or rules"
+        )
+    if not text.strip():
+        raise ExpressionError("expression is empty; write for example 'weight / height ** 2'")
+    return _Checker(text).tree()
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str
+    text: str
+    at: int
+
+
+class _Checker:
+    """Reads one text; holds what messages and placeholders need."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.placeholders: dict[str, ast.Constant | ast.Name] = {}
+        free = (chr(code) for code in range(0x4E00, 0x9000))
+        self.free = (character for character in free if character not in text)
+
+    def fail(self, at: int, what: str) -> NoReturn:
+        shown = self.text if len(self.text) <= 80 else self.text[:77] + "..."
+        raise ExpressionError(f"expression {shown!r}, position {at + 1}: {what}")
+
+    def tree(self) -> ast.expr:
+        self.source = "".join(self.sources())
+        try:
+            root = ast.parse(self.source, mode="eval").body
+        except SyntaxError as error:
+            at = min(max((error.offset or 1) - 1, 0), len(self.text) - 1)
+            self.fail(at, f"cannot be read ({error.msg}); check operators and parentheses")
+        except (ValueError, MemoryError, RecursionError):
+            self.fail(0, "is nested too deeply; split it into several derived variables or rules")
+        return self.checked(root, 0)
+
+    def sources(self) -> Iterator[str]:
+        """Yield what stands for each token, of the same length as the token."""
+        before = "space"
+        for token in _tokens(self.text):
+            operand = token.kind in ("string", "quoted", "number", "name")
+            if operand and before in ("string", "quoted", "number", "name"):
+                self.fail(token.at, "an operator or a space is missing here")
+            before = token.kind
+            yield self.source_of(token)
+
+    def source_of(self, token: _Token) -> str:
+        if token.kind == "wrong":
+            self.refuse(token)
+        if token.kind == "space":
+            return " " * len(token.text)
+        if token.kind == "string":
+            value = re.sub(r"\\(['\"\\])", r"\1", token.text[1:-1])
+            return self.placeholder(token, ast.Constant(value))
+        if token.kind == "quoted":
+            return self.placeholder(token, ast.Name(token.text[1:-1], ast.Load()))
+        if token.kind == "name" and keyword.iskeyword(token.text) and token.text not in _WORDS:
+            remedy = "write missing(x)" if token.text == "None" else f"write `{token.text}`"
+            self.fail(token.at, f"{token.text!r} is a reserved word; {remedy}")
+        return token.text
+
+    def refuse(self, token: _Token) -> NoReturn:
+        if token.text.isdigit():
+            self.fail(token.at, "this is no number; write names that start with a digit in `...`")
+        remedy = _REMEDIES.get(token.text, "remove it, or write the name in backticks")
+        self.fail(token.at, f"{token.text!r} is not part of the language; {remedy}")
+
+    def placeholder(self, token: _Token, node: ast.Constant | ast.Name) -> str:
+        identifier = next(self.free) + "_" * (len(token.text) - 1)
+        self.placeholders[identifier] = node
+        return identifier
+
+    def position(self, node: ast.AST) -> int:
+        """Position of a node in characters; the tree counts bytes."""
+        offset = getattr(node, "col_offset", 0)
+        return len(self.source.encode()[:offset].decode(errors="ignore"))
+
+    def checked(self, node: ast.expr, depth: int) -> ast.expr:
+        """Return the node with placeholders resolved; refuse what is not on the whitelist."""
+        if depth > MAX_DEPTH:
+            self.fail(
+                self.position(node),
+                f"more than {MAX_DEPTH} operations nest here; split the expression into several",
+            )
+        if not isinstance(node, _NODES):
+            self.fail(self.position(node), _unsupported(node))
+        if isinstance(node, ast.Name):
+            return self.name(node)
+        if isinstance(node, ast.Constant):
+            return self.number(node)
+        if isinstance(node, ast.Call):
+            return self.call(node, depth)
+        return self.children(node, depth)
+
+    def children(self, node: ast.expr, depth: int) -> ast.expr:
+        for field, child in ast.iter_fields(node):
+            if isinstance(child, list):
+                setattr(node, field, [self.child(item, node, depth) for item in child])
+            elif isinstance(child, ast.AST):
+                setattr(node, field, self.child(child, node, depth))
+        return node
+
+    def child(self, child: ast.AST, parent: ast.expr, depth: int) -> ast.AST:
+        if isinstance(child, ast.expr):
+            return self.checked(child, depth + 1)
+        if not isinstance(child, _OPERATORS):
+            self.fail(self.position(parent), f"operator {type(child).__name__} is not supported")
+        return child
+
+    def name(self, node: ast.Name) -> ast.expr:
+        found = self.placeholders.get(node.id)
+        return node if found is None else ast.copy_location(found, node)
+
+    def number(self, node: ast.Constant) -> ast.expr:
+        if isinstance(node.value, bool):
+            return node
+        try:
+            value = float(node.value)  # type: ignore[arg-type]
+        except (TypeError, ValueError, OverflowError):
+            value = math.inf
+        if not math.isfinite(value):
+            self.fail(self.position(node), "the number is too large; the limit is about 1e308")
+        return ast.copy_location(ast.Constant(value), node)
+
+    def call(self, node: ast.Call, depth: int) -> ast.expr:
+        if not isinstance(node.func, ast.Name) or node.func.id in self.placeholders:
+            self.fail(self.position(node), "only functions can be called; an operator is missing")
+        if node.keywords:
+            self.fail(self.position(node), "arguments have no names; write them in order")
+        node.args = [self.checked(argument, depth + 1) for argument in node.args]
+        return node
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    for match in _TOKEN.finditer(text):
+        yield _Token(str(match.lastgroup), match.group(), match.start())
+
+
+def _unsupported(node: ast.expr) -> str:
+    what = {
+        "Subscript": "indexing is not part of the language; lists stand after 'in' only",
+        "Starred": "'*' needs a value on both sides",
+    }
+    return what.get(
+        type(node).__name__,
+        f"{type(node).__name__} is not part of the language; use arithmetic, comparisons, "
+        "and, or, not, in, 'a if condition else b' and the listed functions",
+    )
+
+
+_SYMBOLS: dict[type[ast.AST], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.Pow: "**", ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">",
+    ast.GtE: ">=",
+}  # fmt: skip
+_OTHER_WORDS = {"NA": "missing(x)", "TRUE": "True", "FALSE": "False", "true": "True",
+                "false": "False", "null": "missing(x)"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A parsed expression; make it with `parse`.
+
+    Parameters
+    ----------
+    text : str
+        As it was written.
+    names : frozenset of str
+        Variables that it mentions.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind
+    >>> age = Variable(name="age", kind=Kind.NUMERIC, decimals=0)
+    >>> table = Table([Column(age, np.array([12.0, 40.0]))])
+    >>> Expression.parse("15 <= age < 65").condition(table).tolist()
+    [False, True]
+    >>> Expression.parse("2 * age + 1").derive(table, age).data.tolist()
+    [25.0, 81.0]
+    >>> Expression.parse("agee > 3").problems(table.schema, condition=True)
+    ["unknown variable 'agee'; did you mean 'age'?"]
+    """
+
+    text: str
+    names: frozenset[str]
+    _tree: ast.expr = field(repr=False, compare=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a text; raises ExpressionError with the position and the remedy."""
+        tree = parse_tree(text)
+        names = frozenset(node.id for node in _variables(tree))
+        return cls(text, names, tree)
+
+    def __reduce__(self) -> tuple[Callable[[str], Expression], tuple[str]]:
+        return type(self).parse, (self.text,)
+
+    def problems(
+        self, schema: Schema, *, condition: bool, target: Variable | None = None
+    ) -> list[str]:
+        """Say what is wrong with the expression for tables of ``schema``, without data.
+
+        Parameters
+        ----------
+        schema : Schema
+            Variables that the expression may use.
+        condition : bool
+            Whether it has to be a condition.
+        target : Variable, optional
+            The variable that the expression derives.
+        """
+        table = Table([_empty(variable) for variable in schema], 0)
+        try:
+            if condition:
+                self.condition(table)
+            elif target is not None:
+                self.derive(table, target)
+            else:
+                self._value(table)
+        except ExpressionError as error:
+            return list(error.problems)
+        return []
+
+    def condition(self, table: Table) -> BoolArray:
+        """Return where the condition holds, shape (n,)."""
+        mask = truth(self._value(table))
+        return np.broadcast_to(mask, table.n_rows).copy()
+
+    def count(self, table: Table) -> int:
+        """Count the rows where the condition holds."""
+        return int(self.condition(table).sum())
+
+    def derive(self, table: Table, variable: Variable) -> Column:
+        """Return the value of each row as a column of ``variable``.
+
+        Numbers are rounded to ``variable.decimals``. Where the result is undefined (a missing
+        input, a division by zero, the logarithm of a negative number) it is the first missing
+        code of ``variable``.
+
+        Raises
+        ------
+        ExpressionError
+            If types do not fit, a result is no level of ``variable``, or a result is undefined
+            and ``variable`` has no missing code (with the number of rows).
+        """
+        return to_column(self._value(table), variable, table.n_rows)
+
+    def _value(self, table: Table) -> Value:
+        walker = _Evaluation(table)
+        value = walker.visit(self._tree)
+        if walker.problems:
+            raise ExpressionError(dict.fromkeys(walker.problems))
+        return value
+
+
+def _variables(tree: ast.expr) -> list[ast.Name]:
+    functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return [node for node in nodes if id(node) not in functions]
+
+
+def _empty(variable: Variable) -> Column:
+    if variable.is_coded:
+        return Column(variable, np.zeros(0, dtype=np.int32))
+    states = np.zeros(0, dtype=np.int8) if variable.missing else None
+    return Column(variable, np.zeros(0), states)
+
+
+class _Evaluation:
+    """Walks the tree once; a problem is noted and yields UNKNOWN, so that all are found."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.problems: list[str] = []
+
+    def visit(self, node: ast.AST) -> Value:
+        try:
+            return _HANDLERS[type(node)](self, node)
+        except ExpressionError as error:
+            self.problems.extend(error.problems)
+            return UNKNOWN
+
+    def values(self, *nodes: ast.AST) -> list[Value]:
+        """Evaluate all; if one is UNKNOWN stop silently, its problem is noted already."""
+        values = [self.visit(node) for node in nodes]
+        if any(value.type is Type.UNKNOWN for value in values):
+            raise ExpressionError(())
+        return values
+
+    def name(self, node: ast.Name) -> Value:
+        column = self.table.get(node.id)
+        if column is None:
+            raise ExpressionError(f"unknown variable {node.id!r}; {self.suggestion(node.id)}")
+        return from_column(column)
+
+    def suggestion(self, name: str) -> str:
+        if name in _OTHER_WORDS:
+            return f"write {_OTHER_WORDS[name]}"
+        close = difflib.get_close_matches(name, self.table.names, n=1)
+        if close:
+            return f"did you mean {close[0]!r}?"
+        return "labels stand in quotation marks, variables must be in the table"
+
+    def constant(self, node: ast.Constant) -> Value:
+        return literal_value(node.value)  # type: ignore[arg-type]
+
+    def binary(self, node: ast.BinOp) -> Value:
+        left, right = self.values(node.left, node.right)
+        return arithmetic(_SYMBOLS[type(node.op)], left, right)
+
+    def unary(self, node: ast.UnaryOp) -> Value:
+        (value,) = self.values(node.operand)
+        if isinstance(node.op, ast.Not):
+            return Value(Type.CONDITION, ~truth(value))
+        sign = -1.0 if isinstance(node.op, ast.USub) else 1.0
+        if isinstance(value.literal, float):
+            return literal_value(sign * value.literal)
+        return Value(Type.NUMBER, defined(sign * as_numbers(value)))
+
+    def logic(self, node: ast.BoolOp) -> Value:
+        masks = [truth(value) for value in self.values(*node.values)]
+        combine = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
+        result = masks[0]
+        for mask in masks[1:]:
+            result = combine(result, mask)
+        return Value(Type.CONDITION, result)
+
+    def comparison(self, node: ast.Compare) -> Value:
+        result: Any = True
+        left = node.left
+        for sign, right in zip(node.ops, node.comparators, strict=True):
+            if isinstance(sign, ast.In | ast.NotIn):
+                part = self.membership(left, right, negated=isinstance(sign, ast.NotIn))
+            else:
+                part = compare(_SYMBOLS[type(sign)], *self.values(left, right))
+            result, left = result & part, right
+        return Value(Type.CONDITION, np.asarray(result))
+
+    def membership(self, left: ast.AST, right: ast.AST, *, negated: bool) -> BoolArray:
+        """``x in [a, b]`` is ``x == a or x == b``; ``not in`` is ``x != a and x != b``."""
+        if not isinstance(right, ast.List | ast.Tuple) or not right.elts:
+            raise ExpressionError("'in' needs a list on its right; write for example x in [1, 2]")
+        value, *items = self.values(left, *right.elts)
+        symbol, combine = ("!=", np.logical_and) if negated else ("==", np.logical_or)
+        result = compare(symbol, value, items[0])
+        for item in items[1:]:
+            result = combine(result, compare(symbol, value, item))
+        return result
+
+    def choice(self, node: ast.IfExp) -> Value:
+        condition, first, second = self.values(node.test, node.body, node.orelse)
+        return either(truth(condition), first, second)
+
+    def call(self, node: ast.Call) -> Value:
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name not in FUNCTIONS:
+            remedy = "lists are written [1, 2]" if name == "c" else f"use {', '.join(FUNCTIONS)}"
+            raise ExpressionError(f"unknown function {name!r}; {remedy}")
+        arguments: Arguments = [
+            self.values(*item.elts) if isinstance(item, ast.List) else self.values(item)[0]
+            for item in node.args
+        ]
+        return call(name, arguments)
+
+    def sequence(self, node: ast.AST) -> Value:  # noqa: ARG002
+        raise ExpressionError("a list stands only after 'in' or inside cut(); remove the brackets")
+
+
+_HANDLERS: dict[type[ast.AST], Callable[[_Evaluation, Any], Value]] = {
+    ast.Name: _Evaluation.name,
+    ast.Constant: _Evaluation.constant,
+    ast.BinOp: _Evaluation.binary,
+    ast.UnaryOp: _Evaluation.unary,
+    ast.BoolOp: _Evaluation.logic,
+    ast.Compare: _Evaluation.comparison,
+    ast.IfExp: _Evaluation.choice,
+    ast.Call: _Evaluation.call,
+    ast.List: _Evaluation.sequence,
+    ast.Tuple: _Evaluation.sequence,
+}

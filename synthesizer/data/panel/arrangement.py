@@ -1,0 +1,206 @@
+"""From the source's form of a panel to persons and periods, and back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.panel.view import ABSENT, OTHERS
+from synthesizer.data.table import Column, IntArray, Kind, Table, Variable
+
+
+class Arrangement(ABC):
+    """How a source arranges its units; fixed when the data are read."""
+
+    @abstractmethod
+    def modelled(self, source: Table) -> Table:
+        """Return the source's table as the chain models it."""
+
+    @abstractmethod
+    def other_problems(self, other: Table) -> list[str]:
+        """Say why another file with these columns cannot be modelled like the source."""
+
+    @abstractmethod
+    def restored(self, table: Table) -> Table:
+        """Return what the chain drew in the form of the source."""
+
+    @abstractmethod
+    def viewed(self, table: Table) -> Table:
+        """Return one row a unit, for checks that count units."""
+
+    def columns_of(self, variable: str) -> tuple[str, ...]:
+        """Return the columns of the source that hold a variable of the chain.
+
+        Examples
+        --------
+        >>> PLAIN.columns_of("age")
+        ('age',)
+        """
+        return (variable,)
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a saved model, with the ``form``'s name."""
+
+
+class Plain(Arrangement):
+    """One row a unit: nothing to do.
+
+    Examples
+    --------
+    >>> Plain().restored(Table((), 3)).n_rows
+    3
+    """
+
+    def modelled(self, source: Table) -> Table:
+        """Return the table as it is."""
+        return source
+
+    def other_problems(self, other: Table) -> list[str]:  # noqa: ARG002
+        """Return nothing: any table will do."""
+        return []
+
+    def restored(self, table: Table) -> Table:
+        """Return the table as it is."""
+        return table
+
+    def viewed(self, table: Table) -> Table:
+        """Return the table as it is."""
+        return table
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form's name."""
+        return {"form": "plain"}
+
+
+PLAIN: Final = Plain()
+
+# What too few persons mean for a panel, and labels that it needs for itself.
+
+MIN_PERSONS = 2
+"""Fewest persons, as there are fewest rows of other files."""
+FEW_PERSONS = 20
+"""Below so many persons each of them can be recognised."""
+RARE_PERIOD = 5
+"""A period with fewer persons is rare."""
+
+
+def thin_notes(persons: IntArray, total: int, *, wide: bool = False) -> Iterator[str]:
+    """Say where there are few persons, with counts only.
+
+    Parameters
+    ----------
+    persons : ndarray of int, shape (T,)
+        Persons who are seen in each period.
+    total : int
+        Persons of the file.
+    wide : bool
+        Whether periods are columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [note.partition(":")[0] for note in thin_notes(np.array([40, 1, 3]), 40)]
+    ['panel.time']
+    >>> [note.partition(";")[0] for note in thin_notes(np.array([9, 1]), 9)]
+    ['panel: there are 9 persons only, so few that each of them can be recognised']
+    """
+    if total < FEW_PERSONS:  # all periods are rare then
+        yield (
+            f"panel: there are {total} persons only, so few that each of them can be recognised; "
+            "do not release what is made of them"
+        )
+        return
+    rare = int((persons < RARE_PERIOD).sum())
+    if rare:
+        have = "has" if rare == 1 else "have"
+        told = f"{rare} of {len(persons)} periods {have} fewer than {RARE_PERIOD} persons"
+        if wide:
+            yield f"panel.wide: {told}: what is drawn there points to them; leave the columns out"
+            return
+        yield (
+            f"panel.time: {told}: a period is written as it stands, so that one that few have "
+            "points to them; leave the rows out of the file, or write periods coarser (the month "
+            "in place of the day)"
+        )
+
+
+def label_problems(
+    variable: Variable, *, career: bool = False, allowed: tuple[str, ...] = ()
+) -> Iterator[str]:
+    """Say that a variable has a label that stands for something else in the checks.
+
+    Parameters
+    ----------
+    variable : Variable
+        One whose value in a period is looked at.
+    career : bool
+        Whether it holds the states of the careers.
+    allowed : tuple of str
+        Labels that mean absence already.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind
+    >>> job = Variable(name="job", kind=Kind.CATEGORICAL, levels=("(absent)", "baker"))
+    >>> len(list(label_problems(job))), len(list(label_problems(job, allowed=("(absent)",))))
+    (1, 0)
+    """
+    known = variable.labels if variable.is_coded else variable.missing
+    for label, meaning in _MEANINGS[: 2 if career else 1]:
+        if label in known and label not in allowed:
+            yield (
+                f"panel: variable {variable.name!r} has the level {label!r}, by which the checks "
+                f"mean {meaning}; rename the level in the file"
+            )
+
+
+_MEANINGS = ((ABSENT, "that a person is not there"), (OTHERS, "rare states together"))
+
+# The rows of a panel with their persons: what a researcher's model is fitted to.
+
+PERSON = "person"
+"""Name of the column of persons where the source has none: the wide form."""
+
+
+def person_name(person: str | None, names: tuple[str, ...]) -> str:
+    """Return the name of the column of persons; an underscore is added to one that is taken.
+
+    Examples
+    --------
+    >>> person_name("id", ("id", "year")), person_name(None, ("person", "year"))
+    ('id', 'person_')
+    """
+    if person is not None:
+        return person
+    name = PERSON
+    while name in names:
+        name += "_"
+    return name
+
+
+def panel_rows(table: PanelTable, person: str) -> Table:
+    """Return one row a person and period with the person's number, 1 to n_persons.
+
+    Parameters
+    ----------
+    table : PanelTable
+        r rows.
+    person : str
+        Name of the column of the numbers.
+
+    Examples
+    --------
+    >>> from synthesizer.data.panel.panel_table import PanelIndex
+    >>> seen = np.array([[True, True], [False, True]])
+    >>> table = PanelTable((), PanelIndex.of_presence(seen, np.arange(2.0)))
+    >>> panel_rows(table, "id")["id"].data.tolist()
+    [1.0, 1.0, 2.0]
+    """
+    numbers = Variable(name=person, kind=Kind.NUMERIC, decimals=0)
+    column = Column(numbers, table.index.person.astype(np.float64) + 1)
+    return Table([*(c for c in table.columns if c.name != person), column], table.n_rows)

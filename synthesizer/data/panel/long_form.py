@@ -1,0 +1,267 @@
+"""The long form of a panel: one row a person and period."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from synthesizer.data.panel.arrangement import MIN_PERSONS, Arrangement, label_problems, thin_notes
+from synthesizer.data.panel.moments import missing_times, moments_of, row_numbers
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.panel.view import constant_names, period_labels, person_view
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Schema, Table, Variable
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LongForm(Arrangement):
+    """Columns of a person and a time.
+
+    Parameters
+    ----------
+    schema : Schema
+        All columns of the source, in order.
+    person, time : str
+        Which of them say who and when.
+    periods : Column
+        One row a period, in order: what the time column holds.
+    times : ndarray of float, shape (T,)
+        Moments of the periods.
+    career : str or None
+        The variable of the careers.
+    view : tuple of int
+        Periods that the checks of persons see.
+    constant : frozenset of str
+        Variables that nobody changes in the source.
+    """
+
+    schema: Schema
+    person: str
+    time: str
+    periods: Column
+    times: FloatArray
+    career: str | None
+    view: tuple[int, ...] = ()
+    constant: frozenset[str] = frozenset()
+
+    def modelled(self, source: Table) -> PanelTable:
+        """Sort the rows by person and period; persons are numbered."""
+        period = self._periods_of(source[self.time])
+        if (period < 0).any():
+            raise ValueError(f"column {self.time!r} has periods that the source lacks")
+        person = _numbered(source[self.person])
+        order = _order(person, period)
+        index = PanelIndex(
+            person=person[order],
+            period=period[order],
+            n_persons=int(person.max(initial=-1)) + 1,
+            times=self.times,
+        )
+        names = [v.name for v in self.schema if v.kind is not Kind.ID and v.name in source]
+        return PanelTable((source[name].take(order) for name in names), index)
+
+    def other_problems(self, other: Table) -> list[str]:
+        """Say where another file lacks persons or periods, repeats them or has other periods."""
+        column = other[self.time]
+        problems = [*missing_times(column), *_person_problems(other[self.person])]
+        period = self._periods_of(column)
+        rows = np.flatnonzero((period < 0) & column.is_observed)
+        if len(rows):
+            problems.append(
+                f"panel.time: column {column.name!r} has a period in {len(rows)} rows (numbers "
+                f"{row_numbers(rows)}) that the original does not have; leave these rows out, or "
+                "write the periods as the original does"
+            )
+        return problems or _repeated(other, self.person, period)
+
+    def _periods_of(self, column: Column) -> IntArray:
+        """Return the period of each row, -1 where the source has none such, shape (n,)."""
+        if column.is_coded:
+            where = {label: t for t, label in enumerate(period_labels(self.periods))}
+            known = [where.get(label, -1) for label in column.variable.labels]
+            return np.asarray(np.array(known, dtype=np.int64)[column.data])
+        values = np.asarray(self.periods.data)
+        found = np.minimum(np.searchsorted(values, column.data), len(values) - 1)
+        return np.where(values[found] == column.data, found, -1)
+
+    def restored(self, table: Table) -> Table:
+        """Number the persons and write the periods."""
+        panel = _panel(table)
+        index = panel.index
+        return Table((self._column(panel, name) for name in self.schema.names), index.n_rows)
+
+    def _column(self, panel: PanelTable, name: str) -> Column:
+        variable, index = self.schema[name], panel.index
+        if name == self.person:
+            return Column(variable, index.person.astype(np.float64) + 1)
+        if name == self.time:
+            return self.periods.take(index.period)
+        if variable.kind is Kind.ID:
+            return Column(variable, np.arange(1, index.n_rows + 1, dtype=np.float64))
+        return panel[name]
+
+    def viewed(self, table: Table) -> Table:
+        """Return one row a person: see `person_view`."""
+        labels = period_labels(self.periods)
+        return person_view(
+            _panel(table),
+            career=self.career,
+            constant=self.constant,
+            periods=[(labels[t], t) for t in self.view],
+            time=self.time,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a saved model."""
+        return {
+            "form": "long",
+            "schema": [variable.to_dict() for variable in self.schema],
+            "person": self.person,
+            "time": self.time,
+            "periods": self.periods.to_dict(),
+            "times": self.times,
+            "career": self.career,
+            "view": list(self.view),
+            "constant": sorted(self.constant),
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild from ``to_dict``; raises ValueError where the parts do not fit together."""
+        schema = Schema(tuple(Variable.from_dict(v) for v in state["schema"]))
+        person, time, career = str(state["person"]), str(state["time"]), state["career"]
+        periods = Column.from_dict(state["periods"])
+        view = tuple(int(t) for t in state["view"])
+        if person not in schema or time not in schema:
+            raise ValueError("person and time must be columns of the source")
+        if any(not 0 <= t < len(periods) for t in view):
+            raise ValueError("the periods of the view must exist")
+        return cls(
+            schema=schema,
+            person=person,
+            time=time,
+            periods=periods,
+            times=np.asarray(state["times"], dtype=np.float64),
+            career=None if career is None else str(career),
+            view=view,
+            constant=frozenset(str(name) for name in state["constant"]),
+        )
+
+
+def _panel(table: Table) -> PanelTable:
+    if not isinstance(table, PanelTable):
+        raise TypeError("needs a PanelTable")
+    return table
+
+
+def _numbered(column: Column) -> IntArray:
+    """Return persons as 0, 1, ... in the order of their identifiers' first rows or levels."""
+    return np.unique(column.data, return_inverse=True)[1]
+
+
+def _order(person: IntArray, period: IntArray) -> IntArray | slice:
+    """Return what sorts the rows; nothing is moved where they are sorted already."""
+    key = person.astype(np.int64) * (int(period.max(initial=0)) + 1) + period
+    return slice(None) if (np.diff(key) > 0).all() else np.argsort(key, kind="stable")
+
+
+def long_form(
+    table: Table,
+    *,
+    schema: Schema,
+    person: str,
+    time: str,
+    career: str | None,
+    view: tuple[str, ...] = (),
+) -> tuple[LongForm | None, list[str], list[str]]:
+    """Return the form, problems and notes.
+
+    Parameters
+    ----------
+    table : Table
+        The source.
+    schema : Schema
+        Its columns.
+    person, time, career, view
+        As in the configuration.
+    """
+    found, problems = moments_of(table[time])
+    problems += _person_problems(table[person])
+    if found is None or problems:
+        return None, problems, []
+    persons = len(np.unique(table[person].data))
+    if persons < MIN_PERSONS:
+        problems.append(
+            f"panel.person: column {person!r} holds {persons} person; at least {MIN_PERSONS} are "
+            "needed"
+        )
+    problems += _repeated(table, person, found.period)
+    positions, odd = _positions(found.column, view)
+    problems += odd
+    notes = []
+    if found.gaps:
+        notes.append(
+            f"panel.time: {found.gaps} of {len(found.times) - 1} steps between periods are longer "
+            "than the usual one; what advances with time uses the true distance"
+        )
+    form = LongForm(
+        schema=schema,
+        person=person,
+        time=time,
+        periods=found.column,
+        times=found.times,
+        career=career,
+        view=positions,
+    )
+    if problems:
+        return None, problems, notes
+    panel = form.modelled(table)
+    constant = constant_names(panel) - {time}
+    for variable in panel.schema:
+        shown = bool(view) and variable.name not in (*constant, time)
+        if shown or variable.name == career:
+            problems += label_problems(variable, career=variable.name == career)
+    if problems:
+        return None, problems, notes
+    notes += thin_notes(np.bincount(found.period, minlength=len(found.times)), persons)
+    return replace(form, constant=constant), [], notes
+
+
+def _person_problems(column: Column) -> list[str]:
+    missing = ~column.is_observed
+    if not missing.any():
+        return []
+    return [
+        f"panel.person: column {column.name!r} is missing in {int(missing.sum())} rows (numbers "
+        f"{row_numbers(np.flatnonzero(missing))}); every row needs a person"
+    ]
+
+
+def _repeated(table: Table, person: str, period: IntArray) -> list[str]:
+    """Say where one person has two rows in a period."""
+    who = _numbered(table[person]).astype(np.int64)
+    key = who * (int(period.max(initial=0)) + 1) + period
+    order = np.argsort(key, kind="stable")
+    again = order[1:][np.diff(key[order]) == 0]
+    if not len(again):
+        return []
+    return [
+        f"panel: {len(again)} rows (numbers {row_numbers(again)}) repeat a "
+        f"person and period that an earlier row has ({len(np.unique(who[again]))} persons); keep "
+        f"one row each. If the source was put together from parts, {person!r} may start anew in "
+        "every part: make it unique"
+    ]
+
+
+def _positions(periods: Column, view: tuple[str, ...]) -> tuple[tuple[int, ...], list[str]]:
+    """Return the positions of named periods."""
+    labels = period_labels(periods)
+    unknown = [label for label in view if label not in labels]
+    problems = [
+        f"panel.view: there is no period {label!r}; the first is {labels[0]!r}, the last "
+        f"{labels[-1]!r}"
+        for label in unknown
+    ]
+    return tuple(labels.index(label) for label in view if label in labels), problems

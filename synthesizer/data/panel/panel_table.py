@@ -1,0 +1,247 @@
+"""Tables whose rows belong to persons: what the models of longitudinal variables see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Rows, Table
+
+# Who is seen when: the rows of a panel by person and period.
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PanelIndex:
+    """The rows of a panel: sorted by person, and within a person by period.
+
+    Parameters
+    ----------
+    person : ndarray of int, shape (r,)
+        Person of each row, 0 to n_persons - 1, never falling; every person has a row.
+    period : ndarray of int, shape (r,)
+        Period of each row, 0 to T - 1, rising within a person.
+    n_persons : int
+        Persons.
+    times : ndarray of float, shape (T,)
+        The moment of each period, rising; differences are elapsed time.
+    is_open : bool
+        False before the careers are drawn: one row a person, and the period means nothing.
+
+    Examples
+    --------
+    >>> seen = np.array([[True, False, True], [False, True, False]])
+    >>> index = PanelIndex.of_presence(seen, np.arange(3.0))
+    >>> index.is_first.tolist(), index.elapsed.tolist()
+    ([True, False, True], [0.0, 2.0, 0.0])
+    """
+
+    person: IntArray
+    period: IntArray
+    n_persons: int
+    times: FloatArray
+    is_open: bool = True
+
+    @classmethod
+    def of_persons(cls, n_persons: int, times: FloatArray) -> PanelIndex:
+        """Return one row a person, for what is drawn before the careers."""
+        return cls(
+            person=np.arange(n_persons),
+            period=np.zeros(n_persons, dtype=np.int64),
+            n_persons=n_persons,
+            times=times,
+            is_open=False,
+        )
+
+    @classmethod
+    def of_presence(cls, present: BoolArray, times: FloatArray) -> PanelIndex:
+        """Return the rows where ``present`` is true, shape (n, T)."""
+        person, period = np.nonzero(present)
+        return cls(person=person, period=period, n_persons=len(present), times=times)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows: persons times the periods in which they are seen."""
+        return len(self.person)
+
+    @property
+    def n_periods(self) -> int:
+        """Periods T."""
+        return len(self.times)
+
+    @cached_property
+    def is_first(self) -> BoolArray:
+        """Where a person is seen for the first time, shape (r,)."""
+        return np.asarray(np.diff(self.person, prepend=-1) != 0)
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """The first row of each person, shape (n_persons,)."""
+        return np.flatnonzero(self.is_first)
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """Rows of each person, shape (n_persons,)."""
+        return np.diff(np.append(self.starts, self.n_rows))
+
+    @cached_property
+    def elapsed(self) -> FloatArray:
+        """Time since the person's row before, 0 at the first one, shape (r,)."""
+        step = np.diff(self.times[self.period], prepend=0.0)
+        return np.where(self.is_first, 0.0, step)
+
+    @cached_property
+    def by_period(self) -> tuple[IntArray, ...]:
+        """Row positions of each period, T arrays."""
+        order = np.argsort(self.period, kind="stable")
+        ends = np.cumsum(np.bincount(self.period, minlength=self.n_periods))[:-1]
+        return tuple(np.split(order, ends))
+
+    def rows_of(self, persons: IntArray) -> IntArray:
+        """Return the row positions of the persons in the given order, all rows of each."""
+        counts = self.counts[persons]
+        ends = np.cumsum(counts)
+        offsets = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
+        return np.asarray(np.repeat(self.starts[persons], counts) + offsets)
+
+    def take_persons(self, persons: IntArray) -> PanelIndex:
+        """Return the rows of some persons, numbered anew; a person may come more than once."""
+        rows = self.rows_of(persons)
+        return PanelIndex(
+            person=np.repeat(np.arange(len(persons)), self.counts[persons]),
+            period=self.period[rows],
+            n_persons=len(persons),
+            times=self.times,
+            is_open=self.is_open,
+        )
+
+    def matrix(self, values: IntArray, absent: int) -> IntArray:
+        """Return values by person and period, ``absent`` where there is no row, shape (n, T)."""
+        full = np.full((self.n_persons, self.n_periods), absent, dtype=np.int32)
+        full[self.person, self.period] = values
+        return full
+
+
+class PanelTable(Table):
+    """A table with a row for each person and period; persons are its units.
+
+    Parameters
+    ----------
+    columns : iterable of Column
+        In column order, each with a value for every row of ``index``.
+    index : PanelIndex
+        Whose rows they are.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> seen = np.array([[True, True], [False, True]])
+    >>> index = PanelIndex.of_presence(seen, np.arange(2.0))
+    >>> grade = Variable(name="grade", kind=Kind.ORDERED, levels=("1", "2"))
+    >>> table = PanelTable([Column(grade, np.array([0, 1, 1], dtype=np.int32))], index)
+    >>> table.n_units, table.take_units(np.array([1]))["grade"].data.tolist()
+    (2, [1])
+    """
+
+    def __init__(self, columns: Iterable[Column], index: PanelIndex) -> None:
+        super().__init__(columns, index.n_rows)
+        self.index = index
+
+    @property
+    def n_units(self) -> int:
+        """Persons."""
+        return self.index.n_persons
+
+    def select(self, names: Iterable[str]) -> PanelTable:
+        """Return the named columns in the given order."""
+        return PanelTable((self[name] for name in names), self.index)
+
+    def with_column(self, column: Column) -> PanelTable:
+        """Return the table with one column added or replaced."""
+        return PanelTable((dict(self) | {column.name: column}).values(), self.index)
+
+    @property
+    def owners(self) -> IntArray:
+        """Number of the person of each row, shape (r,)."""
+        return self.index.person
+
+    def take(self, rows: Rows) -> PersonRows:
+        """Return some rows; they are no panel any more, but know whose they are."""
+        return PersonRows((column.take(rows) for column in self.columns), self.index.person[rows])
+
+    def take_units(self, units: IntArray) -> PanelTable:
+        """Return all rows of some persons, who are numbered anew."""
+        rows = self.index.rows_of(units)
+        return PanelTable(self.take(rows).columns, self.index.take_persons(units))
+
+    @property
+    def first_rows(self) -> Table:
+        """The first row of every person, shape (n_persons, ...)."""
+        return self.take(self.index.starts)
+
+    @property
+    def unit_table(self) -> Table:
+        """One row a unit: the first of every person."""
+        return self.first_rows
+
+    def spread(self, column: Column) -> Column:
+        """Return a column with one value a person as one with a value a row."""
+        return column.take(self.index.person)
+
+    def opened(self, index: PanelIndex) -> PanelTable:
+        """Return the person-level columns on the rows of the careers."""
+        return PanelTable((column.take(index.person) for column in self.columns), index)
+
+    @staticmethod
+    def concatenate(tables: Sequence[Table]) -> PanelTable:
+        """Stack panels with the same schema and periods; persons are numbered on."""
+        parts = [table for table in tables if isinstance(table, PanelTable)]
+        before = np.cumsum([0, *(part.n_units for part in parts)])
+        index = PanelIndex(
+            person=np.concatenate(
+                [part.index.person + n for part, n in zip(parts, before[:-1], strict=True)]
+            ),
+            period=np.concatenate([part.index.period for part in parts]),
+            n_persons=int(before[-1]),
+            times=parts[0].index.times,
+            is_open=parts[0].index.is_open,
+        )
+        names = parts[0].names
+        return PanelTable(
+            (Column.concatenate([part[name] for part in parts]) for name in names), index
+        )
+
+
+class PersonRows(Table):
+    """Rows taken out of a panel, which know whose they are.
+
+    Parameters
+    ----------
+    columns : iterable of Column
+        n values each.
+    owners : ndarray of int, shape (n,)
+        Number of the person of each row.
+    """
+
+    def __init__(self, columns: Iterable[Column], owners: IntArray) -> None:
+        super().__init__(columns, len(owners))
+        self._owners = owners
+
+    @property
+    def owners(self) -> IntArray:
+        """Number of the person of each row, shape (n,)."""
+        return self._owners
+
+    def select(self, names: Iterable[str]) -> PersonRows:
+        """Return the named columns in the given order."""
+        return PersonRows((self[name] for name in names), self._owners)
+
+    def take(self, rows: Rows) -> PersonRows:
+        """Return some rows."""
+        return PersonRows((column.take(rows) for column in self.columns), self._owners[rows])
+
+    def with_column(self, column: Column) -> PersonRows:
+        """Return the table with one column added or replaced."""
+        return PersonRows((dict(self) | {column.name: column}).values(), self._owners)

@@ -1,0 +1,211 @@
+"""Rules from one period to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from synthesizer.data.panel.panel_table import PanelIndex
+from synthesizer.data.panel.view import changed_rows, differing
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Variable
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PathRule:
+    """What the value of a variable may not do from a person's period to the next one.
+
+    Parameters
+    ----------
+    variable : str
+        A longitudinal variable.
+    allowed : ndarray of bool, shape (n_codes, n_codes), or None
+        Of a coded variable: whether a code (row) may be followed by another (column).
+    non_decreasing : bool
+        Whether an observed value may not fall below the nearest earlier observed one.
+    text : str
+        The rule in words.
+    is_wish : bool
+        Whether it gives way where other rules or structural zeros leave nothing else: what a model
+        says of most persons, not what the configuration says of all.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> level = Variable(name="level", kind=Kind.ORDERED, levels=("low", "high"))
+    >>> rule = PathRule(variable="level", non_decreasing=True, text="level never falls")
+    >>> before = Column(level, np.array([0, 1], dtype=np.int32))
+    >>> now = Column(level, np.array([1, 0], dtype=np.int32))
+    >>> rule.broken(before, before, now).tolist()
+    [False, True]
+    """
+
+    variable: str
+    allowed: BoolArray | None = None
+    non_decreasing: bool = False
+    text: str = ""
+    is_wish: bool = False
+
+    def broken(self, before: Column, known: Column, now: Column) -> BoolArray:
+        """Return where a step breaks the rule, shape (n,).
+
+        Parameters
+        ----------
+        before : Column
+            Values of the person's row before.
+        known : Column
+            The nearest earlier observed values; missing codes where there is none.
+        now : Column
+            Values of the row.
+        """
+        bad = np.zeros(len(now), dtype=bool)
+        if self.allowed is not None:
+            bad |= ~self.allowed[before.data.astype(np.intp), now.data.astype(np.intp)]
+        if self.non_decreasing:
+            bad |= known.is_observed & now.is_observed & (now.data < known.data)
+        return bad
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a saved model."""
+        return {
+            "variable": self.variable,
+            "allowed": None if self.allowed is None else self.allowed.astype(np.int8),
+            "non_decreasing": self.non_decreasing,
+            "text": self.text,
+            "is_wish": self.is_wish,
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild from ``to_dict``; raises ValueError where the matrix is not square."""
+        allowed = state["allowed"]
+        if allowed is not None:
+            allowed = np.asarray(allowed) != 0
+            if allowed.ndim != 2 or allowed.shape[0] != allowed.shape[1]:
+                raise ValueError("the matrix of allowed steps must be square")
+        return cls(
+            variable=str(state["variable"]),
+            allowed=allowed,
+            non_decreasing=bool(state["non_decreasing"]),
+            text=str(state["text"]),
+            is_wish=bool(state["is_wish"]),
+        )
+
+
+def last_observed(index: PanelIndex, column: Column) -> Column:
+    """Return the person's nearest earlier observed value for every row, shape (r,).
+
+    Where there is none, the person's first value, which is then a missing code or the row's own.
+    """
+    position = np.arange(index.n_rows)
+    here = np.where(column.is_observed, position, -1)
+    before = np.concatenate([[-1], np.maximum.accumulate(here)[:-1]])
+    start = index.starts[index.person]
+    return column.take(np.where(before >= start, before, start))
+
+
+def broken_steps(index: PanelIndex, column: Column, rules: Sequence[PathRule]) -> BoolArray:
+    """Return the rows of a panel that break any rule about ``column``, shape (r,)."""
+    bad = np.zeros(index.n_rows, dtype=bool)
+    later = np.flatnonzero(~index.is_first)
+    before = column.take(later - 1)
+    known = last_observed(index, column).take(later)
+    for rule in rules:
+        bad[later] |= rule.broken(before, known, column.take(later))
+    return bad
+
+
+# What a person's own past says of the next value: the nearest earlier value, and how it came.
+
+OWN = "own."
+"""What the names of these predictors start with."""
+
+PAST = tuple(OWN + name for name in ("before", "changes", "since"))
+"""The predictors that look back on a person's own values."""
+
+
+def _number(name: str, values: FloatArray) -> Column:
+    return Column(Variable(name=OWN + name, kind=Kind.NUMERIC), values)
+
+
+def _columns(before: Column, changes: FloatArray, since: FloatArray) -> tuple[Column, ...]:
+    value = Column(replace(before.variable, name=PAST[0]), before.data, before.states)
+    return value, _number("changes", changes), _number("since", since)
+
+
+def past_columns(index: PanelIndex, column: Column, rows: IntArray) -> tuple[Column, ...]:
+    """Return the predictors that look back on a person's own values.
+
+    The value of the row before, the number of changes before this row, and the time since the
+    last one (or since the first row).
+
+    Parameters
+    ----------
+    index : PanelIndex
+        r rows.
+    column : Column
+        The variable, shape (r,).
+    rows : ndarray of int
+        Rows that are not the first of a person.
+    """
+    position = np.arange(index.n_rows)
+    changed = changed_rows(column, np.maximum(position - 1, 0)) & ~index.is_first
+    total = np.cumsum(changed)
+    changes: IntArray = total - total[index.starts[index.person]]
+    mark = np.maximum.accumulate(np.where(changed | index.is_first, position, 0))
+    moment = index.times[index.period]
+    since = moment[rows] - moment[mark[rows - 1]]
+    return _columns(column.take(rows - 1), changes[rows - 1].astype(np.float64), since)
+
+
+class Memory:
+    """The same for every person while a panel is drawn period by period.
+
+    Parameters
+    ----------
+    variable : Variable
+        What is drawn.
+    n_persons : int
+        Persons.
+
+    Examples
+    --------
+    >>> grade = Variable(name="grade", kind=Kind.NUMERIC, decimals=0)
+    >>> memory, both = Memory(grade, 2), np.array([0, 1])
+    >>> memory.learn(both, Column(grade, np.array([5.0, 7.0])), 0.0)
+    >>> memory.learn(both, Column(grade, np.array([6.0, 7.0])), 1.0)
+    >>> [column.data.tolist() for column in memory.columns(both, 2.0)]
+    [[6.0, 7.0], [1.0, 0.0], [1.0, 2.0]]
+    """
+
+    def __init__(self, variable: Variable, n_persons: int) -> None:
+        self.last = _blank(variable, n_persons)
+        self.known = _blank(variable, n_persons)
+        self.seen = np.zeros(n_persons, dtype=bool)
+        self.changes = np.zeros(n_persons)
+        self.since = np.zeros(n_persons)
+
+    def columns(self, persons: IntArray, moment: float) -> tuple[Column, ...]:
+        """Return what `past_columns` does, for rows of these persons at one moment."""
+        since = moment - self.since[persons]
+        return _columns(self.last.take(persons), self.changes[persons], since)
+
+    def learn(self, persons: IntArray, values: Column, moment: float) -> None:
+        """Take note of the values that were drawn for some persons at one moment."""
+        new = ~self.seen[persons]
+        moved = differing(values, self.last.take(persons)) & ~new
+        self.since[persons[new | moved]] = moment
+        self.changes[persons[moved]] += 1
+        self.seen[persons] = True
+        self.last = self.last.replaced(persons, values)
+        told = values.is_observed | new
+        self.known = self.known.replaced(persons[told], values.take(told))
+
+
+def _blank(variable: Variable, n: int) -> Column:
+    if variable.is_coded:
+        return Column(variable, np.zeros(n, dtype=np.int32))
+    states = np.zeros(n, dtype=np.int8) if variable.missing else None
+    return Column(variable, np.zeros(n), states)

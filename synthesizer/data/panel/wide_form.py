@@ -1,0 +1,379 @@
+"""The wide form of a panel: one row a person, one column a period."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from synthesizer.data.panel.arrangement import Arrangement, thin_notes
+from synthesizer.data.panel.moments import row_numbers
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.panel.view import PersonView
+from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Schema, Table, Variable
+
+PERIOD = "period"
+"""Name of the variable of time; an underscore is added where the source has such a column."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WideForm(Arrangement):
+    """Columns of one variable in order of time.
+
+    Parameters
+    ----------
+    schema : Schema
+        All columns of the source, in order.
+    wide : mapping of str to tuple of str
+        The columns of each longitudinal variable.
+    variables : tuple of Variable
+        These variables, with the levels and missing codes of all their columns.
+    absent : tuple of str
+        Labels that mean that a person is not there.
+    time : str
+        Name of the variable of time.
+    """
+
+    schema: Schema
+    wide: Mapping[str, tuple[str, ...]]
+    variables: tuple[Variable, ...]
+    absent: tuple[str, ...]
+    time: str
+
+    @property
+    def n_periods(self) -> int:
+        """Periods T."""
+        return len(next(iter(self.wide.values())))
+
+    @property
+    def times(self) -> FloatArray:
+        """Positions of the periods."""
+        return np.arange(1.0, self.n_periods + 1)
+
+    @property
+    def periods(self) -> Column:
+        """One row a period."""
+        return Column(Variable(name=self.time, kind=Kind.NUMERIC, decimals=0), self.times)
+
+    @property
+    def _cells(self) -> frozenset[str]:
+        return frozenset(name for names in self.wide.values() for name in names)
+
+    def modelled(self, source: Table) -> PanelTable:
+        """Return a row for each person and period in which any variable is there."""
+        stacked = self._stacked(source)
+        there = self._there(stacked, source.n_rows)
+        index = PanelIndex.of_presence(there, self.times)
+        rows = np.flatnonzero(there.ravel())
+        persons = [
+            source[v.name].take(index.person)
+            for v in self.schema
+            if v.kind is not Kind.ID and v.name not in self._cells and v.name in source
+        ]
+        longitudinal = [column.take(rows) for column in stacked]
+        return PanelTable([*longitudinal, *persons, self.periods.take(index.period)], index)
+
+    def presence(self, source: Table) -> BoolArray:
+        """Return who is there when, shape (n, T)."""
+        return self._there(self._stacked(source), source.n_rows)
+
+    def other_problems(self, other: Table) -> list[str]:
+        """Say how many persons of another file are never there."""
+        return _never_there(self.presence(other))
+
+    def _stacked(self, source: Table) -> list[Column]:
+        return [
+            _stacked([source[name] for name in names], variable)
+            for names, variable in zip(self.wide.values(), self.variables, strict=True)
+        ]
+
+    def _there(self, stacked: Sequence[Column], n: int) -> BoolArray:
+        there = np.zeros(n * self.n_periods, dtype=bool)
+        for column in stacked:
+            there |= ~_is_label(column, self.absent)
+        return there.reshape(n, self.n_periods)
+
+    def restored(self, table: Table) -> Table:
+        """Write one row a person, absent periods by the first label that a variable has."""
+        panel = _panel(table)
+        owner = {
+            name: (variable, period)
+            for names, variable in zip(self.wide.values(), self.variables, strict=True)
+            for period, name in enumerate(names)
+        }
+        columns = []
+        for variable in self.schema:
+            if variable.name in owner:
+                source, period = owner[variable.name]
+                columns.append(self._cell(panel, source, period, variable))
+            elif variable.kind is Kind.ID:
+                numbers = np.arange(1, panel.n_units + 1, dtype=np.float64)
+                columns.append(Column(variable, numbers))
+            elif variable.name in panel:  # a file of somebody else may lack one
+                columns.append(panel[variable.name].take(panel.index.starts))
+        return Table(columns, panel.n_units)
+
+    def _cell(self, table: PanelTable, source: Variable, period: int, variable: Variable) -> Column:
+        """Return one column of a longitudinal variable."""
+        rows = table.index.by_period[period]
+        persons = table.index.person[rows]
+        column = table[source.name].take(rows)
+        own = replace(source, name=variable.name, storage=variable.storage)
+        n = table.n_units
+        if own.is_coded:
+            blank = self._blank(own.labels)
+            data = np.full(n, blank, dtype=np.int32)
+            data[persons] = column.data
+            return Column(own, data)
+        numbers = np.full(n, np.nan)
+        numbers[persons] = column.data
+        if column.states is None:
+            return Column(own, numbers)
+        blank = self._blank(own.missing) + 1 if self.absent else 0
+        states = np.full(n, blank, dtype=np.int8)
+        states[persons] = column.states
+        return Column(own, numbers, states)
+
+    def _blank(self, labels: Sequence[str]) -> int:
+        """Return the code that is written for absence; 0 where nobody can be absent."""
+        return next((labels.index(label) for label in self.absent if label in labels), 0)
+
+    def columns_of(self, variable: str) -> tuple[str, ...]:
+        """Return the columns of a longitudinal variable; none of time, which no column holds."""
+        if variable == self.time:
+            return ()
+        return self.wide.get(variable, (variable,))
+
+    def viewed(self, table: Table) -> Table:
+        """Return the wide form itself."""
+        wide = self.restored(table)
+        return PersonView(wide.columns, _panel(table))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a saved model."""
+        return {
+            "form": "wide",
+            "schema": [variable.to_dict() for variable in self.schema],
+            "wide": [[name, list(names)] for name, names in self.wide.items()],
+            "variables": [variable.to_dict() for variable in self.variables],
+            "absent": list(self.absent),
+            "time": self.time,
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild from ``to_dict``; raises ValueError where the parts do not fit together."""
+        wide = {str(name): tuple(str(n) for n in names) for name, names in state["wide"]}
+        schema = Schema(tuple(Variable.from_dict(v) for v in state["schema"]))
+        variables = tuple(Variable.from_dict(v) for v in state["variables"])
+        if len({len(names) for names in wide.values()}) != 1 or len(variables) != len(wide):
+            raise ValueError("every longitudinal variable needs a column for each period")
+        if any(name not in schema for names in wide.values() for name in names):
+            raise ValueError("the columns of a wide form must be in the source")
+        absent = tuple(str(label) for label in state["absent"])
+        return cls(
+            schema=schema, wide=wide, variables=variables, absent=absent, time=str(state["time"])
+        )
+
+
+def _panel(table: Table) -> PanelTable:
+    if not isinstance(table, PanelTable):
+        raise TypeError("needs a PanelTable")
+    return table
+
+
+def _is_label(column: Column, labels: Sequence[str]) -> BoolArray:
+    """Return where a column holds one of some labels or missing codes, shape (n,)."""
+    if column.is_coded:
+        codes = [k for k, label in enumerate(column.variable.labels) if label in labels]
+        return np.isin(column.data, codes)
+    states = [k for k, code in enumerate(column.variable.missing, 1) if code in labels]
+    return np.isin(column.missing_state(), states)
+
+
+def _stacked(columns: Sequence[Column], variable: Variable) -> Column:
+    """Return the cells of all periods, person by person, in the codes of one variable."""
+    if variable.is_coded:
+        data = np.stack([_recoded(column, variable) for column in columns], axis=1)
+        return Column(variable, data.ravel())
+    numbers = np.stack([np.asarray(c.data, dtype=np.float64) for c in columns], axis=1).ravel()
+    if not variable.missing:
+        return Column(variable, numbers)
+    states = np.stack([_restated(column, variable) for column in columns], axis=1)
+    return Column(variable, numbers, states.ravel())
+
+
+def _recoded(column: Column, variable: Variable) -> np.ndarray[Any, np.dtype[np.int32]]:
+    lookup = np.array([variable.labels.index(x) for x in column.variable.labels], dtype=np.int32)
+    return np.asarray(lookup[column.data], dtype=np.int32)
+
+
+def _restated(column: Column, variable: Variable) -> np.ndarray[Any, np.dtype[np.int8]]:
+    lookup = [0, *(variable.missing.index(code) + 1 for code in column.variable.missing)]
+    return np.array(lookup, dtype=np.int8)[column.missing_state()]
+
+
+def wide_form(
+    table: Table,
+    *,
+    schema: Schema,
+    wide: Mapping[str, Sequence[str]],
+    absent: Sequence[str],
+) -> tuple[WideForm | None, list[str], list[str]]:
+    """Return the form, problems and notes.
+
+    Parameters
+    ----------
+    table : Table
+        The source.
+    schema : Schema
+        Its columns.
+    wide : mapping
+        Columns of each longitudinal variable in order of time; ``first..last`` stands for all
+        columns of the source from the one to the other.
+    absent : sequence of str
+        Labels that mean that a person is not there.
+    """
+    problems: list[str] = []
+    found = {name: _columns(name, given, schema, problems) for name, given in wide.items()}
+    if problems:
+        return None, problems, []
+    problems += _shape_problems(found, schema)
+    variables = []
+    for name, columns in found.items():
+        kinds = {schema[c].kind for c in columns}
+        if len(kinds) > 1:
+            problems.append(
+                f"panel.wide.{name}: its columns are of different kinds "
+                f"({', '.join(sorted(kinds))}); declare one kind for all of them"
+            )
+            continue
+        variables.append(_joint(name, [schema[c] for c in columns]))
+    if problems:
+        return None, problems, []
+    problems += _absence_problems(absent, variables)
+    time = PERIOD
+    while time in schema or time in found:
+        time += "_"
+    form = WideForm(
+        schema=schema,
+        wide=found,
+        variables=tuple(variables),
+        absent=tuple(absent),
+        time=time,
+    )
+    if problems:
+        return None, problems, []
+    presence = form.presence(table)
+    problems += _never_there(presence)
+    if problems:
+        return None, problems, []
+    return form, [], list(thin_notes(presence.sum(axis=0), len(presence), wide=True))
+
+
+def _never_there(presence: BoolArray) -> list[str]:
+    """Say which persons are never there: without a row there is nothing to be drawn of them."""
+    rows = np.flatnonzero(~presence.any(axis=1))
+    if not len(rows):
+        return []
+    are = "person is" if len(rows) == 1 else "persons are"
+    return [
+        f"panel.absent: {len(rows)} {are} absent in every period (rows {row_numbers(rows)}); leave "
+        "these rows out of the file, or, if the label is a state of theirs, take it out of "
+        "panel.absent"
+    ]
+
+
+def wide_columns(given: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that a list with ranges names; unknown ones are passed over.
+
+    Examples
+    --------
+    >>> wide_columns(["b..d", "x"], ["a", "b", "c", "d"])
+    ('b', 'c', 'd')
+    """
+    columns: list[str] = []
+    for part in given:
+        ends = _ends(part, names)
+        if set(ends) <= set(names):
+            columns += names[names.index(ends[0]) : names.index(ends[-1]) + 1]
+    return tuple(columns)
+
+
+def _ends(part: str, names: Sequence[str]) -> list[str]:
+    """Return the first and last column of a range, or the one column that is named."""
+    first, dots, last = part.partition("..")
+    return [part] if part in names or not dots else [first.strip(), last.strip()]
+
+
+def _columns(
+    name: str, given: Sequence[str], schema: Schema, problems: list[str]
+) -> tuple[str, ...]:
+    """Return the columns that are named, with ranges written out."""
+    columns: list[str] = []
+    if not given:
+        problems.append(f"panel.wide.{name}: names no column; write columns or 'first..last'")
+    for part in given:
+        ends = _ends(part, schema.names)
+        unknown = [end for end in ends if end not in schema]
+        problems += [
+            f"panel.wide.{name}: unknown column {end!r}; write a column of the data or "
+            "'first..last'"
+            for end in unknown
+        ]
+        if unknown:
+            continue
+        start, stop = schema.names.index(ends[0]), schema.names.index(ends[-1])
+        if stop < start:
+            problems.append(f"panel.wide.{name}: column {ends[1]!r} comes before {ends[0]!r}")
+        columns += schema.names[start : stop + 1]
+    return tuple(columns)
+
+
+def _shape_problems(found: Mapping[str, Sequence[str]], schema: Schema) -> list[str]:
+    sizes = {name: len(columns) for name, columns in found.items()}
+    problems = []
+    if len(set(sizes.values())) > 1:
+        told = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        problems.append(f"panel.wide: the variables have different numbers of periods: {told}")
+    every = [column for columns in found.values() for column in columns]
+    twice = sorted({column for column in every if every.count(column) > 1})
+    if twice:
+        problems.append(f"panel.wide: named more than once: {', '.join(twice[:5])}")
+    clash = [n for n in found if n in schema and n not in every]
+    problems += [
+        f"panel.wide: {name!r} is also a column of the data; choose another name" for name in clash
+    ]
+    ids = [column for column in every if schema[column].kind is Kind.ID]
+    if ids:
+        problems.append(f"panel.wide: identifiers cannot be longitudinal: {', '.join(ids[:5])}")
+    return problems
+
+
+def _joint(name: str, variables: Sequence[Variable]) -> Variable:
+    """Return one variable with the levels and missing codes of all columns."""
+    first = variables[0]
+    missing = tuple(dict.fromkeys(code for v in variables for code in v.missing))
+    levels = tuple(dict.fromkeys(level for v in variables for level in v.levels))
+    if first.kind is Kind.CATEGORICAL:
+        levels = tuple(sorted(levels))
+    levels = tuple(level for level in levels if level not in missing)
+    decimals = [v.decimals for v in variables]
+    most = None if any(d is None for d in decimals) else max(d for d in decimals if d is not None)
+    if first.is_coded:
+        most = None
+    return replace(first, name=name, levels=levels, missing=missing, decimals=most)
+
+
+def _absence_problems(absent: Sequence[str], variables: Sequence[Variable]) -> list[str]:
+    problems = []
+    for variable in variables:
+        known = variable.labels if variable.is_coded else variable.missing
+        if absent and not set(absent) & set(known):
+            problems.append(
+                f"panel.absent: variable {variable.name!r} has none of the labels "
+                f"{', '.join(map(repr, absent))}; write them as they stand in the data"
+            )
+    return problems

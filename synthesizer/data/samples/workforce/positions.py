@@ -1,0 +1,335 @@
+"""What is recorded about the position: appointment, tenure, rank, unit, pay and its supplements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.samples.workforce import constants as p
+from synthesizer.data.samples.workforce import pay
+from synthesizer.data.samples.workforce.constants import PLANS
+from synthesizer.data.samples.workforce.jobs import Jobs
+from synthesizer.data.samples.workforce.persons import Persons
+from synthesizer.data.samples.workforce.world import CATEGORIES, DEPARTMENTS, FAMILIES, World, world
+
+# The columns of the simulated file and the levels of the coded ones.
+
+VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "agency": "Bureau; the first two characters are the department",
+        "sex": "F or M",
+        "race": "Race or national origin as recorded",
+        "race_bridge": "Race and ethnicity; NHPI and two or more since 2006",
+        "education": "Education level, 01-22; * is missing",
+        "age_range": "Age in ranges of five years",
+        "years_since_degree": "Years since the degree; none without one, * is missing",
+        "military_service": "Months of military service",
+        "occupation": "Occupational series; the first two digits are the family",
+        "instructional_program": "Field of study; 00.00 without college",
+        "occupational_category": "P, A, T, C, O or B (PATCOB)",
+        "functional_class": "Work of scientists and engineers; 00 for others",
+        "flsa": "E exempt from or N covered by the Fair Labor Standards Act",
+        "appointment_type": "Type of appointment",
+        "political_appointee": "Type of political appointment",
+        "position_occupied": "1 competitive, 2 excepted, 3-4 Senior Executive Service",
+        "tenure": "0 none, 1 permanent, 2 conditional, 3 indefinite",
+        "supervisory_status": "2-5 supervisors, 6-7 leaders, 8 all others",
+        "bargaining_unit": "Unit; 7777 eligible without a unit, 8888 not eligible",
+        "pay_plan": "Pay plan",
+        "grade": "Grade, class or band of the pay plan",
+        "step": "Step; 00 in plans without steps",
+        "pay_basis": "PA per annum, PH per hour",
+        "work_schedule": "F full-time, P part-time, I intermittent, G seasonal",
+        "pay_rate_determinant": "0 regular, 6 special rate, A retained grade, J retained pay",
+        "locality_adjustment": "Locality pay, dollars a year (since 1994)",
+        "basic_pay": "Basic pay of the plan's table, dollars a year",
+        "retention_allowance": "Dollars a year",
+        "supervisory_differential": "Dollars a year",
+    }
+)
+"""The 29 variables in column order, with what they are."""
+
+COLUMNS: Final = ("person", "year", *VARIABLES)
+AMOUNTS: Final = (
+    *("military_service", "locality_adjustment", "basic_pay"),
+    *("retention_allowance", "supervisory_differential"),
+)
+"""Variables that are whole numbers; all others are coded."""
+
+APPOINTMENTS: Final = ("10", "15", "20", "30", "38", "40", "44", "48", "50", "55")
+"""10 career, 15 career-conditional, 20 nonpermanent competitive; 30, 38 excepted permanent, 40, 48
+excepted nonpermanent, 44 schedule C; 50 career and 55 noncareer senior executives."""
+
+DEGREES: Final = ("none", "0", "1-4", "5-9", "10-14", "15-19", "20-24", "25-29", "30+", p.MISSING)
+UNITS: Final = 6
+PROGRAMS: Final = 8
+
+LEVELS_OF: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "sex": p.SEXES,
+        "race": p.RACES,
+        "race_bridge": p.RACE_BRIDGES,
+        "education": (*p.EDUCATIONS, p.MISSING),
+        "age_range": p.AGE_RANGES,
+        "years_since_degree": DEGREES,
+        "occupational_category": CATEGORIES,
+        "functional_class": (
+            "00",
+            "11",
+            "12",
+            "13",
+            "14",
+            "21",
+            "22",
+            "31",
+            "32",
+            "41",
+            "51",
+            "91",
+        ),
+        "flsa": ("E", "N"),
+        "appointment_type": APPOINTMENTS,
+        "political_appointee": ("none", "schedule C", "noncareer SES"),
+        "position_occupied": ("1", "2", "3", "4"),
+        "tenure": ("0", "1", "2", "3"),
+        "supervisory_status": ("2", "4", "5", "6", "7", "8"),
+        "bargaining_unit": (
+            *("7777", "8888"),
+            *(f"{d + 1:02d}{u}0" for d in range(len(DEPARTMENTS)) for u in range(UNITS)),
+        ),
+        "pay_plan": tuple(PLANS),
+        "grade": ("00", *(f"{g:02d}" for g in range(1, 19)), *"ABCDEFGHIJKLM"),
+        "step": tuple(f"{s:02d}" for s in range(32)),
+        "pay_basis": ("PA", "PH"),
+        "work_schedule": ("F", "P", "I", "G"),
+        "pay_rate_determinant": ("0", "6", "A", "J"),
+    }
+)
+"""Levels that do not depend on the world."""
+
+
+def programs() -> tuple[int, ...]:
+    """Return the two-digit fields of study in order; the codes of ``instructional_program``."""
+    return tuple(sorted({family.program for family in FAMILIES}))
+
+
+@lru_cache(maxsize=1)
+def levels() -> Mapping[str, tuple[str, ...]]:
+    """Return the levels of every coded variable."""
+    fields = (f"{field:02d}.{k:02d}" for field in programs() for k in range(1, PROGRAMS + 1))
+    found = {
+        "agency": world().agencies,
+        "occupation": world().occupations,
+        "instructional_program": ("00.00", *fields),
+        **LEVELS_OF,
+    }
+    return MappingProxyType({name: found[name] for name in VARIABLES if name in found})
+
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.integer]
+Booleans = npt.NDArray[np.bool_]
+
+_P, _A, _T, _C, _O, _B = range(len(CATEGORIES))
+_EXCEPTED = "DJFB DDEA ARNG AFNG HSTS TDTS TDFA ARIN STST ZZ"
+_SCIENCE = (4, 8, 13, 15)
+_SPECIAL = (6, 8, 15, 22)
+_ES, _GM = pay.PLAN_NAMES.index("ES"), pay.PLAN_NAMES.index("GM")
+_VM = pay.PLAN_NAMES.index("VM")
+_HOURLY = np.array([plan.hourly for plan in PLANS.values()])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Rows:
+    """What the functions below need of every row; arrays of shape (rows,)."""
+
+    person: Integers
+    n: int
+    year: Integers
+    agency: Integers
+    occupation: Integers
+    service: Integers
+    plan: Integers
+    grade: Integers
+    category: Integers
+    supervisor: Booleans
+    temporary: Booleans
+    political: Booleans
+    executive: Booleans
+    rng: np.random.Generator
+
+    def fixed(self) -> Floats:
+        """Return a uniform number for every person, repeated on the rows."""
+        return self.rng.random(self.n)[self.person]
+
+
+def positions(
+    world: World, persons: Persons, jobs: Jobs, year: Integers, rng: np.random.Generator
+) -> dict[str, Integers]:
+    """Return the codes and amounts of the variables of the position, each of shape (rows,)."""
+    s = jobs.states
+    rows = _Rows(
+        person=jobs.person,
+        n=len(persons.sex),
+        year=year,
+        agency=s["agency"],
+        occupation=s["occupation"],
+        service=s["service"],
+        plan=s["plan"],
+        grade=s["grade"],
+        category=world.category[s["occupation"]],
+        supervisor=s["supervisor"] == 1,
+        temporary=persons.temporary[jobs.person],
+        political=persons.political[jobs.person],
+        executive=s["plan"] == _ES,
+        rng=rng,
+    )
+    appointment, tenure = _appointment(world, rows)
+    status = _status(rows)
+    basic = _basic_pay(rows, s["step"])
+    return {
+        "agency": rows.agency,
+        "occupation": rows.occupation,
+        "occupational_category": rows.category,
+        "functional_class": _function(world, rows),
+        "flsa": _flsa(rows),
+        "appointment_type": appointment,
+        "political_appointee": np.where(rows.political, 1 + rows.executive, 0).astype(np.int8),
+        "position_occupied": _occupied(rows, appointment),
+        "tenure": tenure,
+        "supervisory_status": status,
+        "bargaining_unit": _unit(world, rows),
+        "pay_plan": rows.plan,
+        "grade": _grade_codes()[rows.plan, rows.grade],
+        "step": np.where(pay.STEPPED[rows.plan], s["step"] + 1, 0).astype(np.int8),
+        "pay_basis": _HOURLY[rows.plan].astype(np.int8),
+        "work_schedule": s["schedule"],
+        "pay_rate_determinant": _determinant(world, rows, s["demoted"]),
+        "basic_pay": basic,
+        **_supplements(world, rows, basic),
+    }
+
+
+def _grade_codes() -> Integers:
+    """Return the code of the grade's label by plan and grade."""
+    labels = LEVELS_OF["grade"]
+    codes = np.zeros(pay.FIRST.shape, dtype=np.int8)
+    for row, plan in enumerate(PLANS.values()):
+        codes[row, : len(plan.grades)] = [labels.index(grade) for grade in plan.grades]
+    return codes
+
+
+def _appointment(world: World, rows: _Rows) -> tuple[Integers, Integers]:
+    code = {name: number for number, name in enumerate(APPOINTMENTS)}
+    career = rows.service >= 3
+    excepted = world.places(_EXCEPTED)[rows.agency]
+    medical = np.array([family.code == 6 for family in FAMILIES])[world.family[rows.occupation]]
+    excepted |= medical & (world.category[rows.occupation] == _P)
+    excepted |= np.array([o in ("0905", "0904") for o in world.occupations])[rows.occupation]
+    schedule_a = rows.fixed() < 0.15
+    found = np.where(career, code["10"], code["15"])
+    found = np.where(excepted | (rows.fixed() < 0.03), code["38"], found)
+    found = np.where((found == code["38"]) & schedule_a, code["30"], found)
+    lasting = found < code["30"]
+    lasting &= rows.fixed() < 0.6
+    brief = np.where(schedule_a, code["40"], code["48"])
+    brief = np.where(lasting, code["20"], brief)
+    found = np.where(rows.temporary, brief, found)
+    found = np.where(rows.political, code["44"], found)
+    senior = np.where(rows.political, code["55"], code["50"])
+    found = np.where(rows.executive, senior, found).astype(np.int8)
+    tenure = np.where(rows.temporary, np.where(schedule_a, 3, 0), np.where(career, 1, 2))
+    tenure = np.where(rows.political, 0, np.where(rows.executive, 1, tenure))
+    return found, tenure.astype(np.int8)
+
+
+def _occupied(rows: _Rows, appointment: Integers) -> Integers:
+    competitive = appointment <= APPOINTMENTS.index("20")
+    senior = np.where(rows.fixed() < 0.5, 2, 3)
+    return np.where(rows.executive, senior, np.where(competitive, 0, 1)).astype(np.int8)
+
+
+def _status(rows: _Rows) -> Integers:
+    kind = rows.fixed()
+    boss = np.where(kind < 0.85, 0, np.where(kind < 0.94, 1, 2))
+    leader = np.isin(rows.plan, (pay.PLAN_NAMES.index("WL"),))
+    team = np.isin(rows.category, (_P, _A)) & (kind > 0.955) & (rows.service >= 3)
+    others = np.where(leader, 3, np.where(team, 4, 5))
+    return np.where(rows.supervisor, boss, others).astype(np.int8)
+
+
+def _function(world: World, rows: _Rows) -> Integers:
+    """Return the functional class of specialists in science and engineering; 0 for others."""
+    families = np.array([family.code in _SCIENCE for family in FAMILIES])
+    science = families[world.family[rows.occupation]] & (rows.category == _P)
+    n_classes = len(LEVELS_OF["functional_class"]) - 1
+    usual = (rows.agency * 7 + rows.occupation * 3) % n_classes
+    own = (rows.fixed() * n_classes).astype(np.int64)
+    found = np.where(rows.fixed() < 0.6, usual, own)
+    other = rows.rng.integers(0, n_classes, len(found))
+    found = np.where(rows.rng.random(len(found)) < 0.03, other, found)
+    return np.where(science, 1 + found, 0).astype(np.int8)
+
+
+def _flsa(rows: _Rows) -> Integers:
+    general = pay.TWO_STEP[rows.plan]
+    high = np.where(general, rows.grade >= 10, np.isin(rows.category, (_P, _A)))
+    high = high & np.isin(rows.category, (_P, _A)) | rows.supervisor | rows.executive
+    return np.asarray(high == (rows.fixed() < 0.03)).astype(np.int8)
+
+
+def _unit(world: World, rows: _Rows) -> Integers:
+    department = world.department[rows.agency].astype(np.int64)
+    unit = (rows.agency + np.where(rows.category == _B, 1, 0) + 2 * (rows.category == _P)) % UNITS
+    organised = np.where(rows.category == _B, 0.92, np.where(rows.category == _P, 0.7, 0.82))
+    found = np.where(rows.fixed() < organised, 2 + department * UNITS + unit, 0)
+    barred = rows.supervisor | rows.executive | rows.political | rows.temporary
+    intelligence = world.places("DJFB ARIN ZZNU")[rows.agency]
+    top = len(DEPARTMENTS) * UNITS + 1
+    return np.where(barred | intelligence, 1, np.minimum(found, top)).astype(np.int16)
+
+
+def _determinant(world: World, rows: _Rows, demoted: Integers) -> Integers:
+    special = np.array([family.code in _SPECIAL for family in FAMILIES])
+    special_rate = special[world.family[rows.occupation]] & (rows.fixed() < 0.2)
+    special_rate &= pay.TWO_STEP[rows.plan] & (rows.grade <= 10)
+    since = rows.year - demoted
+    retained = np.where(since < 2, 2, np.where(since < 4, 3, 0))
+    return np.where(retained > 0, retained, special_rate).astype(np.int8)
+
+
+def _basic_pay(rows: _Rows, step: Integers) -> Integers:
+    """Look the pay up; a few records of plans with steps hold that of a neighbouring step."""
+    u = rows.rng.random(len(step))
+    top = pay.STEPS[rows.plan] - 1
+    aside = np.where(u < p.PAY_DEVIATIONS / 2, -1, 1)
+    aside = np.where(step == 0, 1, np.where(step == top, -1, aside))
+    odd = (u < p.PAY_DEVIATIONS) & pay.STEPPED[rows.plan]
+    return pay.basic_pay(rows.plan, rows.grade, np.where(odd, step + aside, step), rows.year)
+
+
+def _supplements(world: World, rows: _Rows, basic: Integers) -> dict[str, Integers]:
+    rates = np.array([rate for rate, _ in p.LOCALITIES])
+    shares = np.cumsum([share for _, share in p.LOCALITIES])
+    area = np.searchsorted(shares, (rows.fixed() + rows.agency * 0.137) % 1, side="right")
+    done = (rows.year - p.LOCALITY_SINCE) / (p.LAST_YEAR - p.LOCALITY_SINCE)
+    rate = rates[np.minimum(area, len(rates) - 1)] * (0.3 + 0.7 * done)
+    senior = rows.executive & (rows.year >= 2004)
+    none = (rows.year < p.LOCALITY_SINCE) | _HOURLY[rows.plan] | senior | (rows.plan == _VM)
+    scarce = np.isin(world.grade[rows.occupation] >= 13, (True,)) & (rows.category == _P)
+    kept = rows.fixed() < p.RETENTION * np.where(scarce, 4, 1)
+    percent = 5 * (1 + (rows.fixed() * 5).astype(np.int64))
+    allowance = np.where(kept & (rows.service >= 2), basic * percent // 100, 0)
+    extra = rows.supervisor & (rows.fixed() < p.DIFFERENTIAL) & ~rows.executive
+    differential = np.where(extra, 100 * (5 + (rows.fixed() * 40).astype(np.int64)), 0)
+    return {
+        "locality_adjustment": np.where(none, 0, np.rint(basic * rate)).astype(np.int32),
+        "retention_allowance": allowance.astype(np.int32),
+        "supervisory_differential": differential.astype(np.int32),
+    }

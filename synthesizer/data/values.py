@@ -1,0 +1,412 @@
+"""Numbers as text: which texts are numbers, how they were written, how to write others alike.
+
+A style is one of
+
+- ``fixed``: every number with the same decimals (``2.50``);
+- ``plain``: no needless zeros (``2.5``, ``3``);
+- ``point``: as ``plain``, but whole numbers end in ``.0`` (Python and pandas);
+- ``bare``: as ``plain``, without a zero before the point (``.5``, as Stata and SAS write);
+- ``short``: the shorter of ``plain`` and scientific notation (R writes ``1e+05``).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Variable
+
+MAX_EXACT: Final = 2.0**53
+"""Whole numbers up to here are exact in float64."""
+
+MAX_DECIMALS: Final = 6
+"""More decimals than this are taken for full precision, not for a unit of measurement."""
+
+NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$"
+LEADING_ZERO = r"^[+-]?0\d"
+STYLES: Final = ("plain", "point", "bare", "short")
+
+
+def _with_point(values: pa.Array, mark: str) -> pa.Array:
+    return values if mark == "." else pc.replace_substring(values, mark, ".")
+
+
+def _mask(values: pa.Array, pattern: str) -> BoolArray:
+    found = pc.match_substring_regex(values, pattern)
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def is_number(values: pa.Array, mark: str = ".") -> BoolArray:
+    """Tell which texts are finite decimal numbers.
+
+    Examples
+    --------
+    >>> is_number(pa.array(["12", "-0.5", "1e+05", "N", " 3"])).tolist()
+    [True, True, True, False, False]
+    """
+    if mark == ".":
+        return _mask(values, NUMBER)
+    return _mask(_with_point(values, mark), NUMBER) & ~_mask(values, r"\.")
+
+
+def has_leading_zero(values: pa.Array) -> BoolArray:
+    """Tell which texts start with a needless zero, as codes such as ``007`` do."""
+    return _mask(values, LEADING_ZERO)
+
+
+def parse(values: pa.Array, mark: str = ".") -> FloatArray:
+    """Turn texts that `is_number` accepts into float64."""
+    numbers = pc.cast(_with_point(values, mark), pa.float64())
+    return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _decimals_written(values: pa.Array) -> npt.NDArray[np.int64]:
+    point = pc.find_substring(values, ".").to_numpy(zero_copy_only=False)
+    length = pc.utf8_length(values).to_numpy(zero_copy_only=False)
+    return np.where(point < 0, 0, length - point - 1).astype(np.int64)
+
+
+def _decimals(number: float) -> int:
+    return len(_positional(number).partition(".")[2])
+
+
+def style_of(values: pa.Array, mark: str = ".") -> tuple[int | None, str]:
+    """Find how distinct numbers were written.
+
+    Parameters
+    ----------
+    values : pyarrow.Array of str
+        At least one text, all numbers.
+    mark : str
+        Decimal mark.
+
+    Returns
+    -------
+    decimals : int or None
+        0 for whole numbers; None where the numbers have no fixed precision.
+    style : str
+        The style that writes the numbers as they were written, if there is one.
+
+    Examples
+    --------
+    >>> style_of(pa.array(["2.50", "3.00"]))
+    (2, 'fixed')
+    >>> style_of(pa.array(["2.5", "3", "0.25"]))
+    (2, 'plain')
+    >>> style_of(pa.array(["100", "1e+05"]))
+    (0, 'short')
+    """
+    values = _with_point(values, mark)
+    numbers = parse(values)
+    scientific = _mask(values, "[eE]")
+    written = _decimals_written(values.filter(pa.array(~scientific)))
+    most = int(written.max(initial=0))
+    if not scientific.any():
+        if most == written.min() and not _mask(values, r"^-?\.").any():
+            return most, "fixed"
+    elif most <= MAX_DECIMALS:
+        most = max(most, *(_decimals(x) for x in numbers[scientific].tolist()))
+    decimals = most if most <= MAX_DECIMALS else None
+    few = slice(0, 1000)  # settles which styles are worth a look at all values
+    for style in STYLES:
+        if _reproduces(values[few], numbers[few], decimals, style) and _reproduces(
+            values, numbers, decimals, style
+        ):
+            return decimals, style
+    return decimals, "point" if _mask(values, r"\.0$").any() else "plain"
+
+
+def _reproduces(values: pa.Array, numbers: FloatArray, decimals: int | None, style: str) -> bool:
+    return bool(pc.all(pc.equal(format_numbers(numbers, decimals, style), values)).as_py())
+
+
+def format_numbers(
+    numbers: FloatArray, decimals: int | None, style: str = "plain", mark: str = "."
+) -> pa.Array:
+    """Write finite numbers in a style, rounded to ``decimals`` unless that is None.
+
+    Examples
+    --------
+    >>> format_numbers(np.array([2.5, 3.0]), 2, "fixed").to_pylist()
+    ['2.50', '3.00']
+    >>> format_numbers(np.array([2.5, 3.0]), 1, "plain", mark=",").to_pylist()
+    ['2,5', '3']
+    """
+    if decimals is not None:
+        numbers = rounded(numbers, decimals)
+    numbers = numbers + 0.0  # a negative zero becomes a zero
+    if style == "fixed" and decimals is not None:
+        texts = _fixed(numbers, decimals)
+    elif style == "short":
+        texts = _by_distinct(numbers, _shorter)
+    else:
+        texts = _plain(numbers, point=style == "point")
+    if style == "bare":
+        texts = pc.replace_substring_regex(texts, r"^(-?)0\.", r"\1.")
+    return texts if mark == "." else pc.replace_substring(texts, ".", mark)
+
+
+def rounded(numbers: FloatArray, decimals: int) -> FloatArray:
+    """Round to decimals; a number too large to have that many in float64 stays as it is.
+
+    Examples
+    --------
+    >>> rounded(np.array([2.345, 360287970189.875]), 6).tolist()
+    [2.345, 360287970189.875]
+    """
+    with np.errstate(over="ignore"):
+        scaled = numbers * 10.0**decimals
+    return np.where(np.abs(scaled) < MAX_EXACT, np.rint(scaled) / 10.0**decimals, numbers)
+
+
+def _fixed(numbers: FloatArray, decimals: int) -> pa.Array:
+    if len(numbers) and np.abs(numbers).max() >= MAX_EXACT:
+        return pa.array([f"{x:.{decimals}f}" for x in numbers.tolist()], pa.string())
+    if decimals == 0:
+        return pc.cast(pa.array(numbers.astype(np.int64)), pa.string())
+    if decimals > MAX_DECIMALS:  # Arrow switches to scientific notation there
+        return pa.array([f"{x:.{decimals}f}" for x in numbers.tolist()], pa.string())
+    return pc.cast(pc.cast(pa.array(numbers), pa.decimal128(30, decimals)), pa.string())
+
+
+def _plain(numbers: FloatArray, *, point: bool) -> pa.Array:
+    """Write the shortest text that reads as the same number, without an exponent."""
+    size = np.abs(numbers)
+    texts = pc.cast(pa.array(numbers), pa.string())
+    if point:
+        whole = pa.array(numbers == np.rint(numbers))
+        texts = pc.if_else(whole, pc.binary_join_element_wise(texts, ".0", ""), texts)
+    odd = (size >= 1e10) | ((size < 1e-4) & (size > 0))  # Arrow writes exponents there
+    if odd.any():
+        written = _by_distinct(numbers[odd], repr if point else _positional)
+        texts = pc.replace_with_mask(texts, pa.array(odd), written)
+    return texts
+
+
+def _positional(number: float) -> str:
+    return np.format_float_positional(number, trim="-")
+
+
+def _shorter(number: float) -> str:
+    plain = _positional(number)
+    scientific = np.format_float_scientific(number, trim="-", exp_digits=2)
+    return scientific if len(scientific) < len(plain) else plain
+
+
+def _by_distinct(numbers: FloatArray, write: Callable[[float], str]) -> pa.Array:
+    distinct, where = np.unique(numbers, return_inverse=True)
+    texts = [write(x) for x in distinct.tolist()]
+    return pa.array(texts, pa.string()).take(pa.array(where.ravel()))
+
+
+# Dates as text: the formats that are recognised, reading and writing them.
+
+MICROSECONDS_A_DAY: Final = 86_400_000_000
+RESOLUTIONS: Final = (MICROSECONDS_A_DAY, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 1)
+
+_SHAPES: Final = {
+    "%Y-%m-%d": r"^\d{4}-\d{2}-\d{2}$",
+    "%Y/%m/%d": r"^\d{4}/\d{2}/\d{2}$",
+    "%Y.%m.%d": r"^\d{4}\.\d{2}\.\d{2}$",
+    "%d.%m.%Y": r"^\d{1,2}\.\d{1,2}\.\d{4}$",
+    "%d/%m/%Y": r"^\d{1,2}/\d{1,2}/\d{4}$",
+    "%m/%d/%Y": r"^\d{1,2}/\d{1,2}/\d{4}$",
+    "%d-%m-%Y": r"^\d{1,2}-\d{1,2}-\d{4}$",
+    "%m-%d-%Y": r"^\d{1,2}-\d{1,2}-\d{4}$",
+    "%Y-%m-%d %H:%M": r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}$",
+    "%Y-%m-%dT%H:%M": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$",
+    "%Y-%m-%d %H:%M:%S": r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$",
+    "%Y-%m-%dT%H:%M:%S": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$",
+    "%Y-%m-%d %H:%M:%S.%3f": r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\.\d{3}$",
+    "%Y-%m-%dT%H:%M:%S.%3f": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}$",
+    "%Y-%m-%d %H:%M:%S.%6f": r"^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}\.\d{6}$",
+    "%Y-%m-%dT%H:%M:%S.%6f": r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}$",
+}
+_LEADING_ZEROS = r"^0?(\d{1,2})([/.-])0?(\d{1,2})([/.-])"
+_ZONE: Final = re.compile(r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:[\d:.]*(Z|[+-]\d{2}:?\d{2})$")
+_FRACTION: Final = re.compile(r"\.%([36])f")
+UNPADDED: Final = "unpadded:"
+"""Marks a format whose days and months are written without leading zeros, as in 1/5/2019."""
+
+
+def _equal(left: pa.Array, right: pa.Array) -> BoolArray:
+    same = pc.fill_null(pc.equal(left, right), False)
+    return np.asarray(same.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def detect_format(values: pa.Array) -> tuple[str, ...]:
+    """Return the known formats in which every text is a date; two where it is ambiguous.
+
+    Examples
+    --------
+    >>> detect_format(pa.array(["2019-02-28", "2020-02-29"]))
+    ('%Y-%m-%d',)
+    >>> detect_format(pa.array(["05/01/2019", "06/02/2019"]))
+    ('%d/%m/%Y', '%m/%d/%Y')
+    >>> detect_format(pa.array(["2019-02-31"]))
+    ()
+
+    A time zone is a part of the format if it is the same everywhere:
+
+    >>> detect_format(pa.array(["2020-01-07T10:25:00Z", "2020-01-08T11:00:00Z"]))
+    ('%Y-%m-%dT%H:%M:%SZ',)
+    """
+    if zone := _zone(values):
+        bare = pc.utf8_slice_codeunits(values, 0, -len(zone))
+        return tuple(form + zone for form in detect_format(bare))
+    found = []
+    first = values.slice(0, 100)  # nearly always settles it
+    for form, shape in _SHAPES.items():
+        if not pc.all(pc.match_substring_regex(first, shape)).as_py():
+            continue
+        if not pc.all(pc.match_substring_regex(values, shape)).as_py():
+            continue
+        written, _, wrong = parse_dates(values, form)
+        if not wrong.any():
+            found.append(written)
+    return tuple(found)
+
+
+def _zone(values: pa.Array) -> str:
+    """Return the time zone that every text ends with, such as Z or +00:00."""
+    found = _ZONE.match(values[0].as_py() or "") if len(values) else None
+    if found is None or not pc.all(pc.ends_with(values, found[1])).as_py():
+        return ""
+    return found[1]
+
+
+def parse_dates(values: pa.Array, form: str) -> tuple[str, FloatArray, BoolArray]:
+    """Read distinct texts in a ``strptime`` format.
+
+    Returns
+    -------
+    form : str
+        The format to write with (marked where days and months have no leading zeros).
+    days : ndarray of float64
+        Days since 1970-01-01.
+    wrong : ndarray of bool
+        Texts that are not dates in this format.
+    """
+    plain = form.removeprefix(UNPADDED)
+    if fraction := _FRACTION.search(plain):
+        zone = len(plain) - fraction.end()
+        bare = pc.utf8_slice_codeunits(values, 0, -zone) if zone else values
+        stamps = pc.cast(bare, pa.timestamp("us"))
+    else:
+        stamps = pc.strptime(values, format=plain, unit="s", error_is_null=True)
+    days = days_of(stamps)
+    for candidate in (plain, UNPADDED + plain):
+        right = _equal(_write(stamps, candidate), values)
+        if right.all():
+            return candidate, days, ~right
+    return plain, days, ~_equal(_write(stamps, plain), values)
+
+
+def days_of(stamps: pa.Array) -> FloatArray:
+    """Turn Arrow dates or timestamps into float days since 1970-01-01 (NaN where null)."""
+    micro = pc.cast(pc.cast(stamps, pa.timestamp("us"), safe=False), pa.int64())
+    ticks = pc.fill_null(micro, 0).to_numpy(zero_copy_only=False)
+    # Whole days and the rest apart: a float64 count of microseconds / 86.4e9 alone is as exact.
+    days = ticks / MICROSECONDS_A_DAY
+    return np.where(pc.is_null(micro).to_numpy(zero_copy_only=False), np.nan, days)
+
+
+def instants(days: FloatArray, resolution: int = 1) -> pa.Array:
+    """Turn float days into Arrow timestamps, rounded to ``resolution`` microseconds."""
+    ticks = np.rint(days * (MICROSECONDS_A_DAY / resolution)).astype(np.int64) * resolution
+    return pa.array(ticks).cast(pa.timestamp("us"))
+
+
+def resolution_of(days: FloatArray) -> int:
+    """Return the coarsest unit in microseconds that all dates are multiples of.
+
+    Examples
+    --------
+    >>> resolution_of(np.array([0.0, 17000.0])) == MICROSECONDS_A_DAY
+    True
+    """
+    ticks: npt.NDArray[np.int64] = np.rint(days * MICROSECONDS_A_DAY).astype(np.int64)
+    return next(unit for unit in RESOLUTIONS if not (ticks % unit).any())
+
+
+def format_dates(days: FloatArray, form: str, resolution: int = 1) -> pa.Array:
+    """Write float days in a format.
+
+    Examples
+    --------
+    >>> format_dates(np.array([17000.0]), "%d.%m.%Y").to_pylist()
+    ['18.07.2016']
+    """
+    return _write(instants(days, resolution), form)
+
+
+def _write(stamps: pa.Array, form: str) -> pa.Array:
+    plain = form.removeprefix(UNPADDED)
+    fraction = _FRACTION.search(plain)
+    unit = {"3": "ms", "6": "us"}[fraction[1]] if fraction else "s"
+    # %S of Arrow writes the fraction that the unit of the timestamp has.
+    texts = pc.strftime(
+        pc.cast(stamps, pa.timestamp(unit), safe=False), format=_FRACTION.sub("", plain)
+    )
+    if form.startswith(UNPADDED):
+        return pc.replace_substring_regex(texts, _LEADING_ZEROS, r"\1\2\3\4")
+    return texts
+
+
+# One value as it is written in a configuration, as a column with one row.
+
+
+def single_value(variable: Variable, text: str) -> Column:
+    """Return the value that ``text`` stands for.
+
+    Parameters
+    ----------
+    variable : Variable
+        Of any kind but ``id``.
+    text : str
+        A label, a missing code, a number, or a date as YYYY-MM-DD.
+
+    Raises
+    ------
+    DataError
+        If the variable has no such label or code, or the text is no number or date.
+
+    Examples
+    --------
+    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"), missing=("",))
+    >>> single_value(sex, "m").data.tolist(), single_value(sex, "").data.tolist()
+    ([1], [2])
+    """
+    if variable.is_coded:
+        if text not in variable.labels:
+            raise DataError(
+                f"{text!r} is no level and no missing code of variable {variable.name!r}; "
+                "write a label as it stands in the data"
+            )
+        return Column(variable, np.array([variable.labels.index(text)], dtype=np.int32))
+    if text in variable.missing:
+        state = variable.missing.index(text) + 1
+        return Column(variable, np.array([np.nan]), np.array([state], dtype=np.int8))
+    states = np.zeros(1, dtype=np.int8) if variable.missing else None
+    return Column(variable, np.array([_number(variable, text)]), states)
+
+
+def _number(variable: Variable, text: str) -> float:
+    try:
+        if variable.kind is Kind.DATE:
+            return float(np.datetime64(text, "D").astype(np.int64))
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        what = "date (YYYY-MM-DD)" if variable.kind is Kind.DATE else "number"
+        raise DataError(f"{text!r} is no {what} and no missing code of variable {variable.name!r}")
+    return value

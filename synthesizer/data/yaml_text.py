@@ -1,0 +1,156 @@
+"""Reading YAML without surprises: labels stay text, doubled keys are errors.
+
+YAML 1.1 turns ``NO`` into false, ``010`` into 8 and ``2020-01-01`` into a date, which would
+damage missing codes and labels. Here only ``true`` and ``false`` are booleans, numbers have no
+leading zeros, and nothing else is converted.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import yaml
+
+from synthesizer.data.errors import ConfigError
+
+INFINITIES: Final[Mapping[str, float]] = {
+    **dict.fromkeys((".inf", "inf", "+.inf", "infinity", "+inf"), math.inf),
+    **dict.fromkeys(("-.inf", "-inf", "-infinity"), -math.inf),
+}
+"""Texts, in lower case, that are infinite where a number is expected.
+
+They stay text in reading, since a label may be written so, and in files, since JSON has no such
+number.
+"""
+
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 40
+
+
+class _Loader(yaml.SafeLoader):
+    """SafeLoader with the resolvers below instead of those of YAML 1.1."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$"), list("tf"))
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:null", re.compile(r"^(?:~|null|)$"), ["~", "n", ""]
+)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(r"^-?(?:0|[1-9][0-9]{0,17})$"), list("-0123456789")
+)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?$"),
+    list("-0123456789"),
+)
+
+
+def parse_yaml(text: str, *, origin: str) -> dict[str, Any]:
+    """Return the mapping at the top of a YAML text.
+
+    Parameters
+    ----------
+    text : str
+        At most 1 MB.
+    origin : str
+        Name of the file, for messages.
+
+    Raises
+    ------
+    ConfigError
+        If the text is no YAML, has doubled keys or aliases, or holds no mapping.
+
+    Examples
+    --------
+    >>> parse_yaml("missing: [NO, 007, -8]", origin="example")
+    {'missing': ['NO', '007', -8]}
+    """
+    if len(text) > MAX_BYTES:
+        raise ConfigError(f"{origin}: longer than {MAX_BYTES:,} characters; is it a configuration?")
+    try:
+        node = yaml.compose(text, Loader=_Loader)
+        problems = _node_problems(node, origin)
+        if problems:
+            raise ConfigError(problems)
+        content = yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{origin}: not valid YAML{_position(error)}") from None
+    except RecursionError:
+        raise ConfigError(f"{origin}: nested too deeply; at most {MAX_DEPTH} levels") from None
+    except ValueError:
+        raise ConfigError(f"{origin}: a value cannot be read; put it in quotes") from None
+    if not isinstance(content, dict):
+        raise ConfigError(f"{origin}: must hold keys such as 'data:' and 'm:', got none")
+    return content
+
+
+def without_infinities(value: Any) -> Any:
+    """Write infinite numbers as YAML does, also in lists and maps; everything else stays.
+
+    Examples
+    --------
+    >>> without_infinities({"theta": math.inf, "by": ["sex"]})
+    {'theta': '.inf', 'by': ['sex']}
+    """
+    if isinstance(value, Mapping):
+        return {key: without_infinities(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(without_infinities(inner) for inner in value)
+    if isinstance(value, float) and math.isinf(value):
+        return ".inf" if value > 0 else "-.inf"
+    return value
+
+
+def _position(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    what = getattr(error, "problem", None)
+    place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+    return f"{place}: {what}" if what else place
+
+
+def _node_problems(root: yaml.Node | None, origin: str) -> list[str]:
+    """Find doubled keys and aliases, which would repeat or hide parts of the configuration."""
+    problems: list[str] = []
+    seen: set[int] = set()
+    stack: list[tuple[yaml.Node, int]] = [(root, 0)] if root is not None else []
+    while stack:
+        node, depth = stack.pop()
+        line = node.start_mark.line + 1
+        if id(node) in seen:
+            problems.append(
+                f"{origin}, line {line}: aliases (*name) are not supported; write it out"
+            )
+            continue
+        seen.add(id(node))
+        if depth > MAX_DEPTH:
+            problems.append(f"{origin}, line {line}: nested too deeply; at most {MAX_DEPTH} levels")
+            continue
+        problems += _doubled_keys(node, origin)
+        stack += [(child, depth + 1) for child in _children(node)]
+    return problems
+
+
+def _children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [part for pair in node.value for part in pair]
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
+
+
+def _doubled_keys(node: yaml.Node, origin: str) -> list[str]:
+    if not isinstance(node, yaml.MappingNode):
+        return []
+    problems, keys = [], set()
+    for key, _ in node.value:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            problems.append(f"{origin}, line {line}: keys must be plain text")
+        elif key.value in keys:
+            problems.append(f"{origin}, line {line}: key {key.value!r} is there twice; keep one")
+        else:
+            keys.add(key.value)
+    return problems

@@ -1,0 +1,1 @@
+"""Registry, chain, drawing and saved models: what makes data."""

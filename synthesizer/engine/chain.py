@@ -1,0 +1,342 @@
+"""The chain of conditional models: fit in parallel, generate in order.
+
+Every model is fitted on confidential values alone, so all fits are independent of each other and
+run in parallel, once, whatever the number of datasets. Generation goes variable by variable
+through the order of the chain, in parallel over datasets, strata and blocks of rows. A generator
+belongs to each (dataset, stratum, variable, block), so the result depends on the seed only.
+
+Source: Reiter (2005); Raab, Nowok and Dibben (2016).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed, effective_n_jobs
+
+from synthesizer.data.errors import ModelError
+from synthesizer.data.panel.frame import BLOCK_PERSONS, Frame
+from synthesizer.data.randomness import Seed, salts
+from synthesizer.data.table import Column, IntArray, Kind, Schema, Table
+from synthesizer.engine.drawing import (
+    BLOCK_ROWS,
+    allocate,
+    draw_block,
+    row_blocks,
+    split_strata,
+    whole_number_problems,
+)
+from synthesizer.models.histories.history import FittedCareerModel, panel_of
+from synthesizer.models.limits import Support
+from synthesizer.models.step import FittedStep, Forbid, Rule, Step, error_context
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChainSpec:
+    """What is fitted: the steps in order, the rules, the strata.
+
+    Examples
+    --------
+    >>> from synthesizer.models.sample import Sample
+    >>> ChainSpec(steps=(Step(variable="age", method="sample", model=Sample()),)).order
+    ('age',)
+    """
+
+    steps: tuple[Step, ...]
+    rules: tuple[Rule, ...] = ()
+    forbids: tuple[Forbid | Support, ...] = ()
+    strata: tuple[str, ...] = ()
+    proper: bool = False
+    frame: Frame | None = None
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Variables in the order in which they are drawn."""
+        return tuple(step.variable for step in self.steps)
+
+    def fit(
+        self,
+        table: Table,
+        seed: Seed,
+        *,
+        replicates: int = 1,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
+    ) -> FittedChain:
+        """Fit every model on the confidential ``table``.
+
+        Parameters
+        ----------
+        table : Table
+            Confidential data, n >= 1 rows.
+        seed : Seed
+            Decides everything that fits draw.
+        replicates : int
+            With ``proper``, the number of bootstrap samples of rows, one for each dataset that
+            will be asked for. Ignored otherwise.
+        n_jobs : int, optional
+            Workers of joblib; threads unless a joblib context says otherwise.
+        progress : callable, optional
+            Called with 1 after each fit.
+
+        Raises
+        ------
+        ModelError
+            If a model cannot be fitted; notes say which variable, model and stratum.
+        """
+        schema = table.schema
+        if self.frame is not None:
+            table = self.frame.completed(panel_of(table))
+        strata = split_strata(table.unit_table, self.strata)
+        parts = [table] if len(strata) == 1 else [table.take_units(units) for units in strata]
+        n_fits = replicates if self.proper else 1
+        secret = salts((name, _arrays(table[name])) for name in self.order)
+        fits = _parallel(
+            n_jobs,
+            (
+                delayed(_fit_step)(self, step, part, seed, (s, r), secret[step.variable])
+                for s, part in enumerate(parts)
+                for r in range(n_fits)
+                for step in self.steps
+            ),
+            progress,
+        )
+        k = len(self.steps)
+        chains = [tuple(fits[i : i + k]) for i in range(0, len(fits), k)]
+        return FittedChain(
+            schema=schema,
+            strata=tuple(
+                FittedStratum(rows=rows, replicates=tuple(chains[s * n_fits : (s + 1) * n_fits]))
+                for s, rows in enumerate(strata)
+            ),
+            rules=self.rules,
+            forbids=self.forbids,
+            proper=self.proper,
+            frame=self.frame,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedStratum:
+    """The fitted steps of one stratum, for each replicate, and its confidential rows' positions."""
+
+    rows: IntArray
+    replicates: tuple[tuple[FittedStep, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedChain:
+    """A chain after the fit. It may hold donors, that is confidential values.
+
+    Parameters
+    ----------
+    schema : Schema
+        The confidential table's variables in column order.
+    strata : tuple of FittedStratum
+        One without strata.
+    rules, forbids : tuples
+        Applied while drawing.
+    proper : bool
+        Whether every dataset has fits of its own.
+    frame : Frame or None
+        The periods of a panel, whose units are persons.
+    """
+
+    schema: Schema
+    strata: tuple[FittedStratum, ...]
+    rules: tuple[Rule, ...] = ()
+    forbids: tuple[Forbid | Support, ...] = ()
+    proper: bool = False
+    frame: Frame | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Units of the confidential table: rows, or persons of a panel."""
+        return sum(len(stratum.rows) for stratum in self.strata)
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether any variable is kept as it is (partial synthesis)."""
+        return any(step.kept is not None for step in self.strata[0].replicates[0])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the fits of careers tell, each note once."""
+        models = (
+            step.value_model
+            for stratum in self.strata
+            for steps in stratum.replicates
+            for step in steps
+        )
+        told = [note for m in models if isinstance(m, FittedCareerModel) for note in m.notes]
+        return tuple(dict.fromkeys(told))
+
+    def count_blocks(self, m: int, rows: int | None) -> int:
+        """Return about how many blocks `generate` draws, for progress bars."""
+        rows = self.n_rows if rows is None else rows
+        return m * len(self._blocks(allocate(rows, self._stratum_sizes)))
+
+    def _blocks(self, sizes: Sequence[int]) -> list[tuple[int, int, int]]:
+        return row_blocks(sizes, BLOCK_ROWS if self.frame is None else BLOCK_PERSONS)
+
+    def generate(
+        self,
+        seed: Seed,
+        *,
+        m: int = 1,
+        rows: int | None = None,
+        n_jobs: int | None = None,
+        first: int = 0,
+        progress: Progress | None = None,
+    ) -> Iterator[Table]:
+        """Yield ``m`` synthetic tables with the columns of the confidential one.
+
+        Dataset number d is the same whatever ``m`` is, so datasets are nested. Only the datasets
+        that are being drawn are held in memory.
+
+        Parameters
+        ----------
+        seed : Seed
+            Decides every draw.
+        m : int
+            Number of datasets, at least 1.
+        rows : int, optional
+            Rows of each dataset, at least 1; as many as the confidential table by default.
+        n_jobs : int, optional
+            Workers of joblib.
+        first : int
+            Number of the first dataset, from 0.
+        progress : callable, optional
+            Called with 1 after each block.
+
+        Raises
+        ------
+        ModelError
+            If the chain was fitted for fewer datasets (``proper``) or rows cannot be changed.
+        RuleError
+            If rules leave no allowed value.
+        """
+        problems = self.request_problems(m, rows, first)
+        if problems:
+            raise ModelError(problems)
+        rows = self.n_rows if rows is None else rows
+        # small datasets are drawn side by side, large ones one after the other: memory stays flat
+        wave = max(1, effective_n_jobs(n_jobs) // self.count_blocks(1, rows))
+        for start in range(first, first + m, wave):
+            datasets = range(start, min(start + wave, first + m))
+            blocks = {d: self._blocks(self._sizes(rows, seed, d)) for d in datasets}
+            parts = iter(_parallel(n_jobs, self._draws(seed, blocks), progress))
+            for d in datasets:
+                own = [next(parts) for _ in blocks[d]]
+                yield self._assemble(own, rows, seed.generator("shuffle", self._secret, d))
+
+    @property
+    def _stratum_sizes(self) -> list[int]:
+        return [len(stratum.rows) for stratum in self.strata]
+
+    @property
+    def _secret(self) -> str:
+        """Salt of what belongs to no single variable: the last one is made of all of them."""
+        return self.strata[0].replicates[0][-1].salt
+
+    def _sizes(self, rows: int, seed: Seed, dataset: int) -> Sequence[int]:
+        """Return the rows of each stratum: drawn, unless kept rows fix them.
+
+        Exact sizes would publish the counts of the confidential strata.
+        """
+        sizes = self._stratum_sizes
+        if self.keeps_rows or len(sizes) == 1:
+            return sizes if self.keeps_rows else [rows]
+        rng = seed.generator("strata", self._secret, dataset)
+        drawn = rng.multinomial(rows, np.array(sizes) / sum(sizes))
+        return [int(size) for size in drawn]
+
+    def _draws(
+        self, seed: Seed, blocks: Mapping[int, Sequence[tuple[int, int, int]]]
+    ) -> Iterator[Any]:
+        for d, own in blocks.items():
+            for block in own:
+                steps = self.strata[block[0]].replicates[d if self.proper else 0]
+                yield delayed(draw_block)(
+                    steps, self.rules, self.forbids, seed, (d, *block), self.frame
+                )
+
+    def request_problems(self, m: int, rows: int | None, first: int = 0) -> list[str]:
+        """Say everything that is wrong with a request for datasets."""
+        problems = whole_number_problems(m=m, rows=rows)
+        if problems:
+            return problems
+        fitted = len(self.strata[0].replicates)
+        if self.proper and first + m > fitted:
+            problems.append(
+                f"m ({first + m}) must be at most {fitted}: with proper synthesis the models are "
+                "fitted once for every dataset; fit again with a larger m"
+            )
+        if self.keeps_rows and rows not in (None, self.n_rows):
+            problems.append(
+                f"rows ({rows}) must be {self.n_rows}: variables are kept row by row "
+                "(partial synthesis), so the number of rows cannot change"
+            )
+        return problems
+
+    def _assemble(self, parts: Sequence[Table], rows: int, rng: np.random.Generator) -> Table:
+        """Stack blocks; number the ids anew; bring kept rows back to their places."""
+        table = parts[0] if len(parts) == 1 else type(parts[0]).concatenate(parts)
+        if len(self.strata) > 1 and self.keeps_rows:
+            source = np.concatenate([stratum.rows for stratum in self.strata])
+            table = table.take_units(np.argsort(source))
+        elif len(self.strata) > 1:
+            table = table.take_units(rng.permutation(rows))
+        if self.frame is not None:
+            return table.select(self.schema.names)
+        return with_ids(table, self.schema)
+
+
+def with_ids(drawn: Table, schema: Schema) -> Table:
+    """Return drawn variables in the schema's order, with ids numbered from 1."""
+    numbers = np.arange(1, drawn.n_rows + 1, dtype=np.float64)
+    return Table(
+        (
+            Column(variable, numbers) if variable.kind is Kind.ID else drawn[variable.name]
+            for variable in schema
+        ),
+        drawn.n_rows,
+    )
+
+
+def _parallel(n_jobs: int | None, tasks: Iterator[Any], progress: Progress | None) -> list[Any]:
+    """Run tasks in order of their results; threads unless a joblib context says otherwise."""
+    results = []
+    for result in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks):
+        results.append(result)
+        if progress is not None:
+            progress(1)
+    return results
+
+
+def _arrays(column: Column) -> list[npt.NDArray[Any]]:
+    """Return what makes up the values of a column, the same bytes for equal values."""
+    if column.is_coded:
+        return [column.data]
+    values = np.asarray(np.nan_to_num(column.data), dtype=np.float64)
+    return [values + 0.0, column.missing_state()]  # + 0.0: no negative zero
+
+
+def _fit_step(
+    spec: ChainSpec, step: Step, table: Table, seed: Seed, part: tuple[int, int], salt: str
+) -> FittedStep:
+    """Fit one step on one stratum, for one replicate."""
+    stratum, replicate = part
+    with error_context("fitting", step.variable, step.method, stratum):
+        rng = seed.generator("fit", stratum, replicate, step.variable)
+        if spec.proper and not step.model.abilities.copies_rows:
+            # one bootstrap sample for all variables of a dataset: a joint draw of persons
+            sample = seed.generator("bootstrap", stratum, replicate)
+            table = table.take_units(sample.integers(table.n_units, size=table.n_units))
+        return replace(step.fit(table, spec.rules, rng), salt=salt)

@@ -1,0 +1,260 @@
+"""Drawing a block of synthetic rows, variable by variable, inside the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from synthesizer.data.errors import RuleError
+from synthesizer.data.panel.frame import BLOCK_PERSONS, Frame
+from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import BoolArray, Column, IntArray, Table
+from synthesizer.models.histories.history import FittedCareerModel, FittedHistory, Limits, panel_of
+from synthesizer.models.limits import Judge, redrawn
+from synthesizer.models.step import (
+    FittedStep,
+    Rule,
+    Zero,
+    error_context,
+    forbidden_rows,
+    rows_outside_rules,
+)
+
+# Strata: which rows belong together, how many synthetic rows each gets, blocks of rows.
+
+BLOCK_ROWS = 50_000
+"""Rows drawn with one generator; a constant, since the draws depend on it."""
+
+MAX_ROWS = 100_000_000
+"""More rows than that in one dataset do not fit into the memory of any usual machine."""
+
+
+def row_blocks(sizes: Sequence[int], length: int) -> list[tuple[int, int, int]]:
+    """Return (stratum, first unit, end unit), units counted within the stratum."""
+    return [
+        (s, start, min(start + length, size))
+        for s, size in enumerate(sizes)
+        for start in range(0, size, length)
+    ]
+
+
+def split_strata(table: Table, names: Sequence[str]) -> list[IntArray]:
+    """Return the row positions of every stratum: every combination of the named variables."""
+    if not names:
+        return [np.arange(table.n_rows)]
+    codes = np.zeros(table.n_rows, dtype=np.int64)
+    for name in names:
+        column = table[name]
+        value = np.nan_to_num(np.asarray(column.data, dtype=np.float64), nan=-np.inf)
+        state = column.missing_state().astype(np.int64)
+        key = np.unique(value, return_inverse=True)[1] * (state.max(initial=0) + 1) + state
+        codes = np.unique(codes * (key.max(initial=0) + 1) + key, return_inverse=True)[1]
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+
+
+def allocate(rows: int, sizes: Sequence[int]) -> list[int]:
+    """Share ``rows`` out in proportion to ``sizes`` by largest remainders.
+
+    Examples
+    --------
+    >>> allocate(10, [50, 25, 25])
+    [5, 3, 2]
+    """
+    exact = np.asarray(sizes) * (rows / sum(sizes))
+    floors = np.floor(exact).astype(int)
+    order = np.argsort(-(exact - floors), kind="stable")
+    floors[order[: rows - floors.sum()]] += 1
+    return [int(size) for size in floors]
+
+
+def whole_number_problems(**numbers: object) -> list[str]:
+    """Say which numbers of datasets or rows are none; None stands for the default.
+
+    Examples
+    --------
+    >>> whole_number_problems(m=0, rows=None)
+    ['m (0) must be at least 1']
+    """
+    problems = []
+    for name, number in numbers.items():
+        if number is None:
+            continue
+        if isinstance(number, bool) or not isinstance(number, int | np.integer):
+            problems.append(f"{name} ({number!r}) must be a whole number")
+        elif number < 1:
+            problems.append(f"{name} ({number}) must be at least 1")
+        elif number > MAX_ROWS:
+            problems.append(f"{name} ({number}) must be at most {MAX_ROWS}; ask for several runs")
+    return problems
+
+
+def draw_block(
+    steps: Sequence[FittedStep],
+    rules: Sequence[Rule],
+    zeros: Sequence[Zero],
+    seed: Seed,
+    block: tuple[int, int, int, int],
+    frame: Frame | None = None,
+) -> Table:
+    """Draw all variables for one block of rows.
+
+    Parameters
+    ----------
+    steps : sequence of FittedStep
+        In the order of the chain.
+    rules, zeros : sequences
+        What values are set and what may not occur.
+    seed : Seed
+        Gives a generator to each variable of the block.
+    block : tuple of int
+        Dataset, stratum, first and end unit (row, or person), counted within the stratum.
+    frame : Frame or None
+        The periods of a panel.
+    """
+    dataset, stratum, start, stop = block
+    size = BLOCK_ROWS if frame is None else BLOCK_PERSONS
+    table = Table((), stop - start) if frame is None else frame.started(stop - start)
+    for step in steps:
+        name = step.variable.name
+        rng = seed.generator("draw", step.salt, dataset, stratum, name, start // size)
+        with error_context("drawing", name, step.method, stratum):
+            if frame is not None and isinstance(step.value_model, FittedCareerModel):
+                table = _opened(step, step.value_model, frame, table, rng)
+                continue
+            if step.kept is not None:
+                column = step.kept.take(slice(start, stop))
+            else:
+                own = [rule for rule in rules if rule.variable == name]
+                here = [zero for zero in zeros if zero.variable == name]
+                column = _draw_allowed(step, own, here, table, rng)
+        table = table.with_column(column)
+    return table
+
+
+def _opened(
+    step: FittedStep,
+    careers: FittedCareerModel,
+    frame: Frame,
+    table: Table,
+    rng: np.random.Generator,
+) -> PanelTable:
+    """Draw the careers, which give the rows of all that follows."""
+    persons = panel_of(table)
+    index, states = careers.open(persons.select(step.predictors), rng=rng)
+    return frame.opened(persons, index, states)
+
+
+def _draw_allowed(
+    step: FittedStep,
+    rules: Sequence[Rule],
+    zeros: Sequence[Zero],
+    table: Table,
+    rng: np.random.Generator,
+) -> Column:
+    """Draw, set what the rules say, redraw what is forbidden."""
+    predictors = table.select(step.predictors)
+    free = rows_outside_rules(rules, step.variable.name, table)
+    if isinstance(step.value_model, FittedHistory):
+        limits = Limits(_judge(table, zeros, free) if zeros else None, step.reserve)
+        with _named(zeros):
+            column = step.value_model.draw(panel_of(predictors), limits, rng=rng)
+    elif free.all():
+        column = step.draw(predictors, rng)
+    else:
+        column = _draw_rows(step, predictors, free, rng)
+    for rule in rules:
+        column = rule.apply(column, table)
+    if not zeros:
+        return column
+    _refuse_forbidden_rules(rules, zeros, table, column, ~free)
+    if isinstance(step.value_model, FittedHistory):
+        return column  # drawn inside the limits already
+    return _redraw(step, zeros, table, column, free, rng)
+
+
+@contextmanager
+def _named(zeros: Sequence[Zero]) -> Iterator[None]:
+    """Add to the error of a history, where nothing is allowed, what it has to keep to."""
+    try:
+        yield
+    except RuleError as error:
+        if not zeros:
+            raise
+        texts = "; ".join(zero.text for zero in zeros)
+        raise RuleError(f"{p} (it keeps to {texts})" for p in error.problems) from error
+
+
+def _judge(table: Table, zeros: Sequence[Zero], free: BoolArray) -> Judge:
+    """Return what says which values are forbidden; those that a rule sets are not judged."""
+    names = {name for zero in zeros for name in zero.names}
+    table = Table((c for c in table.columns if c.name in names), table.n_rows)
+
+    def judge(rows: IntArray, values: Column) -> BoolArray:
+        here = table.take(rows).with_column(values)
+        return forbidden_rows(zeros, here) & free[rows]
+
+    return judge
+
+
+def _refuse_forbidden_rules(
+    rules: Sequence[Rule],
+    zeros: Sequence[Zero],
+    table: Table,
+    column: Column,
+    ruled: BoolArray,
+) -> None:
+    """Stop where a rule sets what is forbidden: redrawing cannot mend it."""
+    count = int((forbidden_rows(zeros, table.with_column(column)) & ruled).sum())
+    if count:
+        conditions = " or ".join(f"'{rule.condition.text}'" for rule in rules)
+        texts = "; ".join(zero.text for zero in zeros)
+        raise RuleError(
+            f"variable {column.name!r}: the rule where {conditions} sets a forbidden value in "
+            f"{count} synthetic rows under {texts}; forbid the combination that leads there, with "
+            "the variables of the rule's condition, or mend the rule"
+        )
+
+
+def _draw_rows(
+    step: FittedStep, predictors: Table, free: BoolArray, rng: np.random.Generator
+) -> Column:
+    """Draw only for the rows that no rule sets; the others hold placeholders."""
+    n = len(free)
+    rows = np.flatnonzero(free)
+    if step.variable.is_coded:
+        column = Column(step.variable, np.zeros(n, dtype=np.int32))
+    else:
+        states = np.zeros(n, dtype=np.int8) if step.variable.missing else None
+        column = Column(step.variable, np.zeros(n), states)
+    return column.replaced(rows, step.draw(predictors.take(rows), rng)) if len(rows) else column
+
+
+def _redraw(
+    step: FittedStep,
+    zeros: Sequence[Zero],
+    table: Table,
+    column: Column,
+    free: BoolArray,
+    rng: np.random.Generator,
+) -> Column:
+    """Redraw forbidden rows, and stop where no value is allowed."""
+
+    def draw(rows: IntArray, widen: int) -> Column:
+        return step.draw(table.take(rows).select(step.predictors), rng, widen=widen)
+
+    def judge(rows: IntArray, values: Column) -> BoolArray:
+        return forbidden_rows(zeros, table.take(rows).with_column(values))
+
+    column, bad = redrawn(column, np.flatnonzero(free), draw, judge, rng)
+    if len(bad):
+        texts = "; ".join(zero.text for zero in zeros)
+        raise RuleError(
+            f"variable {step.variable.name!r}: no allowed value is left for {len(bad)} synthetic "
+            f"rows under {texts}; relax the condition or put {step.variable.name!r} earlier in the "
+            "order, so that the other variables adapt to it"
+        )
+    return column

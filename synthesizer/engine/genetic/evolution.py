@@ -1,0 +1,386 @@
+"""The loop: select, cross, mutate, score, until nothing is gained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+
+from synthesizer.data.errors import Terminated
+from synthesizer.data.randomness import Seed
+from synthesizer.engine.genetic.coding import Integers
+from synthesizer.engine.genetic.genetic_options import GeneticOptions
+from synthesizer.engine.genetic.population import Breeder, Candidate
+
+# Who has offspring, and who survives.
+
+Floats = npt.NDArray[np.float64]
+
+
+def fitness(points: Floats, *, weight: float = 0.5) -> Floats:
+    """Return F in [0, 1], lower is better: the weighted distance from the origin, shape (N,).
+
+    With equal weights it is sqrt(U^2 + R^2) / sqrt(2) (Chen, Taub and Elliot 2019, section 3.1).
+
+    Parameters
+    ----------
+    points : ndarray, shape (N, 2)
+        Utility and risk, both in [0, 1], lower is better.
+    weight : float
+        Of the utility, in [0, 1]; the risk has the rest.
+
+    Examples
+    --------
+    >>> fitness(np.array([[0.6, 0.8]])).round(4).tolist()
+    [0.7071]
+    """
+    return np.asarray(np.sqrt(points**2 @ np.array([weight, 1 - weight])))
+
+
+def tournament(
+    place: Integers, n_wins: int, *, size: int, probability: float, rng: np.random.Generator
+) -> Integers:
+    """Return the winners of tournaments, positions of candidates, shape (n_wins,).
+
+    Candidates enter with replacement. The one of rank r within its tournament wins with probability
+    p (1 - p)^r; what is left over goes to the last. With p = 1 the best one always wins.
+
+    Parameters
+    ----------
+    place : ndarray of int, shape (N,)
+        Place of every candidate, 0 is the best; ties are allowed.
+    n_wins : int
+        Tournaments.
+    size : int
+        Candidates of each, >= 1.
+    probability : float
+        p, in (0, 1].
+    rng : numpy.random.Generator
+        For candidates and winners.
+
+    Examples
+    --------
+    >>> place, rng = np.array([2, 0, 1]), np.random.default_rng(1)
+    >>> wins = tournament(place, 900, size=2, probability=1.0, rng=rng)
+    >>> (np.bincount(wins) / 100).round().tolist()
+    [1.0, 5.0, 3.0]
+    """
+    entered = rng.integers(len(place), size=(n_wins, size))
+    order = np.argsort(place[entered], axis=1, kind="stable")
+    if probability >= 1:
+        rank = np.zeros(n_wins, dtype=np.int64)
+    else:
+        rank = np.minimum(rng.geometric(probability, n_wins) - 1, size - 1)
+    row = np.arange(n_wins)
+    return np.asarray(entered[row, order[row, rank]])
+
+
+def fronts(points: Floats) -> Integers:
+    """Return the number of the front of every point, 0 for those that none dominates, shape (N,).
+
+    A point dominates another one if it is nowhere worse and somewhere better; lower is better
+    (Deb et al. 2002, NSGA-II).
+
+    Examples
+    --------
+    >>> fronts(np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 2.0]])).tolist()
+    [0, 0, 1, 2]
+    """
+    one, other = points[:, None, :], points[None, :, :]
+    dominates = np.asarray((one <= other).all(axis=2) & (one < other).any(axis=2))
+    front = np.full(len(points), -1, dtype=np.int64)
+    number = 0
+    while (front < 0).any():
+        left = front < 0
+        front[left & ~dominates[left].any(axis=0)] = number
+        number += 1
+    return front
+
+
+def crowding(points: Floats, front: Integers) -> Floats:
+    """Return the crowding distance of every point in its front, infinite at the ends, shape (N,).
+
+    Examples
+    --------
+    >>> crowding(np.array([[0.0, 1.0], [0.5, 0.4], [1.0, 0.0]]), np.zeros(3, dtype=int)).tolist()
+    [inf, 2.0, inf]
+    """
+    distance = np.zeros(len(points))
+    for number in range(int(front.max()) + 1):
+        members = np.flatnonzero(front == number)
+        for values in points[members].T:
+            order = np.argsort(values, kind="stable")
+            own = members[order]
+            distance[own[[0, -1]]] = np.inf
+            width = values[order[-1]] - values[order[0]]
+            if width > 0:
+                distance[own[1:-1]] += (values[order[2:]] - values[order[:-2]]) / width
+    return distance
+
+
+def hypervolume(points: Floats) -> float:
+    """Return the area of the unit square that some point dominates, in [0, 1], higher is better.
+
+    Source: Zitzler and Thiele (1998); the reference point is (1, 1).
+
+    Examples
+    --------
+    >>> hypervolume(np.array([[0.5, 0.5], [0.0, 0.75]])), hypervolume(np.zeros((0, 2)))
+    (0.375, 0.0)
+    """
+    area, lowest = 0.0, 1.0
+    for utility, risk in points[np.lexsort((points[:, 1], points[:, 0]))]:
+        if risk < lowest:
+            area += (1.0 - utility) * (lowest - risk)
+            lowest = risk
+    return float(area)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The candidates of a generation in order.
+
+    Parameters
+    ----------
+    order : ndarray of int, shape (N,)
+        Positions of the candidates, the best one to have offspring first.
+    place : ndarray of int, shape (N,)
+        Place of every candidate in that order.
+    chosen : int
+        The candidate that would be the result.
+    front : ndarray of int, shape (N,)
+        Number of the front.
+    aim : float
+        What the evolution lowers: the result's value, or the area that no candidate dominates.
+    """
+
+    order: Integers
+    place: Integers
+    chosen: int
+    front: Integers
+    aim: float
+
+
+def ranking(points: Floats, options: GeneticOptions) -> Ranking:
+    """Rank candidates by utility and risk, shape (N, 2)."""
+    floored = np.column_stack((points[:, 0], np.maximum(points[:, 1], options.risk_floor or 0.0)))
+    value = fitness(floored, weight=options.weight)
+    if options.risk_at_most is not None:
+        # within the limit by utility, then the others by their risk (Deb 2000)
+        within = points[:, 1] <= options.risk_at_most
+        value = np.where(within, points[:, 0], 1.0 + points[:, 1])
+    # below the goal less risk is worth nothing, or it would be bought with utility
+    sought = np.column_stack((points[:, 0], np.maximum(points[:, 1], options.goal or 0.0)))
+    if options.sorts:
+        ahead = fronts(sought)
+        order = np.lexsort((value, -crowding(sought, ahead), ahead))
+    else:
+        order = np.argsort(value, kind="stable")
+    # the area of what is sought, not of less risk than that
+    aim = -hypervolume(sought) if options.mode == "pareto" else float(value.min())
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return Ranking(order, place, int(np.argmin(value)), fronts(points), aim)
+
+
+INTERRUPTED = "interrupted"
+LEAST_GAIN = 1e-6
+"""Gains below this are rounding, or not worth a generation."""
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What is kept of a generation; generation 0 is the start population.
+
+    Parameters
+    ----------
+    generation : int
+        Its number.
+    utility, risk, fitness : float
+        Of the candidate that would be the result; F with the weights of the options, as in the
+        paper: without the floor below which selection does not reward a lower risk.
+    median_utility, median_risk : float
+        Over all candidates.
+    frontier : int
+        Points that no other one beats on both.
+    """
+
+    generation: int
+    utility: float
+    risk: float
+    fitness: float
+    median_utility: float
+    median_risk: float
+    frontier: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        return asdict(self)
+
+
+Told = Callable[[Generation], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Evolved:
+    """What an evolution came to.
+
+    Parameters
+    ----------
+    best : Candidate
+        The one that the options ask for.
+    frontier : tuple of Candidate
+        Those that no other one beats on both objectives, by rising risk.
+    history : tuple of Generation
+        From the start population on.
+    stopped : str
+        Why it ended.
+    """
+
+    best: Candidate
+    frontier: tuple[Candidate, ...]
+    history: tuple[Generation, ...]
+    stopped: str
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped it before its time."""
+        return self.stopped == INTERRUPTED
+
+
+def evolve(
+    start: Sequence[Candidate],
+    breeder: Breeder,
+    seed: Seed,
+    path: Sequence[str | int],
+    *,
+    n_jobs: int = 1,
+    told: Told | None = None,
+    keeps_best: bool = True,
+) -> Evolved:
+    """Evolve a population until a stop.
+
+    Parameters
+    ----------
+    start : sequence of Candidate
+        The start population, at least two.
+    breeder : Breeder
+        Makes children.
+    seed : Seed
+        Decides everything, together with ``path``.
+    path : sequence of str or int
+        Names this evolution among those of a seed.
+    n_jobs : int
+        Threads; they do not change the result.
+    told : callable, optional
+        Is called after every generation.
+    keeps_best : bool
+        Whether an interrupt keeps the last whole generation; otherwise it is passed on.
+    """
+    options, begin = breeder.options, perf_counter()
+    people = list(start)
+    ranks = ranking(_points(people), options)
+    history = [_summary(0, people, ranks, options)]
+    lowest, since, stopped = ranks.aim, 0, None
+    with Parallel(n_jobs=n_jobs, prefer="threads") as parallel:
+        while stopped is None:
+            number = len(history)
+            try:
+                children = _children(people, ranks, breeder, seed, (*path, number), parallel)
+                people, ranks = _survivors(people, ranks, children, options)
+                history.append(_summary(number, people, ranks, options))
+                if told is not None:
+                    told(history[-1])
+            except KeyboardInterrupt as stop:
+                if not keeps_best or isinstance(stop, Terminated):
+                    raise
+                stopped = INTERRUPTED
+                break
+            gained = ranks.aim < lowest - LEAST_GAIN
+            lowest, since = (ranks.aim, 0) if gained else (lowest, since + 1)
+            stopped = _stop(options, number, since, perf_counter() - begin)
+    front = [people[i] for i in np.flatnonzero(ranks.front == 0)]
+    front = list({c.score: c for c in front}.values())  # equal scores are one point
+    front.sort(key=lambda c: (c.score.risk, c.score.utility))
+    return Evolved(people[ranks.chosen], tuple(front), tuple(history), stopped)
+
+
+def _stop(options: GeneticOptions, number: int, since: int, seconds: float) -> str | None:
+    """Return why the evolution stops, None if it goes on."""
+    if number >= options.generations:
+        return f"{number} generations"
+    if options.patience is not None and since >= options.patience:
+        return f"no gain in {since} generations"
+    if options.seconds is not None and seconds >= options.seconds:
+        return f"{options.seconds:g} seconds"
+    return None
+
+
+def _points(people: Sequence[Candidate]) -> npt.NDArray[np.float64]:
+    return np.array([(c.score.utility, c.score.risk) for c in people])
+
+
+def _children(
+    people: Sequence[Candidate],
+    ranks: Ranking,
+    breeder: Breeder,
+    seed: Seed,
+    path: Sequence[str | int],
+    parallel: Parallel,
+) -> list[Candidate]:
+    """Return the children of a generation; every pair has a generator of its own."""
+    options = breeder.options
+    elites = 0 if options.sorts else options.elites
+    wanted = len(people) - elites
+    parents = tournament(
+        ranks.place,
+        2 * ((wanted + 1) // 2),
+        size=options.tournament,
+        probability=options.win,
+        rng=seed.generator(*path, "parents"),
+    )
+    pairs = parents.reshape(-1, 2)
+    born = parallel(
+        delayed(breeder.pair)(people[one], people[other], seed.generator(*path, "pair", place))
+        for place, (one, other) in enumerate(pairs)
+    )
+    return [child for both in born for child in both][:wanted]
+
+
+def _survivors(
+    people: Sequence[Candidate], ranks: Ranking, children: list[Candidate], options: GeneticOptions
+) -> tuple[list[Candidate], Ranking]:
+    """Return the next generation: elites and children, or the best of parents and children."""
+    if not options.sorts:
+        elites = [people[i] for i in ranks.order[: options.elites]]
+        kept = [*elites, *children]
+        return kept, ranking(_points(kept), options)
+    both = [*people, *children]
+    ranks = ranking(_points(both), options)
+    order = ranks.order[: len(people)]
+    if ranks.chosen not in order:  # crowding must not lose the result
+        order[-1] = ranks.chosen
+    kept = [both[i] for i in order]
+    return kept, ranking(_points(kept), options)
+
+
+def _summary(
+    number: int, people: Sequence[Candidate], ranks: Ranking, options: GeneticOptions
+) -> Generation:
+    points = _points(people)
+    best = points[ranks.chosen]
+    middle = np.median(points, axis=0)
+    return Generation(
+        generation=number,
+        utility=float(best[0]),
+        risk=float(best[1]),
+        fitness=float(fitness(best[None], weight=options.weight)[0]),
+        median_utility=float(middle[0]),
+        median_risk=float(middle[1]),
+        frontier=len(np.unique(points[ranks.front == 0], axis=0)),
+    )

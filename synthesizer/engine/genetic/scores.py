@@ -1,0 +1,421 @@
+"""Utility and risk of a candidate, kept up to date by the records that changed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.table import BoolArray
+from synthesizer.engine.genetic.coding import Coding, Integers, Margin, Records, sorted_cells
+
+# Measures that a candidate's counts give, and those of utility: what evolution minimises.
+
+Floats = npt.NDArray[np.float64]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Sought:
+    """The original, and what an intruder knows and seeks.
+
+    Parameters
+    ----------
+    records : ndarray, shape (n,)
+        Confidential records.
+    coding : Coding
+        Of all records.
+    keys : tuple of int
+        Positions of the key variables.
+    target : int
+        Position of the target.
+    """
+
+    records: Records
+    coding: Coding
+    keys: tuple[int, ...]
+    target: int
+
+
+class Objective(ABC):
+    """A measure in [0, 1] from counts of cells, lower is better.
+
+    Parameters
+    ----------
+    sought : Sought
+        The original with its keys and target.
+    """
+
+    meaning: ClassVar[str]
+    margins: tuple[Margin, ...]
+
+    @abstractmethod
+    def __init__(self, sought: Sought) -> None:
+        """Prepare what does not depend on the candidate."""
+
+    @abstractmethod
+    def value(self, counts: Sequence[Integers], n: int) -> float:
+        """Return the measure of a candidate with n records from the counts of the margins."""
+
+
+class FullTable(Objective):
+    """Jensen-Shannon distance (base 2) of the full contingency tables.
+
+    Cells that the original does not have enter by their total only: whatever is spread over
+    them, each record there adds the same.
+
+    Source: Lin (1991); Endres and Schindelin (2003); Chen, Taub and Elliot (2019), equation 2.
+    """
+
+    meaning = "Jensen-Shannon distance of the tables of all variables"
+
+    def __init__(self, sought: Sought) -> None:
+        every = range(len(sought.coding.levels))
+        self._tables = [_Distance(sought, places) for places in self._places(every)]
+        self.margins = tuple(table.margin for table in self._tables)
+
+    def _places(self, every: range) -> list[tuple[int, ...]]:
+        return [tuple(every)]
+
+    def value(self, counts: Sequence[Integers], n: int) -> float:
+        """Return the distance, or the mean over the tables."""
+        pairs = zip(self._tables, counts, strict=True)
+        return float(np.mean([table.value(count, n) for table, count in pairs]))
+
+
+class TwoWay(FullTable):
+    """Mean Jensen-Shannon distance (base 2) of the tables of all pairs of variables."""
+
+    meaning = "mean Jensen-Shannon distance of the tables of all pairs of variables"
+
+    def _places(self, every: range) -> list[tuple[int, ...]]:
+        return list(combinations(every, 2)) or [tuple(every)]
+
+
+class _Distance:
+    """The distance of one table."""
+
+    def __init__(self, sought: Sought, places: tuple[int, ...]) -> None:
+        cells, counts = sorted_cells(sought.coding, places, sought.records)
+        self.margin = Margin(sought.coding, places, cells)
+        self._share = counts / len(sought.records)
+        self._own = self._share * np.log2(self._share)
+
+    def value(self, counts: Integers, n: int) -> float:
+        # sum p log p + sum q log q - sum (p + q) log ((p + q) / 2), and 1 for what lies outside
+        q = counts / n
+        both = self._share + q
+        # plain sums: vectors this short would only wake the threads of BLAS, in any order
+        total = float(self._own.sum()) + _entropy(q) - float(np.sum(both * np.log2(both / 2)))
+        total += 1.0 - float(counts.sum()) / n
+        return float(np.sqrt(min(max(total / 2, 0.0), 1.0)))
+
+
+def _entropy(q: Floats) -> float:
+    """Return the sum of q log2 q, where 0 log 0 is 0."""
+    return float(np.sum(q * np.log2(q, out=np.zeros_like(q), where=q > 0)))
+
+
+UTILITIES: Mapping[str, Callable[[Sought], Objective]] = {
+    "full_table": FullTable,
+    "two_way": TwoWay,
+}
+
+
+def make_utility(name: str, sought: Sought) -> Objective:
+    """Return the measure of utility of that name.
+
+    Raises
+    ------
+    ConfigError
+        If there is none.
+    """
+    return named(name, UTILITIES, "utility")(sought)
+
+
+def named(name: str, known: Mapping[str, T], what: str) -> T:
+    """Return what has that name; raises ConfigError where nothing has."""
+    if name not in known:
+        raise ConfigError(f"{what} ({name}): unknown; known: {', '.join(known)}")
+    return known[name]
+
+
+# Measures of risk that a candidate's counts give; see `synthesizer.engine.genetic.scores`.
+
+
+class Risk(Objective):
+    """A measure of risk, which also says which cells carry it; ``people`` are those it counts."""
+
+    people: int
+
+    @property
+    def undefined(self) -> str | None:
+        """Why the risk cannot be computed for this original, None where it can."""
+        return None
+
+    @property
+    def baseline(self) -> float | None:
+        """The value if targets were guessed from their distribution, where there is one."""
+        return None
+
+    def found(self, counts: Sequence[Integers]) -> tuple[float, float | None] | None:  # noqa: ARG002
+        """Return the share of people whose key is there, and how often they are told rightly.
+
+        None for measures that seek no target.
+        """
+        return None
+
+    @property
+    @abstractmethod
+    def carrier(self) -> Margin:
+        """The margin whose cells carry the risk."""
+
+    @abstractmethod
+    def carriers(self, counts: Sequence[Integers]) -> BoolArray:
+        """Return which cells of `carrier` add to the risk of a candidate, shape (c,)."""
+
+
+class Cap(Risk):
+    """Mean correct attribution probability of all original records, non-matches as zero.
+
+    Source: Elliot (2014); Taub, Elliot, Pampaka and Smith (2018).
+    """
+
+    meaning = "mean CAP of all records, non-matches as zero"
+
+    def __init__(self, sought: Sought) -> None:
+        coding, records = sought.coding, sought.records
+        keys, sizes = sorted_cells(coding, sought.keys, records)
+        whole = (*sought.keys, sought.target)
+        cells, weights = sorted_cells(coding, whole, records)
+        owner = np.searchsorted(keys, cells // coding.levels[sought.target])
+        kept = self._counted(sizes)
+        cells, weights, owner = (part[kept[owner]] for part in (cells, weights, owner))
+        self._owner = (np.cumsum(kept) - 1)[owner]
+        self._weight = weights
+        levels = coding.level(records, sought.target)
+        share = np.bincount(levels, minlength=coding.levels[sought.target]) / len(records)
+        self._guess = share[cells % coding.levels[sought.target]]
+        self.margins = (Margin(coding, sought.keys, keys[kept]), Margin(coding, whole, cells))
+        self.people = int(weights.sum())
+
+    def _counted(self, sizes: Integers) -> BoolArray:
+        """Return which keys count, by the original records that have them."""
+        return np.ones(len(sizes), dtype=bool)
+
+    def _chances(self, counts: Sequence[Integers]) -> Floats:
+        """Return what every key with its target adds for each of its people."""
+        return self._share_right(counts)
+
+    def value(self, counts: Sequence[Integers], n: int) -> float:  # noqa: ARG002
+        """Return the mean CAP, NaN where no record counts."""
+        if not self.people:
+            return float("nan")
+        return float(np.sum(self._weight * self._chances(counts))) / self.people
+
+    def found(self, counts: Sequence[Integers]) -> tuple[float, float | None] | None:
+        """Return the share of people whose key is there, and their mean CAP."""
+        there = np.where(counts[0][self._owner] > 0, self._weight, 0)
+        if not there.sum():
+            return 0.0, None
+        right = float(np.sum(there * self._share_right(counts))) / float(there.sum())
+        return float(there.sum()) / self.people, right
+
+    def _share_right(self, counts: Sequence[Integers]) -> Floats:
+        """Return the share of the right target among the records with a key, 0 where none."""
+        same, right = counts[0][self._owner], counts[1]
+        return np.asarray(np.divide(right, same, out=np.zeros(len(right)), where=same > 0))
+
+    @property
+    def baseline(self) -> float | None:
+        """The mean share of the right target in the original."""
+        return float(np.sum(self._weight * self._guess)) / self.people if self.people else None
+
+    @property
+    def carrier(self) -> Margin:
+        """Keys with their target."""
+        return self.margins[1]
+
+    def carriers(self, counts: Sequence[Integers]) -> BoolArray:
+        """Return what a candidate has of the original's keys with their target."""
+        return np.asarray(counts[1] > 0)
+
+
+class CapU(Cap):
+    """Mean CAP of the statistical uniques of the keys, non-matches as zero.
+
+    Source: Chen, Taub and Elliot (2019), section 2.2.
+    """
+
+    meaning = "mean CAP of people whose key nobody shares, non-matches as zero"
+
+    def _counted(self, sizes: Integers) -> BoolArray:
+        return np.asarray(sizes == 1)
+
+    @property
+    def undefined(self) -> str | None:
+        """Say that there is nobody to protect."""
+        if self.people:
+            return None
+        return (
+            "risk cap_u is undefined: no record of the original is unique by the keys; name more "
+            "or finer keys, or another risk (cap, disco)"
+        )
+
+
+class Disco(Cap):
+    """Share of original records whose key is disclosive in the candidate, and rightly so.
+
+    Source: Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic data.
+    """
+
+    meaning = "share of records whose key shows one target only, which is right (DiSCO)"
+
+    @property
+    def baseline(self) -> float | None:
+        """None: guessing shows nothing of a key."""
+        return None
+
+    def _chances(self, counts: Sequence[Integers]) -> Floats:
+        same, right = counts[0][self._owner], counts[1]
+        return np.asarray((same > 0) & (same == right), dtype=np.float64)
+
+    def carriers(self, counts: Sequence[Integers]) -> BoolArray:
+        """Return the keys that show one target, which is right."""
+        return np.asarray(self._chances(counts) > 0)
+
+
+class RepU(Risk):
+    """Share of original records with a unique key that is unique in the candidate too.
+
+    Source: Raab, Nowok and Dibben (2025).
+    """
+
+    meaning = "share of records whose key is unique in both files (repU)"
+
+    def __init__(self, sought: Sought) -> None:
+        places = self._key(sought)
+        cells, sizes = sorted_cells(sought.coding, places, sought.records)
+        self.margins = (Margin(sought.coding, places, cells[sizes == 1]),)
+        self._n = len(sought.records)
+        self.people = int((sizes == 1).sum())
+
+    def _key(self, sought: Sought) -> tuple[int, ...]:
+        return sought.keys
+
+    def value(self, counts: Sequence[Integers], n: int) -> float:  # noqa: ARG002
+        """Return the share of the original records."""
+        return float((counts[0] == 1).sum()) / self._n
+
+    @property
+    def carrier(self) -> Margin:
+        """Keys that are unique in the original."""
+        return self.margins[0]
+
+    def carriers(self, counts: Sequence[Integers]) -> BoolArray:
+        """Return the keys that are unique in the candidate as well."""
+        return np.asarray(counts[0] == 1)
+
+
+class ReplicatedUniques(RepU):
+    """Share of records that are unique in all variables and unique in the original too.
+
+    Source: Nowok, Raab and Dibben (2016).
+    """
+
+    meaning = "share of unique records that are unique in the original too"
+
+    def _key(self, sought: Sought) -> tuple[int, ...]:
+        return tuple(range(len(sought.coding.levels)))
+
+    def value(self, counts: Sequence[Integers], n: int) -> float:
+        """Return the share of the candidate's records."""
+        return float((counts[0] == 1).sum()) / n
+
+
+RISKS: Mapping[str, Callable[[Sought], Risk]] = {
+    "cap_u": CapU,
+    "cap": Cap,
+    "disco": Disco,
+    "repu": RepU,
+    "replicated_uniques": ReplicatedUniques,
+}
+
+
+def make_risk(name: str, sought: Sought) -> Risk:
+    """Return the measure of risk of that name.
+
+    Raises
+    ------
+    ConfigError
+        If there is none.
+    """
+    return named(name, RISKS, "risk")(sought)
+
+
+Counts = tuple[Integers, ...]
+"""Records of a candidate in the cells of every margin."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Both objectives in [0, 1], lower is better."""
+
+    utility: float
+    risk: float
+
+
+class Scorer:
+    """Scores candidates against one original.
+
+    Parameters
+    ----------
+    utility : Objective
+        What tells how far a candidate is from the original.
+    risk : Risk
+        What tells how much it gives away.
+    """
+
+    def __init__(self, utility: Objective, risk: Risk) -> None:
+        self.utility, self.risk = utility, risk
+        self.margins: tuple[Margin, ...] = (*utility.margins, *risk.margins)
+        self._split = len(utility.margins)
+
+    def count(self, records: Records) -> Counts:
+        """Count a candidate, or a part of one."""
+        return tuple(margin.count(records) for margin in self.margins)
+
+    def recounted(self, counts: Counts, old: Records, new: Records) -> Counts:
+        """Return the counts after the records ``old`` became ``new``."""
+        gained = self.change(old, new)
+        return tuple(own + more for own, more in zip(counts, gained, strict=True))
+
+    def change(self, old: Records, new: Records) -> Counts:
+        """Return what counts gain when the records ``old`` become ``new``."""
+        pairs = zip(self.count(new), self.count(old), strict=True)
+        return tuple(after - before for after, before in pairs)
+
+    def score(self, counts: Counts, n: int) -> Score:
+        """Return utility and risk of a candidate with ``n`` records."""
+        return Score(self.utility.value(counts[: self._split], n), self.risk_of(counts, n))
+
+    def risk_of(self, counts: Counts, n: int) -> float:
+        """Return the risk alone of a candidate with ``n`` records."""
+        return self.risk.value(counts[self._split :], n)
+
+    def found(self, counts: Counts) -> tuple[float, float | None] | None:
+        """Return the share of people whose key is there, and their mean CAP, where it has any."""
+        return self.risk.found(counts[self._split :])
+
+    def risky(self, counts: Counts, records: Records) -> Integers:
+        """Return the rows of a candidate that carry risk, rising."""
+        cell = self.risk.carrier.of(records)
+        carries = self.risk.carriers(counts[self._split :])
+        # the last entry answers for -1, which is in no cell
+        return np.flatnonzero(np.append(carries, False)[cell])

@@ -1,0 +1,299 @@
+"""What datasets are drawn from: a fitted chain, or an evolution against the confidential data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from synthesizer.data.errors import ModelError
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import BoolArray, Table
+from synthesizer.engine.chain import FittedChain, Progress, with_ids
+from synthesizer.engine.drawing import whole_number_problems
+from synthesizer.engine.genetic.coding import Coding, Records
+from synthesizer.engine.genetic.evolution import Generation
+from synthesizer.engine.genetic.evolver import Evolver, Outcome, spread
+from synthesizer.engine.genetic.population import Allowed, Candidate
+from synthesizer.models.step import Rule, Zero, forbidden_rows
+from synthesizer.plan.evolving import GeneticPlan, evolved_names, sought_in
+from synthesizer.plan.plan import Plan
+
+# Rules and structural zeros as evolution keeps them.
+
+
+def keeping(rules: Sequence[Rule], zeros: Sequence[Zero], table: Table) -> Allowed | None:
+    """Return what says which records keep to rules and structural zeros; None without any."""
+    if not rules and not zeros:
+        return None
+    coding = Coding.of([table[name].variable for name in evolved_names(table)])
+
+    def allowed(records: Records) -> BoolArray:
+        cells, place = np.unique(np.asarray(records, dtype=np.int64), return_inverse=True)
+        made = coding.decode(cells)
+        kept = ~forbidden_rows(zeros, made)
+        for rule in rules:
+            own = made[rule.variable]
+            kept &= np.asarray(rule.apply(own, made).data == own.data)
+        return np.asarray(kept[place])
+
+    return allowed
+
+
+Words = Callable[[str], None]
+
+NOT_SAVED = (
+    "datasets of the genetic synthesizer are evolved against the confidential data, so there is no "
+    "model to save; use 'run' or generate(), or take genetic out of the configuration"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """The datasets of a frontier that are written, by rising risk."""
+
+    tables: tuple[Table, ...]
+    points: tuple[dict[str, Any], ...]
+
+
+@dataclass(kw_only=True, eq=False)
+class Evolving:
+    """Makes datasets by evolution; it holds the confidential data, which candidates are scored by.
+
+    Parameters
+    ----------
+    plan : GeneticPlan
+        What is evolved.
+    table : Table
+        The confidential data.
+    chain : FittedChain or None
+        What the start population is drawn from (start chain).
+    allowed : callable or None
+        Says which records keep to the rules.
+    told : callable, optional
+        Is told utility and risk after every generation, in words.
+    keeps_best : bool
+        Whether an interrupt keeps the best so far; otherwise it ends the work.
+    results : list of mapping
+        What became of every dataset, as plain values; filled by `generate`.
+    """
+
+    plan: GeneticPlan
+    table: Table
+    chain: FittedChain | None = None
+    allowed: Allowed | None = None
+    told: Words | None = None
+    keeps_best: bool = True
+    results: list[dict[str, Any]] = field(default_factory=list)
+    _last: Outcome | None = None
+
+    def __post_init__(self) -> None:
+        sought = sought_in(self.table, self.plan.keys, self.plan.target)
+        self.evolver = Evolver(sought, self.plan.options, allowed=self.allowed)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the confidential data, or of the start files."""
+        return len(self.plan.files[0]) if self.plan.files else self.table.n_rows
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the number of rows cannot be changed."""
+        return self.chain is None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped the last evolution before its time."""
+        return self._last is not None and self._last.evolved.interrupted
+
+    @property
+    def exceeded(self) -> list[str]:
+        """The datasets whose risk lies above ``risk_at_most``, in words."""
+        limit = self.plan.options.risk_at_most
+        return [
+            f"genetic.risk_at_most ({limit}): dataset {number} came down to {result['risk']:.4f} "
+            "only; give it more generations or aimed moves, or accept more risk"
+            for number, result in enumerate(self.results, 1)
+            if result["reached"] is False
+        ]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the fit of the chain tells."""
+        return () if self.chain is None else self.chain.notes
+
+    def count_blocks(self, m: int, rows: int | None) -> int:  # noqa: ARG002
+        """Return the most generations, for progress bars."""
+        return m * self.plan.options.generations
+
+    def request_problems(self, m: int, rows: int | None, first: int = 0) -> list[str]:  # noqa: ARG002
+        """Say everything that is wrong with a request for datasets."""
+        problems = whole_number_problems(m=m, rows=rows)
+        alone = self.plan.start == "mutants" or self.plan.options.mode == "pareto"
+        if not problems and alone and m > 1:
+            problems.append(f"m ({m}) must be 1 with start mutants, and with mode pareto")
+        if not problems and self.keeps_rows and rows not in (None, self.n_rows):
+            problems.append(f"rows ({rows}) must be {self.n_rows}, which the start population has")
+        return problems
+
+    def generate(
+        self,
+        seed: Seed,
+        *,
+        m: int = 1,
+        rows: int | None = None,
+        n_jobs: int | None = None,
+        first: int = 0,
+        progress: Progress | None = None,
+    ) -> Iterator[Table]:
+        """Yield ``m`` datasets, each of an evolution of its own; an interrupt ends after the best.
+
+        Parameters are those of `FittedChain.generate`.
+        """
+        problems = self.request_problems(m, rows)
+        if problems:
+            raise ModelError(problems)
+        for dataset in range(first, first + m):
+            start = self._start(seed, dataset, rows, n_jobs)
+            outcome = self.evolver.evolve(
+                start,
+                seed,
+                dataset,
+                origin=self.evolver.sought.records if self.plan.start == "mutants" else None,
+                n_jobs=n_jobs or 1,
+                told=told_in_words(self.told, progress),
+                keeps_best=self.keeps_best,
+            )
+            # of the datasets themselves only the last one's stay: memory does not grow with m
+            self.results.append(outcome.to_dict())
+            self._last = outcome
+            yield self.as_table(self.evolver.shuffled(outcome.evolved.best, seed, dataset))
+            if outcome.evolved.interrupted:
+                return
+
+    def _start(
+        self, seed: Seed, dataset: int, rows: int | None, n_jobs: int | None
+    ) -> list[Candidate]:
+        plan, evolver = self.plan, self.evolver
+        if plan.start == "mutants":
+            return evolver.mutants(seed, dataset, plan.mutants)
+        if self.chain is None:
+            return evolver.around(plan.files, seed, dataset, plan.mutants)
+        size = plan.options.population
+        tables = self.chain.generate(seed, m=size, rows=rows, n_jobs=n_jobs, first=dataset * size)
+        coding = evolver.sought.coding
+        return [evolver.breeder.candidate(coding.encode(table)) for table in tables]
+
+    def frontier(self, seed: Seed) -> Frontier | None:
+        """Return the frontier of the last dataset, thinned out; None in mode single."""
+        outcome = self._last
+        if self.plan.options.mode != "pareto" or outcome is None:
+            return None
+        # below the floor nobody is safer: one point there is enough
+        limit = outcome.options.risk_at_most
+        floor = min(outcome.options.risk_floor or 0.0, 1.0 if limit is None else limit)
+        front, best = outcome.evolved.frontier, outcome.evolved.best
+        first = max((i for i, c in enumerate(front) if c.score.risk <= floor), default=0)
+        chosen = spread(front[first:], self.plan.points)
+        if all(candidate.score != best.score for candidate in chosen):
+            chosen = sorted([*chosen[: self.plan.points - 1], best], key=lambda c: c.score.risk)
+        return Frontier(
+            tuple(
+                self.as_table(self.evolver.shuffled(candidate, seed, 0, number))
+                for number, candidate in enumerate(chosen, 1)
+            ),
+            tuple(outcome.point(candidate) for candidate in chosen),
+        )
+
+    def as_table(self, records: Records) -> Table:
+        """Return records with the columns of the confidential data; ids are numbered."""
+        drawn = self.evolver.sought.coding.decode(records)
+        return with_ids(drawn, self.table.schema)
+
+    def to_dict(self, seed: Seed) -> dict[str, Any]:
+        """Return what was evolved, and what came out, as plain values for a file."""
+        options, risk = self.plan.options, self.evolver.risk
+        random = self.evolver.random_risk(seed)
+        floor = random if options.risk_floor is None else options.risk_floor
+        return {
+            "mode": options.mode,
+            "start": self.plan.start,
+            "population": options.population,
+            "utility": {"name": options.utility, "meaning": self.evolver.scorer.utility.meaning},
+            "risk": {
+                "name": options.risk,
+                "meaning": risk.meaning,
+                "keys": list(self.plan.keys),
+                "target": self.plan.target,
+                "people": self.evolver.risk.people,
+                "baseline": risk.baseline,
+                "random": random,
+            },
+            "weight": options.weight,
+            "risk_at_most": options.risk_at_most,
+            "risk_floor": floor,
+            "datasets": self.results,
+        }
+
+
+Source = FittedChain | Evolving
+"""What datasets are drawn from."""
+
+
+def fitted_source(
+    plan: Plan,
+    table: Table,
+    seed: Seed,
+    *,
+    replicates: int,
+    n_jobs: int,
+    progress: Progress | None = None,
+    told: Words | None = None,
+    keeps_best: bool = True,
+) -> Source:
+    """Fit what datasets are drawn from.
+
+    Parameters
+    ----------
+    plan : Plan
+        Says whether the chain is fitted, and whether datasets are evolved.
+    table : Table
+        Confidential data.
+    seed, replicates, n_jobs, progress
+        As for `ChainSpec.fit`.
+    told : callable, optional
+        Is told how far an evolution has come.
+    keeps_best : bool
+        Whether an interrupt of an evolution keeps the best so far.
+    """
+    genetic, chain = plan.genetic, None
+    if genetic is None or genetic.start == "chain":
+        chain = plan.spec.fit(table, seed, replicates=replicates, n_jobs=n_jobs, progress=progress)
+    if genetic is None:
+        assert chain is not None  # noqa: S101 - for the type checker
+        return chain
+    rules, zeros = plan.spec.rules, plan.spec.forbids
+    return Evolving(
+        plan=genetic,
+        table=table,
+        chain=chain,
+        allowed=keeping(rules, zeros, table),
+        told=told,
+        keeps_best=keeps_best,
+    )
+
+
+def told_in_words(
+    told: Words | None, progress: Progress | None
+) -> Callable[[Generation], None] | None:
+    """Return what passes a generation on to a progress bar."""
+
+    def tell(generation: Generation) -> None:
+        if progress is not None:
+            progress(1)
+        if told is not None:
+            told(f"U {generation.utility:.4f}, R {generation.risk:.4f} (Ctrl-C keeps the best)")
+
+    return tell

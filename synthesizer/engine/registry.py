@@ -1,0 +1,612 @@
+"""Names of conditional models: who offers them, and how options of a configuration build them.
+
+Every model enters through the entry-point group ``synthesizer.models``, the built-in ones as well
+as those of other packages; Python users may also call `Registry.register`. The engine holds a
+registry that it was given and asks abilities.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib
+import importlib.metadata
+import inspect
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Self, get_args, get_type_hints
+
+from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
+
+from synthesizer.data.errors import ConfigError, ModelError
+from synthesizer.data.table import Kind, Variable
+from synthesizer.data.yaml_text import INFINITIES
+from synthesizer.models.base import Abilities, ConditionalModel
+
+# Which model is usual for which kind of variable, and what users of synthpop call the models.
+
+METHOD_ALIASES: Mapping[str, str] = {
+    "": "keep",
+    "bag": "bagging",
+    "ctree": "cart",
+    "lognorm": "lognormal",
+    "logreg": "logistic",
+    "norm": "normal",
+    "polr": "ordinal",
+    "polyreg": "multinomial",
+    "ranger": "forest",
+    "rf": "forest",
+}
+"""Method names of the R package synthpop and the models that do their work here."""
+
+DEFAULT_SETS: Mapping[str, Mapping[Kind, str]] = {
+    "cart": {
+        Kind.CATEGORICAL: "cart",
+        Kind.ORDERED: "cart",
+        Kind.BOOLEAN: "cart",
+        Kind.NUMERIC: "cart",
+        Kind.DATE: "cart",
+    },
+    "parametric": {
+        Kind.CATEGORICAL: "multinomial",
+        Kind.ORDERED: "ordinal",
+        Kind.BOOLEAN: "logistic",
+        Kind.NUMERIC: "normrank",
+        Kind.DATE: "normrank",
+    },
+}
+"""Usual models by kind; a coded variable of two codes counts as boolean."""
+
+DEFAULT_SET = "cart"
+"""The set of a configuration that names none."""
+
+ROLES: Mapping[str, str] = {
+    "first": "sample",
+    "keep": "keep",
+    "derived": "derived",
+    "career": "career",
+    "unchanging": "time_invariant",
+    "rare": "mostly_constant",
+    "changing": "lag_one",
+}
+"""Models behind words of a configuration: the first variable of a chain, ``keep``, ``derived``; in
+a panel the careers, and variables that nobody, few and many persons change."""
+
+
+def default_method(set_name: str, variable: Variable) -> str:
+    """Return the name of the model that a default set gives to a variable.
+
+    Parameters
+    ----------
+    set_name : str
+        A key of `DEFAULT_SETS`: ``"cart"`` or ``"parametric"``.
+    variable : Variable
+        Of any kind but ``id``.
+
+    Returns
+    -------
+    str
+        A name of the registry.
+
+    Raises
+    ------
+    ConfigError
+        If the set is unknown or the variable is an identifier.
+
+    Examples
+    --------
+    >>> smoker = Variable(name="smoker", kind=Kind.CATEGORICAL, levels=("no", "yes"))
+    >>> default_method("parametric", smoker)
+    'logistic'
+    >>> default_method("cart", smoker)
+    'cart'
+    """
+    if set_name not in DEFAULT_SETS:
+        raise ConfigError(unknown_name("default set of models", set_name, DEFAULT_SETS))
+    if variable.kind is Kind.ID:
+        raise ConfigError(
+            f"variable {variable.name!r} is an identifier and takes no model; "
+            "declare another kind or leave it to be numbered anew"
+        )
+    return DEFAULT_SETS[set_name][_modelled_kind(variable)]
+
+
+def _modelled_kind(variable: Variable) -> Kind:
+    """Count the missing codes as well: they are outcomes of a coded target like any other."""
+    if not variable.is_coded:
+        return variable.kind
+    if variable.n_codes <= 2:
+        return Kind.BOOLEAN
+    return Kind.CATEGORICAL if variable.kind is Kind.BOOLEAN else variable.kind
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
+    """Word the complaint about a name that is not in a list: the nearest one, then all."""
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f" did you mean {near[0]!r}?" if near else ""
+    return f"unknown {what} {name!r};{hint} Known: {', '.join(known)}"
+
+
+# Options of a conditional model: checked values from a configuration, and their JSON Schema.
+
+BuildModel = Callable[[object], ConditionalModel]
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What a model class declares: the types of its options, and which have no default."""
+
+    types: dict[str, Any]
+    defaults: dict[str, Any]
+    aliases: dict[str, str]
+
+    @property
+    def required(self) -> frozenset[str]:
+        """Options without a default."""
+        return frozenset(self.types.keys() - self.defaults.keys())
+
+
+def described(model_class: type[ConditionalModel]) -> Options:
+    """Return the options that a model class declares.
+
+    Examples
+    --------
+    >>> from synthesizer.models.sample import Sample
+    >>> described(Sample)
+    Options(types={}, defaults={}, aliases={})
+    """
+    hints = get_type_hints(model_class)
+    fields = [item for item in dataclasses.fields(model_class) if item.init]
+    defaults = {item.name: item.default for item in fields}
+    for item in fields:
+        if item.default_factory is not dataclasses.MISSING:
+            defaults[item.name] = item.default_factory()
+    return Options(
+        types={item.name: hints[item.name] for item in fields},
+        defaults={k: v for k, v in defaults.items() if v is not dataclasses.MISSING},
+        aliases=dict(model_class.option_aliases),
+    )
+
+
+def read_options(
+    model_class: type[ConditionalModel], given: Mapping[str, Any], build_model: BuildModel
+) -> tuple[dict[str, Any], list[str]]:
+    """Check option names and types.
+
+    Parameters
+    ----------
+    model_class : type
+        Whose options.
+    given : mapping
+        Plain values, as read from YAML.
+    build_model : callable
+        Turns the value of an option whose type is a model into one.
+
+    Returns
+    -------
+    values : dict
+        The correct options under their own names.
+    problems : list of str
+        One sentence for each option that is unknown, missing, given twice or mistyped.
+    """
+    options = described(model_class)
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    seen: set[str] = set()
+    for key, value in given.items():
+        name = options.aliases.get(key, key)
+        try:
+            if name not in options.types:
+                raise ConfigError(_unknown_option(key, options))
+            if name in seen:
+                raise ConfigError(f"option {name!r} is given twice, once as {_other(key, options)}")
+            seen.add(name)
+            values[name] = _typed(key, value, options.types[name], build_model)
+        except ConfigError as error:
+            problems.extend(error.problems)
+    problems.extend(
+        f"option {name!r} is missing; it has no default" for name in sorted(options.required - seen)
+    )
+    return values, problems
+
+
+def _other(key: str, options: Options) -> str:
+    """Name an alias of the option that ``key`` means."""
+    name = options.aliases.get(key, key)
+    return " or ".join(repr(alias) for alias, own in options.aliases.items() if own == name)
+
+
+def _unknown_option(key: object, options: Options) -> str:
+    known = sorted(options.types)
+    if not known:
+        return f"unknown option {key!r}; it has no options"
+    near = difflib.get_close_matches(str(key), [*known, *options.aliases], n=1)
+    hint = f" did you mean {near[0]!r}?" if near else ""
+    return f"unknown option {key!r};{hint} Known: {', '.join(known)}"
+
+
+def _typed(key: str, value: object, hint: Any, build_model: BuildModel) -> object:
+    if _takes_model(hint) and not (value is None and type(None) in get_args(hint)):
+        try:
+            return build_model(value)
+        except ConfigError as error:
+            raise ConfigError(f"option {key!r}: {problem}" for problem in error.problems) from error
+    value = _infinite(value, hint)
+    try:
+        return _validated(_adapter(key, hint), value)
+    except ValidationError as error:
+        reasons = [str(item["msg"]) for item in error.errors(include_url=False)]
+        raise ConfigError(f"option {key!r} ({value!r}) {_sentence(reasons, value)}") from error
+
+
+def _infinite(value: object, hint: Any) -> object:
+    """Read ``.inf`` and its other spellings where a number is expected; configurations hold text.
+
+    Examples
+    --------
+    >>> _infinite(".inf", float | None), _infinite("inf", str)
+    (inf, 'inf')
+    """
+    if isinstance(value, str) and float in (hint, *get_args(hint)):
+        return INFINITIES.get(value.lower(), value)
+    return value
+
+
+def _takes_model(hint: Any) -> bool:
+    candidates = get_args(hint) or (hint,)
+    return any(isinstance(c, type) and issubclass(c, ConditionalModel) for c in candidates)
+
+
+def _adapter(key: str, hint: Any) -> TypeAdapter[Any]:
+    try:
+        return TypeAdapter(hint)
+    except PydanticSchemaGenerationError as error:
+        raise ModelError(
+            f"the type of option {key!r} cannot be checked; its author must use plain types"
+        ) from error
+
+
+def _validated(adapter: TypeAdapter[Any], value: object) -> object:
+    """Check strictly, but by the rules of JSON, in which a list serves as a tuple."""
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError):
+        return adapter.validate_python(value, strict=True)
+    return adapter.validate_json(text, strict=True)
+
+
+def _sentence(reasons: list[str], value: object) -> str:
+    """Join the reasons of all alternatives of a type into one."""
+    wanted = [reason.removeprefix("Input should be ") for reason in dict.fromkeys(reasons)]
+    return f"must be {' or '.join(wanted)}{_number_hint(value)}"
+
+
+def _number_hint(value: object) -> str:
+    """Explain that YAML reads ``1e-4`` as text."""
+    if not isinstance(value, str):
+        return ""
+    try:
+        number = float(value)
+    except ValueError:
+        return ""
+    if not math.isfinite(number):
+        return ""
+    plain = format(number, "f").rstrip("0").rstrip(".")
+    return f"; it was read as text, write {plain} without quotes"
+
+
+def schema_of_options(model_class: type[ConditionalModel]) -> dict[str, Any]:
+    """Return the JSON Schema of a model's options.
+
+    Types and defaults come from the dataclass, descriptions from the Parameters section of its
+    docstring; aliases are listed as properties of their own.
+    """
+    options = described(model_class)
+    texts = _parameter_texts(inspect.getdoc(model_class) or "")
+    properties: dict[str, Any] = {}
+    for name, hint in options.types.items():
+        properties[name] = _property(name, hint)
+        if name in texts:
+            properties[name]["description"] = texts[name]
+        if name in options.defaults:
+            properties[name]["default"] = _plain_default(hint, options.defaults[name])
+    for alias, name in options.aliases.items():
+        same = {k: v for k, v in properties[name].items() if k != "default"}
+        properties[alias] = same | {"description": f"Another name of {name}."}
+    return {
+        "title": model_class.__name__,
+        "description": (inspect.getdoc(model_class) or "").partition("\n")[0],
+        "type": "object",
+        "properties": properties,
+        "required": sorted(options.required),
+        "additionalProperties": False,
+    }
+
+
+def _property(name: str, hint: Any) -> dict[str, Any]:
+    if _takes_model(hint):
+        return {"type": ["string", "object"]}
+    return _adapter(name, hint).json_schema()
+
+
+def _plain_default(hint: Any, default: Any) -> Any:
+    """Return a default as JSON; a model is shown by its class."""
+    if _takes_model(hint):
+        return None if default is None else type(default).__name__
+    return TypeAdapter(hint).dump_python(default, mode="json")
+
+
+def _parameter_texts(doc: str) -> dict[str, str]:
+    """Read the descriptions out of a numpydoc Parameters section."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", doc, re.M | re.S)
+    texts: dict[str, str] = {}
+    if section is None:
+        return texts
+    for block in re.split(r"\n(?=\S)", section[1].strip("\n")):
+        head, _, body = block.partition("\n")
+        for name in head.partition(":")[0].split(","):
+            texts[name.strip()] = " ".join(body.split())
+    return texts
+
+
+GROUP = "synthesizer.models"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One model of the registry, for listings."""
+
+    name: str
+    model_class: type[ConditionalModel]
+    package: str
+    version: str
+    summary: str
+    abilities: Abilities
+
+
+@dataclasses.dataclass(frozen=True)
+class _Declared:
+    """Where a model is found; nothing is imported before the model is asked for."""
+
+    target: str
+    package: str
+
+    def load(self) -> object:
+        module, _, attribute = self.target.partition(":")
+        found: object = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+        return found
+
+
+class Registry:
+    """Conditional models by name; an ordinary object that is passed to whoever needs it.
+
+    Examples
+    --------
+    >>> registry = Registry.load()
+    >>> registry.build("sample")
+    Sample()
+    >>> registry.build("sampel")
+    Traceback (most recent call last):
+    ...
+    synthesizer.data.errors.ConfigError: unknown model 'sampel'; did you mean 'sample'? Known: ...
+    """
+
+    def __init__(self) -> None:
+        self._declared: dict[str, _Declared] = {}
+        self._classes: dict[str, type[ConditionalModel]] = {}
+
+    @classmethod
+    def load(cls) -> Self:
+        """Return a registry of all models that installed packages declare.
+
+        Raises
+        ------
+        ModelError
+            If two packages declare the same name.
+        """
+        registry = cls()
+        for point in importlib.metadata.entry_points(group=GROUP):
+            package = point.dist.name if point.dist is not None else "an unknown package"
+            registry._declare(point.name, _Declared(point.value, package))
+        return registry
+
+    def register(
+        self, name: str, model_class: type[ConditionalModel], package: str | None = None
+    ) -> None:
+        """Add a model at run time.
+
+        Parameters
+        ----------
+        name : str
+            Not taken yet; what configurations call the model.
+        model_class : type
+            A subclass of `ConditionalModel`.
+        package : str, optional
+            Who offers it; by default the package that defines the class.
+
+        Raises
+        ------
+        ModelError
+            If the name is taken or the class is no `ConditionalModel`.
+
+        Examples
+        --------
+        >>> from synthesizer.models.sample import Sample
+        >>> registry = Registry()
+        >>> registry.register("marginal", Sample)
+        >>> registry.names
+        ('marginal',)
+        """
+        _check_class(model_class, f"model {name!r}")
+        target = f"{model_class.__module__}:{model_class.__qualname__}"
+        package = package or model_class.__module__.partition(".")[0]
+        self._declare(name, _Declared(target, package))
+        self._classes[name] = model_class
+
+    def _declare(self, name: str, declared: _Declared) -> None:
+        if name in self._declared:
+            raise ModelError(
+                f"model {name!r} is offered twice, by package {self._declared[name].package!r} "
+                f"and by package {declared.package!r}; uninstall one or rename its entry point"
+            )
+        self._declared[name] = declared
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all models in alphabetical order; imports none of them."""
+        return tuple(sorted(self._declared))
+
+    def canonical(self, name: str) -> str:
+        """Return the registered name behind a name or a synthpop alias of it.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such model; the message lists the nearest and all names.
+
+        Examples
+        --------
+        >>> Registry.load().canonical("rf")
+        'forest'
+        """
+        if name in self._declared:
+            return name
+        alias = METHOD_ALIASES.get(name)
+        if alias in self._declared:
+            return alias
+        raise ConfigError(unknown_name("model", name, self.names))
+
+    def get(self, name: str) -> type[ConditionalModel]:
+        """Return the class of a model, imported on first use.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such model.
+        ModelError
+            If its package is broken: the import fails or gives no `ConditionalModel`.
+        """
+        name = self.canonical(name)
+        if name not in self._classes:
+            self._classes[name] = _loaded(name, self._declared[name])
+        return self._classes[name]
+
+    def name_of(self, model: ConditionalModel) -> str | None:
+        """Return the name under which the class of a model is registered; None without one.
+
+        Examples
+        --------
+        >>> registry = Registry.load()
+        >>> registry.name_of(registry.build("rf"))
+        'forest'
+        """
+        own = type(model)
+        loaded = [name for name, known in self._classes.items() if known is own]
+        target = f"{own.__module__}:{own.__qualname__}"
+        declared = [name for name, known in self._declared.items() if known.target == target]
+        return next(iter([*loaded, *declared]), None)
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Describe every model, for listings; imports all of them."""
+        return tuple(self.entry(name) for name in self.names)
+
+    def entry(self, name: str) -> Entry:
+        """Describe one model; imports it."""
+        name = self.canonical(name)
+        model_class = self.get(name)
+        package = self._declared[name].package
+        return Entry(
+            name=name,
+            model_class=model_class,
+            package=package,
+            version=_version(package),
+            summary=(inspect.getdoc(model_class) or "").partition("\n")[0],
+            abilities=model_class.abilities,
+        )
+
+    def build(self, name: str, options: Mapping[str, Any] | None = None) -> ConditionalModel:
+        """Construct a model from the options of a configuration.
+
+        Parameters
+        ----------
+        name : str
+            A registered name or a synthpop alias of one.
+        options : mapping, optional
+            As read from YAML. Other names of options (``option_aliases``) are understood; a whole
+            number serves as a float; text never serves as a number. An option that takes a
+            model is given as a name or as ``{model: NAME, OPTION: VALUE, ...}``.
+
+        Raises
+        ------
+        ConfigError
+            With every unknown, missing, mistyped or forbidden option.
+
+        Examples
+        --------
+        >>> Registry.load().build("sample", {"min_leaf": 5})
+        Traceback (most recent call last):
+        ...
+        synthesizer.data.errors.ConfigError: model 'sample': unknown option 'min_leaf'; it has no options
+        """
+        model_class = self.get(name)
+        values, problems = read_options(model_class, options or {}, self._build_inner)
+        model: ConditionalModel | None = None
+        try:
+            if not described(model_class).required - values.keys():
+                model = model_class(**values)
+        except ConfigError as error:
+            problems.extend(error.problems)
+        except (ValueError, ModelError) as error:
+            problems.append(str(error))
+        if problems or model is None:
+            raise ConfigError(f"model {name!r}: {problem}" for problem in problems)
+        return model
+
+    def _build_inner(self, value: object) -> ConditionalModel:
+        """Build the model that another one wraps."""
+        if isinstance(value, ConditionalModel):
+            return value
+        if isinstance(value, str):
+            return self.build(value)
+        if isinstance(value, Mapping) and isinstance(value.get("model"), str):
+            rest = {str(key): option for key, option in value.items() if key != "model"}
+            return self.build(value["model"], rest)
+        raise ConfigError("must be the name of a model or {model: NAME, OPTION: VALUE, ...}")
+
+    def options_schema(self, name: str) -> dict[str, Any]:
+        """Return the JSON Schema of a model's options, descriptions from its docstring."""
+        return schema_of_options(self.get(name))
+
+
+def _loaded(name: str, declared: _Declared) -> type[ConditionalModel]:
+    where = f"model {name!r} (entry point {declared.target!r} of package {declared.package!r})"
+    try:
+        found = declared.load()
+    except Exception as error:
+        raise ModelError(
+            f"{where} cannot be imported: {type(error).__name__}: {error}; "
+            "reinstall or remove the package"
+        ) from error
+    return _check_class(found, where)
+
+
+def _check_class(found: object, where: str) -> type[ConditionalModel]:
+    if not (isinstance(found, type) and issubclass(found, ConditionalModel)):
+        raise ModelError(f"{where} is no subclass of ConditionalModel")
+    if inspect.isabstract(found) or not dataclasses.is_dataclass(found):
+        raise ModelError(f"{where} must be a dataclass that defines fit")
+    if not hasattr(found, "fitted_type"):
+        raise ModelError(f"{where} must declare fitted_type, the class that fit returns")
+    return found
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""

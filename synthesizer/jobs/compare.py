@@ -1,0 +1,684 @@
+"""Several runs side by side: what was set differently, and which of them are worth choosing.
+
+A run is on the frontier of a figure of risk and a figure of utility if no other run is at least as
+good on both and better on one (Pareto). Figures are put on one axis only where all runs asked the
+same question of the same data, and where the size of the datasets is the same if they depend on it;
+otherwise a note says why they are not.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from json import dumps
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+from urllib.parse import quote
+
+from synthesizer.data.errors import ConfigError, DataError, OutputError
+from synthesizer.data.files import check_file, sha256, write_secrets
+from synthesizer.jobs.run_points import KeyPath, RunPoint, display, read_runs
+from synthesizer.measures.catalogue import CAREERS, MEASURES, RISK, UTILITY, Measure, axis_problems
+from synthesizer.measures.figure import Units, in_units
+from synthesizer.report.comparison import comparison_page
+from synthesizer.report.record import mappings, read_manifest, words
+
+# What was set differently in runs that are compared.
+
+
+def differing_settings(points: Sequence[RunPoint]) -> dict[KeyPath, tuple[Any, ...]]:
+    """Return the settings that are not the same in all runs, and their value in each."""
+    paths = dict.fromkeys(path for point in points for path in point.settings)
+    values = {path: tuple(point.settings.get(path) for point in points) for path in paths}
+    return {path: given for path, given in values.items() if len(set(map(_text, given))) > 1}
+
+
+def is_of_a_variable(path: KeyPath) -> bool:
+    """Whether a setting is about one variable: what it is, its model, its predictors.
+
+    Examples
+    --------
+    >>> paths = [("variables", "age", "kind"), ("method", "age"), ("method",), ("m",)]
+    >>> [is_of_a_variable(path) for path in paths]
+    [True, True, False, False]
+    """
+    return path[0] == "variables" or (path[0] in ("method", "predictor_matrix") and len(path) > 1)
+
+
+def not_listed(left_out: Iterable[KeyPath]) -> list[str]:
+    """Say which declarations differ and are not listed, in one line."""
+    names = dict.fromkeys(path[1] for path in left_out if len(path) > 1)
+    if not names:
+        return []
+    return [
+        f"What the configurations declare of single variables differs ({len(names)} variables) and "
+        "is not listed, because the runs were made from different data; the manifest of each run "
+        "has it."
+    ]
+
+
+def _text(value: object) -> str:
+    return dumps(value, sort_keys=True, default=str)
+
+
+# What a reader must know before comparing runs: what is not alike, and what is luck.
+
+OPTIMISM = (
+    "The best of several runs, chosen by the checks of these same runs, looks better than it is, "
+    "the more so the more runs there are: run the chosen setting again with another seed (--seed) "
+    "and rely on the figures of that run. For the decision prefer differential confidentiality, "
+    "which compares with unseen records (--risk differential_confidentiality)."
+)
+SAME_SIZE = 1.01
+"""Ratio of the numbers of synthetic records up to which datasets count as of one size."""
+MOST_NAMED = 5
+
+
+def is_alike(points: Sequence[RunPoint], scope: str) -> bool:
+    """Whether figures of a scope answer the same question in all runs."""
+    return len({point.questions[scope] for point in points}) <= 1
+
+
+def units_of_runs(points: Iterable[RunPoint]) -> Units:
+    """Return what all runs count: persons where all are of panels."""
+    return "persons" if {point.units for point in points} == {"persons"} else "records"
+
+
+def are_of_one_size(rows: Iterable[int | None]) -> bool:
+    """Whether datasets have the same number of records, up to 1 %; unknown ones do not count.
+
+    Examples
+    --------
+    >>> are_of_one_size([5000, 5040, None]), are_of_one_size([5000, 5100])
+    (True, False)
+    """
+    known = [count for count in rows if count is not None]
+    return not known or max(known) <= SAME_SIZE * min(known)
+
+
+def notes_about(points: Sequence[RunPoint]) -> list[str]:
+    """Return the notes of a comparison, those that forbid something first."""
+    notes: list[str] = []
+    units = units_of_runs(points)
+    one_file = len({point.fingerprint for point in points}) == 1
+    if one_file and not is_alike(points, "panel"):
+        notes.append(
+            "The runs do not see their file as the same panel (persons, periods, careers, periods "
+            "of the view), so what they count is not the same and there is no common map: only "
+            "what was set and found is shown. Give all configurations the same panel."
+        )
+    elif not is_alike(points, "data"):
+        notes.append(
+            "The runs were made from different data (or other versions of a file), so there is no "
+            "common map: only what was set and found is shown. Run all settings on the same file."
+        )
+    else:
+        found = (part(points) for part in _OF_SAME_DATA)
+        notes += [in_units(note, units) for note in found if note is not None]
+    if not all(point.fingerprint for point in points):
+        notes.append(
+            "Data that come from a query have no hash: whether all runs read the same records "
+            "cannot be seen."
+        )
+    notes += [f"{point.name}: {gap}." for point in points for gap in point.gaps]
+    notes += _same_datasets(points)
+    notes += _luck_notes(points)
+    for point in points:
+        if point.failed:
+            notes.append(f"{point.name}: could not be computed: {', '.join(point.failed)}.")
+        if all(found.value is None for found in point.figures.values()):
+            notes.append(f"{point.name}: has no figures; its checks were off or failed.")
+    return [*notes, in_units(OPTIMISM, units)]
+
+
+def _same_datasets(points: Sequence[RunPoint]) -> list[str]:
+    """Say which runs made the same datasets, byte for byte: what they differ in had no effect."""
+    made: dict[tuple[str, ...], list[str]] = {}
+    for point in points:
+        if point.datasets:
+            made.setdefault(point.datasets, []).append(point.name)
+    return [
+        f"{'; '.join(names)}: have the same datasets, byte for byte; what was set differently "
+        "had no effect on the data."
+        for names in made.values()
+        if len(names) > 1
+    ]
+
+
+def _having(points: Sequence[RunPoint], keys: Iterable[str]) -> list[RunPoint]:
+    names = tuple(keys)
+    return [point for point in points if any(point.value(key) is not None for key in names)]
+
+
+def _size(points: Sequence[RunPoint]) -> str | None:
+    rows = [point.rows for point in points if point.rows is not None]
+    if are_of_one_size(rows):
+        return None
+    return (
+        f"The runs have datasets of different sizes ({min(rows):,} to {max(rows):,} records). "
+        "Every S_pMSE, pMSE ratio, ratio of estimates and overlap of intervals, and every CAP, "
+        "TCAP, DiSCO, repU, replicated uniques, differential confidentiality, revealed share and "
+        "success of an attack depends on the number of synthetic records: the smallest file would "
+        "look best. No figure of utility can be compared, so there is no map: only tables, and "
+        "their figures must not be compared between sizes either. Make all runs with the same "
+        "number of records (rows in the configuration, or --rows)."
+    )
+
+
+def _question(points: Sequence[RunPoint]) -> str | None:
+    keyed = (measure.key for measure in RISK if measure.scope == "scenario")
+    if is_alike(_having(points, keyed), "scenario"):
+        return None
+    return (
+        "The runs were checked with different keys, targets or groups: what an intruder learns "
+        "cannot be put on one axis. The map shows risk that does not depend on them; name the "
+        "same checks in all configurations to compare the rest."
+    )
+
+
+def _number_of_datasets(points: Sequence[RunPoint]) -> str | None:
+    if len({point.m for point in points}) == 1:
+        return None
+    return (
+        "The runs have different numbers of datasets (m). What an intruder learns from all "
+        "datasets pooled grows with m, so the map takes the risk of a single dataset where there "
+        "is one. The largest S_pMSE of means over the datasets falls with m, and the overlap of "
+        "confidence intervals grows with it: they share no axis."
+    )
+
+
+def _fits(points: Sequence[RunPoint]) -> str | None:
+    fitted = _having(points, ["overlap_loss"])
+    same_m = len({point.m for point in fitted}) <= 1  # else the note about m says it
+    if is_alike(fitted, "fits") or not same_m:
+        return None
+    return (
+        "The runs were checked with different fits: the overlap of confidence intervals shares no "
+        "axis. Name the same fits in all configurations to compare it."
+    )
+
+
+def _propensity(points: Sequence[RunPoint]) -> str | None:
+    scored = _having(points, ["pmse_ratio_cart", "pmse_ratio_logit"])
+    if is_alike(scored, "propensity"):
+        return None
+    return (
+        "The runs were checked with different propensity models or interactions: a pMSE ratio "
+        "shares an axis only if they are the same. Name the same in all configurations."
+    )
+
+
+def _proper(points: Sequence[RunPoint]) -> str | None:
+    if len({point.proper for point in points}) == 1:
+        return None
+    shares = [p.rows / p.records for p in points if p.proper and p.rows and p.records]
+    here = f", here {1 + fmean(shares):.2g}" if shares else ""
+    return (
+        "Some runs are proper (parameters drawn anew for each dataset) and some are not. The "
+        "S_pMSE, and the pMSE ratio by a logit, that a right synthesis is expected to have is "
+        f"1 + k/n for a proper run{here} (k synthetic, n original records) and 1 otherwise. The "
+        "proper data truly are further away, so the axis is common; a proper run above the others "
+        "by this much has no worse model."
+    )
+
+
+def _variables(points: Sequence[RunPoint]) -> str | None:
+    made = {(frozenset(point.variables), frozenset(point.copied)) for point in points}
+    if len(made) == 1:
+        return None
+    return (
+        "The runs do not synthesise the same variables: their utility is averaged over different "
+        "tables, and copied variables are equal by design."
+    )
+
+
+_OF_SAME_DATA: tuple[Callable[[Sequence[RunPoint]], str | None], ...] = (
+    _size,
+    _question,
+    _number_of_datasets,
+    _fits,
+    _propensity,
+    _proper,
+    _variables,
+)
+
+
+def _luck_notes(points: Sequence[RunPoint]) -> list[str]:
+    seeds = (
+        "All runs have the same seed (common random numbers), which takes out a part of the luck "
+        "only: each setting puts the same random numbers to another use."
+        if len({point.seed for point in points}) == 1
+        else "The runs have different seeds: a part of every difference between them is luck."
+    )
+    notes = [
+        f"{seeds} Runs that differ by no more than their spread are ties: half the width of "
+        "the 95 % interval where there is one (differential confidentiality), else the largest "
+        "minus the smallest value of the single datasets. The luck of the fit is not in it, so a "
+        "larger difference may be luck too."
+    ]
+    alone = [point.name for point in points if point.m == 1]
+    if alone:
+        few = ", ".join(alone) if len(alone) <= MOST_NAMED else f"{len(alone)} runs"
+        who = "all runs" if len(alone) == len(points) else few
+        notes.append(
+            f"With one dataset (m = 1: {who}) the spread over datasets is unknown, and so is what "
+            "is a tie: run with m of at least 5 (-m 5)."
+        )
+    return notes
+
+
+# Where a comparison may be written: not twice to one file, and over nothing that it is made of.
+
+OF_EVERY_RUN = ("manifest.json", "checks.json", "report.html")
+
+
+def target_problems(
+    page: Path, numbers: Path | None, directories: Sequence[str | Path], *, overwrite: bool
+) -> list[str]:
+    """Say what stands against writing a comparison, before any work is done.
+
+    Parameters
+    ----------
+    page : Path
+        HTML file.
+    numbers : Path or None
+        JSON file.
+    directories : sequence of path
+        The runs that are compared.
+    overwrite : bool
+        Whether existing files may be replaced.
+    """
+    targets = [page] if numbers is None else [page, numbers]
+    problems = [told for path in targets for told in _file_problems(path, overwrite=overwrite)]
+    if numbers is not None and _real(page) == _real(numbers):
+        problems.append(
+            f"{numbers}: is named twice, for the page (--out) and for the numbers (--json); name "
+            "two files"
+        )
+    for directory in map(Path, directories):
+        files = set(_files_of(directory))
+        problems += [
+            f"{path}: is a file of the run {directory}, which is compared; name another file"
+            for path in targets
+            if _real(path) in files
+        ]
+    return list(dict.fromkeys(problems))
+
+
+def confidential_problems(targets: Sequence[Path], points: Sequence[RunPoint]) -> list[str]:
+    """Say which files to be replaced hold the data that the runs were made from.
+
+    Parameters
+    ----------
+    targets : sequence of Path
+        Files that may be replaced.
+    points : sequence of RunPoint
+        The runs.
+    """
+    known = {point.fingerprint for point in points}
+    return [
+        f"{path}: holds the data that the runs were made from; name another file"
+        for path in targets
+        if path.is_file() and sha256(path) in known
+    ]
+
+
+def _file_problems(path: Path, *, overwrite: bool) -> Sequence[str]:
+    try:
+        check_file(path, overwrite=overwrite)
+    except OutputError as error:
+        return error.problems
+    return ()
+
+
+def _files_of(directory: Path) -> Iterator[str]:
+    """Yield the real paths of the files of a run, whether they are there or not."""
+    entries = mappings(read_manifest(directory), "files")
+    for name in (*OF_EVERY_RUN, *(words(entry, "name") for entry in entries)):
+        yield _real(directory / name)
+
+
+def _real(path: Path) -> str:
+    return os.path.realpath(path)
+
+
+# Which runs of a frontier stand there by luck: neighbours that differ by less than their noise.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """How firmly a run stands on the frontier.
+
+    Parameters
+    ----------
+    run : str
+        Its name.
+    ties : tuple of (str, tuple of str)
+        Runs that it is not told apart from, and in what: ``risk``, ``utility`` or both.
+    unknown : tuple of str
+        Axes whose spread is unknown for this run.
+    """
+
+    run: str
+    ties: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        ties = [{"run": run, "in": list(axes)} for run, axes in self.ties]
+        return {"run": self.run, "ties": ties, "unknown": list(self.unknown)}
+
+
+def standings(
+    front: Sequence[RunPoint], points: Sequence[RunPoint], risk: str, utility: str
+) -> tuple[Standing, ...]:
+    """Return the ties of every run on a frontier.
+
+    Neighbours on the frontier are a tie if they differ by no more than their spread in risk or in
+    utility: each is better in one of the two only, and that may be luck. A run that is beaten is a
+    tie with one on the frontier if they differ by no more than their spread in both.
+
+    Parameters
+    ----------
+    front : sequence of RunPoint
+        The runs on the frontier, by rising risk; all have both figures.
+    points : sequence of RunPoint
+        All runs.
+    risk, utility : str
+        Keys of the measures.
+    """
+    on = {point.name for point in front}
+    beaten = [point for point in points if point.name not in on]
+    axes = {"risk": risk, "utility": utility}
+    found = []
+    for place, point in enumerate(front):
+        beside = [*front[max(place - 1, 0) : place], *front[place + 1 : place + 2]]
+        ties = [(other.name, _in_what(point, other, axes)) for other in beside]
+        ties += [(own.name, both) for own in beaten if len(both := _in_what(point, own, axes)) == 2]
+        unknown = tuple(name for name, key in axes.items() if point.figures[key].spread is None)
+        found.append(
+            Standing(run=point.name, ties=tuple(tie for tie in ties if tie[1]), unknown=unknown)
+        )
+    return tuple(found)
+
+
+def _in_what(one: RunPoint, other: RunPoint, axes: dict[str, str]) -> tuple[str, ...]:
+    return tuple(name for name, key in axes.items() if _is_tie(one, other, key))
+
+
+def _is_tie(one: RunPoint, other: RunPoint, key: str) -> bool:
+    """Whether two runs differ by no more than the larger spread; equal values always are a tie."""
+    first, second = one.value(key), other.value(key)
+    if first is None or second is None:
+        return False
+    measure = MEASURES[key]
+    spreads = (one.figures[key].spread, other.figures[key].spread)
+    return abs(measure.loss(first) - measure.loss(second)) <= max(s or 0.0 for s in spreads)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Runs side by side.
+
+    Parameters
+    ----------
+    points : tuple of RunPoint
+        The runs.
+    differing : mapping of path to tuple
+        Settings that are not the same in all runs, and their value in each (None: not set).
+    left_out : tuple of path
+        Further ones, of the variables of different data: what is declared of them says nothing
+        about the runs.
+    notes : tuple of str
+        What a reader must know before comparing.
+    risk, utility : tuple of Measure
+        Figures that all runs share an axis for and at least one run has; the first of each is
+        what the map shows first: the one that was asked for, or one that all runs have.
+    """
+
+    points: tuple[RunPoint, ...]
+    differing: Mapping[KeyPath, tuple[Any, ...]]
+    left_out: tuple[KeyPath, ...]
+    notes: tuple[str, ...]
+    risk: tuple[Measure, ...]
+    utility: tuple[Measure, ...]
+
+    @property
+    def units(self) -> Units:
+        """What the runs count: persons where all are of panels."""
+        return units_of_runs(self.points)
+
+    @property
+    def has_careers(self) -> bool:
+        """Whether any run compared careers."""
+        return any(point.value(key) is not None for point in self.points for key in CAREERS)
+
+    @property
+    def frontier(self) -> tuple[str, ...]:
+        """Names of the runs on the frontier of the first figures; empty without a common axis."""
+        return tuple(standing.run for standing in self.standings)
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """The runs on the frontier of the first figures, and which of them are ties."""
+        if not self.risk or not self.utility:
+            return ()
+        return self.standings_of(self.risk[0].key, self.utility[0].key)
+
+    def frontier_of(self, risk: str, utility: str) -> tuple[RunPoint, ...]:
+        """Return the runs that no other run beats, by rising risk.
+
+        Parameters
+        ----------
+        risk, utility : str
+            Keys of measures that are in ``risk`` and ``utility``.
+        """
+        known: list[tuple[float, float, RunPoint]] = []
+        for point in self.points:
+            x, y = point.value(risk), point.value(utility)
+            if x is not None and y is not None:
+                known.append((MEASURES[risk].loss(x), MEASURES[utility].loss(y), point))
+        best = [one for one in known if not any(_beats(other, one) for other in known)]
+        return tuple(point for _, _, point in sorted(best, key=lambda one: one[:2]))
+
+    def standings_of(self, risk: str, utility: str) -> tuple[Standing, ...]:
+        """Return the runs of `frontier_of`, and which of them differ by less than their spread."""
+        return standings(self.frontier_of(risk, utility), self.points, risk, utility)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file; the page is made from them."""
+        pairs = [(x, y) for x in self.risk for y in self.utility]
+        units = self.units
+        return {
+            **({"units": units} if units == "persons" else {}),
+            "runs": [_plain(point, self.differing) for point in self.points],
+            "differing": [display(path) for path in self.differing],
+            "left_out": [display(path) for path in self.left_out],
+            "measures": [measure.to_dict(units) for measure in (*RISK, *UTILITY)],
+            "axes": {
+                "risk": [measure.key for measure in self.risk],
+                "utility": [measure.key for measure in self.utility],
+            },
+            "frontier": list(self.frontier),
+            "frontiers": [
+                {
+                    "risk": x.key,
+                    "utility": y.key,
+                    "runs": [standing.run for standing in found],
+                    "standings": [standing.to_dict() for standing in found],
+                }
+                for x, y in pairs
+                for found in [self.standings_of(x.key, y.key)]
+            ],
+            "notes": list(self.notes),
+        }
+
+
+def _beats(other: tuple[float, float, RunPoint], one: tuple[float, float, RunPoint]) -> bool:
+    return other[:2] != one[:2] and other[0] <= one[0] and other[1] <= one[1]
+
+
+def _plain(point: RunPoint, differing: Collection[KeyPath]) -> dict[str, Any]:
+    return {
+        "name": point.name,
+        "m": point.m,
+        "seed": point.seed,
+        "rows": point.rows,
+        "proper": point.proper,
+        "differing": {display(path): point.settings.get(path) for path in differing},
+        "settings": {display(path): value for path, value in point.settings.items()},
+        "figures": {key: found.to_dict() for key, found in point.figures.items()},
+        "worst_pair": list(point.worst_pair),
+        "has_limits": point.has_limits,
+        "exceeded": list(point.exceeded),
+        "failed": list(point.failed),
+    }
+
+
+def compare_runs(
+    directories: Sequence[str | Path], *, risk: str | None = None, utility: str | None = None
+) -> Comparison:
+    """Compare the results of several runs.
+
+    Parameters
+    ----------
+    directories : sequence of path
+        Result directories of ``run``, at least two.
+    risk, utility : str, optional
+        Keys of the measures that the frontier and the map show first.
+
+    Raises
+    ------
+    DataError
+        With every directory that is no complete run, or is named twice.
+    ConfigError
+        With every name of an axis that is no measure.
+    """
+    return compare_points(read_runs(directories), risk=risk, utility=utility)
+
+
+def compare_points(
+    points: Sequence[RunPoint], *, risk: str | None = None, utility: str | None = None
+) -> Comparison:
+    """Compare runs that were read already; see `compare_runs`."""
+    if problems := axis_problems(risk, utility):
+        raise ConfigError(problems)
+    points = tuple(points)
+    across, up = _shared(points, RISK, risk), _shared(points, UTILITY, utility)
+    differing = differing_settings(points)
+    left_out = () if is_alike(points, "data") else tuple(filter(is_of_a_variable, differing))
+    notes = [*_not_first(risk, across), *_not_first(utility, up), *notes_about(points)]
+    return Comparison(
+        points=points,
+        differing={path: given for path, given in differing.items() if path not in left_out},
+        left_out=left_out,
+        notes=(*notes[:-1], *not_listed(left_out), *notes[-1:]),
+        risk=across,
+        utility=up,
+    )
+
+
+def write_comparison(
+    directories: Sequence[str | Path],
+    page: Path,
+    *,
+    json: Path | None = None,
+    overwrite: bool = False,
+    risk: str | None = None,
+    utility: str | None = None,
+) -> Comparison:
+    """Compare runs and leave a page with their map, for the steward only (mode 0600).
+
+    Parameters
+    ----------
+    directories : sequence of path
+        Result directories of ``run``, at least two.
+    page : Path
+        HTML file.
+    json : Path, optional
+        File for every number.
+    overwrite : bool
+        Replace existing files.
+    risk, utility : str, optional
+        Keys of the measures that the frontier and the map show first.
+
+    Raises
+    ------
+    DataError
+        With every directory that is no complete run, every file that is there already, is named
+        twice or belongs to a run, and every name of an axis that is no measure.
+    OutputError
+        If a file cannot be written.
+    """
+    problems = axis_problems(risk, utility)
+    problems += target_problems(page, json, directories, overwrite=overwrite)
+    points: tuple[RunPoint, ...] = ()
+    try:
+        points = read_runs(directories)
+    except DataError as error:
+        problems += error.problems
+    problems = problems or confidential_problems([page] if json is None else [page, json], points)
+    if problems:
+        raise DataError(problems)
+    comparison = compare_points(points, risk=risk, utility=utility)
+    content = comparison.to_dict()
+    links = {"reports": report_links(points, page.parent)}
+    texts = {page: comparison_page(content | links)}
+    if json is not None:
+        head = {"confidential": "not for release with the datasets", "format": 1}
+        text = dumps(head | content, indent=1, ensure_ascii=False, allow_nan=False)
+        texts[json] = text + "\n"
+    write_secrets(texts, overwrite=overwrite)
+    return comparison
+
+
+def report_links(points: Sequence[RunPoint], page: Path) -> dict[str, str]:
+    """Return relative links from a page to the reports of runs that have one.
+
+    Parameters
+    ----------
+    points : sequence of RunPoint
+        The runs.
+    page : Path
+        Directory of the page.
+    """
+    reports = {point.name: point.directory / "report.html" for point in points}
+    return {
+        name: quote(Path(os.path.relpath(report.resolve(), page.resolve())).as_posix())
+        for name, report in reports.items()
+        if report.is_file()
+    }
+
+
+def _shared(
+    points: Sequence[RunPoint], measures: Sequence[Measure], asked: str | None
+) -> tuple[Measure, ...]:
+    """Return the measures that mean the same in all runs and that some run has.
+
+    The one that was asked for comes first, then those that all runs have: the first is what the
+    map shows.
+    """
+    counts = {}
+    for measure in measures:
+        having = [point for point in points if point.value(measure.key) is not None]
+        sizes = [point.rows for point in having] if measure.same_rows else []
+        alike = is_alike(points, "data") and is_alike(having, measure.scope)
+        if alike and are_of_one_size(sizes):
+            counts[measure] = len(having)
+    found = [measure for measure, count in counts.items() if count]
+    return tuple(
+        sorted(found, key=lambda measure: (measure.key != asked, counts[measure] < len(points)))
+    )
+
+
+def _not_first(asked: str | None, shared: Sequence[Measure]) -> list[str]:
+    """Say that the axis that was asked for is none that these runs share."""
+    if asked is None or (shared and shared[0].key == asked):
+        return []
+    other = f"; the map shows {shared[0].title}" if shared else ""
+    return [
+        f"The axis that was asked for, {asked}, is none that these runs share: no run has the "
+        f"figure, or it does not mean the same in all of them{other}."
+    ]

@@ -1,0 +1,691 @@
+"""Many settings of one configuration, each a whole run, and the comparison of all of them.
+
+Every setting runs with the same data and the same seed. Finished settings wait in
+``DIRECTORY.unfinished``; when all are done the whole result takes its name in one step. A call
+that is interrupted leaves what is finished there, and the same call goes on from it: a setting is
+kept if configuration, data and versions of the software are the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from synthesizer.config.keys import ChainConfig, Config
+from synthesizer.config.reading import has_faulty_panel, try_file
+from synthesizer.data.errors import ConfigError, ModelError, OutputError, SynthesizerError
+from synthesizer.data.files import check_output, new_directory, write_secret
+from synthesizer.data.progress import Listener, silent
+from synthesizer.data.randomness import fresh_seed
+from synthesizer.engine.registry import Registry
+from synthesizer.jobs.compare import Comparison, are_of_one_size, compare_points, report_links
+from synthesizer.jobs.grid import Setting, grid, variations
+from synthesizer.jobs.manifest import PACKAGES, file_entry, now, plain_config, write_json
+from synthesizer.jobs.run import run
+from synthesizer.jobs.run_points import RunPoint, read_run, run_gaps
+from synthesizer.measures.catalogue import axis_problems
+from synthesizer.plan.plan import Plan
+from synthesizer.plan.prepare import Encoded, Input, model_of, try_input
+from synthesizer.report.comparison import comparison_page
+from synthesizer.report.record import read_manifest
+
+# Settings of a grid that make the same data as another one: run, or shown, once is enough.
+
+
+def planned_twin(
+    setting: Setting, plan: Plan, others: Mapping[str, tuple[Setting, Plan]]
+) -> str | None:
+    """Return which other setting makes the same data, as when no variable uses a varied model.
+
+    Parameters
+    ----------
+    setting : Setting
+        One of a grid.
+    plan : Plan
+        What would be fitted for it.
+    others : mapping of str to tuple of Setting and Plan
+        By name.
+    """
+    for name, (other, made) in others.items():
+        chains = [p.spec for p in (plan, made) if p.genetic is None or p.genetic.start == "chain"]
+        same = all(c.steps == plan.spec.steps and c.strata == plan.spec.strata for c in chains)
+        if same and _rest(setting.config) == _rest(other.config):
+            return name
+    return None
+
+
+def _rest(config: ChainConfig) -> dict[str, Any]:
+    """Return what decides about the data besides the steps of the chain."""
+    return {
+        "m": config.m,
+        "rows": config.rows,
+        "proper": config.proper,
+        "drop": config.drop,
+        "keep": config.keep,
+        "rules": config.rules,
+        "forbid": config.forbid,
+        "on_violation": config.on_violation,
+        "genetic": config.genetic,
+        "declared": config.declarations(),
+    }
+
+
+def made_twins(points: Sequence[RunPoint]) -> dict[str, str]:
+    """Return finished runs with the datasets and the figures of an earlier one, and of which.
+
+    Leaves larger than the data allow are an example. Where a figure differs both runs stay: it
+    may come from another fit, as that of half of the data.
+
+    Parameters
+    ----------
+    points : sequence of RunPoint
+        The runs.
+    """
+    found: dict[str, str] = {}
+    for number, point in enumerate(points):
+        for other in points[:number]:
+            if point.datasets and other.name not in found and _found_alike(point, other):
+                found[point.name] = other.name
+                break
+    return found
+
+
+def _found_alike(one: RunPoint, other: RunPoint) -> bool:
+    return all(
+        getattr(one, part) == getattr(other, part)
+        for part in ("datasets", "figures", "questions", "exceeded", "failed", "gaps")
+    )
+
+
+def dropped_notes(planned: Mapping[str, str], made: Mapping[str, str]) -> list[str]:
+    """Say which settings are left out, one sentence for each that stands for them.
+
+    Parameters
+    ----------
+    planned : mapping of str to str
+        Settings that were not run, and which one makes the same data.
+    made : mapping of str to str
+        Settings that turned out to have made the same data and figures as another.
+
+    Examples
+    --------
+    >>> for note in dropped_notes({"b": "a", "c": "a"}, {"e": "d"}):
+    ...     print(note)
+    b and c: left out, as they would make the same data as a: what is varied has no effect there.
+    e: left out, as it made the same datasets and figures as d: what is varied had no effect there.
+    """
+    return [
+        *(
+            f"{_listed(names)}: left out, as {_they(names)} would make the same data as {kept}: "
+            "what is varied has no effect there."
+            for kept, names in _by_twin(planned).items()
+        ),
+        *(
+            f"{_listed(names)}: left out, as {_they(names)} made the same datasets and figures "
+            f"as {kept}: what is varied had no effect there."
+            for kept, names in _by_twin(made).items()
+        ),
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Join names that may hold commas themselves."""
+    return " and ".join(["; ".join(names[:-1]), names[-1]] if names[1:] else names)
+
+
+def _they(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "they"
+
+
+def _by_twin(dropped: Mapping[str, str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, kept in dropped.items():
+        found.setdefault(kept, []).append(name)
+    return found
+
+
+# What a frontier will run: every problem of every setting before the first of them starts.
+
+STATE = "grid.json"
+"""File that says that a directory holds the finished settings of an unfinished grid."""
+NOT_COMPARED = ("output", "workers")
+"""Keys that change no data: a finished setting is kept whatever they are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrontierPlan:
+    """A grid that is ready to run.
+
+    Parameters
+    ----------
+    directory : Path
+        Where the result goes.
+    settings : tuple of Setting
+        One run each.
+    dropped : mapping of str to str
+        Settings that would make the same data as another one, and as which; they are not run.
+    kept : tuple of str
+        Names of those that an interrupted call finished; they are not run again.
+    vary : mapping of str to tuple
+        What is varied.
+    seed : int
+        Of all settings.
+    origin : str
+        Where the data come from.
+    fingerprint : str or None
+        SHA-256 of the data; None for a query.
+    rows : int
+        Records of the data.
+    persons : int or None
+        Persons of a panel; None where records count.
+    """
+
+    directory: Path
+    settings: tuple[Setting, ...]
+    dropped: Mapping[str, str]
+    kept: tuple[str, ...]
+    vary: Mapping[str, tuple[Any, ...]]
+    seed: int
+    origin: str
+    fingerprint: str | None
+    rows: int
+    persons: int | None = None
+
+    @property
+    def workshop(self) -> Path:
+        """Where finished settings wait until all are done."""
+        return workshop(self.directory)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The plan in words."""
+        sizes = sorted({setting.config.m for setting in self.settings})
+        datasets = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        counted = f"{self.rows:,} records" if self.persons is None else f"{self.persons:,} persons"
+        told = [
+            f"{len(self.settings)} settings, each a whole run (m = {datasets}, {counted}, "
+            f"seed {self.seed} for all); the result goes to {self.directory}"
+        ]
+        if self.kept:
+            told.append(
+                f"{len(self.kept)} of them are finished already, in {self.workshop}, and are kept"
+            )
+        told += [f"note: {note}" for note in dropped_notes(self.dropped, {})]
+        usual = self.rows if self.persons is None else self.persons
+        if not are_of_one_size(setting.config.rows or usual for setting in self.settings):
+            told.append(
+                "note: the datasets differ in size, so no figure of utility can be compared and "
+                "there will be no map, only tables; leave rows the same for all settings"
+            )
+        return (*told, *(f"  {setting.name}" for setting in self.settings))
+
+
+def workshop(directory: Path) -> Path:
+    """Return where the finished settings of a grid wait for the others.
+
+    Examples
+    --------
+    >>> workshop(Path("out/pilot")).name
+    'pilot.unfinished'
+    """
+    return directory.parent / f"{directory.name}.unfinished"
+
+
+def plan_frontier(
+    config: Config | str | Path,
+    vary: Mapping[str, Sequence[Any]] | Iterable[str],
+    *,
+    directory: str | Path | None = None,
+    m: int | None = None,
+    seed: int | None = None,
+    workers: int | None = None,
+    overwrite: bool = False,
+    registry: Registry | None = None,
+    risk: str | None = None,
+    utility: str | None = None,
+) -> FrontierPlan:
+    """Check every setting of a grid against the data; nothing is fitted or written.
+
+    Parameters
+    ----------
+    config, vary, directory, m, seed, workers, overwrite, registry, risk, utility
+        See `synthesizer.jobs.frontier.run_frontier`.
+
+    Raises
+    ------
+    ConfigError
+        With every problem of the configuration, of what is varied, of each setting, of the data,
+        of the output and of the names of axes; or if all settings would make the same data.
+    """
+    registry = registry or Registry.load()
+    overrides = {"m": m, "seed": seed, "workers": workers}
+    base, problems = _base(config, {k: v for k, v in overrides.items() if v is not None})
+    varied, told = variations(vary, registry)
+    problems += told + axis_problems(risk, utility)
+    if base is None or has_faulty_panel(problems):
+        raise ConfigError(dict.fromkeys(problems))
+    usual = base.output.directory
+    final = usual.parent / f"{usual.name}_frontier" if directory is None else Path(directory)
+    problems += check_output(final, overwrite=overwrite) + _workshop_problems(workshop(final))
+    base = base.model_copy(update={"seed": _seed(base, workshop(final))})
+    found = grid(base, varied, registry)
+    problems += _inside_problems(final, [config, base.data.path])
+    source, wrong, dropped, units = _check(found.settings, registry)
+    settings = tuple(setting for setting in found.settings if setting.name not in dropped)
+    problems += found.told(found.problems, among=found.given)
+    problems += found.told(wrong, among=[setting.name for setting in found.settings])
+    if not problems and len(settings) == 1:
+        problems = _without_effect(dropped)
+    if problems or source is None:
+        raise ConfigError(dict.fromkeys(problems))
+    return FrontierPlan(
+        directory=final,
+        settings=settings,
+        dropped=dropped,
+        kept=tuple(one.name for one in settings if _is_done(one, workshop(final), source)),
+        vary={one.key: one.values for one in varied},
+        seed=base.seed or 0,
+        origin=source.origin,
+        fingerprint=source.fingerprint,
+        rows=source.table.n_rows,
+        persons=None if base.panel is None else units,
+    )
+
+
+def _base(
+    config: Config | str | Path, overrides: Mapping[str, Any]
+) -> tuple[Config | None, list[str]]:
+    if isinstance(config, Config):
+        return config.model_copy(update=dict(overrides)), []
+    return try_file(config, overrides)
+
+
+def _seed(base: Config, waiting: Path) -> int:
+    """Return the seed of all settings: that of the configuration, or of the interrupted call."""
+    if base.seed is not None:
+        return base.seed
+    known = (read_state(waiting) or {}).get("seed")
+    return known if isinstance(known, int) else fresh_seed()
+
+
+def read_state(waiting: Path) -> Mapping[str, Any] | None:
+    """Return what an interrupted call left behind, None where there is nothing of the kind."""
+    try:
+        content = json.loads((waiting / STATE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _workshop_problems(waiting: Path) -> list[str]:
+    if not waiting.exists() or read_state(waiting) is not None:
+        return []
+    return [
+        f"{waiting} is there and holds no unfinished grid; finished settings would wait there: "
+        "move it away or name another output directory"
+    ]
+
+
+def _inside_problems(final: Path, sources: Iterable[object]) -> list[str]:
+    """Say that what is read lies in the directory that the result would replace."""
+    place = os.path.realpath(final)
+    return [
+        f"output {final} holds {source}, which is read; name another directory"
+        for source in sources
+        if isinstance(source, str | Path) and _is_within(os.path.realpath(source), place)
+    ]
+
+
+def _is_within(path: str, place: str) -> bool:
+    return path == place or path.startswith(place.rstrip(os.sep) + os.sep)
+
+
+def _without_effect(dropped: Mapping[str, str]) -> list[str]:
+    """Say that nothing would be left to compare."""
+    return [
+        f"setting {name}: would make the same data as {kept}: what is varied has no effect here "
+        "(is the model used by any variable?); no two settings are left to compare"
+        for name, kept in dropped.items()
+    ]
+
+
+def _check(
+    settings: Sequence[Setting], registry: Registry
+) -> tuple[Input | None, dict[str, list[str]], dict[str, str], int]:
+    """Plan every setting; the data are read once for each way of reading them.
+
+    Beside the problems of settings it says which make the same data as an earlier one, and how
+    many units the data hold.
+    """
+    units = 0
+    dropped: dict[str, str] = {}
+    sources: dict[str, tuple[Input | None, Encoded]] = {}
+    problems: dict[str, list[str]] = {}
+    plans: dict[str, tuple[Setting, Plan]] = {}
+    for setting in settings:
+        config = setting.config
+        reading = repr((config.declarations(), config.drop))
+        if reading not in sources:
+            sources[reading] = try_input(config.data, config.declarations, config.drop)
+        source, encoded = sources[reading]
+        modelled = model_of(config, encoded, registry)
+        plan, told = modelled.plan, [*encoded.problems, *modelled.problems]
+        if told or plan is None or source is None:
+            problems[setting.name] = told
+            continue
+        units = modelled.table.n_units
+        twin = planned_twin(setting, plan, plans)
+        if twin is None:
+            plans[setting.name] = (setting, plan)
+        else:
+            dropped[setting.name] = twin
+    known = [source for source, _ in sources.values() if source is not None]
+    return (known[0] if known else None), problems, dropped, units
+
+
+def _is_done(setting: Setting, waiting: Path, source: Input) -> bool:
+    """Whether an interrupted call finished a setting, with these data and this software."""
+    manifest = read_manifest(waiting / setting.name)
+    if manifest is None or source.fingerprint is None:
+        return False
+    asked = _plan_compared(plain_config(setting.config))
+    return (
+        _plan_compared(manifest.get("config")) == asked
+        and (manifest.get("data") or {}).get("sha256") == source.fingerprint
+        and manifest.get("packages") == {name: version(name) for name in PACKAGES}
+        and not run_gaps(waiting / setting.name)
+    )
+
+
+def _plan_compared(config: Any) -> Any:
+    if not isinstance(config, Mapping):
+        return None
+    return {key: value for key, value in config.items() if key not in NOT_COMPARED}
+
+
+PAGE, NUMBERS = "frontier.html", "frontier.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frontier:
+    """What a grid left behind.
+
+    Parameters
+    ----------
+    directory : Path
+        The result: a directory for each setting, ``frontier.html`` and ``frontier.json``.
+    comparison : Comparison
+        The settings side by side.
+    failed : mapping of str to tuple of str
+        Settings that could not be run, and why.
+    dropped : mapping of str to str
+        Settings that make the same data as another one, and as which; they are left out.
+    kept : tuple of str
+        Settings that an earlier, interrupted call had finished.
+    """
+
+    directory: Path
+    comparison: Comparison
+    failed: Mapping[str, tuple[str, ...]]
+    dropped: Mapping[str, str]
+    kept: tuple[str, ...]
+
+
+def _listens_silently() -> AbstractContextManager[Listener]:
+    return nullcontext(silent)
+
+
+def _tells_nobody(_: str) -> None:
+    pass
+
+
+def run_frontier(
+    config: Config | str | Path,
+    vary: Mapping[str, Sequence[Any]] | Iterable[str],
+    *,
+    directory: str | Path | None = None,
+    m: int | None = None,
+    seed: int | None = None,
+    workers: int | None = None,
+    overwrite: bool = False,
+    registry: Registry | None = None,
+    risk: str | None = None,
+    utility: str | None = None,
+    listening: Callable[[], AbstractContextManager[Listener]] = _listens_silently,
+    told: Callable[[str], None] = _tells_nobody,
+) -> Frontier:
+    """Run every combination of varied settings and compare them.
+
+    Parameters
+    ----------
+    config : Config or path
+        What is varied.
+    vary : mapping of str to sequence, or iterable of str
+        Values by key, such as ``{"cart.min_leaf": [3, 10], "proper": [True, False]}``; None
+        stands for the default. Or texts such as ``cart.min_leaf=3,10``.
+    directory : path, optional
+        Where the result goes; that of the configuration with ``_frontier`` behind it by default.
+    m, seed, workers : int, optional
+        Replace keys of the configuration.
+    overwrite : bool
+        Replace an existing result.
+    registry : Registry, optional
+        Models to choose from.
+    risk, utility : str, optional
+        Keys of the measures that the frontier and the map show first.
+    listening : callable, optional
+        Gives, for each setting, what is told about the progress of its run.
+    told : callable, optional
+        Is given sentences for the user: the plan, which setting runs, how long the rest may take.
+
+    Raises
+    ------
+    ConfigError
+        With every problem of every setting, before anything runs.
+    ModelError
+        If no setting could be run.
+
+    Notes
+    -----
+    A setting that fails, be it by an error of the program, does not stop the others; see
+    ``Frontier.failed``. One that makes the same data as another is left out, with a note.
+    """
+    registry = registry or Registry.load()
+    plan = plan_frontier(
+        config, vary, directory=directory, m=m, seed=seed, workers=workers, overwrite=overwrite,
+        registry=registry, risk=risk, utility=utility,
+    )  # fmt: skip
+    for line in plan.lines:
+        told(line)
+    with _workshop(plan) as work:
+        try:
+            failed = _run_all(plan, work, registry, listening, told)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                f"interrupted; finished settings are kept in {work}, the same call goes on there"
+            ) from None
+        done = [setting for setting in plan.settings if setting.name not in failed]
+        if not done:
+            reasons = dict.fromkeys(why for own in failed.values() for why in own)
+            raise ModelError(["none of the settings could be run:", *reasons])
+        points = [read_run(work / own.name, own.name) for own in done]
+        made = made_twins(points)
+        comparison = _compared(points, plan.dropped, made, risk=risk, utility=utility)
+        found = Frontier(
+            directory=plan.directory,
+            comparison=comparison,
+            failed=failed,
+            dropped={**plan.dropped, **made},
+            kept=plan.kept,
+        )
+        _write(plan, work, found, overwrite=overwrite)
+    return found
+
+
+def _compared(
+    points: Sequence[RunPoint],
+    planned: Mapping[str, str],
+    made: Mapping[str, str],
+    *,
+    risk: str | None,
+    utility: str | None,
+) -> Comparison:
+    """Compare settings, without those that made the same data as another."""
+    left = [point for point in points if point.name not in made]
+    comparison = compare_points(left, risk=risk, utility=utility)
+    return replace(comparison, notes=(*dropped_notes(planned, made), *comparison.notes))
+
+
+def _is_locked(handle: int) -> bool:
+    """Lock an open file for this process; where the system has no such locks, trust the user."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def _workshop(plan: FrontierPlan) -> Iterator[Path]:
+    """Give the directory of finished settings to this process alone."""
+    work = plan.workshop
+    try:
+        work.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(work, os.O_RDONLY)
+    except OSError as error:
+        raise OutputError(f"{work}: cannot be written ({error.strerror})") from error
+    try:
+        if not _is_locked(handle):
+            raise OutputError(
+                f"{work}: another process runs this grid; wait for it or name another directory"
+            )
+        write_secret(work / STATE, json.dumps({"seed": plan.seed}), overwrite=True)
+        yield work
+    finally:
+        os.close(handle)
+
+
+def _run_all(
+    plan: FrontierPlan,
+    work: Path,
+    registry: Registry,
+    listening: Callable[[], AbstractContextManager[Listener]],
+    told: Callable[[str], None],
+) -> dict[str, tuple[str, ...]]:
+    """Run what is not finished yet; return the settings that failed, and why."""
+    failed: dict[str, tuple[str, ...]] = {}
+    waiting = [setting for setting in plan.settings if setting.name not in plan.kept]
+    for number, setting in enumerate(waiting, 1):
+        told(f"setting {number} of {len(waiting)}: {setting.name}")
+        start = perf_counter()
+        try:
+            with listening() as listener:
+                _run(setting, work, registry, listener)
+        except Exception as error:  # an error of the program must not lose the other settings
+            failed[setting.name] = _reasons(error)
+            told(f"  failed: {'; '.join(failed[setting.name])}")
+        else:
+            told(_pace(perf_counter() - start, len(waiting) - number, first=number == 1))
+    return failed
+
+
+def _reasons(error: Exception) -> tuple[str, ...]:
+    """Say why a setting failed; the text of an error that is not ours may hold a value."""
+    if isinstance(error, SynthesizerError):
+        return error.problems
+    frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
+    where = f"{frame.f_globals.get('__name__', 'unknown module')}, line {line}"
+    return (
+        f"internal error, {type(error).__name__} in {where}: a fault of the program or of a model "
+        "of another package. Its text may hold confidential values and is not shown; 'run' with "
+        "this setting alone shows it",
+    )
+
+
+def _run(setting: Setting, work: Path, registry: Registry, listener: Listener) -> None:
+    place = {"directory": work / setting.name, "overwrite": True}
+    output = setting.config.output.model_copy(update=place)
+    config = setting.config.model_copy(update={"output": output})
+    run(config, registry=registry, listener=listener)
+
+
+def _pace(seconds: float, left: int, *, first: bool) -> str:
+    """Say how long a run took, and after the first one how long the others may take.
+
+    Examples
+    --------
+    >>> _pace(90.0, 4, first=True)
+    '  done in 90 s; the other 4 may take about 6 min'
+    """
+    done = f"  done in {_time(seconds)}"
+    if not first or not left:
+        return done
+    rest = f"the other {left} may" if left > 1 else "the other one may"
+    return f"{done}; {rest} take about {_time(seconds * left)}"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
+
+
+def _write(plan: FrontierPlan, work: Path, found: Frontier, *, overwrite: bool) -> None:
+    """Give the finished settings their place beside the comparison, in one step."""
+    comparison = found.comparison
+    names = {point.name for point in comparison.points}
+    done = [setting for setting in plan.settings if setting.name in names]
+    outcome = {
+        "vary": _plain_vary(plan),
+        "failed": {name: list(why) for name, why in found.failed.items()},
+        "dropped": dict(found.dropped),
+    }
+    content = comparison.to_dict() | outcome
+    links = {"reports": report_links(comparison.points, work)}
+    page = comparison_page(content | links, title="Frontier of risk and utility")
+    with new_directory(plan.directory, overwrite=overwrite) as new:
+        for setting in done:
+            # linked, so that nothing is lost if this fails half-way
+            shutil.copytree(work / setting.name, new / setting.name, copy_function=_linked)
+        write_secret(new / PAGE, page, overwrite=False)
+        write_json(new / NUMBERS, {"format": 1} | content)
+        write_json(new / "manifest.json", _manifest(plan, done, new) | outcome)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+def _linked(source: str, target: str) -> str:
+    try:
+        os.link(source, target)
+    except OSError:  # a file system without links
+        shutil.copy2(source, target)
+    return target
+
+
+def _plain_vary(plan: FrontierPlan) -> dict[str, list[Any]]:
+    return {key: list(values) for key, values in plan.vary.items()}
+
+
+def _manifest(plan: FrontierPlan, done: Sequence[Setting], new: Path) -> dict[str, Any]:
+    return {
+        "format": 1,
+        "kind": "frontier",
+        "created": now(),
+        "data": {"origin": plan.origin, "sha256": plan.fingerprint, "rows": plan.rows},
+        "seed": plan.seed,
+        "settings": {setting.name: dict(setting.values) for setting in done},
+        "files": [file_entry(new / name) for name in (PAGE, NUMBERS)],
+    }

@@ -1,0 +1,92 @@
+"""Datasets from a saved model, without the confidential data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.files import check_output, new_directory
+from synthesizer.data.progress import Listener, Phases, silent
+from synthesizer.data.randomness import MAX_SEED, Seed
+from synthesizer.engine.saved import SavedModel
+from synthesizer.jobs.manifest import file_entry, now, workers_or_all, write_dataset, write_json
+
+
+def generate(
+    model: SavedModel,
+    directory: Path,
+    *,
+    m: int = 1,
+    rows: int | None = None,
+    seed: int | None = None,
+    overwrite: bool = False,
+    workers: int | None = None,
+    listener: Listener = silent,
+) -> tuple[Path, ...]:
+    """Write datasets drawn from a saved model, without the confidential data.
+
+    Parameters
+    ----------
+    model : SavedModel
+        As loaded or fitted.
+    directory : Path
+        Created by the call.
+    m, rows, seed : int, optional
+        Number of datasets, rows of each, and the seed; rows and seed of the fit by default.
+    overwrite : bool
+        Replace an existing result.
+    workers : int, optional
+        Workers of joblib; all cores by default.
+    listener : Listener, optional
+        Is told about the progress.
+
+    Raises
+    ------
+    ConfigError
+        With everything that is wrong with the request.
+    """
+    problems = model.chain.request_problems(m, rows)
+    if workers == 0:
+        problems.append("workers (0) must be at least 1, or -1 for all cores")
+    if seed is not None and not 0 <= seed <= MAX_SEED:
+        problems.append(f"seed ({seed}) must be between 0 and {MAX_SEED}")
+    problems += check_output(directory, overwrite=overwrite)
+    if problems:
+        raise ConfigError(problems)
+    draws = Seed(model.seed if seed is None else seed)
+    phases = Phases(listener)
+    names = []
+    with new_directory(directory, overwrite=overwrite) as work:
+        blocks = model.chain.count_blocks(m, rows)
+        with phases.phase("generate and write", blocks) as advance, model.guarded():
+            tables = model.chain.generate(
+                draws, m=m, rows=rows, n_jobs=workers_or_all(workers), progress=advance
+            )
+            for number, table in enumerate(tables, 1):
+                written = model.arrangement.restored(table)
+                names.append(write_dataset(written, work, number, m, model.layout, None))
+        write_manifest(work, model, names, seed=draws.entropy, rows=rows, seconds=phases.seconds)
+    return tuple(directory / name for name in names)
+
+
+def write_manifest(
+    work: Path,
+    model: SavedModel,
+    names: Sequence[str],
+    *,
+    seed: int,
+    rows: int | None,
+    seconds: Mapping[str, float],
+) -> None:
+    """Write the manifest of datasets drawn from a saved model."""
+    manifest = dict(model.origin) | {
+        "created": now(),
+        "seed": seed,
+        "seed_of_fit": model.seed,
+        "m": len(names),
+        "rows": model.chain.n_rows if rows is None else rows,
+        "seconds": dict(seconds),
+        "files": [file_entry(work / name) for name in names],
+    }
+    write_json(work / "manifest.json", manifest)

@@ -1,0 +1,357 @@
+"""A grid of settings: the configuration of every combination of varied values."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from synthesizer.config.keys import Config
+from synthesizer.config.reading import try_config
+from synthesizer.config.synthpop import FOREIGN_KEYS, house_name
+from synthesizer.data.errors import ConfigError, SynthesizerError
+from synthesizer.data.yaml_text import parse_yaml, without_infinities
+from synthesizer.engine.registry import Registry, described
+from synthesizer.jobs.run_points import KeyPath
+
+# What a grid varies: keys of a configuration and the values that they take.
+
+MAX_SETTINGS = 200
+_ALIKE = "it must be the same for all settings, or they could not be compared"
+REFUSED: Mapping[str, str] = {
+    "data": _ALIKE,
+    "checks": _ALIKE,
+    "limits": "limits change no data; compare against them afterwards",
+    "output": "every setting gets a directory of its own; say --out for the whole",
+    "seed": f"{_ALIKE}; say --seed for all, and m to see how much is chance",
+    "version": "it is the version of the format",
+    "workers": "it changes no data; say --workers",
+}
+"""Keys that cannot be varied, and why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variation:
+    """One key and the values it takes.
+
+    Parameters
+    ----------
+    key : str
+        As it was written.
+    path : tuple of str
+        Where it stands in a configuration.
+    values : tuple
+        Plain values; None stands for the default.
+    """
+
+    key: str
+    path: KeyPath
+    values: tuple[Any, ...]
+
+
+def parse_vary(texts: Iterable[str]) -> dict[str, tuple[Any, ...]]:
+    """Read ``KEY=VALUE,VALUE,...`` as the values of keys; values are those of YAML.
+
+    Raises
+    ------
+    ConfigError
+        With everything that cannot be read, and every key that is there twice.
+
+    Examples
+    --------
+    >>> parse_vary(["cart.min_leaf=3,5", "proper=true,false", "keep=[age, sex],[]"])
+    {'cart.min_leaf': (3, 5), 'proper': (True, False), 'keep': (['age', 'sex'], [])}
+    """
+    found, problems = _parsed(texts)
+    if problems:
+        raise ConfigError(problems)
+    return found
+
+
+def _parsed(texts: Iterable[str]) -> tuple[dict[str, tuple[Any, ...]], list[str]]:
+    found: dict[str, tuple[Any, ...]] = {}
+    problems: list[str] = []
+    for text in texts:
+        key, sign, values = text.partition("=")
+        key = key.strip()
+        if not key or not sign:
+            problems.append(f"--vary {text}: write KEY=VALUE,VALUE such as cart.min_leaf=3,10")
+        elif key in found:
+            problems.append(f"--vary {key}: is given twice; write all values after one =")
+        else:
+            try:
+                found[key] = _values(key, values)
+            except ConfigError as error:
+                problems += error.problems
+    return found, problems
+
+
+def _values(key: str, text: str) -> tuple[Any, ...]:
+    try:
+        content = parse_yaml(f"values: [{text}\n]", origin=f"--vary {key}")
+    except ConfigError:
+        content = {}
+    values = content.get("values")
+    if list(content) != ["values"] or not isinstance(values, list):
+        raise ConfigError(
+            f"--vary {key}: the values cannot be read; write them with commas between them and "
+            "lists in brackets, such as 3,5,10 or [a, b],[b, a]"
+        )
+    return tuple(values)
+
+
+def variations(
+    vary: Mapping[str, Sequence[Any]] | Iterable[str], registry: Registry
+) -> tuple[list[Variation], list[str]]:
+    """Return what is varied, as far as it is sound, and every problem of it.
+
+    Parameters
+    ----------
+    vary : mapping of str to sequence, or iterable of str
+        Values by key, or texts as for `parse_vary`.
+    registry : Registry
+        The models that are known.
+    """
+    found: dict[KeyPath, Variation] = {}
+    wanted, problems = (vary, []) if isinstance(vary, Mapping) else _parsed(vary)
+    if not wanted and not problems:
+        problems = ["nothing is varied; say for example --vary cart.min_leaf=3,10"]
+    for key, given in wanted.items():
+        path, told = _path(key, registry)
+        values = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else ()
+        values = without_infinities(values)
+        told += _value_problems(key, values)
+        if path in found:
+            told.append(f"--vary {key}: says the same as {found[path].key}; keep one")
+        if not told:
+            found[path] = Variation(key=key, path=path, values=values)
+        problems += told
+    count = prod(len(one.values) for one in found.values())
+    if count > MAX_SETTINGS:
+        problems.append(
+            f"the grid has {count:,} settings, more than {MAX_SETTINGS}; vary less at a time"
+        )
+        return [], problems
+    if count == 1 and not problems:
+        problems.append("there is one setting only; give a key at least two values")
+    return list(found.values()), problems
+
+
+def _value_problems(key: str, values: tuple[Any, ...]) -> list[str]:
+    if not values:
+        return [f"--vary {key}: has no values; write KEY=VALUE,VALUE"]
+    problems = []
+    texts = [plain_text(value) for value in values]
+    problems += [
+        f"--vary {key}: the value {text} is there twice; keep one"
+        for text in dict.fromkeys(texts)
+        if texts.count(text) > 1
+    ]
+    if any(isinstance(value, Mapping) for value in values):
+        problems.append(f"--vary {key}: values are single values or lists, not maps; name its keys")
+    return problems
+
+
+def plain_text(value: Any) -> str:
+    """Write a value so that equal ones look alike: 5 and 5.0 are the same."""
+    whole = isinstance(value, float) and value.is_integer()
+    return json.dumps(int(value) if whole else value, default=str, ensure_ascii=False)
+
+
+def _path(key: str, registry: Registry) -> tuple[KeyPath, list[str]]:
+    """Return where a key stands in a configuration; empty, and a problem, where nowhere."""
+    known = {*Config.model_fields, *FOREIGN_KEYS}
+    whole = house_name(key)
+    parts = [part.strip("`") for part in re.findall(r"`[^`]+`|[^.`]+", key)]
+    first = house_name(parts[0]) if parts else ""
+    if whole in known:  # synthpop writes visit.sequence
+        path: KeyPath = (whole,)
+    elif first in known:
+        path = (first, *parts[1:])
+    elif len(parts) > 1 and _is_model(parts[0], registry):
+        return option_path(parts[0], ".".join(parts[1:]), registry), []
+    else:
+        near = get_close_matches(first, [*known, *registry.names], n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "see 'synthesizer schema' and 'models'"
+        return (), [f"--vary {key}: {first!r} is no key of a configuration and no model; {hint}"]
+    if path[0] in REFUSED:
+        return (), [f"--vary {key}: cannot be varied: {REFUSED[path[0]]}"]
+    if path[0] == "models" and len(path) == 3:
+        return option_path(path[1], path[2], registry), []
+    return path, []
+
+
+def _is_model(name: str, registry: Registry) -> bool:
+    try:
+        registry.canonical(name)
+    except ConfigError:
+        return False
+    return True
+
+
+def option_path(model: str, option: str, registry: Registry) -> KeyPath:
+    """Return the path of an option under its registered names, so that aliases are the same."""
+    try:
+        model = registry.canonical(model)
+        return "models", model, described(registry.get(model)).aliases.get(option, option)
+    except SynthesizerError:  # told when the configuration is read
+        return "models", model, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One combination.
+
+    Parameters
+    ----------
+    name : str
+        Also the name of its directory, such as ``cart.min_leaf=3``.
+    values : mapping of str to value
+        By key as it was written.
+    config : Config
+        The whole configuration.
+    """
+
+    name: str
+    values: Mapping[str, Any]
+    config: Config
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """Every combination of varied values.
+
+    Parameters
+    ----------
+    settings : tuple of Setting
+        Those that are a configuration.
+    given : mapping of str to mapping
+        What every combination sets, by its name.
+    problems : mapping of str to sequence of str
+        Problems by name of a combination.
+    """
+
+    settings: tuple[Setting, ...]
+    given: Mapping[str, Mapping[str, Any]]
+    problems: Mapping[str, Sequence[str]]
+
+    def told(self, problems: Mapping[str, Sequence[str]], among: Collection[str]) -> list[str]:
+        """Say each problem once, with the value that causes it where that can be seen.
+
+        Parameters
+        ----------
+        problems : mapping of str to sequence of str
+            By name of a combination.
+        among : collection of str
+            Names of the combinations that were looked at.
+
+        Examples
+        --------
+        >>> given = {"k=0,p=1": {"k": 0, "p": 1}, "k=0,p=2": {"k": 0, "p": 2}, "k=3": {"k": 3}}
+        >>> found = Grid(settings=(), given=given, problems={})
+        >>> found.told({"k=0,p=1": ["too small"], "k=0,p=2": ["too small"]}, among=given)
+        ['--vary k=0: too small']
+        """
+        having: dict[str, list[str]] = {}
+        for name, own in problems.items():
+            for problem in dict.fromkeys(own):
+                having.setdefault(problem, []).append(name)
+        given = {name: self.given[name] for name in among}
+        return [f"{_cause(found, given)}{problem}" for problem, found in having.items()]
+
+
+def grid(base: Config, varied: Sequence[Variation], registry: Registry) -> Grid:
+    """Return every combination, and the problems of those that are no configuration.
+
+    Parameters
+    ----------
+    base : Config
+        What is varied.
+    varied : sequence of Variation
+        From `variations`.
+    registry : Registry
+        The models that are known.
+    """
+    content = json.loads(base.model_dump_json(by_alias=True, exclude_unset=True))
+    settings: list[Setting] = []
+    problems: dict[str, list[str]] = {}
+    combinations: dict[str, dict[str, Any]] = {}
+    for values in product(*(one.values for one in varied)):
+        given = {one.key: value for one, value in zip(varied, values, strict=True)}
+        name = _name(given, {known.casefold() for known in combinations})
+        combinations[name] = given
+        changed = deepcopy(content)
+        told = [
+            problem
+            for one, value in zip(varied, values, strict=True)
+            for problem in _put(changed, one, value, registry)
+        ]
+        config, found = try_config(changed, Path())
+        if told or found or config is None:
+            problems[name] = told + found
+        else:
+            settings.append(Setting(name=name, values=given, config=config))
+    return Grid(settings=tuple(settings), given=combinations, problems=problems)
+
+
+def _put(content: dict[str, Any], one: Variation, value: Any, registry: Registry) -> list[str]:
+    """Set a value in a configuration; say so where something else stands in the way."""
+    if one.path[0] == "models":
+        _clear_aliases(content.get("models", {}), one.path, registry)
+    part = content
+    for key in one.path[:-1]:
+        inner = part.setdefault(key, {})
+        if not isinstance(inner, dict):
+            return [f"--vary {one.key}: {key!r} is no map in the configuration; vary it as a whole"]
+        part = inner
+    if value is None:  # the default
+        part.pop(one.path[-1], None)
+    else:
+        part[one.path[-1]] = value
+    return []
+
+
+def _clear_aliases(models: dict[str, Any], path: KeyPath, registry: Registry) -> None:
+    """Take out the option under its other names: the grid decides about it."""
+    for name, options in models.items():
+        if isinstance(options, dict):
+            for option in list(options):
+                if option_path(name, option, registry) == path:
+                    del options[option]
+
+
+def _name(given: Mapping[str, Any], taken: Collection[str]) -> str:
+    """Return a name that any file system takes, also one that ignores case."""
+    text = ",".join(f"{key}={_shown(value)}" for key, value in given.items())
+    safe = re.sub(r"[^A-Za-z0-9._=,+-]+", "_", text)[:100].strip("._,-") or "setting"
+    name, number = safe, 1
+    while name.casefold() in taken:
+        number += 1
+        name = f"{safe}-{number}"
+    return name
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return "+".join(map(_shown, value)) or "none"
+    return value if isinstance(value, str) else plain_text(value).replace("null", "default")
+
+
+def _cause(found: Sequence[str], names: Mapping[str, Mapping[str, Any]]) -> str:
+    if len(found) == len(names):
+        return ""
+    for key, value in names[found[0]].items():
+        same = [
+            name for name, given in names.items() if plain_text(given.get(key)) == plain_text(value)
+        ]
+        if set(same) == set(found):
+            return f"--vary {key}={_shown(value)}: "
+    rest = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"setting {found[0]}{rest}: "

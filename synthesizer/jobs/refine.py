@@ -1,0 +1,451 @@
+"""Lowering the risk of a synthetic file at the least loss of utility, whoever made it.
+
+The file is where the evolution starts: beside it stand versions in which more and more of the
+records that carry risk are replaced by other records of the file. Of all datasets within the limit
+the one nearest to the original is taken.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from synthesizer.config.reading import load_config
+from synthesizer.data.errors import ConfigError, DataError, OutputError, SynthesizerError
+from synthesizer.data.files import check_file, new_file, write_secret
+from synthesizer.data.guessing import Declaration
+from synthesizer.data.layout import Layout
+from synthesizer.data.pairs import Data, as_table, check_keys, column_names
+from synthesizer.data.progress import Advance, Listener, silent
+from synthesizer.data.randomness import MAX_SEED, Seed
+from synthesizer.data.sources import CSV_SUFFIXES, RawTable, from_pandas
+from synthesizer.data.table import Kind, Table
+from synthesizer.data.writing import Format, to_pandas, write
+from synthesizer.engine.genetic.coding import coding_problems
+from synthesizer.engine.genetic.evolver import Evolver, Outcome, below_random
+from synthesizer.engine.genetic.genetic_options import GeneticOptions
+from synthesizer.engine.genetic.scores import Score, make_risk
+from synthesizer.engine.genetic.source import Words, told_in_words
+from synthesizer.jobs.check_files import read_compared
+from synthesizer.plan.evolving import like_original, sought_in
+
+FILE = 0
+"""The evolution's number among those of a seed."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Refined:
+    """A synthetic file before and after.
+
+    Parameters
+    ----------
+    table : Table
+        The refined records; the file itself where its risk is within the limit already.
+    layout : Layout
+        How the synthetic file was written.
+    keys, target : tuple of str, str
+        What the intruder knows and seeks.
+    before, after : Score
+        Utility and risk in [0, 1], lower is better.
+    limit : float
+        Highest risk that is accepted.
+    baseline : float or None
+        The risk if targets were guessed from their distribution; None where there is none.
+    random : float
+        The risk of a file whose variables are drawn from their margins alone.
+    changed : float
+        Share of the file's records that are another one now.
+    found_before, found_after : tuple or None
+        See `found`.
+    outcome : Outcome or None
+        The evolution; None where nothing was to be done.
+    options : Options
+        Its settings.
+    """
+
+    table: Table
+    layout: Layout
+    keys: tuple[str, ...]
+    target: str
+    before: Score
+    after: Score
+    limit: float
+    baseline: float | None
+    random: float
+    changed: float
+    found_before: tuple[float, float | None] | None
+    found_after: tuple[float, float | None] | None
+    outcome: Outcome | None
+    options: GeneticOptions
+
+    @property
+    def data(self) -> pd.DataFrame:
+        """The refined records as a frame with the columns of the synthetic file."""
+        return to_pandas(self.table, self.layout)
+
+    @property
+    def found(self) -> Mapping[str, tuple[float, float | None] | None]:
+        """Share of people whose key is there, and their mean CAP, before and after.
+
+        A risk that counts non-matches as zero falls when people are left out; who is still there
+        may be told as rightly as before.
+        """
+        return {"before": self.found_before, "after": self.found_after}
+
+    @property
+    def reached(self) -> bool:
+        """Whether the risk is within the limit."""
+        return self.after.risk <= self.limit
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped the evolution before its time."""
+        return self.outcome is not None and self.outcome.evolved.interrupted
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the steward should know, one sentence each."""
+        notes = []
+        if self.outcome is None:
+            notes.append(
+                f"the risk is {self.before.risk:.4f} and within {self.limit:.4f} already: the file "
+                "is as it was"
+            )
+        if self.limit < self.random:
+            notes.append(below_random("risk_at_most", self.limit, self.random))
+        if not self.reached:
+            notes.append(
+                f"the limit of {self.limit:.4f} was not reached: the lowest risk that was found is "
+                f"{self.after.risk:.4f}; raise it, or allow more generations or aimed moves"
+            )
+        return tuple(notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        outcome = None if self.outcome is None else self.outcome.to_dict()
+        if outcome is not None:
+            del outcome["frontier"], outcome["unchanged"]
+        return {
+            "keys": list(self.keys),
+            "target": self.target,
+            "utility": self.options.utility,
+            "risk": self.options.risk,
+            "risk_at_most": self.limit,
+            "reached": self.reached,
+            "before": {"utility": self.before.utility, "risk": self.before.risk},
+            "after": {"utility": self.after.utility, "risk": self.after.risk},
+            "cost": self.after.utility - self.before.utility,
+            "baseline": self.baseline,
+            "random": self.random,
+            "changed": self.changed,
+            "found": self.found,
+            "evolution": outcome,
+            "notes": list(self.notes),
+        }
+
+
+def refine(
+    original: Data,
+    synthetic: pd.DataFrame | RawTable,
+    *,
+    keys: Sequence[str],
+    target: str,
+    risk_at_most: float | None = None,
+    codes: Sequence[str] | bool = (),
+    declared: Mapping[str, Declaration] | None = None,
+    seed: int = 0,
+    n_jobs: int = 1,
+    advance: Advance | None = None,
+    told: Words | None = None,
+    **options: Any,
+) -> Refined:
+    """Lower the risk of a synthetic file at the least loss of utility, or show that it cannot.
+
+    Parameters
+    ----------
+    original : DataFrame, RawTable or Table
+        Confidential records.
+    synthetic : DataFrame or RawTable
+        The file, whoever made it: categories with the original's levels; ids stay where they are.
+    keys, target : sequence of str, str
+        What the intruder knows and seeks.
+    risk_at_most : float, optional
+        Highest risk that is accepted, in [0, 1]; the baseline of the risk when absent.
+    codes : sequence of str, or True
+        Variables whose numbers are codes of categories; True for all.
+    declared : mapping of str to Declaration, optional
+        Kinds and missing codes of the original.
+    seed, n_jobs : int
+        Seed of every draw, and threads, which change nothing.
+    advance, told : callable, optional
+        Show the progress.
+    **options
+        Of `synthesizer.engine.genetic.genetic_options.GeneticOptions`, such as ``risk`` and ``generations``.
+
+    Raises
+    ------
+    DataError, ConfigError
+        With every problem of the files, the names and the options.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> people = pd.DataFrame({"town": rng.integers(0, 300, 500), "ill": rng.integers(0, 2, 500)})
+    >>> made = people.head(450)
+    >>> refined = refine(people, made, keys=["town"], target="ill", risk_at_most=0.6, codes=True)
+    >>> refined.before.risk > 0.8, refined.after.risk <= 0.6, refined.reached
+    (True, True, True)
+    """
+    raw = synthetic if isinstance(synthetic, RawTable) else from_pandas(synthetic, min_rows=1)
+    keys = [keys] if isinstance(keys, str) else list(keys)
+    wrong: list[str] = []
+    if not 0 <= seed <= MAX_SEED:
+        wrong.append(f"seed ({seed}) must be between 0 and {MAX_SEED}")
+    try:
+        settings = _options(options, risk_at_most)
+    except ConfigError as error:
+        wrong += error.problems
+    try:
+        table, made = _tables(original, raw, tuple(keys), target, codes, declared or {})
+    except DataError as error:
+        raise DataError([*wrong, *error.problems]) from None
+    if wrong:
+        raise ConfigError(wrong)
+    sought = sought_in(table, keys, target)
+    risk = make_risk(settings.risk, sought)
+    if risk.undefined:
+        raise DataError(f"{risk.undefined} (keys: {', '.join(keys)})")
+    limit = risk.baseline if risk_at_most is None else risk_at_most
+    if limit is None:
+        raise ConfigError(f"risk {settings.risk} has no baseline: say risk_at_most")
+    settings = _options(options, limit)
+    evolver = Evolver(sought, settings)
+    draws = Seed(seed)
+    records = sought.coding.encode(made)
+    if np.array_equal(np.sort(records), np.sort(sought.records)):
+        raise DataError(f"{raw.origin}: has the records of the original; name a synthetic file")
+    best = evolver.breeder.candidate(records)
+    before, outcome, first = best.score, None, best
+    if before.risk > limit:
+        start = evolver.around([records], draws, FILE, settings.mutation)
+        outcome = evolver.evolve(
+            start,
+            draws,
+            FILE,
+            origin=records,
+            n_jobs=n_jobs,
+            told=told_in_words(told, advance),
+        )
+        best = outcome.evolved.best
+    return Refined(
+        table=_restored(sought.coding.decode(best.records), raw),
+        layout=raw.layout,
+        keys=tuple(keys),
+        target=target,
+        before=before,
+        after=best.score,
+        limit=limit,
+        baseline=evolver.risk.baseline,
+        random=evolver.random_risk(draws),
+        changed=float(np.mean(best.records != records)),
+        found_before=evolver.scorer.found(first.counts),
+        found_after=evolver.scorer.found(best.counts),
+        outcome=outcome,
+        options=settings,
+    )
+
+
+def _options(given: Mapping[str, Any], limit: float | None) -> GeneticOptions:
+    unknown = [name for name in given if name not in GeneticOptions.__dataclass_fields__]
+    if unknown:
+        known = ", ".join(GeneticOptions.__dataclass_fields__)
+        raise ConfigError(f"option {name!r} is unknown; known: {known}" for name in unknown)
+    return GeneticOptions(**{"mode": "single", **given, "risk_at_most": limit})
+
+
+def _tables(
+    original: Data,
+    raw: RawTable,
+    keys: tuple[str, ...],
+    target: str,
+    codes: Sequence[str] | bool,
+    declared: Mapping[str, Declaration],
+) -> tuple[Table, Table]:
+    """Return both files with the synthetic one's variables but ids, in the original's codes."""
+    known = set(column_names(original))
+    foreign = [name for name in raw.names if name not in known]
+    problems = [f"{raw.origin}: column {n!r} is not in the original; take it out" for n in foreign]
+    names = [name for name in raw.names if name in known]
+    problems += [
+        f"variable {name!r} is not in the {where}; name one of its columns"
+        for name in dict.fromkeys((*keys, target))
+        for where, there in (("original", known), ("synthetic file", set(raw.names)))
+        if name not in there
+    ]
+    coded = names if codes is True else [] if codes is False else list(codes)
+    problems += [f"codes: variable {n!r} is in neither file" for n in coded if n not in names]
+    if problems:
+        raise DataError(problems)
+    said = {name: Declaration(kind=Kind.CATEGORICAL) for name in coded} | dict(declared)
+    table = as_table(original, names, said, ids=False)
+    problems = [
+        f"{problem}; if its numbers are codes, name it under codes (--codes)"
+        for problem in coding_problems([column.variable for column in table.columns])
+    ]
+    try:
+        check_keys(table, keys=keys, target=target)
+    except SynthesizerError as error:
+        problems += error.problems
+    if problems:
+        raise DataError(dict.fromkeys(problems))
+    return table, like_original(raw, table)
+
+
+def _restored(drawn: Table, raw: RawTable) -> Table:
+    """Return the records with the columns of the file; its ids stay where they are."""
+    ids = as_table(raw, [name for name in raw.names if name not in drawn])
+    columns = [drawn[name] if name in drawn else ids[name] for name in raw.names]
+    return Table(columns, drawn.n_rows)
+
+
+# Refining a synthetic file, as the command asks for it.
+
+PHASE = "refine"
+
+
+@dataclass(frozen=True)
+class RefinedFile:
+    """What came out, and where it was written."""
+
+    refined: Refined
+    path: Path
+    notes: tuple[str, ...]
+    files: tuple[dict[str, str], ...]
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        return {
+            "confidential": "not for release with the dataset",
+            "files": list(self.files),
+            "seed": self.seed,
+            "version": version("synthesizer"),
+            **self.refined.to_dict(),
+            "notes": [*self.notes, *self.refined.notes],
+        }
+
+    def to_json(self) -> str:
+        """Return the text of a JSON file."""
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def refine_file(
+    original: Path,
+    synthetic: Path,
+    *,
+    keys: Sequence[str],
+    target: str,
+    risk_at_most: float | None = None,
+    codes: Sequence[str] | bool = (),
+    config: Path | None = None,
+    out: Path | None = None,
+    told: Path | None = None,
+    overwrite: bool = False,
+    seed: int = 0,
+    workers: int = 1,
+    listener: Listener = silent,
+    **options: Any,
+) -> RefinedFile:
+    """Refine a synthetic file and write the result; see `synthesizer.jobs.refine.refine`.
+
+    Parameters
+    ----------
+    original, synthetic : Path
+        CSV or Parquet files.
+    config : Path, optional
+        Configuration of a run: kinds and missing codes of variables.
+    out : Path, optional
+        The refined file, beside the synthetic one as ``NAME_refined`` when absent.
+    told : Path, optional
+        JSON file with every figure and the history, mode 0600.
+    overwrite : bool
+        Whether existing files are replaced.
+
+    Raises
+    ------
+    SynthesizerError
+        With every problem of files, names and options, before anything is written.
+    """
+    settings = None if config is None else load_config(config)
+    if settings is not None and settings.panel is not None:
+        raise DataError("the configuration has a panel; persons with several rows are not evolved")
+    if settings is not None and (settings.rules or settings.forbid or settings.support):
+        raise DataError(
+            "the configuration has rules, forbid or support, which refine does not keep; take them "
+            f"out, or run it with genetic: {{start: [{synthetic.name}], risk_at_most: ...}}"
+        )
+    if synthetic.is_dir():
+        raise DataError(f"{synthetic} is a directory; name one dataset of it")
+    files = read_compared(original, [synthetic], config=config, out=told, overwrite=overwrite)
+    (raw,) = files.synthetic
+    path = _refined_name(synthetic) if out is None else out
+    for kept in (original, synthetic, *([] if told is None else [told])):
+        if path.resolve() == kept.resolve():
+            raise OutputError(f"{path} is another of the files that are named; name a new one")
+    check_file(path, overwrite=overwrite)
+    form = _format(path)
+    advance = listener.start(PHASE, options.get("generations"))
+    try:
+        refined = refine(
+            files.original,
+            raw,
+            keys=keys,
+            target=target,
+            risk_at_most=risk_at_most,
+            codes=codes,
+            declared=None if settings is None else settings.declarations(),
+            seed=seed,
+            n_jobs=workers,
+            advance=advance,
+            told=lambda text: listener.tell(PHASE, text),
+            **options,
+        )
+    finally:
+        listener.stop(PHASE)
+    with new_file(path, overwrite=overwrite) as work:
+        write(refined.table, work, raw.layout, format=form)
+    entries = tuple(dict(entry) for entry in files.entries)
+    found = RefinedFile(refined, path, files.notes, entries, seed)
+    if told is not None:
+        write_secret(told, found.to_json(), overwrite=overwrite)
+    return found
+
+
+def _format(path: Path) -> Format:
+    """Return the format that the name of a file asks for.
+
+    Raises
+    ------
+    OutputError
+        If it asks for none.
+    """
+    formats: tuple[Format, ...] = ("csv", "csv.gz", "parquet")
+    for form in formats:
+        if path.name.lower().endswith(f".{form}"):
+            return form
+    if path.suffix.lower() in CSV_SUFFIXES:
+        return "csv"
+    raise OutputError(f"{path} must be named {', '.join(f'.{form}' for form in formats)}")
+
+
+def _refined_name(synthetic: Path) -> Path:
+    """Return the default name: ``persons.csv.gz`` becomes ``persons_refined.csv.gz``."""
+    ending = "".join(synthetic.suffixes)
+    return synthetic.with_name(f"{synthetic.name.removesuffix(ending)}_refined{ending}")

@@ -1,0 +1,394 @@
+"""The starter configuration that `init` writes: runs as it is, comments say what was inferred."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from synthesizer.config.keys import PanelConfig
+from synthesizer.config.reading import read_chain_config
+from synthesizer.data.derivations import suggest_derivations
+from synthesizer.data.encoding import encode_inferred
+from synthesizer.data.errors import ConfigError, OutputError
+from synthesizer.data.guessing import Declaration, Inferred, infer, is_empty
+from synthesizer.data.panel.moments import are_numbers, natural_order
+from synthesizer.data.panel.wide_form import WideForm, wide_columns
+from synthesizer.data.randomness import fresh_seed
+from synthesizer.data.sources import RawTable, read_path
+from synthesizer.data.table import Kind, Table, Variable
+from synthesizer.plan.arrange import arrange
+from synthesizer.plan.overview import Codebook, CodebookVariable, describe_encoded
+
+# The panel of a starter configuration: what `init` was told about persons and periods.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """A source as the starter describes it.
+
+    Parameters
+    ----------
+    inferred : tuple of Inferred
+        By column.
+    table : Table
+        The columns, encoded.
+    units : Table
+        One row a unit, from which keys and a target are suggested.
+    wide : mapping of str to tuple of str
+        Longitudinal variables of the wide form and their columns.
+    variables : mapping of str to Variable
+        These variables, with the levels and missing codes of all their columns.
+    guessed_order : str or None
+        Column of the periods, where their order is a guess from how they are written.
+    """
+
+    inferred: tuple[Inferred, ...]
+    table: Table
+    units: Table
+    wide: Mapping[str, tuple[str, ...]]
+    variables: Mapping[str, Variable]
+    guessed_order: str | None = None
+
+
+def panel_config(
+    *,
+    person: str | None = None,
+    time: str | None = None,
+    career: str | None = None,
+    wide: Sequence[str] = (),
+    absent: Sequence[str] = (),
+) -> PanelConfig | None:
+    """Return the panel that the options of `init` describe, None if they describe none.
+
+    Parameters
+    ----------
+    person, time, career : str, optional
+        Columns; ``career`` may be a variable of the wide form.
+    wide : sequence of str
+        ``variable=first..last`` or ``variable=column,column``, one for each variable.
+    absent : sequence of str
+        Labels that mean that a person is not there.
+
+    Raises
+    ------
+    ConfigError
+        If they do not fit together.
+
+    Examples
+    --------
+    >>> panel_config(wide=["state=jan..dec"], career="state").wide
+    {'state': ('jan..dec',)}
+    """
+    parts = [text.partition("=") for text in wide]
+    if wrong := [
+        text for text, part in zip(wide, parts, strict=True) if not part[2] or not part[0]
+    ]:
+        raise ConfigError(
+            f"--wide {text}: write VARIABLE=FIRST..LAST or VARIABLE=COLUMN,COLUMN" for text in wrong
+        )
+    names = [name.strip() for name, _, _ in parts]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ConfigError(f"--wide: {name!r} is given twice; keep one" for name in twice)
+    columns = {name.strip(): _names(given) for name, _, given in parts}
+    said = {"person": person, "time": time, "career": career, "wide": columns, "absent": absent}
+    given = {key: value for key, value in said.items() if value}
+    if not given:
+        return None
+    return read_chain_config({"panel": given}).panel
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def read_as_panel(raw: RawTable, panel: PanelConfig | None) -> Reading:
+    """Infer the kinds of all columns, alike for those of one variable, and arrange the rows.
+
+    Raises
+    ------
+    ConfigError, DataError
+        With every problem of the panel or of the columns.
+    """
+    wide = {} if panel is None else {n: wide_columns(c, raw.names) for n, c in panel.wide.items()}
+    declared = _declared(raw, panel, wide)
+    inferred = infer(raw, declared)
+    ordered = _ordered_periods(inferred, panel)
+    if ordered:
+        inferred = infer(raw, declared | ordered)
+    table = encode_inferred(raw, inferred)
+    arranged = arrange(panel, table)
+    if arranged.arrangement is None:
+        raise ConfigError(arranged.problems)
+    form = arranged.arrangement
+    variables = {v.name: v for v in form.variables} if isinstance(form, WideForm) else {}
+    units = form.viewed(form.modelled(table))
+    return Reading(
+        inferred=inferred,
+        table=table,
+        units=units,
+        wide=wide,
+        variables=variables,
+        guessed_order=next(iter(ordered), None),
+    )
+
+
+def _ordered_periods(
+    inferred: Iterable[Inferred], panel: PanelConfig | None
+) -> dict[str, Declaration]:
+    """Declare periods that are words as ordered, in the order in which they are written."""
+    own = [
+        item.variable for item in inferred if panel is not None and item.variable.name == panel.time
+    ]
+    return {
+        variable.name: Declaration(
+            kind=Kind.ORDERED,
+            levels=tuple(sorted(variable.levels, key=natural_order)),
+            every_row=True,
+        )
+        for variable in own
+        if variable.kind is Kind.CATEGORICAL and not are_numbers(variable.levels)
+    }
+
+
+def _declared(
+    raw: RawTable, panel: PanelConfig | None, wide: Mapping[str, Sequence[str]]
+) -> dict[str, Declaration]:
+    """Say what follows from the panel: who identifies persons, and which columns hold states."""
+    if panel is None:
+        return {}
+    declared = dict(_like_states(raw, panel, wide))
+    if panel.person in raw.names:
+        declared[str(panel.person)] = Declaration(kind=Kind.ID, every_row=True)
+    if panel.time in raw.names:
+        declared[str(panel.time)] = Declaration(every_row=True)
+    if not panel.wide and panel.career in raw.names:
+        declared[str(panel.career)] = Declaration(kind=Kind.CATEGORICAL)
+    return declared
+
+
+def _like_states(
+    raw: RawTable, panel: PanelConfig, wide: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, Declaration]]:
+    for name, columns in wide.items():
+        kinds = {item.variable.kind for item in infer(raw.select(list(columns)))}
+        if name == panel.career or len(kinds) > 1:
+            yield from ((column, Declaration(kind=Kind.CATEGORICAL)) for column in columns)
+
+
+_HEAD = """\
+# Configuration of a synthesis. Written by `synthesizer init` from the data: look it over.
+#   synthesizer validate {name}   every problem of configuration and data
+#   synthesizer plan {name}       order, models and cost before any fit
+#   synthesizer run {name}        datasets, checks and manifest
+version: 1
+
+data:
+  path: {path}
+
+output:
+  directory: {output}
+
+seed: {seed}   # decides everything: the same seed and data give the same files; keep it secret
+m: 5      # number of synthetic datasets
+
+{panel}
+default_method: cart    # or parametric, or a map from kind to model
+# models:
+#   cart: {{min_leaf: 20}}    # 50 by default; smaller leaves: higher utility, higher risk
+
+# What each variable is. Change a kind where a code only looks like a number.
+variables:
+"""
+
+_TAIL = """
+# visit_sequence: [...]     # order of the chain; the order of the file when absent
+{keep}{drop}
+# strata: [...]             # a chain for every combination of these
+
+# rules:                    # values that follow from others; such rows are left out of the fit
+#   - if: age < 15
+#     then: {{marital: single}}
+# forbid:                   # what no synthetic row may show
+#   - age < 18 and marital == 'widowed'
+
+checks:                     # keys and target are suggested when they are absent
+"""
+
+_NO_PANEL = """\
+# Are rows persons in several periods, or columns periods? Then write this with
+#   synthesizer init ... --person COLUMN --time COLUMN --career COLUMN
+#   synthesizer init ... --wide VARIABLE=FIRST..LAST --career VARIABLE
+# panel: ...
+"""
+
+_KEEP = "# keep: [...]               # copied as they are (partial synthesis)\n"
+
+_LIMITS = """\
+# limits:                   # a check above its limit ends the run with exit code 3
+#   differential_confidentiality: 0.03
+#   mean_two_way: 2.0
+"""
+
+
+def write_starter(
+    data: Path, output: Path | None, *, panel: PanelConfig | None = None, overwrite: bool
+) -> Path:
+    """Write a starter configuration for a data file and return its path.
+
+    Parameters
+    ----------
+    data : Path
+        CSV or Parquet file.
+    output : Path or None
+        YAML file; the name of the data in the working directory if None.
+    panel : PanelConfig, optional
+        How persons and periods are told apart.
+    overwrite : bool
+        Whether a file may be replaced.
+
+    Raises
+    ------
+    OutputError
+        If the file exists already or cannot be written.
+    DataError, ConfigError
+        If the data cannot be used, or are no such panel, with every problem.
+    """
+    stem = data.name.split(".")[0] or "data"
+    path = output if output is not None else Path(f"{stem}.yaml")
+    if path.exists() and not overwrite:
+        raise OutputError(f"{path} exists already; name another file (-o) or say --overwrite")
+    text = starter_text(data, path, panel)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+    return path
+
+
+def starter_text(data: Path, path: Path, panel: PanelConfig | None = None) -> str:
+    """Return the text of a starter configuration that lies at ``path``."""
+    raw, empty = _without_empty(read_path(data), panel)
+    found = read_as_panel(raw, panel)
+    codebook = describe_encoded(raw, found.inferred, found.table)
+    relative = os.path.relpath(data.absolute(), path.absolute().parent)
+    stem = data.name.split(".")[0] or "data"
+    head = _HEAD.format(
+        name=path.name,
+        path=_quoted(relative),
+        output=_quoted(f"{stem}_synthetic"),
+        seed=fresh_seed(),
+        panel=_NO_PANEL if panel is None else _panel_lines(panel),
+    )
+    lines = _all_lines(found, codebook, panel)
+    tail = _TAIL.format(drop=_drop_line(empty), keep=_KEEP if panel is None else "")
+    return head + "\n".join(lines) + "\n" + tail + _scenario_lines(found.units) + _LIMITS
+
+
+def _panel_lines(panel: PanelConfig) -> str:
+    lines = ["panel:   # models are chosen by how many persons change a variable, see `plan`"]
+    for key in ("person", "time"):
+        if (name := getattr(panel, key)) is not None:
+            lines.append(f"  {key}: {_quoted(name)}")
+    if panel.wide:
+        lines.append("  wide:")
+        lines += [f"    {_quoted(n)}: {_listed(columns)}" for n, columns in panel.wide.items()]
+    if panel.absent:
+        lines.append(f"  absent: {_listed(panel.absent)}   # not there in that period")
+    if panel.career is not None:
+        lines.append(f"  career: {_quoted(panel.career)}   # its states are drawn as a whole")
+    else:
+        lines.append("  # career: ...   # variable whose sequence of states is drawn as a whole")
+    return "\n".join([*lines, ""])
+
+
+def _all_lines(found: Reading, codebook: Codebook, panel: PanelConfig | None) -> list[str]:
+    """Return the entries of all variables; those of a wide variable stand at its first column."""
+    derived = suggest_derivations(found.table) if panel is None else {}
+    firsts = {columns[0]: name for name, columns in found.wide.items()}
+    cells = {column for columns in found.wide.values() for column in columns}
+    lines: list[str] = []
+    for row in codebook.variables:
+        if row.name in firsts:
+            name = firsts[row.name]
+            lines += _wide_lines(found.variables[name], len(found.wide[name]))
+        elif row.name not in cells:
+            lines += _variable_lines(row, found.table[row.name].variable, derived.get(row.name))
+            if row.name == found.guessed_order:
+                lines[-1] += "; check that they are in order of time, which is a guess"
+    return lines
+
+
+def _wide_lines(variable: Variable, count: int) -> list[str]:
+    parts = ", ".join(_parts(variable))
+    return [f"  {_quoted(variable.name)}: {{{parts}}}   # of all its {count} columns"]
+
+
+def _without_empty(raw: RawTable, panel: PanelConfig | None) -> tuple[RawTable, list[str]]:
+    """Part the columns with values from those without any, which cannot be synthesized.
+
+    Columns that the panel names stay: what is wrong with them is told.
+    """
+    named = () if panel is None else (panel.person, panel.time, panel.career)
+    empty = [texts.name for texts in raw.texts if is_empty(texts) and texts.name not in named]
+    if not empty or len(empty) == len(raw.names):
+        return raw, []
+    return raw.select([name for name in raw.names if name not in empty]), empty
+
+
+def _drop_line(empty: list[str]) -> str:
+    if not empty:
+        return "# drop: [...]               # left out of the synthesis and of the output"
+    names = ", ".join(_quoted(name) for name in empty)
+    return f"drop: [{names}]   # no value in any row: left out of the synthesis and of the output"
+
+
+def _variable_lines(row: CodebookVariable, variable: Variable, derived: str | None) -> list[str]:
+    """Return the entry of one variable; the comment says why, with counts only."""
+    parts = _parts(variable)
+    if derived is not None:
+        parts.append(f"derived: {_quoted(derived)}")
+    count = f"{row.levels} values" + (f", {row.missing} missing" if row.missing else "")
+    if variable.kind is Kind.ORDERED:
+        count += "; the list of levels comes from the data"
+    return [f"  {_quoted(row.name)}: {{{', '.join(parts)}}}   # {count}; {row.reason}"]
+
+
+def _parts(variable: Variable) -> list[str]:
+    parts = [f"kind: {variable.kind}"]
+    if variable.missing:
+        parts.append(f"missing: {_listed(variable.missing)}")
+    if variable.kind is Kind.ORDERED:
+        parts.append(f"levels: {_listed(variable.levels)}")
+    return parts
+
+
+def _scenario_lines(units: Table) -> str:
+    from synthesizer.measures.risk.suggest import suggest
+
+    drawn = units.select(c.name for c in units.columns if c.variable.kind is not Kind.ID)
+    found = suggest(drawn)
+    if not found.keys or found.target is None:
+        return "  # keys: [...]   # what an intruder may know\n  # target: ...\n  two_way: true\n\n"
+    keys = ", ".join(_quoted(key) for key in found.keys)
+    return (
+        f"  keys: [{keys}]   # what an intruder may know: name your own\n"
+        f"  target: {_quoted(found.target)}   # what an intruder may want to learn\n\n"
+    )
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return f"[{', '.join(_quoted(text) for text in texts)}]"
+
+
+def _quoted(text: str) -> str:
+    """Write a text as YAML in double quotes, unless it is a plain word."""
+    plain = text.replace("_", "a").replace("/", "a").replace(".", "a")
+    if plain.isascii() and plain.isalnum() and plain[0].isalpha() and text not in _WORDS:
+        return text
+    return json.dumps(text, ensure_ascii=False)
+
+
+_WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", "Y", "N", "NO", "Yes", "No"}

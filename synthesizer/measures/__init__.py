@@ -1,0 +1,1 @@
+"""What a measure is, which there are, and what computes them."""

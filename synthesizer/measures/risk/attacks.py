@@ -1,0 +1,691 @@
+"""Attacks on synthetic data: singling out, linkability and inference, held against unseen records.
+
+Three attackers try what data protection law calls identifying a person: to state a condition that
+one person alone meets (singling out), to join two sources by way of the synthetic records
+(linkability), to learn a secret of a person whose other values are known (inference). All three
+also attack records that the synthesis never saw. What they achieve there the population gives
+away, not the release; the risk is what they achieve beyond it.
+
+The attacks are those of the package anonymeter, an optional part of the installation, which makes
+the conditions on combinations; nearest records are those of `synthesizer.measures.risk.nearest`.
+
+Source: Giomi, Boenisch, Wehmeyer and Tasnadi (2023), A unified framework for quantifying privacy
+risk in synthetic data, Proceedings on Privacy Enhancing Technologies 2023(2).
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import operator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import partial, reduce
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from synthesizer.data.codes import Codes, Groups, cut_points
+from synthesizer.data.errors import DataError
+from synthesizer.data.pairs import Data, check_keys
+from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
+from synthesizer.measures.figure import Figure
+from synthesizer.measures.risk.halves import all_names, as_halves, equal_sizes
+from synthesizer.measures.risk.intervals import excess, wilson
+from synthesizer.measures.risk.nearest import MixedRecords, mixed_records, nearest_places, stacked
+
+# The attacks themselves, as the package anonymeter makes them: what is tried, what succeeds.
+
+
+@dataclass(frozen=True, eq=False)
+class Attacked:
+    """Who is attacked with what, coded together: both halves and the synthetic records."""
+
+    fitted: MixedRecords
+    unseen: MixedRecords
+    synthetic: MixedRecords
+
+
+@dataclass(frozen=True)
+class Tries:
+    """How often one attack was made and succeeded on either half.
+
+    ``baseline`` is the share of successes of an attacker who guesses; None if there is no attack.
+    """
+
+    n: int
+    successes: int
+    control_successes: int
+    baseline: float | None
+
+
+def single_out(
+    data: Attacked,
+    *,
+    n_columns: int | None,
+    n_attacks: int,
+    max_attempts: int,
+    rng: np.random.Generator,
+) -> Tries:
+    """Try conditions that hold for one synthetic record: does just one real record meet them?
+
+    ``n_columns`` is how many variables a condition names; None for rare values of single ones.
+    The halves must be of one size: a condition is met by more records of a larger one.
+    """
+    import polars as pl
+
+    syn, fitted, unseen = _polars_frames(pl, (data.synthetic, data.fitted, data.unseen))
+    if n_columns is None:
+        queries = _rare_values(pl, syn, n_attacks, rng)
+    else:
+        queries = _rare_combinations(syn, n_columns, n_attacks, max_attempts, rng)
+    guesses = list(_random_queries(pl, syn, n_columns or 1, n_attacks, rng))
+    return Tries(
+        n=len(queries),
+        successes=int(_one_record(pl, fitted, queries).sum()),
+        control_successes=int(_one_record(pl, unseen, queries).sum()),
+        baseline=float(_one_record(pl, fitted, guesses).mean()),
+    )
+
+
+def link_records(
+    data: Attacked,
+    parts: tuple[Sequence[str], Sequence[str]],
+    *,
+    n_neighbours: int,
+    n_attacks: int,
+    rng: np.random.Generator,
+) -> Tries:
+    """Try to join two sources on persons: do both parts of a record lead to one synthetic record?
+
+    A success is a person whose nearest synthetic records by the first part of the variables and
+    those by the second have one in common.
+    """
+    size = data.synthetic.n_rows
+    k = min(n_neighbours, size)
+    targets, n = _targets(data, n_attacks, rng)
+    first, second = (_neighbours(data.synthetic, targets, names, k, rng) for names in parts)
+    linked = (first[:, :, None] == second[:, None, :]).any(axis=(1, 2))
+    # Two sets of k out of `size` records, drawn at random, have one in common.
+    chance = 1 - math.comb(size - k, k) / math.comb(size, k)
+    return Tries(
+        n=n,
+        successes=int(linked[:n].sum()),
+        control_successes=int(linked[n:].sum()),
+        baseline=chance,
+    )
+
+
+def guess_secrets(
+    data: Attacked,
+    keys: Sequence[str],
+    target: str,
+    *,
+    n_attacks: int,
+    rng: np.random.Generator,
+) -> Tries:
+    """Try to learn a secret: does the synthetic record nearest in the keys show it?
+
+    The target must be coded. An attacker who guesses takes the secret of any synthetic record.
+    """
+    shown = data.synthetic.labels[target].astype(np.int64)
+    targets, n = _targets(data, n_attacks, rng)
+    truth = targets.labels[target].astype(np.int64)
+    right = shown[_neighbours(data.synthetic, targets, keys, 1, rng)[:, 0]] == truth
+    size = int(max(shown.max(), truth.max())) + 1
+    share, true_share = (
+        np.bincount(codes, minlength=size) / len(codes) for codes in (shown, truth[:n])
+    )
+    return Tries(
+        n=n,
+        successes=int(right[:n].sum()),
+        control_successes=int(right[n:].sum()),
+        baseline=float(share @ true_share),
+    )
+
+
+def _targets(data: Attacked, n_attacks: int, rng: np.random.Generator) -> tuple[MixedRecords, int]:
+    """Draw n targets of the whole fitted half and, after them, n of the whole unseen half."""
+    halves = (data.fitted, data.unseen)
+    n = min(n_attacks, *(half.n_rows for half in halves))
+    return stacked([half.take(rng.permutation(half.n_rows)[:n]) for half in halves]), n
+
+
+def _neighbours(
+    synthetic: MixedRecords,
+    targets: MixedRecords,
+    names: Sequence[str],
+    k: int,
+    rng: np.random.Generator,
+) -> Codes:
+    """Return the places of the k nearest synthetic records, shape (targets, k).
+
+    Of equally near ones those that come first are taken. By the order of the file both parts of a
+    record would agree without knowing anything: each search has an order of its own.
+    """
+    order = rng.permutation(synthetic.n_rows)
+    asked = targets.take(np.arange(targets.n_rows), names)
+    return np.asarray(order[nearest_places(asked, synthetic.take(order, names), k)])
+
+
+def _polars_frames(pl: Any, parts: Sequence[MixedRecords]) -> list[Any]:
+    """Return frames of texts and of whole-number ranks, null where a number is missing."""
+    together = stacked(parts)
+    columns: dict[str, Any] = {}
+    for codes in together.labels.values():
+        texts = pl.Series([str(code) for code in range(int(codes.max()) + 1)])
+        columns[f"v{len(columns)}"] = texts.gather(codes)
+    for values in together.numbers.values():
+        kept = np.where(values > together.unit, np.nan, values)
+        columns[f"v{len(columns)}"] = pl.Series(kept, nan_to_null=True).cast(pl.Int64)
+    frame, frames, start = pl.DataFrame(columns), [], 0
+    for part in parts:
+        frames.append(frame.slice(start, part.n_rows))
+        start += part.n_rows
+    return frames
+
+
+def _rare_values(pl: Any, frame: Any, n_attacks: int, rng: np.random.Generator) -> list[Any]:
+    """Return conditions on rare values, all that there are, or a random choice of them.
+
+    These are anonymeter's: being a value, or missing, where one record is, and being at most the
+    least or at least the largest number, if one record is. Only those chosen are made.
+    """
+    lists: list[tuple[Any, Any]] = []
+    for name in frame.columns:
+        lists += _rare_in_column(pl, frame[name])
+    ends = np.cumsum([len(values) for _, values in lists])
+    chosen = rng.permutation(int(ends[-1]))[:n_attacks]
+    found = []
+    for place, number in zip(chosen, np.searchsorted(ends, chosen, side="right"), strict=True):
+        condition, values = lists[number]
+        found.append(condition(values[int(place - ends[number])]))
+    return found
+
+
+def _rare_in_column(pl: Any, column: Any) -> list[tuple[Any, Any]]:
+    """Return conditions as functions of a value, each with all values that it is made of."""
+    once = column.value_counts(name="n").filter(pl.col("n") == 1)[column.name].sort()
+    values, variable = once.drop_nulls(), pl.col(column.name)
+    found = [
+        (partial(operator.eq, variable), values),
+        (lambda _: variable.is_null(), once.filter(once.is_null())),
+    ]
+    if column.dtype.is_numeric():
+        found += [
+            (partial(operator.le, variable), values.filter(values == column.min())),
+            (partial(operator.ge, variable), values.filter(values == column.max())),
+        ]
+    return found
+
+
+def _rare_combinations(
+    frame: Any, n_columns: int, n_attacks: int, max_attempts: int, rng: np.random.Generator
+) -> list[Any]:
+    from anonymeter.evaluators.singling_out_evaluator import multivariate_singling_out_queries
+
+    with _quiet():
+        queries = multivariate_singling_out_queries(
+            frame,
+            n_queries=n_attacks,
+            n_cols=min(n_columns, len(frame.columns)),
+            max_attempts=max_attempts,
+            rng=rng,
+        )
+    return list(queries)
+
+
+def _random_queries(
+    pl: Any, frame: Any, n_columns: int, n_attacks: int, rng: np.random.Generator
+) -> Iterator[Any]:
+    values = {name: frame[name].unique().sort() for name in frame.columns}
+    for _ in range(n_attacks):
+        size = min(n_columns, len(frame.columns))
+        names = rng.choice(frame.columns, size=size, replace=False).tolist()
+        terms = [_random_term(pl.col(name), values[name], rng) for name in names]
+        yield reduce(operator.and_, terms)
+
+
+def _random_term(column: Any, values: Any, rng: np.random.Generator) -> Any:
+    value = values[int(rng.integers(len(values)))]
+    if value is None:
+        return column.is_null() if rng.integers(2) else column.is_not_null()
+    operators: list[Callable[[Any, Any], Any]] = [operator.eq, operator.ne]
+    if not isinstance(value, str):
+        operators += [operator.lt, operator.le, operator.ge, operator.gt]
+    return operators[rng.integers(len(operators))](column, value)
+
+
+def _one_record(pl: Any, frame: Any, queries: Sequence[Any]) -> BoolArray:
+    """Return which conditions just one record meets, shape (queries,)."""
+    if not queries:
+        return np.zeros(0, dtype=bool)
+    counts = [query.cast(pl.Int64).sum().alias(str(i)) for i, query in enumerate(queries)]
+    return np.asarray(np.array(frame.select(counts).row(0)) == 1)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence anonymeter on what the result says: fewer attacks; and polars on its null values."""
+    log = logging.getLogger("anonymeter")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)
+
+
+# What attacks on synthetic data achieved: rates of success, and the risk beyond the control.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """One attack on the fitted half and on the unseen half.
+
+    Parameters
+    ----------
+    name : str
+        What was tried.
+    asked, n : int
+        Attacks asked for, and made on each half: there may be too few conditions or records.
+    successes, control_successes : int
+        Attacks that succeeded on the fitted and on the unseen half.
+    rate, rate_low, rate_high : float or None
+        Share of successes on the fitted half and its interval; None where no attack was made.
+    control_rate : float or None
+        Share of successes on the unseen half.
+    baseline : float or None
+        Share of successes of an attacker who guesses.
+    fitted_kept : float
+        Share of the fitted half that was attacked at random; the others could not be reached, so
+        that rate and risk are too low by about that share.
+    risk, low, high : float or None
+        (rate - control rate) / (1 - control rate) and its interval: below 0 where the unseen half
+        is attacked with more success, None where the control rate is 1.
+
+    Examples
+    --------
+    >>> attack = Attack.of("inference", asked=500, n=500, successes=250, control_successes=200,
+    ...                    baseline=0.3, confidence=0.95)
+    >>> round(attack.risk, 3), round(attack.low, 3), round(attack.high, 3)
+    (0.167, 0.072, 0.26)
+    """
+
+    name: str
+    asked: int
+    n: int
+    successes: int
+    control_successes: int
+    rate: float | None = None
+    rate_low: float | None = None
+    rate_high: float | None = None
+    control_rate: float | None = None
+    baseline: float | None = None
+    fitted_kept: float = 1.0
+    risk: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        *,
+        asked: int,
+        n: int,
+        successes: int,
+        control_successes: int,
+        baseline: float | None,
+        confidence: float,
+        fitted_kept: float = 1.0,
+    ) -> Attack:
+        """Return rates, risk and their intervals of ``n`` attacks made on each half."""
+        rates: dict[str, float | None] = {}
+        if n:
+            rate, control = successes / n, control_successes / n
+            low, high = wilson(rate, n, confidence)
+            rates = {"rate": rate, "rate_low": low, "rate_high": high, "control_rate": control}
+            gain = excess(rate, n, control, n, confidence)
+            rates |= dict(zip(("risk", "low", "high"), gain, strict=True))
+        return cls(
+            name=name,
+            asked=asked,
+            n=n,
+            successes=successes,
+            control_successes=control_successes,
+            baseline=baseline,
+            fitted_kept=fitted_kept,
+            **rates,
+        )
+
+    @property
+    def is_weak(self) -> bool | None:
+        """Whether guessing does better: then the attack proves nothing, not even safety.
+
+        Being as rarely successful as guessing is no weakness: there may be nothing to find.
+        """
+        if self.rate_high is None or self.baseline is None:
+            return None
+        return self.rate_high < self.baseline
+
+    @property
+    def figures(self) -> tuple[Figure, Figure]:
+        """The risk, and the share of successes that it comes from."""
+        limits = ""
+        if self.fitted_kept < 1:
+            limits = (
+                f"; too low, since only a share of {self.fitted_kept:.2g} of the fitted records "
+                "could be attacked: as many as there are unseen ones"
+            )
+        risk = Figure(
+            name=f"{self.name}: risk",
+            value=self.risk,
+            meaning="success of the attack on records the synthesis was fitted on beyond that on "
+            f"records it never saw, as a share of what could be gained{limits}",
+            direction="about 0 is good",
+            n=self.n,
+            low=self.low,
+            high=self.high,
+            baseline=0.0,
+        )
+        rate = Figure(
+            name=f"{self.name}: success",
+            value=self.rate,
+            meaning="share of attacks on records the synthesis was fitted on that succeed; the "
+            f"baseline is that of an attacker who guesses{limits}",
+            direction="lower is safer",
+            n=self.n,
+            low=self.rate_low,
+            high=self.rate_high,
+            baseline=self.baseline,
+        )
+        return risk, rate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        return asdict(self) | {"is_weak": self.is_weak}
+
+
+@dataclass(frozen=True)
+class AttackResult:
+    """All attacks on one synthesis.
+
+    Parameters
+    ----------
+    keys, target : tuple of str, str
+        What the attacker knows, and wants to learn.
+    linked : tuple of two tuples of str, or None
+        Variables of the two sources that are joined; None where there was no such attack.
+    records : int
+        Number of records of each half, drawn at random, that took part in singling out.
+    all_fitted, all_unseen : int
+        Number of records of the halves, which targets of the other attacks were drawn from.
+    synthetic : int
+        Number of synthetic records: all were used.
+    max_attempts : int
+        Conditions on combinations that were tried at most: of large files fewer than asked for.
+    confidence : float
+        Of all intervals.
+    attacks : tuple of Attack
+        In the order singling out (rare values, combinations), linkability, inference.
+    """
+
+    keys: tuple[str, ...]
+    target: str
+    linked: tuple[tuple[str, ...], tuple[str, ...]] | None
+    records: int
+    all_fitted: int
+    all_unseen: int
+    synthetic: int
+    max_attempts: int
+    confidence: float
+    attacks: tuple[Attack, ...]
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Risk and share of successes of every attack."""
+        return tuple(figure for attack in self.attacks for figure in attack.figures)
+
+    def __getitem__(self, name: str) -> Attack:
+        """Return the attack of that name; raises KeyError if there is none."""
+        for attack in self.attacks:
+            if attack.name == name:
+                return attack
+        raise KeyError(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        return asdict(self) | {
+            "keys": list(self.keys),
+            "linked": None if self.linked is None else [list(names) for names in self.linked],
+            "attacks": [attack.to_dict() for attack in self.attacks],
+        }
+
+
+SECRET_GROUPS = 10
+
+# Trying a condition takes a look at every synthetic record: half a minute for so many.
+MAX_LOOKS = 5_000_000_000
+FEWEST_ATTEMPTS = 1000
+
+
+def attacks(
+    fitted: Data,
+    unseen: Data,
+    synthetic: Data | Sequence[Data],
+    *,
+    keys: Sequence[str],
+    target: str,
+    names: Iterable[str] | None = None,
+    linked: tuple[Sequence[str], Sequence[str]] | None = None,
+    groups: Mapping[str, Groups] | None = None,
+    n_attacks: int = 500,
+    n_columns: int = 3,
+    n_neighbours: int = 1,
+    max_attempts: int = 50_000,
+    confidence: float = 0.95,
+    rng: np.random.Generator,
+) -> AttackResult:
+    """Attack synthetic data made from one half of the records, with the other half as control.
+
+    Parameters
+    ----------
+    fitted, unseen : Table or DataFrame
+        A random half of the records, which the synthesis was made from, and the other half.
+        Targets of linkability and inference are drawn from all of them. For singling out the
+        larger one is cut at random to the size of the smaller, since a condition is met by more
+        records of a larger one: records cut off cannot be singled out, so the risk is too low by
+        about the share of the fitted half that was cut off (``fitted_kept`` of the result).
+    synthetic : Table, DataFrame or sequence of them
+        Synthetic datasets made from ``fitted``, pooled; all records are used.
+    keys, target : sequence of str, str
+        What the attacker on the target knows, and wants to learn.
+    names : iterable of str, optional
+        Variables that conditions for singling out may name; default all of ``fitted`` that are
+        no identifiers.
+    linked : pair of sequences of str, optional
+        Variables of the two sources to be joined; by default every other key to either. With one
+        key there is no such attack.
+    groups : mapping of str to int or sequence of float, optional
+        Number of quantile groups of the fitted half, or cut points, of numeric keys and target;
+        a numeric target has 10 groups by default, other numbers are compared by distance.
+    n_attacks : int
+        Attacks of each sort; fewer are made where there are not as many conditions or records.
+    n_columns : int
+        Variables of a condition for singling out by combinations.
+    n_neighbours : int
+        Nearest synthetic records that two sources are joined by.
+    max_attempts : int
+        Conditions tried, in thousands at a time, to find ``n_attacks`` that single out; fewer
+        with more than 100,000 synthetic records (10,000 for 500,000 of them, at least 1,000),
+        which may leave fewer attacks but favours none.
+    confidence : float
+        Of all intervals, in (0, 1).
+    rng : numpy.random.Generator
+        Draws everything that is random.
+
+    Returns
+    -------
+    AttackResult
+        Risks of 0 are none, of 1 complete.
+
+    Raises
+    ------
+    DataError
+        If anonymeter is not installed, and for every problem of the data and the arguments.
+
+    Notes
+    -----
+    Intervals take attacks as independent of each other and the halves as a random split; they do
+    not tell how risks vary over splits and syntheses.
+
+    Examples
+    --------
+    >>> result = attacks(  # doctest: +SKIP
+    ...     fitted, unseen, synthetic, keys=["age", "sex"], target="income", rng=rng)
+    >>> result["inference"].risk, result["inference"].low  # doctest: +SKIP
+    (0.07, 0.01)
+    """
+    _need_anonymeter()
+    settings = _Settings(n_attacks, n_columns, n_neighbours, max_attempts, confidence)
+    _check_arguments(settings, linked)
+    sources = _sources(keys, linked)
+    named = tuple(dict.fromkeys(all_names(fitted) if names is None else names))
+    used = tuple(dict.fromkeys([*keys, target, *(name for part in sources or () for name in part)]))
+    every = tuple(dict.fromkeys([*named, *used]))
+    first, second, tables = as_halves(fitted, unseen, synthetic, every)
+    check_keys(first, keys=keys, target=target, groups=groups)
+    cuts = _cuts(first, target, groups or {})
+    bearable = max(FEWEST_ATTEMPTS, MAX_LOOKS // sum(table.n_rows for table in tables))
+    settings = replace(settings, max_attempts=min(max_attempts, bearable))
+    halves = equal_sizes((first, second), rng)
+    kept = halves[0].n_rows / first.n_rows
+    # Conditions are on values of the synthetic records: these are told apart, too.
+    single = _coded([*halves, *tables], named, ranked_by=2 + len(tables))
+    tries = _single_out_twice(single, settings, rng)
+    scenario = _coded([_grouped(p, cuts) for p in (first, second, *tables)], used, ranked_by=2)
+    if sources is not None:
+        tries["linkability"] = link_records(
+            scenario, sources, n_neighbours=n_neighbours, n_attacks=n_attacks, rng=rng
+        )
+    tries["inference"] = guess_secrets(scenario, keys, target, n_attacks=n_attacks, rng=rng)
+    return AttackResult(
+        keys=tuple(keys),
+        target=target,
+        linked=sources,
+        records=halves[0].n_rows,
+        all_fitted=first.n_rows,
+        all_unseen=second.n_rows,
+        synthetic=scenario.synthetic.n_rows,
+        max_attempts=settings.max_attempts,
+        confidence=confidence,
+        attacks=tuple(
+            Attack.of(
+                name,
+                asked=n_attacks,
+                confidence=confidence,
+                fitted_kept=kept if name.startswith("singling out") else 1.0,
+                **asdict(each),
+            )
+            for name, each in tries.items()
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """The numbers that an attack is made with."""
+
+    n_attacks: int
+    n_columns: int
+    n_neighbours: int
+    max_attempts: int
+    confidence: float
+
+
+def _need_anonymeter() -> None:
+    if find_spec("anonymeter") is None:
+        raise DataError("the attacks need anonymeter: pip install 'synthesizer[attacks]'")
+
+
+def _check_arguments(
+    settings: _Settings, linked: tuple[Sequence[str], Sequence[str]] | None
+) -> None:
+    problems = [
+        f"{name} ({value}) must be at least 1"
+        for name, value in asdict(settings).items()
+        if name != "confidence" and value < 1
+    ]
+    if not 0 < settings.confidence < 1:
+        problems.append(f"confidence ({settings.confidence}) must be between 0 and 1")
+    if linked is not None:
+        if not all(linked):
+            problems.append("linked needs at least one variable on both sides")
+        problems += [
+            f"linked names {name!r} on both sides: two sources that share it need no linking"
+            for name in dict.fromkeys(linked[0])
+            if name in linked[1]
+        ]
+    if problems:
+        raise DataError(problems)
+
+
+def _sources(
+    keys: Sequence[str], linked: tuple[Sequence[str], Sequence[str]] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return the variables of the two sources to be joined."""
+    if linked is not None:
+        return tuple(dict.fromkeys(linked[0])), tuple(dict.fromkeys(linked[1]))
+    return (tuple(keys[::2]), tuple(keys[1::2])) if len(keys) > 1 else None
+
+
+def _cuts(table: Table, target: str, groups: Mapping[str, Groups]) -> dict[str, FloatArray]:
+    """Return cut points of the grouped variables: a numeric target is always one of them."""
+    wanted = dict(groups)
+    if not table[target].is_coded:
+        wanted.setdefault(target, SECRET_GROUPS)
+    return {name: cut_points(table[name], wish) for name, wish in wanted.items()}
+
+
+def _grouped(table: Table, cuts: Mapping[str, FloatArray]) -> Table:
+    """Return the table with numbers turned into groups; missing codes stay what they are."""
+    for name, points in cuts.items():
+        column = table[name]
+        levels = tuple(f"group {place}" for place in range(len(points) + 1))
+        variable = Variable(
+            name=name, kind=Kind.CATEGORICAL, levels=levels, missing=column.variable.missing
+        )
+        codes = np.searchsorted(points, column.data, side="right")
+        missing = len(levels) - 1 + column.missing_state()
+        codes = np.where(column.is_observed, codes, missing)
+        table = table.with_column(Column(variable, codes.astype(np.int32)))
+    return table
+
+
+def _coded(parts: Sequence[Table], names: Sequence[str], *, ranked_by: int) -> Attacked:
+    fitted, unseen, *synthetic = mixed_records(parts, names, real=ranked_by)
+    return Attacked(fitted, unseen, stacked(synthetic))
+
+
+def _single_out_twice(
+    data: Attacked, settings: _Settings, rng: np.random.Generator
+) -> dict[str, Tries]:
+    return {
+        name: single_out(
+            data,
+            n_columns=n_columns,
+            n_attacks=settings.n_attacks,
+            max_attempts=settings.max_attempts,
+            rng=rng,
+        )
+        for name, n_columns in (
+            ("singling out by rare values", None),
+            ("singling out by combinations", settings.n_columns),
+        )
+    }

@@ -1,0 +1,431 @@
+"""Attribute disclosure: how many people's secret do the synthetic data settle, and rightly so?
+
+The attack: an intruder looks up a person's key in the synthetic data; where all records with that
+key show one value of the target, the intruder believes it. DiSCO is the share of the original
+records that are disclosed this way and correctly.
+
+Sources: Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic data
+(arXiv 2406.16826), whose names the measures bear; Taub, Elliot, Pampaka and Smith (2018) for CAP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from synthesizer.data.codes import Codes, Dictionary, Groups
+from synthesizer.data.errors import DataError
+from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
+from synthesizer.data.table import BoolArray, Table
+from synthesizer.measures.figure import Figure
+from synthesizer.measures.risk.cap import fixed_groups
+from synthesizer.measures.risk.dominance import (
+    Dominance,
+    Exclusion,
+    Level,
+    Thresholds,
+    check_exclusions,
+    check_thresholds,
+    excluded_rows,
+    one_way,
+    two_way,
+)
+from synthesizer.measures.risk.identity import SharedCoder
+
+# What `synthesizer.measures.risk.attribute.attribute` returns.
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributeValues:
+    """Attribute disclosure of one synthetic dataset, or the mean of several; shares in [0, 1].
+
+    A key is disclosive in a dataset when all its records there have the same target. Shares are
+    of the original records unless said otherwise.
+
+    Parameters
+    ----------
+    dorig : float
+        Dorig: records whose key is disclosive in the original.
+    dsyn : float
+        Dsyn: synthetic records whose key is disclosive in the synthetic data, of the synthetic.
+    in_synthetic : float
+        iS: records whose key occurs in the synthetic data.
+    dis : float
+        DiS: records whose key is disclosive in the synthetic data.
+    disco : float
+        DiSCO: of these, records whose target is the one that the synthetic data show.
+    disdio : float
+        DiSDiO: of these, records whose key is disclosive in the original too.
+    max_denom, mean_denom : int or float, and float, or None
+        Largest and mean size of the groups of original records with one key and one target that
+        are counted in DiSCO; None if there is no group. Large groups hint at relations that are
+        common knowledge.
+    base_capd : float
+        baseCAPd: mean correct attribution probability (CAP) from the original's distribution of
+        the target alone.
+    capd : float
+        CAPd: mean CAP of the original records from the original itself.
+    caps : float
+        CAPs: mean CAP of the synthetic records from the synthetic data themselves.
+    dcap : float
+        DCAP: mean CAP of the original records from the synthetic data; 0 without a match.
+    tcap : float or None
+        TCAP: records counted in DiSCO, of the records whose key occurs in the synthetic data;
+        None if there are none.
+    left_out : int or float
+        Number of records that DiSCO would count but for the exclusions.
+    """
+
+    dorig: float
+    dsyn: float
+    in_synthetic: float
+    dis: float
+    disco: float
+    disdio: float
+    max_denom: float | None
+    mean_denom: float | None
+    base_capd: float
+    capd: float
+    caps: float
+    dcap: float
+    tcap: float | None
+    left_out: float
+
+
+def average(datasets: Sequence[AttributeValues]) -> AttributeValues:
+    """Return the mean of every measure over the datasets where it is defined.
+
+    ``max_denom`` is the largest of all.
+    """
+    values: dict[str, Any] = {}
+    for field in fields(AttributeValues):
+        known = [getattr(d, field.name) for d in datasets if getattr(d, field.name) is not None]
+        pool = max if field.name == "max_denom" else np.mean
+        values[field.name] = float(pool(known)) if known else None
+    return AttributeValues(**values)
+
+
+@dataclass(frozen=True)
+class AttributeResult:
+    """Attribute disclosure of every synthetic dataset and on average.
+
+    Parameters
+    ----------
+    keys, target : tuple of str, str
+        What the intruder knows, and wants to learn.
+    n : int
+        Number of original records.
+    n_synthetic : tuple of int
+        Number of records of each synthetic dataset.
+    excluded : int
+        Number of original records that fall under the exclusions of levels and missing codes.
+    datasets : tuple of AttributeValues
+        One for each synthetic dataset.
+    mean : AttributeValues
+        Their average, as is synthpop's practice where there are several.
+    warnings : tuple of Dominance
+        Levels behind many of the disclosures that are left after the exclusions, by dataset;
+        each holds the exclusion that would leave it out.
+    """
+
+    keys: tuple[str, ...]
+    target: str
+    n: int
+    n_synthetic: tuple[int, ...]
+    excluded: int
+    datasets: tuple[AttributeValues, ...]
+    mean: AttributeValues
+    warnings: tuple[Dominance, ...]
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The means; ``original`` is the value of releasing the original itself."""
+        return tuple(self._figures())
+
+    def _figures(self) -> Iterator[Figure]:
+        mean, whole = self.mean, sum(self.n_synthetic)
+        key = "share of the original records whose key"
+        yield self._figure("DiSCO", mean.disco, mean.dorig, f"{key} shows one target, the true one")
+        yield self._figure("DiSDiO", mean.disdio, mean.dorig, f"{key} shows it in the original too")
+        yield self._figure("DiS", mean.dis, mean.dorig, f"{key} shows one target, true or not")
+        yield self._figure("iS", mean.in_synthetic, 1.0, f"{key} occurs in the synthetic data")
+        yield self._figure("Dorig", mean.dorig, mean.dorig, f"{key} shows one target there")
+        what = "share of the synthetic records whose key shows one target there"
+        yield self._figure("Dsyn", mean.dsyn, mean.dorig, what, n=whole)
+
+    def _figure(
+        self, name: str, value: float | None, original: float, meaning: str, **other: Any
+    ) -> Figure:
+        rest = {"n": self.n} | other
+        return Figure(
+            name=name,
+            value=value,
+            meaning=f"{meaning} (mean over the datasets)",
+            direction="lower is safer",
+            original=original,
+            **rest,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file; levels of the data only under ``confidential``."""
+        return {
+            "keys": list(self.keys),
+            "target": self.target,
+            "n": self.n,
+            "n_synthetic": list(self.n_synthetic),
+            "excluded": self.excluded,
+            "datasets": [asdict(values) for values in self.datasets],
+            "mean": asdict(self.mean),
+            "warnings": [warning.to_dict() for warning in self.warnings],
+        }
+
+
+def attribute(
+    original: Data,
+    synthetic: Data | Sequence[Data],
+    *,
+    keys: Sequence[str],
+    target: str,
+    groups: Mapping[str, Groups] | None = None,
+    exclude: Sequence[Exclusion | Mapping[str, Level]] = (),
+    exclude_above: int | None = None,
+    use_missing_target: bool = True,
+    use_missing_keys: bool | Sequence[str] = True,
+    thresholds_1way: Thresholds = (50, 0.9),
+    thresholds_2way: Thresholds = (4, 0.8),
+) -> AttributeResult:
+    """Return the shares of records whose target their key discloses.
+
+    An excluded record does not count as disclosive, but stays among the records that shares are
+    computed of; the CAP measures other than TCAP do not change. A group of records is all
+    those with one key and one target; it is excluded as a whole or not at all.
+
+    Parameters
+    ----------
+    original : Table or DataFrame
+        Confidential records, shape (n, p).
+    synthetic : Table, DataFrame or sequence of them
+        Synthetic datasets of any sizes; each is compared for itself, and the means are given.
+    keys : sequence of str
+        Variables that the intruder knows.
+    target : str
+        Variable that the intruder wants to learn.
+    groups : mapping of str to int or sequence of float, optional
+        Number of quantile groups of the original, or cut points, for numeric keys and target;
+        others count by exact value. Missing codes are values.
+    exclude : sequence of Exclusion, or of their fields as in the YAML and in warnings
+        Target levels, or pairs of a key level and a target level, whose disclosure is no news
+        (synthpop: ``not.targetlev``; ``exclude.keys``, ``exclude.keylevs``,
+        ``exclude.targetlevs``). A synthetic key is disclosive with the level that it shows.
+    exclude_above : int, optional
+        Leave out groups that contribute more than this number of records, at least 1: original
+        records, or synthetic ones in Dsyn (synthpop: ``denom_lim``, which is 5 by default there,
+        with ``exclude_ov_denom_lim = TRUE``).
+    use_missing_target : bool
+        Whether missing codes of the target count as disclosed (synthpop: ``usetargetNA``).
+    use_missing_keys : bool or sequence of str
+        Whether records with missing codes among the keys count as disclosive, or the keys whose
+        missing codes may (synthpop: ``usekeysNA``).
+    thresholds_1way : (int, float)
+        Warn of a target level with more than this number of the records counted in DiSCO, and
+        more than this share of them (synthpop: ``thresh_1way``, in percent).
+    thresholds_2way : (int, float)
+        Warn of a pair of a key level and a target level where groups of more than this number of
+        records are counted in DiSCO, and more than this share of the original records with the
+        key level have the target level (synthpop: ``thresh_2way``, in percent).
+
+    Returns
+    -------
+    AttributeResult
+        Shares in [0, 1], by dataset and on average, and the warnings as records.
+
+    Raises
+    ------
+    DataError
+        For unknown keys or target, a target with one level, exclusions that can have no effect,
+        an empty synthetic dataset and the like.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [30, 30, 41, 50], "ill": ["no", "no", "yes", "no"]})
+    >>> made = pd.DataFrame({"age": [30, 41, 41, 50], "ill": ["no", "yes", "yes", "yes"]})
+    >>> result = attribute(people, made, keys=["age"], target="ill")
+    >>> result.mean.dorig, result.mean.dis, result.mean.disco
+    (1.0, 1.0, 0.75)
+    >>> known = [Exclusion(target_level="no")]
+    >>> attribute(people, made, keys=["age"], target="ill", exclude=known).mean.disco
+    0.25
+    """
+    left_out = [e if isinstance(e, Exclusion) else _exclusion(e) for e in exclude]
+    original, tables = as_tables(original, synthetic, [*keys, target])
+    check_keys(original, keys=keys, target=target, groups=groups)
+    check_comparable(original, tables, [*keys, target])
+    check_thresholds(thresholds_1way=thresholds_1way, thresholds_2way=thresholds_2way)
+    missing_keys = _missing_out(keys, use_missing_keys, exclude_above)
+    check_exclusions([original, *tables], keys=keys, target=target, exclude=left_out)
+
+    missing_out = (*missing_keys, *(() if use_missing_target else (target,)))
+    choice = {"target": target, "exclude": left_out, "missing_out": missing_out}
+    attack = _Attack(original, keys, fixed_groups(original, groups), choice, exclude_above)
+    values: list[AttributeValues] = []
+    warnings: list[Dominance] = []
+    for number, table in enumerate(tables, start=1):
+        found, disclosed = attack.values(table)
+        values.append(found)
+        warnings += attack.warnings(disclosed, number, thresholds_1way, thresholds_2way)
+    return AttributeResult(
+        keys=tuple(keys),
+        target=target,
+        n=original.n_rows,
+        n_synthetic=tuple(table.n_rows for table in tables),
+        excluded=int(attack.out.sum()),
+        datasets=tuple(values),
+        mean=average(values),
+        warnings=tuple(warnings),
+    )
+
+
+def _exclusion(fields: Mapping[str, Any]) -> Exclusion:
+    try:
+        return Exclusion(**fields)
+    except TypeError:
+        raise DataError("an exclusion has target_level, and may have key and key_level") from None
+
+
+def _missing_out(
+    keys: Sequence[str], use: bool | Sequence[str], exclude_above: int | None
+) -> tuple[str, ...]:
+    """Return the keys whose missing codes do not count; check the options on the way."""
+    problems = []
+    if exclude_above is not None and exclude_above < 1:
+        problems.append(f"exclude_above ({exclude_above}) must be at least 1")
+    used = (tuple(keys) if use else ()) if isinstance(use, bool) else tuple(use)
+    problems += [
+        f"use_missing_keys names {name!r}, which is not among the keys: add it or leave it out"
+        for name in used
+        if name not in keys
+    ]
+    if problems:
+        raise DataError(problems)
+    return tuple(key for key in keys if key not in used)
+
+
+class _Attack:
+    """The original's side of the comparison, computed once for all synthetic datasets.
+
+    Parameters
+    ----------
+    original : Table
+        Confidential records, shape (n, p).
+    keys : sequence of str
+        What the intruder knows.
+    groups : mapping of str to sequence of float
+        Cut points of numeric variables.
+    choice : mapping
+        Target, exclusions and variables whose missing codes do not count, as keyword arguments
+        of `excluded_rows`.
+    limit : int or None
+        Largest group of records that counts.
+    """
+
+    def __init__(
+        self,
+        original: Table,
+        keys: Sequence[str],
+        groups: Mapping[str, Groups],
+        choice: Mapping[str, Any],
+        limit: int | None,
+    ) -> None:
+        self._original, self._keys, self._groups = original, keys, groups
+        self._choice, self._limit = choice, limit
+        self._key_coder = SharedCoder(original, keys, groups)
+        self._target_coder = SharedCoder(original, [choice["target"]], groups)
+        self._known, self._truth = self._key_coder.codes, self._target_coder.codes
+        self.out = excluded_rows(original, groups=groups, **choice)
+        sizes = np.bincount(self._known)[self._known]
+        only = _only_level(self._known, self._truth, self._key_coder.size)
+        self._disclosive = (only[self._known] >= 0) & ~self.out & self._counts(sizes)
+
+    def _counts(self, sizes: Codes) -> BoolArray:
+        """Return which groups of these sizes count."""
+        return np.asarray(sizes <= (self._limit or np.inf))
+
+    def values(self, table: Table) -> tuple[AttributeValues, BoolArray]:
+        """Return the measures of one synthetic dataset, and the records counted in DiSCO."""
+        known, truth, n = self._known, self._truth, len(self._known)
+        theirs, size = self._key_coder.encode(table)
+        levels, width = self._target_coder.encode(table)
+        ours, made = (np.bincount(codes, minlength=size) for codes in (known, theirs))
+
+        shown = _only_level(theirs, levels, size)
+        right = shown[known] == truth
+        shown[theirs[excluded_rows(table, groups=self._groups, **self._choice)]] = -1
+        dsyn = (shown[theirs] >= 0) & self._counts(made[theirs])
+        shown[~self._counts(np.bincount(known[right], minlength=size))] = -1
+        disclosed = shown[known] == truth
+
+        matched = int((made[known] > 0).sum())
+        groups = np.bincount(known[disclosed], minlength=1)
+        denominators = groups[groups > 0]
+        values = AttributeValues(
+            dorig=float(self._disclosive.mean()),
+            dsyn=float(dsyn.mean()),
+            in_synthetic=matched / n,
+            dis=float((shown[known] >= 0).mean()),
+            disco=float(disclosed.mean()),
+            disdio=float((disclosed & self._disclosive).mean()),
+            max_denom=int(denominators.max()) if len(denominators) else None,
+            mean_denom=float(denominators.mean()) if len(denominators) else None,
+            tcap=int(disclosed.sum()) / matched if matched else None,
+            left_out=int(right.sum() - disclosed.sum()),
+            **_caps((known, truth), (theirs, levels), (ours, made), width),
+        )
+        return values, disclosed
+
+    def warnings(
+        self, disclosed: BoolArray, dataset: int, first: Thresholds, second: Thresholds
+    ) -> list[Dominance]:
+        """Return the target levels and the pairs behind many of the disclosed records."""
+        original, target = self._original, self._choice["target"]
+        codes = (self._known, self._truth)
+        return [
+            *one_way(original, target, self._truth, disclosed, first, dataset),
+            *two_way(original, self._keys, target, codes, disclosed, second, dataset, self._groups),
+        ]
+
+
+def _only_level(keys: Codes, levels: Codes, size: int) -> Codes:
+    """Return the one target level of each key combination, -1 where it has several or none."""
+    only = np.full(size, -1, dtype=np.int64)
+    only[keys] = levels
+    only[keys[only[keys] != levels]] = -1
+    return only
+
+
+def _caps(
+    original: tuple[Codes, Codes],
+    synthetic: tuple[Codes, Codes],
+    sizes: tuple[Codes, Codes],
+    width: int,
+) -> dict[str, float]:
+    """Return the CAP measures from codes of keys and targets and the number of records by key."""
+    (known, truth), (theirs, levels) = original, synthetic
+    ours, made = sizes
+    pairs = np.concatenate([known * width + truth, theirs * width + levels])
+    dictionary = Dictionary(pairs, len(ours) * width)
+    pairs = dictionary.find(pairs)
+    here, there = pairs[: len(known)], pairs[len(known) :]
+    in_original, in_synthetic = (
+        np.bincount(part, minlength=len(dictionary)) for part in (here, there)
+    )
+    return {
+        "base_capd": float(np.square(np.bincount(truth)).sum() / len(truth) ** 2),
+        "capd": float((in_original[here] / ours[known]).mean()),
+        "caps": float((in_synthetic[there] / made[theirs]).mean()),
+        # A key without a synthetic record counts as 0: neither count is divided by nothing.
+        "dcap": float((in_synthetic[here] / np.maximum(made[known], 1)).mean()),
+    }

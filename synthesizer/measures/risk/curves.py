@@ -1,0 +1,394 @@
+"""Analysis 5: whose level do the synthetic data show with high probability?
+
+The attack: for a known person, look up the synthetic records with the same public variables and
+take the shares of the levels for probabilities. What published margins say is no news, and chance
+alone makes shares of 1 in cells with one or two synthetic records: both are computed beside it.
+
+Source: Barrientos et al. (2018), Providing access to confidential research data through synthesis
+and verification, section 3.2.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthesizer.data.codes import Codes
+from synthesizer.data.table import BoolArray, FloatArray
+from synthesizer.measures.risk.public_cells import (
+    Cells,
+    Pairs,
+    reaching_by_chance,
+    reaching_with_kept_shares,
+    right_by_chance,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class InferenceScores:
+    """What is said of the true level of every original record, each array of shape (n,).
+
+    Parameters
+    ----------
+    synthetic, baseline, original : ndarray of float
+        Share of the true level in the record's cell of the synthetic data (NaN where they lack
+        the cell), in the published margins, and in its cell of the original; in [0, 1].
+    right, baseline_right, original_right : ndarray of bool
+        Whether the most frequent level there is the true one (ties as in the classification
+        rule); never where there is no cell.
+    """
+
+    synthetic: FloatArray
+    baseline: FloatArray
+    original: FloatArray
+    right: BoolArray
+    baseline_right: BoolArray
+    original_right: BoolArray
+
+
+@dataclass(frozen=True)
+class ThresholdRow:
+    """Original records whose true level has at least this probability: counts and shares of all.
+
+    Parameters
+    ----------
+    threshold : float
+        The probability, in (0, 1].
+    count, share : int, float
+        By the synthetic cells.
+    chance_share : float
+        Expected share when cells and true levels are kept and the level of every synthetic record
+        is drawn from the distribution of all of them. It is large where cells are small, and at
+        thresholds below the share of the most frequent level.
+    kept_chance_share : float
+        Expected share when the synthetic records are kept as they are and the true level of every
+        original record is drawn from the distribution of all of them.
+    baseline_count, baseline_share : int, float
+        By published margins.
+    original_count, original_share : int, float
+        By the original cells.
+    """
+
+    threshold: float
+    count: int
+    share: float
+    chance_share: float
+    kept_chance_share: float
+    baseline_count: int
+    baseline_share: float
+    original_count: int
+    original_share: float
+
+
+@dataclass(frozen=True)
+class ThresholdRisk:
+    """Probabilities of the true levels and guesses from them; shares are of all original records.
+
+    Parameters
+    ----------
+    n : int
+        Number of original records.
+    absent, absent_share : int, float
+        Records whose cell the synthetic data lack: no probability, and no guess.
+    rows : tuple of ThresholdRow
+        By threshold.
+    right, baseline_right, original_right : float
+        Share guessed right by the most frequent level of the synthetic cell, of the published
+        margins, and of the original cell.
+    right_of_present, baseline_right_of_present, original_right_of_present : float or None
+        The same among the records that are not absent.
+    chance_right_of_present : float or None
+        Share of them right if guessed and true levels, as often as they are, had nothing to do
+        with each other.
+    right_in_both : float or None
+        Of the records guessed right from the synthetic data, the share that the baseline also
+        guesses right.
+    lower, equal, higher : float
+        Shares of records whose synthetic probability is below, at, above that of the baseline;
+        with ``absent_share`` they add up to 1.
+    """
+
+    n: int
+    absent: int
+    absent_share: float
+    rows: tuple[ThresholdRow, ...]
+    right: float
+    baseline_right: float
+    original_right: float
+    right_of_present: float | None
+    chance_right_of_present: float | None
+    baseline_right_of_present: float | None
+    original_right_of_present: float | None
+    right_in_both: float | None
+    lower: float
+    equal: float
+    higher: float
+
+
+def scores(cells: Cells, margin: Codes) -> InferenceScores:
+    """Return the probabilities and guesses for every original record.
+
+    Parameters
+    ----------
+    cells : Cells
+        Counts of both sides.
+    margin : ndarray of int, shape (n,)
+        Cell of each original record in the published table, numbered from 0.
+    """
+    pairs, order = cells.pairs, cells.preference
+    pair, cell = cells.pair_of_original, cells.cell_of_original
+    truth = pairs.level[pair]
+    published = Pairs(margin, truth, int(margin.max()) + 1, len(cells.levels))
+    counts = np.bincount(published.of_record, minlength=published.size)
+    synthetic = np.full(cells.n, np.nan)
+    shown = cells.cell_theirs[cell]
+    np.divide(cells.theirs[pair], shown, out=synthetic, where=shown > 0)
+    return InferenceScores(
+        synthetic=synthetic,
+        baseline=counts[published.of_record] / published.per_cell(counts)[margin],
+        original=cells.ours[pair] / cells.cell_ours[cell],
+        right=pairs.majority(cells.theirs, order)[cell] == truth,
+        baseline_right=published.majority(counts, order)[margin] == truth,
+        original_right=pairs.majority(cells.ours, order)[cell] == truth,
+    )
+
+
+def threshold_risk(
+    cells: Cells, found: InferenceScores, thresholds: Sequence[float]
+) -> ThresholdRisk:
+    """Return analysis 5."""
+    guess = cells.pairs.majority(cells.theirs, cells.preference)
+    absent = np.isnan(found.synthetic)
+    n, n_absent, n_right = len(absent), int(absent.sum()), int(found.right.sum())
+    both = int((found.right & found.baseline_right).sum())
+    return ThresholdRisk(
+        n=n,
+        absent=n_absent,
+        absent_share=n_absent / n,
+        rows=tuple(_rows(cells, found, thresholds)),
+        right=n_right / n,
+        baseline_right=float(found.baseline_right.mean()),
+        original_right=float(found.original_right.mean()),
+        right_of_present=_mean(found.right[~absent]),
+        chance_right_of_present=right_by_chance(cells, guess),
+        baseline_right_of_present=_mean(found.baseline_right[~absent]),
+        original_right_of_present=_mean(found.original_right[~absent]),
+        right_in_both=both / n_right if n_right else None,
+        # Comparisons with NaN are false: absent records are in none of the three.
+        lower=float((found.synthetic < found.baseline).mean()),
+        equal=float((found.synthetic == found.baseline).mean()),
+        higher=float((found.synthetic > found.baseline).mean()),
+    )
+
+
+def _mean(right: BoolArray) -> float | None:
+    return float(right.mean()) if len(right) else None
+
+
+def _rows(
+    cells: Cells, found: InferenceScores, thresholds: Sequence[float]
+) -> Iterator[ThresholdRow]:
+    n = len(found.baseline)
+    expected = zip(
+        thresholds,
+        reaching_by_chance(cells, thresholds),
+        reaching_with_kept_shares(cells, thresholds),
+        strict=True,
+    )
+    for threshold, chance, kept in expected:
+        made, known, own = (
+            int((probability >= threshold).sum())
+            for probability in (found.synthetic, found.baseline, found.original)
+        )
+        yield ThresholdRow(
+            threshold=float(threshold),
+            count=made,
+            share=made / n,
+            chance_share=chance,
+            kept_chance_share=kept,
+            baseline_count=known,
+            baseline_share=known / n,
+            original_count=own,
+            original_share=own / n,
+        )
+
+
+# Analysis 4: how well do synthetic proportions tell one class from the others?
+
+MAX_POINTS = 1000
+
+
+@dataclass(frozen=True)
+class RocCurve:
+    """The ROC curve of one class against all others.
+
+    The records are the original ones in cells that the synthetic data have. Whatever needs
+    members and non-members of the class among them is None where one kind is lacking.
+
+    Parameters
+    ----------
+    level : str
+        The class.
+    positives, negatives : int
+        Classified original records in the class and not in it.
+    left_out : int
+        Original records in cells that the synthetic data lack.
+    auc : float or None
+        Area under the curve, from all thresholds; 0.5 says nothing about the class.
+    auc_all : float or None
+        The same with the records left out: they get the proportion among all synthetic records.
+    auc_original, auc_original_of_present : float or None
+        The same when the original is its own synthetic copy, of all records and of those in cells
+        that the synthetic data have.
+    thresholds : int
+        Number of distinct synthetic proportions.
+    best_threshold, best_tpr, best_tnr : float or None
+        Proportion with the largest sum of true positive and true negative rate (the smallest of
+        them), and these rates.
+    curve : tuple of (float or None, float, float)
+        Threshold, true positive rate, true negative rate, from (None, 1, 0), which takes everybody
+        for a member, to one that nobody exceeds, with rates 0 and 1; of more than `MAX_POINTS`
+        points at most as many, spread evenly along the curve.
+    """
+
+    level: str
+    positives: int
+    negatives: int
+    left_out: int
+    auc: float | None
+    auc_all: float | None
+    auc_original: float | None
+    auc_original_of_present: float | None
+    thresholds: int
+    best_threshold: float | None
+    best_tpr: float | None
+    best_tnr: float | None
+    curve: tuple[tuple[float | None, float, float], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Members and non-members of a class by distinct proportion, ascending, shape (t,).
+
+    Examples
+    --------
+    >>> shares = np.array([0.5, 0.0, 0.5])
+    >>> Scored.of(shares, np.array([1, 0, 2]), np.array([0, 3, 1])).auc
+    0.875
+    """
+
+    thresholds: FloatArray
+    positives: Codes
+    negatives: Codes
+
+    @classmethod
+    def of(cls, shares: FloatArray, positives: Codes, negatives: Codes) -> Scored:
+        """Put cells with the same proportion together."""
+        distinct, position = np.unique(shares, return_inverse=True)
+        sums = (
+            np.bincount(position, weights=counts, minlength=len(distinct)).astype(np.int64)
+            for counts in (positives, negatives)
+        )
+        return cls(distinct, *sums)
+
+    def with_cell(self, share: float, positives: int, negatives: int) -> Scored:
+        """Return the same with one cell more."""
+        return Scored.of(
+            np.append(self.thresholds, share),
+            np.append(self.positives, positives),
+            np.append(self.negatives, negatives),
+        )
+
+    def classified(self) -> tuple[Codes, Codes]:
+        """Return true positives and true negatives at every threshold, shape (t + 1,).
+
+        The first entry takes everybody for a member; then come the thresholds.
+        """
+        rejected = np.append(0, np.cumsum(self.positives))
+        return rejected[-1] - rejected, np.append(0, np.cumsum(self.negatives))
+
+    @property
+    def auc(self) -> float | None:
+        """Area under the curve by trapezoids, None without members or without others."""
+        hits, rejections = self.classified()
+        if not hits[0] or not rejections[-1]:
+            return None
+        # Whole numbers, so that the same classification has the same area however it is grouped.
+        twice = int((np.diff(rejections) * (hits[1:] + hits[:-1])).sum())
+        return twice / (2 * int(rejections[-1]) * int(hits[0]))
+
+
+def roc(cells: Cells) -> tuple[RocCurve, ...]:
+    """Return analysis 4: of two levels the positive one, of more each against the rest."""
+    levels = range(len(cells.levels))
+    if len(levels) == 2 and cells.positive is not None:
+        return (_curve(cells, cells.positive),)
+    return tuple(_curve(cells, level) for level in levels)
+
+
+def _curve(cells: Cells, level: int) -> RocCurve:
+    scored = _scored(cells, level, cells.theirs, cells.cell_theirs)
+    positives, negatives = int(scored.positives.sum()), int(scored.negatives.sum())
+    members = int(cells.ours[cells.pairs.of_level(level)].sum())
+    share = int(cells.theirs[cells.pairs.of_level(level)].sum()) / cells.n_synthetic
+    everybody = scored.with_cell(share, members - positives, cells.n - members - negatives)
+    found = {} if scored.auc is None else _found(scored)
+    own = _scored(cells, level, cells.ours, cells.cell_ours)
+    present = _scored(cells, level, cells.ours, np.where(cells.cell_theirs > 0, cells.cell_ours, 0))
+    return RocCurve(
+        level=cells.levels[level],
+        positives=positives,
+        negatives=negatives,
+        left_out=cells.n - positives - negatives,
+        auc=scored.auc,
+        auc_all=everybody.auc,
+        auc_original=own.auc,
+        auc_original_of_present=present.auc,
+        thresholds=len(scored.thresholds),
+        best_threshold=found.get("threshold"),
+        best_tpr=found.get("tpr"),
+        best_tnr=found.get("tnr"),
+        curve=() if scored.auc is None else _thinned(scored),
+    )
+
+
+def _scored(cells: Cells, level: int, counts: Codes, totals: Codes) -> Scored:
+    """Return original records by the proportion of a class that ``counts`` show in their cell."""
+    part = cells.pairs.of_level(level)
+    cell, shown = cells.pairs.cell[part], totals > 0
+    use = shown[cell]
+    cell = cell[use]
+    positives = cells.ours[part][use]
+    scored = Scored.of(
+        counts[part][use] / totals[cell], positives, cells.cell_ours[cell] - positives
+    )
+    if int(shown.sum()) == len(cell):
+        return scored
+    # All other cells have nobody of the class on either side: their proportion is 0.
+    others = int(cells.cell_ours[shown].sum() - cells.cell_ours[cell].sum())
+    return scored.with_cell(0.0, 0, others)
+
+
+def _found(scored: Scored) -> dict[str, float]:
+    """Return the threshold with the largest sum of the two rates, and the rates."""
+    hits, rejections = scored.classified()
+    # Whole numbers, so that equal sums are equal.
+    best = int((hits * rejections[-1] + rejections * hits[0])[1:].argmax())
+    return {
+        "threshold": float(scored.thresholds[best]),
+        "tpr": float(hits[best + 1] / hits[0]),
+        "tnr": float(rejections[best + 1] / rejections[-1]),
+    }
+
+
+def _thinned(scored: Scored) -> tuple[tuple[float | None, float, float], ...]:
+    hits, rejections = scored.classified()
+    tpr, tnr = hits / hits[0], rejections / rejections[-1]
+    kept = np.arange(len(tpr))
+    if len(kept) > MAX_POINTS:
+        # Along the curve TNR - TPR grows from -1 to 1 in steps of any size.
+        kept = np.unique(np.searchsorted(tnr - tpr, np.linspace(-1, 1, MAX_POINTS)))
+    thresholds = [None, *scored.thresholds.tolist()]
+    return tuple((thresholds[i], float(tpr[i]), float(tnr[i])) for i in kept)

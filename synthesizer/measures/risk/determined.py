@@ -1,0 +1,254 @@
+"""Does a key give the target away by construction?
+
+Where the target is computed from a key (an income group from the income, a region from a district)
+whoever knows the key knows the target: CAP is 1 by construction, whatever was synthesised, and
+says nothing about the synthesis. A few exceptions (wrong or missing codes) change little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from synthesizer.data.codes import Codes, ColumnCoder, Groups, JointCoder
+from synthesizer.data.pairs import Data, as_table, check_keys
+from synthesizer.data.table import BoolArray, Column
+
+_BY_CHANCE = 0.001
+_ENOUGH = 90
+_MOST_KEYS_IN_PAIRS = 12
+_EXCEPTIONS = 0.01
+# Chances below this are not told apart; the smallest logarithm whose exponential is a number.
+_LEAST = -700.0
+
+
+@dataclass(frozen=True)
+class KeyDetermination:
+    """How far some keys determine the target.
+
+    Parameters
+    ----------
+    keys : tuple of str
+        One key, or all keys together.
+    shared : int
+        Records that share their key value with another one; only they can show anything.
+    determined : int
+        Those of them whose key value goes with one target only.
+    told : int
+        Those of them whose target is the most frequent one of their key value.
+    guessed : int
+        Those of them whose target is the most frequent one of all records.
+    chance : float
+        Probability that every shared key value would go with one target only if the target had
+        nothing to do with the key, in [0, 1].
+    """
+
+    keys: tuple[str, ...]
+    shared: int
+    determined: int
+    told: int
+    guessed: int
+    chance: float
+
+    @property
+    def share(self) -> float | None:
+        """Determined of the shared records, in [0, 1]; None where no key value is shared."""
+        return self.determined / self.shared if self.shared else None
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether so many records share a key value that a rule with exceptions would show them.
+
+        With one exception in twenty records, fewer than 90 of them may well show none.
+        """
+        return self.shared >= _ENOUGH
+
+    @property
+    def by_construction(self) -> bool:
+        """Whether the target is a function of the keys, and not merely by chance."""
+        return self.is_enough and self.share == 1 and self.chance < _BY_CHANCE
+
+    @property
+    def nearly(self) -> bool:
+        """Whether the keys tell the target of 99 in 100 records, and guessing errs ten times more.
+
+        By construction is nearly too, unless the target hardly varies.
+        """
+        missed = self.shared - self.told
+        often_told = missed <= _EXCEPTIONS * self.shared
+        return self.is_enough and often_told and 10 * missed < self.shared - self.guessed
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        own = {
+            "share": self.share,
+            "by_construction": self.by_construction,
+            "nearly": self.nearly,
+        }
+        return asdict(self) | {"keys": list(self.keys)} | own
+
+
+@dataclass(frozen=True)
+class DeterminedResult:
+    """Which keys give the target away.
+
+    Parameters
+    ----------
+    target : str
+        What the intruder wants to learn.
+    n : int
+        Number of records.
+    single, pairs : tuple of KeyDetermination
+        Each key by itself, and each two keys (of up to 12 keys).
+    together : KeyDetermination
+        All keys.
+    """
+
+    target: str
+    n: int
+    single: tuple[KeyDetermination, ...]
+    pairs: tuple[KeyDetermination, ...]
+    together: KeyDetermination
+
+    @property
+    def telling(self) -> tuple[tuple[str, ...], ...]:
+        """The smallest sets of keys that determine the target, exactly or nearly."""
+        found: list[tuple[str, ...]] = []
+        for entry in (*self.single, *self.pairs, self.together):
+            new = not any(set(keys) <= set(entry.keys) for keys in found)
+            if new and (entry.by_construction or entry.nearly):
+                found.append(entry.keys)
+        return tuple(found)
+
+    @property
+    def determining(self) -> tuple[str, ...]:
+        """Keys that determine the target by themselves."""
+        return tuple(entry.keys[0] for entry in self.single if entry.by_construction)
+
+    @property
+    def nearly_determining(self) -> tuple[str, ...]:
+        """Keys that determine the target by themselves but for a few exceptions."""
+        return tuple(
+            entry.keys[0] for entry in self.single if entry.nearly and not entry.by_construction
+        )
+
+    @property
+    def by_construction(self) -> bool:
+        """Whether one key or all keys together determine the target: CAP is 1 by construction."""
+        return bool(self.determining) or self.together.by_construction
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        return {
+            "target": self.target,
+            "n": self.n,
+            "single": [entry.to_dict() for entry in self.single],
+            "pairs": [entry.to_dict() for entry in self.pairs],
+            "together": self.together.to_dict(),
+            "telling": [list(keys) for keys in self.telling],
+            "determining": list(self.determining),
+            "nearly_determining": list(self.nearly_determining),
+            "by_construction": self.by_construction,
+        }
+
+
+def determined(
+    table: Data,
+    keys: Sequence[str],
+    target: str,
+    groups: Mapping[str, Groups] | None = None,
+) -> DeterminedResult:
+    """Return how far each key, and all together, determine the target in the original.
+
+    Key values that only one record has are left out: a unique record's key always goes with one
+    target. Nothing is called determined that chance explains (probability 0.001 or more).
+
+    Parameters
+    ----------
+    table : Table or DataFrame
+        Original records, shape (n, p).
+    keys, target : sequence of str, str
+        What the intruder knows, and wants to learn.
+    groups : mapping of str to int or sequence of float, optional
+        Quantile groups or cut points of numeric keys and target; others count by exact value.
+
+    Raises
+    ------
+    DataError
+        For unknown keys or target and the like, all at once.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"district": list("abcd") * 30, "sex": list("fmm") * 40})
+    >>> people["region"] = people["district"].map({"a": "N", "b": "N", "c": "S", "d": "S"})
+    >>> result = determined(people, ["district", "sex"], "region")
+    >>> result.determining, result.single[1].share
+    (('district',), 0.0)
+    """
+    table = as_table(table, [*keys, target])
+    check_keys(table, keys=keys, target=target, groups=groups)
+    truth = ColumnCoder.fit(table[target], (groups or {}).get(target)).encode(table[target])
+    single = tuple(
+        _determination((key,), JointCoder(table, [key], groups).codes, truth) for key in keys
+    )
+    pairs = combinations(keys, 2) if len(keys) <= _MOST_KEYS_IN_PAIRS else ()
+    two = tuple(
+        _determination(pair, JointCoder(table, pair, groups).codes, truth) for pair in pairs
+    )
+    together = _determination(tuple(keys), JointCoder(table, keys, groups).codes, truth)
+    return DeterminedResult(target, table.n_rows, single, two, together)
+
+
+def told_share(key: Column, target: Column) -> float:
+    """Return the share of records whose target is the most frequent one of their key.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> number = lambda *values: Column(Variable(name="x", kind=Kind.NUMERIC), np.array(values))
+    >>> told_share(number(1.0, 1.0, 1.0, 2.0), number(5.0, 5.0, 6.0, 7.0))
+    0.75
+    """
+    keys, targets = ColumnCoder.fit(key).encode(key), ColumnCoder.fit(target).encode(target)
+    return float(_levels(keys, targets)[2].sum() / len(key))
+
+
+def _levels(keys: Codes, targets: Codes) -> tuple[Codes, Codes, Codes]:
+    """Return, per key value that occurs: records, different targets, most frequent one's count."""
+    width = int(targets.max(initial=0)) + 1
+    known, counts = np.unique(keys * width + targets, return_counts=True)
+    starts = np.flatnonzero(np.diff(known // width, prepend=-1))
+    different = np.diff(starts, append=len(known))
+    return np.add.reduceat(counts, starts), different, np.maximum.reduceat(counts, starts)
+
+
+def _determination(names: tuple[str, ...], keys: Codes, truth: Codes) -> KeyDetermination:
+    size, different, top = _levels(keys, truth)
+    shared: BoolArray = size > 1
+    everywhere = np.bincount(truth)
+    sharing = np.bincount(keys)[keys] > 1
+    return KeyDetermination(
+        keys=names,
+        shared=int(size[shared].sum()),
+        determined=int(size[shared & (different == 1)].sum()),
+        told=int(top[shared].sum()),
+        guessed=int((truth[sharing] == everywhere.argmax()).sum()),
+        chance=_chance(size[shared], everywhere / len(truth)),
+    )
+
+
+def _chance(sizes: Codes, marginal: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+    """Return the probability that each of these groups draws one target only."""
+    marginal = marginal[marginal > 0]
+    largest = np.log(marginal.max())
+    total = 0.0
+    for size, times in zip(*np.unique(sizes, return_counts=True), strict=True):
+        # Powers of the relative shares cannot all vanish, however large the group.
+        rest = np.log(((marginal / marginal.max()) ** size).sum())
+        total += float(times * (size * largest + rest))
+    return float(np.exp(max(total, _LEAST)))

@@ -1,0 +1,447 @@
+"""Which few levels stand behind most disclosures: the one-way and two-way warnings.
+
+A high share of disclosed records need not be news: where nearly everybody has the target level,
+or nearly everybody with a certain level of one key, the rest of the key adds nothing.
+
+Source: Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic data
+(arXiv 2406.16826), on one-way and two-way checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups
+from synthesizer.data.errors import DataError
+from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table
+
+# Disclosures that do not count, since they tell nobody anything new.
+
+Level = str | float
+"""A label or a missing code as text, a number, or a date as ISO text (``2019-02-28``)."""
+
+_MICROSECONDS = 86_400_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exclusion:
+    """A level of the target that discloses nothing, for everybody or for one level of a key.
+
+    Parameters
+    ----------
+    target_level : str or float
+        Level of the target: a label or a missing code as text, a number (where the target is
+        grouped: any number of the group), or a date as ISO text. synthpop: ``not.targetlev``,
+        and with a key ``exclude.targetlevs``.
+    key : str, optional
+        Key of a two-way exclusion; synthpop: ``exclude.keys``.
+    key_level : str or float, optional
+        Level of that key; synthpop: ``exclude.keylevs``.
+
+    Examples
+    --------
+    Levels are data: they are left out where an exclusion is printed.
+
+    >>> Exclusion(target_level="not applicable", key="age", key_level=9)
+    Exclusion(key='age')
+    """
+
+    target_level: Level = field(repr=False)
+    key: str | None = None
+    key_level: Level | None = field(default=None, repr=False)
+
+
+def level_rows(column: Column, level: Level, groups: Groups | None = None) -> BoolArray:
+    """Return where a column has a level, shape (n,).
+
+    Parameters
+    ----------
+    column : Column
+        Any kind.
+    level : str or float
+        See `Exclusion`.
+    groups : sequence of float, optional
+        Cut points of a numeric column: then the level stands for its group.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Variable
+    >>> pay = Variable(name="pay", kind=Kind.NUMERIC, missing=("-8",))
+    >>> column = Column(pay, np.array([900.0, np.nan, 950.0]), np.array([0, 1, 0], dtype=np.int8))
+    >>> level_rows(column, "-8").tolist(), level_rows(column, 900, [800.0]).tolist()
+    ([False, True, False], [True, False, True])
+    """
+    variable = column.variable
+    if column.is_coded:
+        codes = [code for code, label in enumerate(variable.labels) if label == str(level)]
+        return np.isin(column.data, codes)
+    if str(level) in variable.missing:
+        return np.asarray(column.missing_state() == variable.missing.index(str(level)) + 1)
+    value = _number(level, variable.kind)
+    if groups is None or isinstance(groups, int):
+        return np.asarray(column.data == value)
+    group = np.searchsorted(groups, value, side="right")
+    same = np.searchsorted(groups, column.data, side="right") == group
+    return np.asarray(same & column.is_observed & np.isfinite(value))
+
+
+def level_at(column: Column, row: int) -> Level:
+    """Return the level of one record, as `Exclusion` takes it. It is confidential."""
+    variable = column.variable
+    if column.is_coded:
+        return variable.labels[int(column.data[row])]
+    state = int(column.missing_state()[row])
+    if state:
+        return variable.missing[state - 1]
+    value = float(column.data[row])
+    if variable.kind is not Kind.DATE:
+        return value
+    stamp = np.datetime64(0, "us") + np.timedelta64(round(value * _MICROSECONDS), "us")
+    return str(stamp.astype("datetime64[D]") if value.is_integer() else stamp)
+
+
+def excluded_rows(
+    table: Table,
+    *,
+    target: str,
+    exclude: Sequence[Exclusion] = (),
+    missing_out: Collection[str] = (),
+    groups: Mapping[str, Groups] | None = None,
+) -> BoolArray:
+    """Return which records fall under an exclusion, shape (n,).
+
+    Parameters
+    ----------
+    table : Table
+        Original or synthetic records.
+    target : str
+        Variable that the intruder wants to learn.
+    exclude : sequence of Exclusion
+        Levels and pairs that do not count.
+    missing_out : collection of str
+        Variables whose missing codes do not count.
+    groups : mapping of str to sequence of float, optional
+        Cut points of numeric variables.
+    """
+    groups = groups or {}
+    rows = np.zeros(table.n_rows, dtype=bool)
+    for name in missing_out:
+        rows |= ~table[name].is_observed
+    for item in exclude:
+        chosen = level_rows(table[target], item.target_level, groups.get(target))
+        if item.key is not None and item.key_level is not None:
+            chosen &= level_rows(table[item.key], item.key_level, groups.get(item.key))
+        rows |= chosen
+    return rows
+
+
+def check_exclusions(
+    tables: Sequence[Table], *, keys: Sequence[str], target: str, exclude: Sequence[Exclusion]
+) -> None:
+    """Raise one DataError that lists every exclusion that can have no effect.
+
+    Examples
+    --------
+    >>> check_exclusions([], keys=["age"], target="pay", exclude=[Exclusion(target_level=0,
+    ...     key="sex")])
+    Traceback (most recent call last):
+    ...
+    synthesizer.data.errors.DataError: 3 problems:
+    - exclusion 1 names 'sex', which is not among the keys: add it to them or leave it out
+    - exclusion 1 has only one of key and key_level: give both or none
+    - exclusion 1 names a level of 'pay' that no dataset has: check how it is written
+    """
+    problems = [
+        f"exclusion {number} {problem}"
+        for number, item in enumerate(exclude, start=1)
+        for problem in _problems(item, tables, keys, target)
+    ]
+    if problems:
+        raise DataError(problems)
+
+
+def _problems(
+    item: Exclusion, tables: Sequence[Table], keys: Sequence[str], target: str
+) -> Iterator[str]:
+    named = [(target, item.target_level)]
+    if item.key is not None and item.key not in keys:
+        yield f"names {item.key!r}, which is not among the keys: add it to them or leave it out"
+    elif item.key is not None and item.key_level is not None:
+        named.append((item.key, item.key_level))
+    if (item.key is None) != (item.key_level is None):
+        yield "has only one of key and key_level: give both or none"
+    for name, level in named:
+        if not any(_knows(table[name], level) for table in tables):
+            yield f"names a level of {name!r} that no dataset has: check how it is written"
+
+
+def _knows(column: Column, level: Level) -> bool:
+    """Whether a level is possible: labels without a record are, numbers must be written right."""
+    if column.is_coded:
+        return str(level) in column.variable.labels
+    number = _number(level, column.variable.kind)
+    return str(level) in column.variable.missing or bool(np.isfinite(number))
+
+
+def _number(level: Level, kind: Kind) -> float:
+    """Return the number that a level stands for (dates in days), NaN if it stands for none."""
+    try:
+        if kind is Kind.DATE and isinstance(level, str):
+            stamp = np.datetime64(level, "us")
+            return np.nan if np.isnat(stamp) else float(stamp.astype(np.int64) / _MICROSECONDS)
+        return float(level)
+    except ValueError:
+        return np.nan
+
+
+Thresholds = tuple[int, float]
+"""A number of records and a share in [0, 1], both to be exceeded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dominance:
+    """A target level, or a pair of a key level and a target level, behind many disclosures.
+
+    Parameters
+    ----------
+    dataset : int
+        Number of the synthetic dataset, from 1.
+    target : str
+        Variable that the intruder wants to learn.
+    target_rank : int
+        Rank of the level by its frequency in the original; 1 is the most frequent.
+    key, key_rank : str and int, or None
+        The same of the key; None for one-way warnings.
+    records : int
+        Records counted in DiSCO that have the level or the pair.
+    share : float
+        Of all records counted in DiSCO.
+    prior : float
+        Share of the original records (with the key level, where there is one) that have the
+        target level: what anybody knows who knows the population.
+    exclusion : Exclusion
+        What to add to ``exclude`` if this discloses nothing. Confidential: it holds the levels,
+        and it is not printed.
+    """
+
+    dataset: int
+    target: str
+    target_rank: int
+    records: int
+    share: float
+    prior: float
+    exclusion: Exclusion = field(repr=False)
+    key: str | None = None
+    key_rank: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """``one-way`` (a target level) or ``two-way`` (a key level with a target level)."""
+        return "one-way" if self.key is None else "two-way"
+
+    @property
+    def message(self) -> str:
+        """What was found and what to do, without any value of the data."""
+        which = f"level number {self.target_rank} (by frequency) of {self.target!r}"
+        among = "all original records"
+        if self.key is not None:
+            which += f" with level number {self.key_rank} of {self.key!r}"
+            among = "the original records with this level of the key"
+        return (
+            f"dataset {self.dataset}: {which} accounts for {self.records} of the records that "
+            f"DiSCO counts ({self.share:.0%}), and {self.prior:.0%} of {among} have this target: "
+            "if that is common knowledge, add the exclusion to exclude"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file; the levels are under the key ``confidential``."""
+        names = ("kind", "dataset", "target", "target_rank", "key", "key_rank", "records")
+        values = {name: getattr(self, name) for name in (*names, "share", "prior", "message")}
+        levels = {"target_level": self.exclusion.target_level}
+        if self.exclusion.key_level is not None:
+            levels["key_level"] = self.exclusion.key_level
+        return values | {"confidential": levels}
+
+
+def check_thresholds(**thresholds: Thresholds) -> None:
+    """Raise one DataError that lists every threshold out of range.
+
+    Examples
+    --------
+    >>> check_thresholds(one_way=(50, 90))
+    Traceback (most recent call last):
+    ...
+    synthesizer.data.errors.DataError: one_way (50, 90) must be a number of records of at least 0 and \
+a share in [0, 1]
+    """
+    problems = [
+        f"{name} {pair} must be a number of records of at least 0 and a share in [0, 1]"
+        for name, pair in thresholds.items()
+        if not (len(pair) == 2 and pair[0] >= 0 and 0 <= pair[1] <= 1)
+    ]
+    if problems:
+        raise DataError(problems)
+
+
+def one_way(
+    original: Table,
+    target: str,
+    codes: Codes,
+    disclosed: BoolArray,
+    thresholds: Thresholds,
+    dataset: int,
+) -> Iterator[Dominance]:
+    """Yield the target levels behind many disclosures, those with most records first.
+
+    Parameters
+    ----------
+    original : Table
+        Original records, shape (n, p).
+    target : str
+        Variable that the intruder wants to learn.
+    codes : ndarray of int, shape (n,)
+        Code of each record's target.
+    disclosed : ndarray of bool, shape (n,)
+        Records counted in DiSCO.
+    thresholds : (int, float)
+        Records and their share of all disclosed records that both must be exceeded.
+    dataset : int
+        Number of the synthetic dataset.
+    """
+    total, sizes = int(disclosed.sum()), np.bincount(codes)
+    counts = np.bincount(codes[disclosed], minlength=len(sizes))
+    for level in np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]:
+        records = int(counts[level])
+        if records <= thresholds[0] or records / total <= thresholds[1]:
+            return
+        row = int(np.argmax(codes == level))
+        yield Dominance(
+            dataset=dataset,
+            target=target,
+            target_rank=_rank(sizes, int(level)),
+            records=records,
+            share=records / total,
+            prior=float(sizes[level] / len(codes)),
+            exclusion=Exclusion(target_level=level_at(original[target], row)),
+        )
+
+
+def two_way(
+    original: Table,
+    keys: Sequence[str],
+    target: str,
+    codes: tuple[Codes, Codes],
+    disclosed: BoolArray,
+    thresholds: Thresholds,
+    dataset: int,
+    groups: Mapping[str, Groups],
+) -> tuple[Dominance, ...]:
+    """Return the pairs of a key level and a target level behind large groups of disclosures.
+
+    Every group of records with the same key and target that is larger than the first threshold
+    is explained by its key level that makes its target likeliest in the original; the pair is
+    told where that share exceeds the second threshold.
+
+    Parameters
+    ----------
+    original : Table
+        Original records, shape (n, p).
+    keys, target : sequence of str, str
+        What the intruder knows, and wants to learn.
+    codes : (ndarray of int, ndarray of int), each shape (n,)
+        Codes of each record's key combination and target.
+    disclosed : ndarray of bool, shape (n,)
+        Records counted in DiSCO.
+    thresholds : (int, float)
+        Group size and share of the key level's records, both to be exceeded.
+    dataset : int
+        Number of the synthetic dataset.
+    groups : mapping of str to sequence of float
+        Cut points of numeric keys.
+
+    Returns
+    -------
+    tuple of Dominance
+        Those with most disclosed records first.
+    """
+    combination, levels = codes
+    sizes = np.bincount(combination[disclosed], minlength=1)
+    rows = np.flatnonzero(disclosed)
+    rows = rows[sizes[combination[rows]] > thresholds[0]]
+    # All records of a group share every key level and the target: one stands for them.
+    rows = rows[np.unique(combination[rows], return_index=True)[1]]
+    if not len(rows):
+        return ()
+    tables = [_KeyTable(original, key, levels, disclosed, groups.get(key)) for key in keys]
+    priors = np.stack([table.priors[rows] for table in tables])
+    best = np.argmax(priors, axis=0)
+    told = priors.max(axis=0) > thresholds[1]
+    found = [
+        table.dominance(original, target, int(row), levels, disclosed, dataset)
+        for position, table in enumerate(tables)
+        for row in _one_per_pair(table.pairs, rows[told & (best == position)])
+    ]
+    return tuple(sorted(found, key=lambda item: -item.records))
+
+
+def _one_per_pair(pairs: Codes, rows: Codes) -> Codes:
+    return np.asarray(rows[np.unique(pairs[rows], return_index=True)[1]])
+
+
+class _KeyTable:
+    """One key against the target: how likely the target is given the key's level alone."""
+
+    def __init__(
+        self,
+        original: Table,
+        key: str,
+        target: Codes,
+        disclosed: BoolArray,
+        groups: Groups | None,
+    ) -> None:
+        coder = ColumnCoder.fit(original[key], groups)
+        self.key = key
+        self.codes = coder.encode(original[key])
+        self.sizes = np.bincount(self.codes)
+        width = int(target.max()) + 1
+        joint = self.codes * width + target
+        self.pairs = Dictionary(joint, coder.size * width).find(joint)
+        self.disclosed = np.bincount(self.pairs[disclosed])
+        together = np.bincount(self.pairs)
+        self.priors: FloatArray = together[self.pairs] / self.sizes[self.codes]
+
+    def dominance(
+        self,
+        original: Table,
+        target: str,
+        row: int,
+        levels: Codes,
+        disclosed: BoolArray,
+        dataset: int,
+    ) -> Dominance:
+        """Return the warning about the pair that a record has."""
+        records = int(self.disclosed[self.pairs[row]])
+        return Dominance(
+            dataset=dataset,
+            target=target,
+            target_rank=_rank(np.bincount(levels), int(levels[row])),
+            key=self.key,
+            key_rank=_rank(self.sizes, int(self.codes[row])),
+            records=records,
+            share=records / int(disclosed.sum()),
+            prior=float(self.priors[row]),
+            exclusion=Exclusion(
+                target_level=level_at(original[target], row),
+                key=self.key,
+                key_level=level_at(original[self.key], row),
+            ),
+        )
+
+
+def _rank(sizes: Codes, level: int) -> int:
+    """Return the rank by frequency, 1 for the most frequent; ties have the same."""
+    return int((sizes > sizes[level]).sum()) + 1

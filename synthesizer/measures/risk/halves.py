@@ -1,0 +1,243 @@
+"""Half splits: syntheses of a random half of the records, to be held against both halves.
+
+What a synthesis says about the half that it never saw it says about anybody; what it says about
+the fitted half beyond that is the risk of having been in the data (Taub et al. 2018, section 4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.pairs import Data, as_tables, check_comparable, column_names
+from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table
+
+Synthesise = Callable[[Table, int, int], list[Table]]
+
+
+@dataclass(frozen=True, eq=False)
+class HalfRun:
+    """Synthetic data made from one part of the records, and both parts.
+
+    Parameters
+    ----------
+    repeat : int
+        Number of the split, from 0.
+    fitted, unseen : Table
+        The records that the synthesis was fitted on, and those that it was not.
+    synthetic : tuple of Table
+        m synthetic datasets made from ``fitted`` alone. Only the first need have every column.
+    fitted_units, unseen_units : ndarray of int
+        The unit (person) of each record; records count by themselves when each is its own unit.
+    """
+
+    repeat: int
+    fitted: Table
+    unseen: Table
+    synthetic: tuple[Table, ...]
+    fitted_units: IntArray
+    unseen_units: IntArray
+
+
+def half_split(units: IntArray, rng: np.random.Generator) -> BoolArray:
+    """Return where a record belongs to half A; all records of a unit go together.
+
+    Parameters
+    ----------
+    units : ndarray of int, shape (n,)
+        The unit (person) that each record belongs to.
+    rng : numpy.random.Generator
+        Draws the split. Of an odd number of units A gets one more.
+
+    Examples
+    --------
+    >>> in_a = half_split(np.array([7, 8, 8, 9, 9]), np.random.default_rng(1))
+    >>> bool(in_a[1] == in_a[2]), bool(in_a[3] == in_a[4])
+    (True, True)
+    """
+    known, position = np.unique(units, return_inverse=True)
+    chosen = np.zeros(len(known), dtype=bool)
+    chosen[rng.permutation(len(known))[: (len(known) + 1) // 2]] = True
+    return np.asarray(chosen[position])
+
+
+def half_runs(
+    table: Table,
+    synthesise: Synthesise,
+    *,
+    m: int = 1,
+    repeats: int = 1,
+    rng: np.random.Generator,
+    units: IntArray | None = None,
+) -> Iterator[HalfRun]:
+    """Split, synthesise one half, and yield what the measures need, one split at a time.
+
+    Parameters
+    ----------
+    table : Table
+        All confidential records, shape (n, p), at least two units.
+    synthesise : function of (half: Table, m: int, repeat: int) -> list of Table
+        Makes m synthetic datasets from one half; repeats count from 0.
+    m, repeats : int
+        Number of datasets from each half, and of random splits; at least 1.
+    rng : numpy.random.Generator
+        Draws the splits.
+    units : ndarray of int, shape (n,), optional
+        Person of each record where the data are a panel: persons are split, not records.
+
+    Raises
+    ------
+    DataError
+        With every problem of the arguments, before anything is synthesised.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> from synthesizer.data.table import Column
+    >>> age = Column(Variable(name="age", kind=Kind.NUMERIC), np.arange(9.0))
+    >>> runs = half_runs(Table([age]), lambda half, m, repeat: [half] * m,
+    ...                  rng=np.random.default_rng(1))
+    >>> [(run.fitted.n_rows, run.unseen.n_rows) for run in runs]
+    [(5, 4)]
+    """
+    problems = _problems(table, m, repeats, units)
+    if problems:
+        raise DataError(problems)
+    persons = np.arange(table.n_rows) if units is None else np.asarray(units)
+    return _runs(table, synthesise, m, repeats, rng, persons)
+
+
+def _runs(
+    table: Table,
+    synthesise: Synthesise,
+    m: int,
+    repeats: int,
+    rng: np.random.Generator,
+    units: IntArray,
+) -> Iterator[HalfRun]:
+    for repeat in range(repeats):
+        in_a = half_split(units, rng)
+        fitted, unseen = table.take(in_a), table.take(~in_a)
+        made = tuple(synthesise(fitted, m, repeat))
+        yield HalfRun(repeat, fitted, unseen, made, units[in_a], units[~in_a])
+
+
+def units_of(column: Column) -> IntArray:
+    """Number the persons that a column names; a record that names none is one of its own.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> person = Variable(name="person", kind=Kind.NUMERIC, missing=("",))
+    >>> units_of(Column(person, np.array([7.0, np.nan, 7.0]), np.array([0, 1, 0]))).tolist()
+    [0, 1, 0]
+    """
+    known = column.is_observed
+    _, persons = np.unique(column.data[known], return_inverse=True)
+    # persons have the lowest numbers, records without one those after them
+    numbers = len(column) + np.arange(len(column), dtype=np.int64)
+    numbers[known] = persons
+    _, units = np.unique(numbers, return_inverse=True)
+    return np.asarray(units)
+
+
+def control_run(
+    fitted: Table, control: Table, synthetic: tuple[Table, ...], units: str | None = None
+) -> HalfRun:
+    """Return a run for records that somebody else kept out of a synthesis.
+
+    ``control`` must be a random sample of the same population as ``fitted``; ``units`` is the
+    variable that names the person of each record in both.
+    """
+    if units is None:
+        persons: list[IntArray] = [np.arange(table.n_rows) for table in (fitted, control)]
+    else:
+        persons = [units_of(table[units]) for table in (fitted, control)]
+    return HalfRun(0, fitted, control, synthetic, *persons)
+
+
+def _problems(table: Table, m: int, repeats: int, units: IntArray | None) -> list[str]:
+    problems = []
+    if units is not None and np.shape(units) != (table.n_rows,):
+        problems.append("units must have one value per record")
+    elif (table.n_rows if units is None else len(np.unique(units))) < 2:
+        problems.append("a half split needs at least two records (units): use more data")
+    for name, value in (("m", m), ("repeats", repeats)):
+        if value < 1:
+            problems.append(f"{name} ({value}) must be at least 1")
+    return problems
+
+
+# Both halves of a half split and the synthetic data as comparable tables of bearable size.
+
+
+def all_names(data: Data) -> tuple[str, ...]:
+    """Return the names of all variables; of tables without identifiers, which are made anew."""
+    if isinstance(data, Table):
+        return tuple(c.name for c in data.columns if c.variable.kind is not Kind.ID)
+    return column_names(data)
+
+
+def as_halves(
+    fitted: Data, unseen: Data, synthetic: Data | Sequence[Data], names: Sequence[str]
+) -> tuple[Table, Table, tuple[Table, ...]]:
+    """Return both halves and the synthetic datasets as tables of the named variables, checked.
+
+    Raises
+    ------
+    DataError
+        With every problem of the halves, or else with every problem of the synthetic datasets.
+    """
+    if not names:
+        raise DataError("there is no variable to compare: name at least one")
+    try:
+        known, (held_out,) = as_tables(fitted, unseen, names)
+        _check_names(known, names)
+        check_comparable(known, [held_out], names)
+    except DataError as error:
+        # The unseen half takes the place of a synthetic dataset here; readers must not see that.
+        raise DataError(
+            problem.replace("synthetic dataset 1", "the unseen half") for problem in error.problems
+        ) from None
+    _, tables = as_tables(known, synthetic, names)
+    check_comparable(known, tables, names)
+    return known.select(names), held_out.select(names), tuple(t.select(names) for t in tables)
+
+
+def equal_sizes(halves: tuple[Table, Table], rng: np.random.Generator) -> tuple[Table, Table]:
+    """Return samples of equal size: that of the smaller half."""
+    size = min(half.n_rows for half in halves)
+    first, second = (_sample(half, size, rng) for half in halves)
+    return first, second
+
+
+def pooled(tables: Sequence[Table], largest: int, rng: np.random.Generator) -> tuple[Table, ...]:
+    """Return a sample of all records of several tables, ``largest`` at most."""
+    sizes = [table.n_rows for table in tables]
+    if sum(sizes) <= largest:
+        return tuple(tables)
+    places = np.sort(rng.choice(sum(sizes), size=largest, replace=False))
+    ends = np.cumsum(sizes)
+    parts = []
+    for table, end in zip(tables, ends, strict=True):
+        own = places[(places >= end - table.n_rows) & (places < end)] - (end - table.n_rows)
+        parts.append(table.take(own))
+    return tuple(parts)
+
+
+def _check_names(table: Table, names: Sequence[str]) -> None:
+    unknown = [name for name in names if name not in table]
+    if unknown:
+        raise DataError(
+            f"column {name!r} is not in the fitted half: name one of its columns"
+            for name in unknown
+        )
+
+
+def _sample(table: Table, size: int, rng: np.random.Generator) -> Table:
+    if table.n_rows <= size:
+        return table
+    return table.take(np.sort(rng.choice(table.n_rows, size=size, replace=False)))

@@ -1,0 +1,500 @@
+"""Inference about a sensitive variable (sex, race) from public ones (agency, occupation, pay).
+
+The attack: the public variables of everybody are known by name, the sensitive one is not. An
+intruder looks up the synthetic records with a person's public values and concludes from their
+sensitive values to the person's. No record needs to be found again for that.
+
+Sources: the disclosure reports on the synthetic federal workforce (Office of Personnel Management
+data, 1988 to 2011); Barrientos et al. (2018), Providing access to confidential research data
+through synthesis and verification, section 3.2.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from synthesizer.data.codes import Codes, Groups, JointCoder
+from synthesizer.data.errors import DataError
+from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
+from synthesizer.data.table import Table
+from synthesizer.measures.figure import Figure
+from synthesizer.measures.risk.curves import (
+    InferenceScores,
+    RocCurve,
+    ThresholdRisk,
+    roc,
+    scores,
+    threshold_risk,
+)
+from synthesizer.measures.risk.public_cells import (
+    MAX_LEVELS,
+    Cells,
+    CellUniqueness,
+    count_cells,
+    label_of,
+    level_codes,
+    number_of_levels,
+    uniqueness,
+)
+from synthesizer.measures.risk.public_differences import (
+    Classification,
+    Differences,
+    classification,
+    differences,
+)
+
+# What the analyses need: names that exist, a sensitive variable with levels, sound settings.
+
+
+def check_inference(
+    original: Table,
+    synthetic: Sequence[Table],
+    *,
+    sensitive: str,
+    public: Sequence[str],
+    positive: str | float | None,
+    groups: Mapping[str, Groups],
+    baseline: Sequence[str],
+    thresholds: Sequence[float],
+) -> None:
+    """Raise one DataError that lists every problem."""
+    problems = [
+        *_name_problems(original, sensitive, public, baseline),
+        *_threshold_problems(thresholds),
+        *_group_problems(original, groups, [*public, sensitive]),
+    ]
+    if sensitive in original and original.n_rows and not problems:
+        problems += _level_problems(original, sensitive, positive, groups.get(sensitive))
+    known = [name for name in dict.fromkeys([*public, sensitive]) if name in original]
+    try:
+        check_comparable(original, synthetic, known)
+    except DataError as error:
+        problems += error.problems
+    if problems:
+        raise DataError(dict.fromkeys(problems))
+
+
+def _name_problems(
+    original: Table, sensitive: str, public: Sequence[str], baseline: Sequence[str]
+) -> Iterator[str]:
+    if sensitive not in original:
+        yield f"sensitive variable {sensitive!r} is not in the data: name one of its columns"
+    if sensitive in public:
+        yield (
+            f"sensitive variable {sensitive!r} is also public: remove it from the public "
+            "variables or choose another"
+        )
+    if not public:
+        yield "there are no public variables: name at least one that an intruder may know"
+    for name in dict.fromkeys(public):
+        if name not in original:
+            yield f"public variable {name!r} is not in the data: name one of its columns"
+        if list(public).count(name) > 1:
+            yield f"public variable {name!r} is named twice: name it once"
+    for name in dict.fromkeys(baseline):
+        if name not in public:
+            yield (
+                f"baseline variable {name!r} is not public: add it to the public variables or "
+                "remove it from the baseline"
+            )
+
+
+def _threshold_problems(thresholds: Sequence[float]) -> Iterator[str]:
+    for value in thresholds:
+        if not 0 < value <= 1:
+            yield f"threshold ({value}) must be above 0 and at most 1"
+
+
+def _group_problems(
+    original: Table, groups: Mapping[str, Groups], names: Sequence[str]
+) -> tuple[str, ...]:
+    known = [name for name in dict.fromkeys(names) if name in original]
+    if not known:
+        return ()
+    try:
+        check_keys(original, keys=known, groups=groups)
+    except DataError as error:
+        return error.problems
+    return ()
+
+
+def _level_problems(
+    original: Table, sensitive: str, positive: str | float | None, groups: Groups | None
+) -> Iterator[str]:
+    column = original[sensitive]
+    number = number_of_levels(column, groups)
+    if number < 2:
+        yield (
+            f"sensitive variable {sensitive!r} has only one level: choose one with at least two"
+            if groups is None
+            else f"sensitive variable {sensitive!r} falls into one group: give more groups"
+        )
+    if number > MAX_LEVELS:
+        remedy = "merge its categories" if column.is_coded else "name it in groups"
+        yield (
+            f"sensitive variable {sensitive!r} has {number} levels, more than {MAX_LEVELS}: "
+            f"{remedy}"
+        )
+    elif positive is not None:
+        labels, _ = level_codes(column, groups)
+        if label_of(positive) not in labels:
+            yield (
+                f"positive is none of the {number} levels of sensitive variable {sensitive!r}: "
+                "name one of them"
+            )
+
+
+# What the five analyses found, and how to read it.
+
+
+@dataclass(frozen=True)
+class InferenceResult:
+    """Inference about a sensitive variable from public ones: five analyses.
+
+    Parameters
+    ----------
+    sensitive, public : str, tuple of str
+        What is sought, and what is known.
+    baseline : tuple of str
+        Public variables within which the distribution of the sensitive one is published.
+    levels : tuple of str
+        Levels of the sensitive variable that occur; groups of numbers are written ``[0, 500)``.
+    positive : str or None
+        The class whose proportion is looked at.
+    n, m, n_synthetic : int
+        Original records, synthetic datasets and all their records.
+    uniqueness : CellUniqueness
+        Analysis 1.
+    classification : Classification
+        Analysis 2.
+    differences : Differences
+        Analysis 3.
+    roc : tuple of RocCurve
+        Analysis 4: one curve for two levels, one for each of more levels.
+    thresholds : ThresholdRisk
+        Analysis 5.
+    """
+
+    sensitive: str
+    public: tuple[str, ...]
+    baseline: tuple[str, ...]
+    levels: tuple[str, ...]
+    positive: str | None
+    n: int
+    m: int
+    n_synthetic: int
+    uniqueness: CellUniqueness
+    classification: Classification
+    differences: Differences
+    roc: tuple[RocCurve, ...]
+    thresholds: ThresholdRisk
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        return {key: _plain(value) for key, value in asdict(self).items()}
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The figures to report."""
+        return (
+            self._unique_figure(),
+            *self._revealed_figures(),
+            self._auc_figure(),
+            *self._right_figures(),
+            *self._threshold_figures(),
+        )
+
+    def _unique_figure(self) -> Figure:
+        found = self.uniqueness
+        return Figure(
+            name="unique cells shown right",
+            value=found.right,
+            meaning=(
+                f"persons with public values of their own that the synthetic data repeat: share "
+                f"whose {self.sensitive} is the most frequent one shown with them"
+            ),
+            direction="lower is safer",
+            n=found.present,
+            baseline=found.chance,
+            original=1.0 if found.uniques else None,
+        )
+
+    def _revealed_figures(self) -> Iterator[Figure]:
+        found = self.classification
+        yield Figure(
+            name="revealed share",
+            value=found.revealed,
+            meaning=(
+                f"share of the synthetic records that give away a true {self.sensitive} when "
+                "everybody is taken for the majority of those with the same public values"
+            ),
+            direction="lower is safer",
+            n=found.n,
+            baseline=found.chance,
+            original=found.original,
+        )
+        yield Figure(
+            name="revealed share from published margins",
+            value=found.baseline,
+            meaning=(
+                f"the same when everybody is taken for the most frequent {self.sensitive} of all, "
+                "without the synthetic data: the revealed share should not be much above it"
+            ),
+            direction="lower is safer",
+            n=found.n,
+        )
+
+    def _auc_figure(self) -> Figure:
+        curves = [c for c in self.roc if self.positive in (None, c.level)]
+        one = f"{self.sensitive} = {self.positive}" if self.positive is not None else "one level"
+        averaged = ", mean over the levels by number of persons" if len(curves) > 1 else ""
+        return Figure(
+            name="AUC",
+            value=_average(curves, lambda curve: curve.auc),
+            meaning=(
+                f"chance that a person with {one} has a larger share of it among the synthetic "
+                f"records with the same public values than a person without (area under the ROC "
+                f"curve{averaged})"
+            ),
+            direction="lower is safer",
+            n=curves[0].positives + curves[0].negatives,
+            baseline=0.5,
+            original=_average(curves, lambda curve: curve.auc_original_of_present),
+        )
+
+    def _right_figures(self) -> Iterator[Figure]:
+        found = self.thresholds
+        yield Figure(
+            name="guessed right",
+            value=found.right_of_present,
+            meaning=(
+                f"persons whose public values the synthetic data have: share whose "
+                f"{self.sensitive} is the most frequent one shown with them"
+            ),
+            direction="lower is safer",
+            n=found.n - found.absent,
+            baseline=found.chance_right_of_present,
+            original=found.original_right_of_present,
+        )
+        yield Figure(
+            name="guessed right from published margins",
+            value=found.baseline_right_of_present,
+            meaning=(
+                f"the same persons: share whose {self.sensitive} is the most frequent one in "
+                f"published margins ({self._margins}), without the synthetic data: the share "
+                "guessed right should not be much above it"
+            ),
+            direction="lower is safer",
+            n=found.n - found.absent,
+        )
+
+    @property
+    def _margins(self) -> str:
+        return f"by {', '.join(self.baseline)}" if self.baseline else "of everybody"
+
+    def _threshold_figures(self) -> Iterator[Figure]:
+        found = self.thresholds
+        for row in found.rows:
+            yield Figure(
+                name=f"probability at least {row.threshold:g}",
+                value=row.share,
+                meaning=(
+                    f"share of all persons whose true {self.sensitive} has at least this share "
+                    "among synthetic records with the same public values; shares near 1 come "
+                    "mostly from combinations with one or two synthetic records, where chance "
+                    "makes them too (baseline)"
+                ),
+                direction="lower is safer",
+                n=found.n,
+                baseline=row.kept_chance_share,
+                original=row.original_share,
+            )
+            yield Figure(
+                name=f"probability at least {row.threshold:g} from published margins",
+                value=row.baseline_share,
+                meaning=(
+                    f"share of all persons whose true {self.sensitive} has at least this share in "
+                    f"published margins ({self._margins}), without the synthetic data"
+                ),
+                direction="lower is safer",
+                n=found.n,
+            )
+
+
+def _average(curves: list[RocCurve], value: Callable[[RocCurve], float | None]) -> float | None:
+    """Return the mean over the curves that have the value, weighted by the members of the class.
+
+    Source: Provost and Domingos (2003), Tree induction for probability-based ranking.
+    """
+    known = [(found, curve.positives) for curve in curves if (found := value(curve)) is not None]
+    members = sum(weight for _, weight in known)
+    return sum(found * weight for found, weight in known) / members if members else None
+
+
+def _plain(value: Any) -> Any:
+    """Return tuples as lists, in any depth."""
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, tuple | list) else value
+
+
+THRESHOLDS = (0.5, 0.8, 0.9, 1.0)
+
+
+def inference(
+    original: Data,
+    synthetic: Data | Sequence[Data],
+    *,
+    sensitive: str,
+    public: Sequence[str],
+    positive: str | float | None = None,
+    groups: Mapping[str, Groups] | None = None,
+    baseline: Sequence[str] = (),
+    thresholds: Sequence[float] = THRESHOLDS,
+) -> InferenceResult:
+    """Analyse how far synthetic data give away a sensitive variable of people in the original.
+
+    A cell is a combination of the public variables. Synthetic datasets are pooled; where records
+    are counted against original ones, the count is the mean over the datasets.
+
+    Parameters
+    ----------
+    original : Table, DataFrame or RawTable
+        Confidential records, shape (n, p).
+    synthetic : Table, DataFrame, RawTable or sequence of them
+        m synthetic datasets of any sizes.
+    sensitive : str
+        Variable that the intruder wants to learn, with at most 100 levels; missing codes are
+        levels.
+    public : sequence of str
+        Variables that the intruder knows.
+    positive : str or float, optional
+        The class whose proportion is looked at: gets the ties where there are two levels. Default
+        the more frequent of two levels; of more levels each is looked at.
+    groups : mapping of str to int or sequence of float, optional
+        Number of quantile groups of the original, or cut points, of numeric variables; others
+        count by exact value. Missing codes are values.
+    baseline : sequence of str
+        Public variables within which the distribution of the sensitive variable is published
+        (computed from the original); default none: only its overall distribution is known.
+    thresholds : sequence of float
+        Probabilities of the true level from which a record counts as at risk, in (0, 1].
+
+    Returns
+    -------
+    InferenceResult
+        One part for each analysis; higher shares are riskier. Where a cell shows several levels
+        equally often, the more frequent one of the original is taken, of two levels the positive
+        one. The baseline of a figure is what it comes to when synthetic levels have nothing to do
+        with true ones; what published margins (``baseline``) tell are figures of their own.
+
+    Raises
+    ------
+    DataError
+        For unknown variables, a sensitive variable with one level or too many and the like, all
+        at once.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"agency": list("AAABBB"), "sex": list("FFMMMF")})
+    >>> made = pd.DataFrame({"agency": list("AAABBC"), "sex": list("FFFMFF")})
+    >>> found = inference(people, made, sensitive="sex", public=["agency"], positive="F")
+    >>> round(found.classification.revealed, 3), found.thresholds.right
+    (0.5, 0.5)
+    >>> [(figure.name, figure.n) for figure in found.figures if "margins" not in figure.name][1:4]
+    [('revealed share', 6), ('AUC', 6), ('guessed right', 6)]
+    """
+    cells, margin = _counted(
+        original,
+        synthetic,
+        sensitive=sensitive,
+        public=public,
+        positive=positive,
+        groups=groups or {},
+        baseline=baseline,
+        thresholds=thresholds,
+    )
+    return InferenceResult(
+        sensitive=sensitive,
+        public=tuple(public),
+        baseline=tuple(baseline),
+        levels=cells.levels,
+        positive=None if cells.positive is None else cells.levels[cells.positive],
+        n=cells.n,
+        m=cells.m,
+        n_synthetic=cells.n_synthetic,
+        uniqueness=uniqueness(cells),
+        classification=classification(cells),
+        differences=differences(cells),
+        roc=roc(cells),
+        thresholds=threshold_risk(cells, scores(cells, margin), thresholds),
+    )
+
+
+def inference_scores(
+    original: Data,
+    synthetic: Data | Sequence[Data],
+    *,
+    sensitive: str,
+    public: Sequence[str],
+    positive: str | float | None = None,
+    groups: Mapping[str, Groups] | None = None,
+    baseline: Sequence[str] = (),
+) -> InferenceScores:
+    """Return what is said of the true level of every original record; see `inference`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"agency": list("AAABBB"), "sex": list("FFMMMF")})
+    >>> made = pd.DataFrame({"agency": list("AAAACC"), "sex": list("FFFMFF")})
+    >>> found = inference_scores(people, made, sensitive="sex", public=["agency"])
+    >>> found.synthetic.tolist()
+    [0.75, 0.75, 0.25, nan, nan, nan]
+    """
+    cells, margin = _counted(
+        original,
+        synthetic,
+        sensitive=sensitive,
+        public=public,
+        positive=positive,
+        groups=groups or {},
+        baseline=baseline,
+        thresholds=(),
+    )
+    return scores(cells, margin)
+
+
+def _counted(
+    original: Data,
+    synthetic: Data | Sequence[Data],
+    *,
+    sensitive: str,
+    public: Sequence[str],
+    positive: str | float | None,
+    groups: Mapping[str, Groups],
+    baseline: Sequence[str],
+    thresholds: Sequence[float],
+) -> tuple[Cells, Codes]:
+    """Return the checked counts, and the cell of each original record in the published table."""
+    ours, made = as_tables(original, synthetic, [*public, sensitive])
+    check_inference(
+        ours,
+        made,
+        sensitive=sensitive,
+        public=public,
+        positive=positive,
+        groups=groups,
+        baseline=baseline,
+        thresholds=thresholds,
+    )
+    cells = count_cells(
+        ours, made, sensitive=sensitive, public=public, positive=positive, groups=groups
+    )
+    return cells, JointCoder(ours, baseline, groups).codes
+
+
+# Inference about a sensitive variable from public ones: one module for each analysis.

@@ -1,0 +1,560 @@
+"""Nearest records: are synthetic records nearer to those fitted than to those never seen?
+
+The attack: an intruder who suspects that a synthesis repeats people almost as they are takes a
+synthetic record for the person nearest to it. Some person is near to every plausible record;
+hence the question is whether the records that the synthesis was fitted on are nearer than others
+from the same population. If they are no nearer than records held out, half of the synthetic
+records have their nearest neighbour in either half.
+
+The halves have to be compared whole: a copy whose source is left out looks like anybody else. To
+save time only the synthetic records are sampled. Where fewer unseen records are at hand, fitted
+records must be left out all the same, since more records are nearer by their number alone. Copies
+then lose their source, and the share is to be read against that of the fitted records themselves.
+
+Source: Platzer and Reutterer (2021), Holdout-based empirical assessment of mixed-type synthetic
+data, Frontiers in Big Data 4 (there: the share of the distances to the closest record).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from synthesizer.data.codes import Codes, JointCoder
+from synthesizer.data.errors import DataError
+from synthesizer.data.pairs import Data
+from synthesizer.data.table import Column, FloatArray, IntArray, Table
+from synthesizer.measures.figure import Figure
+from synthesizer.measures.risk.halves import all_names, as_halves, equal_sizes, pooled
+from synthesizer.measures.risk.intervals import Interval, relative_excess, wilson
+
+# Mixed-type records as arrays, and the nearest of them under Gower's distance.
+
+# Pairs of records worked on at once, and how many others they are of: distances stay in the
+# processor's cache, and rows are long enough for its vector instructions.
+_PAIRS = 2**18
+_OTHERS = 2**13
+
+
+@dataclass(frozen=True, eq=False)
+class MixedRecords:
+    """The records of one table, coded alike for all tables that were coded together.
+
+    Parameters
+    ----------
+    labels : dict of str to ndarray of int, each shape (n,)
+        Codes of the coded variables.
+    numbers : dict of str to ndarray of int, each shape (n,)
+        Ranks of the others, in [0, unit]; missing code k (from 1) is 2 * k * unit.
+    unit : int
+        The distance of two unequal labels: twice the number of real records.
+    n_rows : int
+        Number of records, n.
+    """
+
+    labels: dict[str, IntArray]
+    numbers: dict[str, IntArray]
+    unit: int
+    n_rows: int
+
+    def take(self, rows: Codes, names: Sequence[str] | None = None) -> MixedRecords:
+        """Return some records, and of these some variables if any are named."""
+        return MixedRecords(
+            {n: v[rows] for n, v in self.labels.items() if names is None or n in names},
+            {n: v[rows] for n, v in self.numbers.items() if names is None or n in names},
+            self.unit,
+            len(rows),
+        )
+
+
+def mixed_records(
+    tables: Sequence[Table], names: Sequence[str], *, real: int = 2
+) -> list[MixedRecords]:
+    """Code tables alike: labels by text, numbers by their rank among the real records.
+
+    A rank is the number of real records below, twice, and of those equal to it. Ranks make the
+    scale independent of single large values, which would bring all other differences close to 0;
+    and as whole numbers, of a type that holds their sums, they add up exactly, so that equal
+    distances are found to be equal.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        Tables with the named variables, of the same kinds.
+    names : sequence of str
+        Variables to code.
+    real : int
+        How many of the tables, from the first, hold the real records that numbers are ranked by.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> pay = Variable(name="pay", kind=Kind.NUMERIC)
+    >>> tables = [Table([Column(pay, np.array(values))]) for values in ([1.0, 9e9], [5.0, 5.0])]
+    >>> [records.numbers["pay"].tolist() for records in mixed_records(tables, ["pay"])]
+    [[1, 7], [4, 4]]
+    """
+    unit = 2 * sum(table.n_rows for table in tables[:real])
+    labels: list[dict[str, IntArray]] = [{} for _ in tables]
+    numbers: list[dict[str, IntArray]] = [{} for _ in tables]
+    kind = _number_type(tables, names, unit)
+    for name in names:
+        columns = [table[name] for table in tables]
+        if columns[0].is_coded:
+            for found, codes in zip(labels, _label_codes(columns), strict=True):
+                found[name] = codes
+        else:
+            for scaled, ranks in zip(numbers, _ranks(columns, real, unit), strict=True):
+                scaled[name] = ranks.astype(kind)
+    return [
+        MixedRecords(found, scaled, unit, table.n_rows)
+        for found, scaled, table in zip(labels, numbers, tables, strict=True)
+    ]
+
+
+def stacked(parts: Sequence[MixedRecords]) -> MixedRecords:
+    """Return the records of several tables that were coded together as one."""
+    first = parts[0]
+    return MixedRecords(
+        {name: np.concatenate([part.labels[name] for part in parts]) for name in first.labels},
+        {name: np.concatenate([part.numbers[name] for part in parts]) for name in first.numbers},
+        first.unit,
+        sum(part.n_rows for part in parts),
+    )
+
+
+def nearest(records: MixedRecords, others: MixedRecords) -> tuple[FloatArray, Codes]:
+    """Return each record's distance to its nearest other, and the place of the first such.
+
+    Every pair is compared, in blocks and column by column: exact, and for mixed types with many
+    ties faster than trees. Time grows with pairs times variables, memory does not.
+
+    Returns
+    -------
+    tuple of ndarray, each shape (n,)
+        Distances in [0, number of variables] and positions.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
+    >>> tables = [Table([Column(sex, np.array(codes, dtype=np.int32))]) for codes in ([1], [0, 1])]
+    >>> one, two = mixed_records(tables, ["sex"])
+    >>> nearest(one, two)
+    (array([0.]), array([1]))
+    """
+    compare = _Comparison(records, others)
+    smallest = np.full(records.n_rows, np.iinfo(np.int64).max)
+    places = np.zeros(records.n_rows, dtype=np.int64)
+    width = min(others.n_rows, _OTHERS)
+    for rows in _slices(records.n_rows, max(1, _PAIRS // width)):
+        for columns in _slices(others.n_rows, width):
+            block = compare.distances(rows, columns)
+            found = block.argmin(axis=1)
+            distances = block[np.arange(len(found)), found]
+            nearer = distances < smallest[rows]
+            smallest[rows][nearer] = distances[nearer]
+            places[rows][nearer] = columns.start + found[nearer]
+    return smallest / records.unit, places
+
+
+def nearest_places(records: MixedRecords, others: MixedRecords, k: int) -> Codes:
+    """Return the places of each record's k nearest others, in any order, shape (n, k).
+
+    Of several nearest ones the first is taken if k is 1, any of them otherwise.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
+    >>> tables = [Table([Column(sex, np.array(c, dtype=np.int32))]) for c in ([1], [0, 1, 1])]
+    >>> one, two = mixed_records(tables, ["sex"])
+    >>> np.sort(nearest_places(one, two, 2)).tolist()
+    [[1, 2]]
+    """
+    if k == 1:
+        return nearest(records, others)[1][:, None]
+    compare = _Comparison(records, others)
+    every = slice(0, others.n_rows)
+    places = np.empty((records.n_rows, k), dtype=np.int64)
+    for rows in _slices(records.n_rows, max(1, _PAIRS // others.n_rows)):
+        block = compare.distances(rows, every)
+        places[rows] = np.argpartition(block, k - 1, axis=1)[:, :k]
+    return places
+
+
+class _Comparison:
+    """Compares blocks of records, column by column, in the smallest types that hold the sums."""
+
+    def __init__(self, records: MixedRecords, others: MixedRecords) -> None:
+        self.records, self.others, self.unit = records, others, records.unit
+        self.kind = _sum_type(records)
+        self.capped = [name for name in records.numbers if _has_missing(name, records, others)]
+
+    def distances(self, rows: slice, columns: slice) -> IntArray:
+        """Return distances in units, shape (rows, columns)."""
+        block = self._unequal_labels(rows, columns).astype(self.kind)
+        block *= self.unit
+        difference = np.empty_like(block)
+        # An array, since the minimum of an array and a number is not vectorised: 3 times slower.
+        unit = np.full(block.shape[1], self.unit, dtype=self.kind)
+        for name, values in self.records.numbers.items():
+            np.subtract(values[rows, None], self.others.numbers[name][columns], out=difference)
+            np.abs(difference, out=difference)
+            if name in self.capped:
+                # Missing codes lie at least one unit from each other and from any number.
+                np.minimum(difference, unit, out=difference)
+            np.add(block, difference, out=block)
+        return block
+
+    def _unequal_labels(self, rows: slice, columns: slice) -> IntArray:
+        shape = (rows.stop - rows.start, columns.stop - columns.start)
+        counts = np.zeros(shape, dtype=np.min_scalar_type(len(self.records.labels)))
+        differ = np.empty(shape, dtype=np.bool_)
+        for name, codes in self.records.labels.items():
+            np.not_equal(codes[rows, None], self.others.labels[name][columns], out=differ)
+            # As bytes: adding truth values to numbers takes twice as long.
+            np.add(counts, differ.view(np.uint8), out=counts)
+        return counts
+
+
+def _slices(size: int, step: int) -> list[slice]:
+    return [slice(start, min(start + step, size)) for start in range(0, size, step)]
+
+
+def _has_missing(name: str, *parts: MixedRecords) -> bool:
+    return any(bool((part.numbers[name] > part.unit).any()) for part in parts)
+
+
+def _sum_type(records: MixedRecords) -> np.dtype[Any]:
+    """Return the smallest type that holds every number and the largest distance."""
+    largest = records.unit * (len(records.labels) + len(records.numbers))
+    kinds = (values.dtype for values in records.numbers.values())
+    return np.result_type(np.min_scalar_type(-largest), *kinds)
+
+
+def _number_type(tables: Sequence[Table], names: Sequence[str], unit: int) -> np.dtype[Any]:
+    """Return the smallest type that holds every rank and every missing code."""
+    most = max(sum(len(table[name].variable.missing) for table in tables) for name in names)
+    return np.min_scalar_type(-unit * max(1, 2 * most))
+
+
+def _label_codes(columns: Sequence[Column]) -> list[IntArray]:
+    labels = dict.fromkeys(label for column in columns for label in column.variable.labels)
+    position = {label: code for code, label in enumerate(labels)}
+    kind = np.min_scalar_type(len(position))
+    return [
+        np.array([position[label] for label in column.variable.labels], dtype=kind)[column.data]
+        for column in columns
+    ]
+
+
+def _ranks(columns: Sequence[Column], real: int, unit: int) -> list[Codes]:
+    missing = dict.fromkeys(code for column in columns for code in column.variable.missing)
+    position = {code: place for place, code in enumerate(missing, start=1)}
+    numbers = np.concatenate([c.data[c.is_observed].astype(np.float64) for c in columns])
+    n_real = sum(int(c.is_observed.sum()) for c in columns[:real])
+    values, codes = np.unique(numbers, return_inverse=True)
+    counts = np.bincount(codes[:n_real], minlength=len(values))
+    # Those below twice and those equal once: those up to here twice, those equal taken off.
+    ranks = (2 * np.cumsum(counts) - counts)[codes]
+    ranked, start = [], 0
+    for column in columns:
+        places = [0, *(2 * unit * position[code] for code in column.variable.missing)]
+        found = np.array(places, dtype=np.int64)[column.missing_state()]
+        observed = column.is_observed
+        end = start + int(observed.sum())
+        found[observed] = ranks[start:end]
+        ranked.append(found)
+        start = end
+    return ranked
+
+
+# What comparing synthetic records with both halves found: the share nearer to the fitted one.
+
+
+@dataclass(frozen=True)
+class NearestResult:
+    """How near synthetic records are to the fitted half and to the unseen half.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Variables compared.
+    synthetic, records : int
+        Number of synthetic records compared, and of records of each half.
+    fitted_kept, unseen_kept : float
+        Share of either half that was compared; below 1 in the larger of two unequal halves.
+    nearer, unseen_nearer, ties : int
+        Synthetic records nearer to a fitted record, nearer to an unseen one, as near to both.
+    share : float
+        Share of the synthetic records that are nearer to a fitted record, ties counted half.
+    low, high : float
+        95 % interval of the share.
+    effective : float
+        Number of independent synthetic records that the interval rests on.
+    fitted_distance, unseen_distance : float
+        Median distance to the nearest record of either half, in [0, 1] (Gower's).
+    distance_ratio : float or None
+        The first over the second; None where the second is 0.
+    original : float
+        The share if the fitted half itself were released: 1 but for ties, and less where not all
+        of the fitted half was compared.
+    excess, excess_low, excess_high : float or None
+        (share - 0.5) / (original - 0.5) and its interval: 0 for none, 1 if the synthetic records
+        are as near as the fitted records themselves, whatever share of these was compared. None
+        where not even the original is surely above 0.5.
+    all_synthetic, fitted_copies, unseen_copies : int
+        Number of synthetic records, and how many equal a record of the fitted and of the unseen
+        half in every variable: counted in all records, never in a sample.
+    all_fitted, all_unseen : int
+        Number of records of the halves.
+    """
+
+    names: tuple[str, ...]
+    synthetic: int
+    records: int
+    fitted_kept: float
+    unseen_kept: float
+    nearer: int
+    unseen_nearer: int
+    ties: int
+    share: float
+    low: float
+    high: float
+    effective: float
+    fitted_distance: float
+    unseen_distance: float
+    distance_ratio: float | None
+    original: float
+    excess: float | None
+    excess_low: float | None
+    excess_high: float | None
+    all_synthetic: int
+    fitted_copies: int
+    unseen_copies: int
+    all_fitted: int
+    all_unseen: int
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The figures of a report: share nearer, ratio of distances, exact copies."""
+        same_size = abs(self.all_fitted - self.all_unseen) <= 1
+        return (
+            Figure(
+                name="share nearer to the fitted half",
+                value=self.share,
+                meaning="synthetic records nearer to a record the synthesis was fitted on than to "
+                f"any of equally many records it never saw{self._limits}",
+                direction="lower is safer",
+                n=self.synthetic,
+                low=self.low,
+                high=self.high,
+                baseline=0.5,
+                original=self.original,
+            ),
+            Figure(
+                name="ratio of distances",
+                value=self.distance_ratio,
+                meaning="median distance of synthetic records to the nearest fitted record, "
+                "relative to that to the nearest unseen record; below 1 is nearer to the fitted",
+                direction="about 1 is good",
+                n=self.synthetic,
+                baseline=1.0,
+            ),
+            Figure(
+                name="copies of fitted records",
+                value=self.fitted_copies / self.all_synthetic,
+                meaning="synthetic records equal to a fitted record in every variable compared; "
+                "the baseline is the share equal to an unseen record",
+                direction="lower is safer",
+                n=self.all_synthetic,
+                baseline=self.unseen_copies / self.all_synthetic if same_size else None,
+                original=1.0,
+            ),
+        )
+
+    @property
+    def _limits(self) -> str:
+        """What was left out, in plain words."""
+        text = ""
+        if self.synthetic < self.all_synthetic:
+            text += f"; a sample of the {self.all_synthetic} synthetic records was compared"
+        if self.unseen_kept < 1:
+            text += f"; of the unseen records a share of {self.unseen_kept:.2g} was compared"
+        if self.fitted_kept < 1:
+            text += (
+                f"; of the fitted records only a share of {self.fitted_kept:.2g} was compared, "
+                "since there are no more unseen ones: copies of the others lose their source, so "
+                "that even the fitted records themselves have the original's value only"
+            )
+            if self.excess is not None:
+                text += f"; of its excess over a half, the share has {self.excess:.2f}"
+        return text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file."""
+        return asdict(self) | {"names": list(self.names)}
+
+
+# Wilson's interval of a share is at most 0.06 wide with this many independent records.
+FEWEST = 1000
+MAX_PAIRS = 250_000_000
+
+
+def nearer_share(
+    fitted: Data,
+    unseen: Data,
+    synthetic: Data | Sequence[Data],
+    *,
+    names: Iterable[str] | None = None,
+    max_pairs: int = MAX_PAIRS,
+    rng: np.random.Generator,
+) -> NearestResult:
+    """Return the share of synthetic records nearer to the fitted half than to the unseen half.
+
+    Labels are equal or not, numbers differ by the share of real records between them, missing
+    codes are values of their own (`synthesizer.measures.risk.nearest`).
+
+    Parameters
+    ----------
+    fitted, unseen : Table or DataFrame
+        A random half of the records, which the synthesis was made from, and the other half. Of
+        the larger one a sample of the size of the smaller is used, since more records are nearer
+        by their number alone; ``original`` and ``excess`` then tell what copies would give.
+    synthetic : Table, DataFrame or sequence of them
+        Synthetic datasets made from ``fitted``, pooled.
+    names : iterable of str, optional
+        Variables to compare; default all of ``fitted`` that are no identifiers.
+    max_pairs : int
+        Largest number of pairs of a synthetic record and a record of one half. Beyond it a random
+        sample of the synthetic records is compared, at least 1,000, with the whole halves; up to
+        it (15,000 synthetic records and as many in each half) the result is exact. Time grows
+        with it and with the number of variables. Copies are always counted in all records.
+    rng : numpy.random.Generator
+        Draws the samples.
+
+    Returns
+    -------
+    NearestResult
+        A share of 0.5 is none, above it riskier, 1 if all are nearer to the fitted half.
+
+    Raises
+    ------
+    DataError
+        For unknown variables, empty data and the like, all at once.
+
+    Notes
+    -----
+    The interval is Wilson's for a share. It takes the halves as a random split and synthetic
+    records as independent unless they share their nearest record, which then decides for all of
+    them at once: it rests on the effective number of records under such clusters (Kish 1965,
+    Survey sampling). It does not tell how the share varies over splits and syntheses.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> from synthesizer.data.table import Column
+    >>> rng = np.random.default_rng(3)
+    >>> age = Variable(name="age", kind=Kind.NUMERIC)
+    >>> fitted, unseen = (Table([Column(age, rng.normal(size=300))]) for _ in range(2))
+    >>> result = nearer_share(fitted, unseen, fitted, rng=rng)
+    >>> result.share, result.fitted_copies, result.unseen_copies
+    (1.0, 300, 0)
+    """
+    if max_pairs < 1:
+        raise DataError(f"max_pairs ({max_pairs}) must be at least 1")
+    chosen = all_names(fitted) if names is None else tuple(dict.fromkeys(names))
+    fitted, unseen, tables = as_halves(fitted, unseen, synthetic, chosen)
+    known, held_out = equal_sizes((fitted, unseen), rng)
+    n_queries = max(FEWEST, max_pairs // known.n_rows)
+    found = _compared(known, held_out, pooled(tables, n_queries, rng), chosen)
+    own = pooled([fitted], n_queries, rng) if known.n_rows < fitted.n_rows else None
+    original = _original(known, held_out, own, chosen)
+    excess, low, high = relative_excess((found.share, found.low, found.high), original, 0.5)
+    return NearestResult(
+        names=chosen,
+        records=known.n_rows,
+        fitted_kept=known.n_rows / fitted.n_rows,
+        unseen_kept=held_out.n_rows / unseen.n_rows,
+        original=original[0],
+        excess=excess,
+        excess_low=low,
+        excess_high=high,
+        all_synthetic=sum(table.n_rows for table in tables),
+        all_fitted=fitted.n_rows,
+        all_unseen=unseen.n_rows,
+        fitted_copies=_copies(fitted, tables, chosen),
+        unseen_copies=_copies(unseen, tables, chosen),
+        **asdict(found),
+    )
+
+
+@dataclass(frozen=True)
+class _Shares:
+    """Fields of the result that come from comparing records with both halves."""
+
+    synthetic: int
+    nearer: int
+    unseen_nearer: int
+    ties: int
+    share: float
+    low: float
+    high: float
+    effective: float
+    fitted_distance: float
+    unseen_distance: float
+    distance_ratio: float | None
+
+
+def _original(
+    known: Table, held_out: Table, own: Sequence[Table] | None, names: Sequence[str]
+) -> Interval:
+    """Return the share of the fitted records themselves; ``own`` if not all are compared with.
+
+    Otherwise each is at no distance from itself: it counts 1, or half if an unseen one is equal.
+    """
+    if own is None:
+        value = 1 - _copies(held_out, [known], names) / (2 * known.n_rows)
+        return value, value, value
+    found = _compared(known, held_out, own, names)
+    return found.share, found.low, found.high
+
+
+def _copies(half: Table, tables: Sequence[Table], names: Sequence[str]) -> int:
+    coder = JointCoder(half, names)
+    return sum(int((coder.encode(table) >= 0).sum()) for table in tables)
+
+
+def _compared(
+    known: Table, held_out: Table, tables: Sequence[Table], names: Sequence[str]
+) -> _Shares:
+    """Compare the records of some tables with those of both halves, which are equally many."""
+    fitted, unseen, *parts = mixed_records([known, held_out, *tables], names)
+    made = stacked(parts)
+    to_fitted, fitted_place = nearest(made, fitted)
+    to_unseen, unseen_place = nearest(made, unseen)
+    closest = np.where(to_fitted <= to_unseen, fitted_place, fitted.n_rows + unseen_place)
+    n = made.n_rows
+    nearer, further = int((to_fitted < to_unseen).sum()), int((to_fitted > to_unseen).sum())
+    ties = n - nearer - further
+    share = (nearer + ties / 2) / n
+    effective = n**2 / float((np.bincount(closest) ** 2).sum())
+    low, high = wilson(share, effective)
+    medians = [float(np.median(distances)) / len(names) for distances in (to_fitted, to_unseen)]
+    return _Shares(
+        synthetic=n,
+        nearer=nearer,
+        unseen_nearer=further,
+        ties=ties,
+        share=share,
+        low=low,
+        high=high,
+        effective=effective,
+        fitted_distance=medians[0],
+        unseen_distance=medians[1],
+        distance_ratio=medians[0] / medians[1] if medians[1] > 0 else None,
+    )

@@ -1,0 +1,226 @@
+"""Analysis 3: are cells whose classes the synthesis gets right also those whose size it gets right?
+
+Cells are small or large, and their classes are near or far from the truth. The more their sizes
+scatter, the less a reader can tell which cells to believe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthesizer.data.codes import Codes
+from synthesizer.data.table import BoolArray, FloatArray
+from synthesizer.measures.risk.public_cells import Cells, revealed_by_chance
+
+BANDS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
+"""Upper ends of the six bands of the difference between proportions; an end is in its band."""
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Mean, standard deviation (None for one value) and `QUANTILES` of a number over cells."""
+
+    mean: float
+    sd: float | None
+    quantiles: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class BandRow:
+    """Cells whose difference of proportions and whose number of original records are alike.
+
+    Parameters
+    ----------
+    band_low, band_high : float
+        Ends of the difference; the lower one is in the band only where it is 0.
+    size_low, size_high : int
+        Fewest and most original records.
+    cells : int
+        Number of cells, at least 1.
+    difference : Distribution
+        Share of the synthetic records in the cell minus share of the original ones.
+    relative : Distribution
+        The same as a share of the latter; -1 or more.
+    """
+
+    band_low: float
+    band_high: float
+    size_low: int
+    size_high: int
+    cells: int
+    difference: Distribution
+    relative: Distribution
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Differences in size of the cells that both sides have, by difference of their proportions.
+
+    The difference of proportions is that of the positive class in absolute value, or, where there
+    are more than two levels and none was named positive, half the sum over the levels (total
+    variation; the same for two).
+
+    Parameters
+    ----------
+    cells : int
+        Number of cells compared.
+    original_only, synthetic_only : int
+        Cells left out since the other side lacks them.
+    marginal : float or None
+        Proportion of the positive class in the original.
+    own_proportion : tuple of BandRow
+        Synthetic against original proportion of the cell (figure 2).
+    marginal_proportion : tuple of BandRow
+        Synthetic proportion of the cell against that of all original records (figure 3).
+    """
+
+    cells: int
+    original_only: int
+    synthetic_only: int
+    marginal: float | None
+    own_proportion: tuple[BandRow, ...]
+    marginal_proportion: tuple[BandRow, ...]
+
+
+def differences(cells: Cells) -> Differences:
+    """Return analysis 3."""
+    known, shown = cells.cell_ours > 0, cells.cell_theirs > 0
+    both = known & shown
+    original = cells.cell_ours[both] / cells.n
+    difference = cells.cell_theirs[both] / cells.n_synthetic - original
+    values = np.stack([difference, difference / original])
+    own, marginal = (_rows(d, cells.cell_ours[both], values) for d in _distances(cells, both))
+    return Differences(
+        cells=int(both.sum()),
+        original_only=int((known & ~shown).sum()),
+        synthetic_only=int((~known & shown).sum()),
+        marginal=None if cells.positive is None else float(cells.marginal[cells.positive]),
+        own_proportion=tuple(own),
+        marginal_proportion=tuple(marginal),
+    )
+
+
+def _distances(cells: Cells, both: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Return how far synthetic proportions are from own and from marginal ones, by cell."""
+    pairs, compared = cells.pairs, both[cells.pairs.cell]
+    if cells.positive is not None:
+        compared = compared & (pairs.level == cells.positive)
+    cell, share = pairs.cell[compared], cells.marginal[pairs.level[compared]]
+    theirs = cells.theirs[compared] / cells.cell_theirs[cell]
+    own = np.abs(theirs - cells.ours[compared] / cells.cell_ours[cell])
+    # Levels that no record of a cell has are no pairs: their proportion there is 0.
+    all_levels = 1.0 if cells.positive is None else float(cells.marginal[cells.positive])
+    marginal = np.abs(theirs - share) - share
+    scale = 0.5 if cells.positive is None else 1.0
+    own_sum, marginal_sum = (
+        np.bincount(cell, weights=part, minlength=pairs.n_cells)[both].astype(np.float64)
+        for part in (own, marginal)
+    )
+    return scale * own_sum, scale * (marginal_sum + all_levels)
+
+
+def _rows(distance: FloatArray, size: Codes, values: FloatArray) -> Iterator[BandRow]:
+    """Yield a row for each band and size class that has cells; ``values`` has shape (2, cells)."""
+    if not len(size):
+        return
+    # Rounding keeps 0.6 - 0.5 in the band that ends at 0.1.
+    bands = np.searchsorted(BANDS, np.round(distance, 12), side="left")
+    edges = _size_edges(int(size.max()))
+    groups = bands * len(edges) + np.searchsorted(edges, size, side="right") - 1
+    order = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    for start, end in zip(starts, [*starts[1:], len(order)], strict=True):
+        band, size_class = divmod(int(groups[order[start]]), len(edges))
+        difference, relative = values[:, order[start:end]]
+        yield BandRow(
+            band_low=(0.0, *BANDS)[band],
+            band_high=BANDS[band],
+            size_low=int(edges[size_class]),
+            size_high=int(edges[size_class + 1]) - 1,
+            cells=int(end - start),
+            difference=_distribution(difference),
+            relative=_distribution(relative),
+        )
+
+
+def _size_edges(largest: int) -> Codes:
+    """Return the smallest sizes of the size classes, two to a power of ten: 1, 4, 10, 32, 100."""
+    powers = np.arange(2 * np.log10(largest) + 3)
+    return np.ceil(np.round(10 ** (powers / 2), 6)).astype(np.int64)
+
+
+def _distribution(values: FloatArray) -> Distribution:
+    return Distribution(
+        mean=float(values.mean()),
+        sd=float(values.std(ddof=1)) if len(values) > 1 else None,
+        quantiles=tuple(np.quantile(values, QUANTILES).tolist()),
+    )
+
+
+# Analysis 2: which share of the synthetic records gives away a true level?
+
+
+@dataclass(frozen=True)
+class Classification:
+    """Synthetic records that reveal a true level, as a share of all synthetic records.
+
+    A cell reveals as many levels as it has synthetic records (the mean over the datasets where
+    there are several), but no more than original records of its class. Cells that the original
+    lacks reveal nothing and count.
+
+    The share is meant for synthetic datasets with as many records as the original. Smaller ones
+    have a larger share, since a cell with few synthetic records is rarely limited by the original
+    ones of its class (half a copy of the original has a larger share than the copy); larger ones
+    have a smaller share, since what one record has revealed the next one cannot (k copies stacked
+    as one dataset come down to about one kth). ``chance`` moves with it, ``original`` does not.
+
+    Parameters
+    ----------
+    n : int
+        Number of synthetic records in all datasets.
+    synthetic_only : int
+        Those of them in cells that the original lacks.
+    revealed : float
+        Share with the class of each cell.
+    chance : float
+        Expected share when the classes are kept and the true level of every original record is
+        drawn from the distribution of all of them.
+    baseline : float
+        Share when every cell gets the level that is most frequent in the original: what published
+        margins reveal.
+    original : float
+        Share when the original is its own synthetic copy.
+    """
+
+    n: int
+    synthetic_only: int
+    revealed: float
+    chance: float
+    baseline: float
+    original: float
+
+
+def classification(cells: Cells) -> Classification:
+    """Return analysis 2."""
+    pairs, n = cells.pairs, cells.n_synthetic
+    most_frequent = int(cells.marginal.argmax())
+    shown = pairs.majority(cells.theirs, cells.preference)
+    known = pairs.majority(cells.ours, cells.preference)
+    return Classification(
+        n=n,
+        synthetic_only=int(cells.cell_theirs[cells.cell_ours == 0].sum()),
+        revealed=_revealed(cells, pairs.level == shown[pairs.cell]) / n,
+        chance=revealed_by_chance(cells, shown),
+        baseline=_revealed(cells, pairs.level == most_frequent) / n,
+        original=int(cells.ours[pairs.level == known[pairs.cell]].sum()) / cells.n,
+    )
+
+
+def _revealed(cells: Cells, of_class: BoolArray) -> int:
+    # min(synthetic / m, original) with whole numbers: both are multiplied by m.
+    visible = cells.cell_theirs[cells.pairs.cell[of_class]]
+    return int(np.minimum(visible, cells.m * cells.ours[of_class]).sum())

@@ -1,0 +1,73 @@
+"""Utility: whether synthetic data look like the original, and what may be concluded from them.
+
+Every measure takes any two data sets, as pandas frames or as tables of codes.
+"""
+
+from synthesizer.measures.utility.coefficients import FitComparison
+from synthesizer.measures.utility.combining import CombinedEstimates, combine
+from synthesizer.measures.utility.compare_fit import compare_fit
+from synthesizer.measures.utility.distributions import (
+    Distribution,
+    DistributionCounter,
+    distributions,
+)
+from synthesizer.measures.utility.estimates import (
+    DistanceResult,
+    EqualityResult,
+    RatioResult,
+    chi_square,
+    jensen_shannon,
+    ratio_of_estimates,
+)
+from synthesizer.measures.utility.propensity import PmseResult, PropensityResult, pmse
+from synthesizer.measures.utility.propensity_models import logit_pmse
+from synthesizer.measures.utility.suite import (
+    FitRequest,
+    Synthesis,
+    UtilityCollector,
+    UtilityMeasures,
+    UtilityResult,
+)
+from synthesizer.measures.utility.tables import (
+    MEASURES,
+    PairCounter,
+    PairTable,
+    TableUtility,
+    cell_measures,
+    combine_tables,
+    pair_tables,
+    table_utility,
+)
+
+__all__ = [
+    "MEASURES",
+    "CombinedEstimates",
+    "DistanceResult",
+    "Distribution",
+    "DistributionCounter",
+    "EqualityResult",
+    "FitComparison",
+    "FitRequest",
+    "PairCounter",
+    "PairTable",
+    "PmseResult",
+    "PropensityResult",
+    "RatioResult",
+    "Synthesis",
+    "TableUtility",
+    "UtilityCollector",
+    "UtilityMeasures",
+    "UtilityResult",
+    "cell_measures",
+    "chi_square",
+    "combine",
+    "combine_tables",
+    "compare_fit",
+    "distributions",
+    "jensen_shannon",
+    "logit_pmse",
+    "pair_tables",
+    "pmse",
+    "ratio_of_estimates",
+    "table_utility",
+]

@@ -1,0 +1,362 @@
+"""Combining rules: one estimate and its interval from m synthetic datasets.
+
+With q_i the estimate of dataset i and u_i its variance, Q is the mean of the q_i, U the mean of
+the u_i, and B the variance between the q_i (divisor m - 1). The rules are about the population
+that the original is a sample of:
+
+=========  ==================  ==========================================================
+rule       total variance T    for
+=========  ==================  ==========================================================
+fully      (1 + 1/m) B - U     new records drawn from the posterior predictive
+                               distribution (parameters drawn anew for each dataset);
+                               m >= 2, and rather 20 or more
+partially  U + B / m           original records in which some values are replaced,
+                               as many records as the original; m >= 2
+simple     U (k/n + 1/m)       all values drawn with fixed (fitted) parameters, k records
+                               from n original ones; m >= 1
+proper     U (k/n + (1+k/n)/m) all values drawn, parameters drawn anew for each dataset (from
+                               their posterior, or by a refit to a bootstrap sample); m >= 1
+=========  ==================  ==========================================================
+
+Sources: Raghunathan, Reiter and Rubin (2003), Multiple imputation for statistical disclosure
+limitation, JOS 19(1); Reiter (2002), Satisfying disclosure restrictions with synthetic data sets,
+JOS 18(4); Reiter (2003), Inference for partially synthetic, public use microdata sets, Survey
+Methodology 29(2); Raab, Nowok and Dibben (2016), Practical data synthesis for large samples,
+JPC 7(3). Which rule is for which data: `synthesizer.measures.utility.combining`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import t as student
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.table import BoolArray, FloatArray
+
+# Which combining rule is for which synthetic data, and why another one does not apply.
+
+Rule = Literal["fully", "partially", "simple", "proper"]
+
+
+def rule_for(*, proper: bool, keeps: bool) -> Rule:
+    """Return the rule for data of a kind; it applies to one dataset unless something was kept.
+
+    Parameters
+    ----------
+    proper : bool
+        Whether parameters were drawn anew for each dataset (from their posterior distribution, or
+        by a refit to a bootstrap sample).
+    keeps : bool
+        Whether some values are the original's own (partial synthesis).
+
+    Examples
+    --------
+    >>> rule_for(proper=False, keeps=False), rule_for(proper=False, keeps=True)
+    ('simple', 'partially')
+    """
+    if keeps:
+        return "partially"
+    return "proper" if proper else "simple"
+
+
+def kind_problems(rule: Rule, *, proper: bool, keeps: bool) -> list[str]:
+    """Return why a rule does not fit data of a kind, in plain words; empty where it does.
+
+    Parameters
+    ----------
+    rule : str
+        The rule that was asked for.
+    proper, keeps : bool
+        The kind of synthesis, as in `rule_for`.
+
+    Examples
+    --------
+    >>> kind_problems("fully", proper=True, keeps=False)
+    []
+    >>> kind_problems("simple", proper=True, keeps=False)[0][:70]
+    "rule 'simple' is for data drawn with fixed parameters, and these were "
+    """
+    best = rule_for(proper=proper, keeps=keeps)
+    if keeps and rule != "partially":
+        return [
+            f"rule '{rule}' is for data in which every value is synthetic, and these keep original "
+            "values: its intervals would be of the wrong width; use rule 'partially'"
+        ]
+    if rule in ("fully", "proper") and not proper:
+        return [
+            f"rule '{rule}' is for data whose parameters were drawn anew for each dataset, and "
+            f"these were fixed (proper: false): use rule '{best}', or synthesise with proper: true"
+        ]
+    if rule == "simple" and proper:
+        return [
+            "rule 'simple' is for data drawn with fixed parameters, and these were drawn anew for "
+            f"each dataset (proper: true), so that its intervals would be too narrow: use rule "
+            f"'{best}'"
+        ]
+    return []
+
+
+def rule_problems(
+    rule: str, m: int, *, n: float | None = None, k: float | None = None, level: float = 0.95
+) -> Iterator[str]:
+    """Yield why a rule does not apply to m datasets of k records from n original ones.
+
+    Examples
+    --------
+    >>> [problem[:55] for problem in rule_problems("fully", 1)]
+    ["rule 'fully' needs at least two synthetic datasets, the"]
+    """
+    if rule not in get_args(Rule):
+        yield f"rule ({rule!r}) must be one of {', '.join(get_args(Rule))}"
+    if rule in ("fully", "partially") and m == 1:
+        yield (
+            f"rule '{rule}' needs at least two synthetic datasets, there is one: generate more, "
+            "or use rule 'simple' if all values were drawn with fixed parameters, 'proper' if "
+            "with parameters drawn anew"
+        )
+    if not 0 < level < 1:
+        yield f"level ({level}) must be between 0 and 1"
+    for name, value in (("n", n), ("k", k)):
+        if value is not None and not 0 < value < math.inf:
+            yield f"{name} ({value}) must be a positive number of records"
+    if rule in ("simple", "proper") and (n is None or k is None):
+        yield (
+            f"rule '{rule}' needs n, the number of original records, and k, the number of records "
+            "of each synthetic dataset: give both"
+        )
+    if rule == "partially" and n is not None and k is not None and n != k:
+        yield (
+            f"rule 'partially' is for datasets with as many records as the original, not {k:g} "
+            f"from {n:g}: use 'fully', 'simple' or 'proper', as the data were made"
+        )
+
+
+@dataclass(frozen=True)
+class CombinedEstimates:
+    """Estimates from m synthetic datasets; tuples hold one value for each of p estimates.
+
+    Parameters
+    ----------
+    rule : str
+        Which rule was applied.
+    m : int
+        Number of synthetic datasets.
+    level : float
+        Confidence level of the intervals, in (0, 1).
+    names : tuple of str
+        What is estimated.
+    estimate : tuple of float
+        Q: mean over the datasets.
+    within : tuple of float
+        U: mean variance of the estimates.
+    between : tuple of float or None
+        B: variance between the datasets; None for one dataset.
+    total : tuple of float
+        T: variance of the combined estimate about the population's value.
+    df : tuple of float
+        Degrees of freedom of the t distribution; infinite for the normal one.
+    low, high : tuple of float
+        Ends of the intervals; infinite where the degrees of freedom are next to none.
+    adjusted : tuple of bool
+        Where the fully synthetic T was not positive and (k/n) U stands in its place.
+    """
+
+    rule: Rule
+    m: int
+    level: float
+    names: tuple[str, ...]
+    estimate: tuple[float, ...]
+    within: tuple[float, ...]
+    between: tuple[float, ...] | None
+    total: tuple[float, ...]
+    df: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    adjusted: tuple[bool, ...]
+
+    @property
+    def std_error(self) -> tuple[float, ...]:
+        """Square roots of the total variances."""
+        return tuple(math.sqrt(value) for value in self.total)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file: None for infinite ones (the normal distribution)."""
+        values = {
+            "within": self.within, "between": self.between, "total": self.total, "df": self.df,
+            "estimate": self.estimate, "std_error": self.std_error, "low": self.low,
+            "high": self.high,
+        }  # fmt: skip
+        return {
+            "rule": self.rule,
+            "m": self.m,
+            "level": self.level,
+            "names": list(self.names),
+            **{name: None if own is None else _plain(own) for name, own in values.items()},
+            "adjusted": list(self.adjusted),
+        }
+
+
+def combine(
+    estimates: npt.ArrayLike,
+    variances: npt.ArrayLike,
+    *,
+    rule: Rule = "simple",
+    n: float | None = None,
+    k: float | None = None,
+    level: float = 0.95,
+    names: Sequence[str] | None = None,
+) -> CombinedEstimates:
+    """Combine estimates from m synthetic datasets for inference about the population.
+
+    The degrees of freedom are (m - 1)(1 - U / ((1 + 1/m) B))^2 for ``fully`` and
+    (m - 1)(1 + U / (B/m))^2 for ``partially``; ``simple`` and ``proper`` refer to the normal
+    distribution.
+    The fully synthetic T may come out negative. Then T* = (k/n) U stands in its place (Reiter
+    2002), with the normal distribution: it estimates the variance in the original alone and no
+    longer rests on B. For such estimates ``n`` and ``k`` are needed.
+
+    Parameters
+    ----------
+    estimates, variances : array_like of float
+        Shape (m, p), or (m,) for one estimate; variances are squared standard errors.
+    rule : str
+        ``fully``, ``partially``, ``simple`` or ``proper``: how the data were made (see above).
+    n, k : float, optional
+        Records of the original and of each synthetic dataset.
+    level : float
+        Confidence level in (0, 1).
+    names : sequence of str, optional
+        What is estimated; default 1, 2, ...
+
+    Raises
+    ------
+    DataError
+        With every problem: unequal shapes, negative or missing numbers, a rule that does not
+        apply to so many datasets or records.
+
+    Examples
+    --------
+    >>> result = combine([1.0, 2.0, 3.0], [0.5, 0.5, 0.5], rule="partially")
+    >>> result.estimate, round(result.total[0], 4), result.df
+    ((2.0,), 0.8333, (12.5,))
+    >>> combine([1.0], [0.5], rule="simple", n=100, k=100).total
+    (1.0,)
+    """
+    q, u = (_matrix(values) for values in (estimates, variances))
+    problems = list(_value_problems(q, u, names))
+    problems += rule_problems(rule, len(q) if q.ndim else 0, n=n, k=k, level=level)
+    if problems:
+        raise DataError(problems)
+    titles = tuple(map(str, range(1, q.shape[1] + 1))) if names is None else tuple(names)
+    return _combined(q, u, rule, None if n is None or k is None else k / n, level, titles)
+
+
+def _matrix(values: npt.ArrayLike) -> FloatArray:
+    """Return (m, p); what is no array of numbers becomes an array without dimensions."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.array(np.nan)
+    return array[:, None] if array.ndim == 1 else array
+
+
+def _value_problems(q: FloatArray, u: FloatArray, names: Sequence[str] | None) -> Iterator[str]:
+    for what, array in (("estimates", q), ("variances", u)):
+        if array.ndim != 2 or not array.size:
+            yield (
+                f"{what} must be numbers in m rows, one for each synthetic dataset, and p "
+                "columns, one for each estimate"
+            )
+        elif not np.isfinite(array).all():
+            rows, columns = np.nonzero(~np.isfinite(array))
+            yield (
+                f"{what}: {len(rows)} are missing or infinite, the first in dataset "
+                f"{rows[0] + 1}, estimate {columns[0] + 1}: leave out datasets without a fit"
+            )
+    if q.ndim == u.ndim == 2 and q.shape != u.shape:
+        yield f"estimates have shape {q.shape} and variances {u.shape}: they must be equal"
+    if u.ndim == 2 and (u < 0).any():
+        rows, columns = np.nonzero(u < 0)
+        yield (
+            f"variances: {len(rows)} are negative, the first in dataset {rows[0] + 1}, estimate "
+            f"{columns[0] + 1}: give squared standard errors"
+        )
+    if names is not None and q.ndim == 2 and len(names) != q.shape[1]:
+        yield f"there are {len(names)} names for {q.shape[1]} estimates: give one for each"
+
+
+def _combined(
+    q: FloatArray, u: FloatArray, rule: Rule, ratio: float | None, level: float, names: Any
+) -> CombinedEstimates:
+    m = len(q)
+    estimate, within = q.mean(axis=0), u.mean(axis=0)
+    between = q.var(axis=0, ddof=1) if m > 1 else np.zeros_like(estimate)
+    adjusted = np.zeros(len(estimate), dtype=bool)
+    df = np.full(len(estimate), np.inf)
+    if rule == "simple":
+        total = within * ((ratio or 0.0) + 1 / m)
+    elif rule == "proper":
+        total = within * ((ratio or 0.0) + (1 + (ratio or 0.0)) / m)
+    elif rule == "partially":
+        total = within + between / m
+        df = (m - 1) * _squared(1 + _quotient(within, between / m))
+    else:
+        total = (1 + 1 / m) * between - within
+        adjusted = (total <= 0) & (within > 0)
+        df = (m - 1) * _squared(1 - _quotient(within, (1 + 1 / m) * between))
+        total = np.where(adjusted, within * _needed(ratio, adjusted, names), total)
+        df = np.where(adjusted, np.inf, df)
+    half = student.ppf((1 + level) / 2, df) * np.sqrt(total)
+    half = np.where(total > 0, half, 0.0)
+    return CombinedEstimates(
+        rule=rule,
+        m=m,
+        level=level,
+        names=names,
+        estimate=_floats(estimate),
+        within=_floats(within),
+        between=_floats(between) if m > 1 else None,
+        total=_floats(total),
+        df=_floats(df),
+        low=_floats(estimate - half),
+        high=_floats(estimate + half),
+        adjusted=tuple(map(bool, adjusted)),
+    )
+
+
+def _needed(ratio: float | None, adjusted: BoolArray, names: Sequence[str]) -> float:
+    """Return k/n, which an adjustment cannot do without."""
+    if ratio is None and adjusted.any():
+        shown = ", ".join(name for name, is_so in zip(names, adjusted, strict=True) if is_so)
+        raise DataError(
+            f"rule 'fully': the total variance of estimate {shown} is not positive, and its "
+            "adjustment needs n and k, the numbers of original and synthetic records: give both"
+        )
+    return 0.0 if ratio is None else ratio
+
+
+def _quotient(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Return one / other, infinite where the other is zero (and zero where both are)."""
+    safe = np.where(other > 0, other, 1.0)
+    with np.errstate(over="ignore"):
+        return np.where(other > 0, one / safe, np.where(one > 0, np.inf, 0.0))
+
+
+def _squared(values: FloatArray) -> FloatArray:
+    """Return squares, infinite beyond the largest number: such degrees of freedom are normal."""
+    with np.errstate(over="ignore"):
+        return np.asarray(values**2)
+
+
+def _floats(values: FloatArray) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)
+
+
+def _plain(values: Sequence[float]) -> list[float | None]:
+    return [value if math.isfinite(value) else None for value in values]

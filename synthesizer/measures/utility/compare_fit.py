@@ -1,0 +1,470 @@
+"""The same model on original and synthetic data: would a researcher find the same?
+
+Sources: Karr, Kohnen, Oganian, Reiter and Sanil (2006), A framework for evaluating the utility of
+data altered to protect confidentiality, The American Statistician 60(3), for the overlap of
+confidence intervals; Raab, Nowok and Dibben (2021), Assessing, visualizing and improving the
+utility of synthetic data (arXiv 2109.12717), and Raab and Nowok (2017), Inference from fitted
+models in synthpop, for standardised differences and the lack-of-fit test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import get_args
+
+import numpy as np
+
+from synthesizer.data.errors import DataError, ExpressionError
+from synthesizer.data.expressions.language import quote_name
+from synthesizer.data.guessing import Declaration
+from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
+from synthesizer.data.table import BoolArray, FloatArray, Table
+from synthesizer.measures.utility.coefficients import (
+    FitComparison,
+    FittedData,
+    compare_coefficients,
+    lack_of_fit,
+)
+from synthesizer.measures.utility.combining import Rule, combine, rule_problems
+from synthesizer.measures.utility.design import Family, Model, learn_model
+from synthesizer.measures.utility.fits import (
+    Codes,
+    Fit,
+    fit_model,
+    fit_with_effects,
+    informative,
+    need_pyfixest,
+    need_statsmodels,
+)
+from synthesizer.measures.utility.formulas import (
+    Atom,
+    Formula,
+    atom_values,
+    parse_atom,
+    parse_formula,
+    unknown_names,
+)
+
+# What records carry into a fit beside the columns of the formula: clusters, weights and so on.
+
+
+@dataclass(frozen=True, eq=False)
+class Extras:
+    """Clusters, levels of fixed effects, weights and offsets of the records of one dataset.
+
+    Parameters
+    ----------
+    clusters : ndarray of int or None
+        Cluster of each record, shape (n,), -1 where it is missing.
+    effects : tuple of ndarray of int
+        Levels of each fixed effect, shapes (n,), -1 where missing.
+    weights : ndarray or None
+        Positive weights, shape (n,).
+    offset : ndarray or None
+        Shape (n,), NaN where it is missing.
+    """
+
+    clusters: Codes | None = None
+    effects: tuple[Codes, ...] = ()
+    weights: FloatArray | None = None
+    offset: FloatArray | None = None
+
+    @property
+    def usable(self) -> BoolArray | None:
+        """Which records have everything, shape (n,); None if there is nothing to have."""
+        known = [np.asarray(codes >= 0) for codes in self.effects]
+        if self.clusters is not None:
+            known.append(np.asarray(self.clusters >= 0))
+        if self.offset is not None:
+            known.append(np.isfinite(self.offset))
+        return np.logical_and.reduce(known) if known else None
+
+    def take(self, rows: BoolArray) -> Extras:
+        """Return the extras of some records.
+
+        Examples
+        --------
+        >>> Extras(weights=np.array([1.0, 2.0])).take(np.array([False, True])).weights.tolist()
+        [2.0]
+        """
+        return Extras(
+            None if self.clusters is None else self.clusters[rows],
+            tuple(codes[rows] for codes in self.effects),
+            None if self.weights is None else self.weights[rows],
+            None if self.offset is None else self.offset[rows],
+        )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which variables records are to carry.
+
+    Parameters
+    ----------
+    clusters, effects, weights : str, tuple of str, str
+        Names of variables; None or empty for nothing.
+    offset : Atom or None
+        A variable or a derived term.
+    """
+
+    clusters: str | None = None
+    effects: tuple[str, ...] = ()
+    weights: str | None = None
+    offset: Atom | None = None
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Variables whose values need not be the same in original and synthetic data."""
+        return (*self.effects, *(() if self.clusters is None else (self.clusters,)))
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Variables that are read as numbers."""
+        own = () if self.weights is None else (self.weights,)
+        return (*own, *(() if self.offset is None else self.offset.names))
+
+    def read(
+        self, data: Data, table: Table, declared: Mapping[str, Declaration] | None = None
+    ) -> Extras:
+        """Return what the records of one dataset carry.
+
+        Parameters
+        ----------
+        data : Table, DataFrame or RawTable
+            The dataset as it came: clusters and effects are read with codes of its own.
+        table : Table
+            The same with the original's kinds: weights and offset are read from it.
+        declared : mapping of str to Declaration, optional
+            Kinds and missing codes of variables of frames.
+
+        Raises
+        ------
+        DataError
+            If weights or offset are no numbers, or weights are missing, zero or negative.
+        """
+        return Extras(
+            None if self.clusters is None else group_codes(data, self.clusters, declared),
+            tuple(group_codes(data, name, declared) for name in self.effects),
+            None if self.weights is None else _weights(table, self.weights),
+            None if self.offset is None else _numbers("offset", self.offset, table),
+        )
+
+
+def group_codes(data: Data, name: str, declared: Mapping[str, Declaration] | None = None) -> Codes:
+    """Return the group of each record of a dataset, -1 where it is missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> group_codes(pd.DataFrame({"person": ["ann", "bob", None, "ann"]}), "person").tolist()
+    [0, 1, -1, 0]
+    """
+    column = as_table(data, [name], declared)[name]
+    known = column.is_observed
+    codes = np.full(len(known), -1, dtype=np.int64)
+    codes[known] = np.unique(column.data[known], return_inverse=True)[1]
+    return codes
+
+
+def _numbers(what: str, atom: Atom, table: Table) -> FloatArray:
+    """Return numbers, also where a file has so few distinct ones that they pass for levels."""
+    number = atom if atom.kind == "I" else Atom("I", quote_name(atom.text))
+    try:
+        return np.asarray(atom_values(number, table).data, dtype=np.float64)
+    except ExpressionError as error:
+        raise ExpressionError(f"{what} {atom}: {problem}" for problem in error.problems) from error
+
+
+def _weights(table: Table, name: str) -> FloatArray:
+    values = _numbers("weights", Atom("name", name), table)
+    counts = {
+        "missing": int((~np.isfinite(values)).sum()),
+        "zero": int((values == 0).sum()),
+        "negative": int((values < 0).sum()),
+    }
+    wrong = [f"{count:,} {what}" for what, count in counts.items() if count]
+    if wrong:
+        raise DataError(
+            f"weights {name!r}: of {len(values):,} there are {', '.join(wrong)}: leave out those "
+            "records, or give every record a positive weight"
+        )
+    return values
+
+
+MUCH_UNUSED = 0.2
+"""Share of records without a part in a fit from which on it is told."""
+
+
+def compare_fit(
+    original: Data,
+    synthetic: Data | Sequence[Data],
+    formula: str,
+    *,
+    family: Family = "ols",
+    rule: Rule = "simple",
+    clusters: str | None = None,
+    weights: str | None = None,
+    offset: str | None = None,
+    level: float = 0.95,
+    declared: Mapping[str, Declaration] | None = None,
+) -> FitComparison:
+    """Fit a model to the original and to every synthetic dataset and compare the coefficients.
+
+    Parameters
+    ----------
+    original : Table, DataFrame or RawTable
+        Original records.
+    synthetic : the same, or a sequence of them
+        m synthetic datasets.
+    formula : str
+        For example ``pay ~ age*sex + C(grade) + I(age ** 2)``; see
+        `synthesizer.measures.utility.formulas`. Nothing in it is run as code. Categories have treatment
+        coding with the first level that occurs in the original as reference. Behind ``|`` stand
+        fixed effects of many levels (``pay ~ age | agency + year``; ``ols`` and ``poisson``), see
+        `synthesizer.measures.utility.fits`; their levels need not be the original's.
+    family : str
+        ``ols`` (a number), ``logit`` (two values; the second level, or 1, is what is modelled),
+        ``poisson`` (counts), ``multinomial`` (categories against the first level).
+    rule : str
+        How the data were synthesised: ``simple`` (all values, with fixed parameters), ``proper``
+        (all values, parameters drawn anew for each dataset), ``fully`` (the same, for many
+        datasets), ``partially`` (some values replaced); see `synthesizer.measures.utility.combining`.
+    clusters : str, optional
+        Variable whose values mark records that belong together, such as a person's; for
+        cluster-robust covariances. Its values need not be the same in both.
+    weights : str, optional
+        Variable of positive sampling weights: estimates maximise the weighted log-likelihood, and
+        errors are robust ones; see `synthesizer.measures.utility.fits.fit_model`. Not for ``multinomial``.
+    offset : str, optional
+        What is added to the linear predictor of a ``poisson`` model, written as in the formula:
+        ``log_hours`` or ``I(log(hours))``.
+    level : float
+        Confidence level of the intervals, in (0, 1).
+    declared : mapping of str to Declaration, optional
+        Kinds and missing codes of variables of frames; inferred where absent.
+
+    Returns
+    -------
+    FitComparison
+        The lack-of-fit test takes the covariance V of the original's coefficients: under a
+        correct synthesis the mean difference has covariance V (n/k)/m for ``simple`` and
+        V (1 + n/k)/m for ``proper`` and ``fully``, and the statistic is chi-square. For
+        ``partially`` it has B/m, B the covariance between datasets, and Hotelling's statistic is
+        an F; it needs more datasets than coefficients.
+
+    Raises
+    ------
+    DataError
+        With every problem of the request; if the original has no fit; or if too few synthetic
+        datasets have one. One dataset without a fit is left out and told in ``notes``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"pay": [1.5, 2.25, 2.75, 4.5, 5.25], "age": [21.5, 30.5, 44, 50, 63]})
+    >>> result = compare_fit(frame, frame, "pay ~ age")
+    >>> result.mean_overlap, result.mean_standardised, result.lack_of_fit.p_value
+    (1.0, 0.0, 1.0)
+    """
+    several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
+    request = _Request(str(formula).strip(), family, rule, clusters, weights, offset, level)
+    parsed, wanted = _checked(request, original, several)
+    need_pyfixest() if parsed.effects else need_statsmodels()
+    names = tuple(dict.fromkeys((*parsed.term_names, *wanted.numbers)))
+    table, tables = as_tables(original, several, names, declared)
+    check_comparable(table, tables, names)
+    extras = _extras_of_original(wanted, original, table, declared)
+    model = learn_model(parsed, table, family, extras.usable)
+    ours, found = _fit(model, lambda: extras, table, 0)
+    if found is None:
+        raise DataError(f"the original has no fit: {ours.problem}")
+    made = [
+        _fit(model, partial(wanted.read, data, own, declared), own, number)
+        for number, (data, own) in enumerate(zip(several, tables, strict=True), start=1)
+    ]
+    return _compared(request, model, (ours, found), made)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What was asked for."""
+
+    formula: str
+    family: Family
+    rule: Rule
+    clusters: str | None
+    weights: str | None
+    offset: str | None
+    level: float
+
+
+def _checked(request: _Request, original: Data, synthetic: list[Data]) -> tuple[Formula, Wanted]:
+    """Return the formula and what else is needed; raise one error with every problem."""
+    wrong = [type(data).__name__ for data in (original, *synthetic) if not isinstance(data, Data)]
+    if wrong:
+        raise DataError(f"tables or pandas frames are needed, not {name}" for name in wrong)
+    problems = list(_rule_problems(request, [original, *synthetic]))
+    parsed, offset = None, None
+    try:
+        parsed = parse_formula(request.formula)
+    except ExpressionError as error:
+        problems += error.problems
+    try:
+        offset = None if request.offset is None else parse_atom(request.offset, "offset")
+    except ExpressionError as error:
+        problems += error.problems
+    effects = () if parsed is None else parsed.effects
+    problems += _family_problems(request, effects)
+    wanted = Wanted(request.clusters, effects, request.weights, offset)
+    names = [*(() if parsed is None else parsed.names), *wanted.numbers, *wanted.groups]
+    problems += unknown_names(names, column_names(original))
+    problems += _group_problems(wanted, original, synthetic)
+    if problems or parsed is None:
+        raise DataError(problems)
+    return parsed, wanted
+
+
+def _family_problems(request: _Request, effects: tuple[str, ...]) -> Iterator[str]:
+    family = request.family
+    if family not in get_args(Family):
+        yield f"family ({family!r}) must be one of {', '.join(get_args(Family))}"
+        return
+    if effects and family not in ("ols", "poisson"):
+        yield (
+            f"fixed effects (behind '|') are for families 'ols' and 'poisson', not '{family}': "
+            "write variables with few levels as terms, such as C(year)"
+        )
+    if request.weights is not None and family == "multinomial":
+        yield "weights are not for family 'multinomial': fit a 'logit' model for each outcome"
+    if request.offset is not None and family != "poisson":
+        yield f"an offset is for family 'poisson', not '{family}': leave it out"
+
+
+def _rule_problems(request: _Request, data: list[Data]) -> Iterator[str]:
+    """Yield what is wrong with rule and level; the original comes first in ``data``."""
+    sizes = [_n_rows(own) for own in data]
+    yield from rule_problems(request.rule, len(sizes) - 1, n=1, k=1, level=request.level)
+    for number, size in enumerate(sizes[1:], start=1):
+        if request.rule == "partially" and size != sizes[0]:
+            yield (
+                "rule 'partially' is for datasets with as many records as the original, "
+                f"synthetic dataset {number} has {size}, not {sizes[0]}: use 'fully', "
+                "'simple' or 'proper', as the data were made"
+            )
+
+
+def _group_problems(wanted: Wanted, original: Data, synthetic: list[Data]) -> Iterator[str]:
+    known = [name for name in wanted.groups if name in column_names(original)]
+    for number, data in enumerate(synthetic, start=1):
+        for name in known:
+            if name not in column_names(data):
+                yield f"column {name!r} is not in synthetic dataset {number}: add it"
+
+
+def _n_rows(data: Data) -> int:
+    return data.n_rows if isinstance(data, Table) else len(data)
+
+
+def _extras_of_original(
+    wanted: Wanted, data: Data, table: Table, declared: Mapping[str, Declaration] | None
+) -> Extras:
+    try:
+        return wanted.read(data, table, declared)
+    except DataError as error:
+        raise DataError(
+            f"the original has no fit: {problem}" for problem in error.problems
+        ) from error
+
+
+def _fit(
+    model: Model, read: Callable[[], Extras], table: Table, number: int
+) -> tuple[FittedData, Fit | None]:
+    """Return the fit of one dataset, or why there is none."""
+    said = FittedData(dataset=number, n=0, n_missing=0, n_unknown=0)
+    try:
+        extras = read()
+        data = model.build(table, extras.usable)
+        extras = extras.take(data.rows)
+        said = replace(said, n=len(data.y), n_missing=data.n_missing, n_unknown=data.n_unknown)
+        if data.problems:
+            raise DataError(data.problems)
+        y, X = data.y, data.X
+        if extras.effects:
+            kept = informative(extras.effects, y, model.family)
+            if not kept.all():
+                extras, y, X = extras.take(kept), y[kept], X[kept]
+            said = replace(said, n=len(y), n_uninformative=said.n - len(y))
+        return said, _fitted(model, y, X, extras)
+    except DataError as error:
+        return replace(said, problem="; ".join(error.problems)), None
+
+
+def _fitted(model: Model, y: FloatArray, X: FloatArray, extras: Extras) -> Fit:
+    fit = partial(fit_with_effects, effects=extras.effects) if extras.effects else fit_model
+    return fit(
+        model.family, y, X, model.names,
+        clusters=extras.clusters, weights=extras.weights, offset=extras.offset,
+    )  # fmt: skip
+
+
+def _names(model: Model) -> tuple[str, ...]:
+    if model.family != "multinomial":
+        return model.names
+    return tuple(f"{level}: {name}" for level in model.outcomes[1:] for name in model.names)
+
+
+def _compared(
+    request: _Request,
+    model: Model,
+    ours: tuple[FittedData, Fit],
+    made: list[tuple[FittedData, Fit | None]],
+) -> FitComparison:
+    fitted = [(said, fit) for said, fit in made if fit is not None]
+    lost = [
+        f"synthetic dataset {said.dataset} is left out: {said.problem}"
+        for said, fit in made
+        if fit is None
+    ]
+    _check_enough(request.rule, len(fitted), lost)
+    names, n = _names(model), ours[0].n
+    sizes = np.array([said.n for said, _ in fitted], dtype=np.float64)
+    q = np.array([fit.coefficients for _, fit in fitted])
+    u = np.array([np.diag(fit.covariance) for _, fit in fitted])
+    # What "partially" says does not rest on the numbers of records.
+    counts = {} if request.rule == "partially" else {"n": n, "k": float(sizes.mean())}
+    combined = combine(q, u, rule=request.rule, level=request.level, names=names, **counts)
+    expected = np.sqrt((u * (sizes / n)[:, None]).mean(axis=0))
+    lack, why = lack_of_fit(ours[1], q, request.rule, n / sizes)
+    if lost:
+        lost.append(f"the results are of {len(fitted)} of {len(made)} synthetic datasets")
+    return FitComparison(
+        **vars(request),
+        effects=model.formula.effects,
+        coefficients=compare_coefficients(names, ours[1], q.mean(axis=0), expected, request.level),
+        combined=combined,
+        lack_of_fit=lack,
+        datasets=(ours[0], *(said for said, _ in made)),
+        notes=(*lost, *_unused(ours[0], [said for said, _ in made]), *([why] if why else [])),
+    )
+
+
+def _unused(ours: FittedData, made: Sequence[FittedData]) -> Iterator[str]:
+    """Say where many records take no part, or other shares of both sides."""
+    shares = {said.dataset: said.unused for said in (ours, *made) if said.problem is None}
+    if max(shares.values()) < MUCH_UNUSED:
+        return
+    synthetic = [share for number, share in shares.items() if number]
+    yield (
+        f"{ours.unused:.0%} of the original's and {min(synthetic):.0%} to {max(synthetic):.0%} of "
+        "the synthetic records take no part (missing values, terms without a value, unknown "
+        "levels): the fits are of the rest"
+    )
+
+
+def _check_enough(rule: Rule, m: int, lost: list[str]) -> None:
+    few = list(rule_problems(rule, m, n=1, k=1))
+    problems = few if m else ["no synthetic dataset has a fit: use a smaller model"]
+    if problems:
+        raise DataError([*lost, *problems])

@@ -1,0 +1,286 @@
+"""The distribution of every variable, original beside synthetic, as shares of records in cells.
+
+Cells are decided by the original alone, see `synthesizer.measures.utility.number_cells` for numbers and
+dates and `synthesizer.measures.utility.number_cells` for levels. Every missing code is a cell of its own.
+Levels and missing codes that only synthetic data have are counted together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.pairs import Data, check_comparable
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
+from synthesizer.measures.utility.cells import compared
+from synthesizer.measures.utility.number_cells import (
+    FixedGroups,
+    NumberCells,
+    level_groups,
+    number_cells,
+    number_groups,
+)
+
+_QUANTILES = {"min": 0.0, "q1": 0.25, "median": 0.5, "q3": 0.75, "max": 1.0}
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """One variable's shares of records in cells, in [0, 1], missing codes included.
+
+    Parameters
+    ----------
+    variable : str
+        Name.
+    kind : str
+        Kind in the original.
+    labels : tuple of str
+        What is in every cell; an empty cell of the source is "(empty)".
+    missing : tuple of bool
+        Which cells are missing codes; they are the last.
+    edges : tuple of float or None
+        Edges of the cells of a number or date (days since 1970-01-01), one more than the cells
+        that are not missing codes. The first and the last cell hold what lies beyond, as their
+        labels say then. None for levels, and where the original has no observed value.
+    original : tuple of float
+        Shares of the original records.
+    synthetic : tuple of tuple of float
+        Shares of the records of each synthetic dataset.
+    summary : dict or None
+        For numbers and dates ``original`` and ``synthetic`` (one for each dataset): mean, standard
+        deviation, extremes and quartiles of observed values, None where there are none.
+    others : int
+        How many levels the label "other levels", the last before the missing codes, stands for.
+    """
+
+    variable: str
+    kind: str
+    labels: tuple[str, ...]
+    missing: tuple[bool, ...]
+    edges: tuple[float, ...] | None
+    original: tuple[float, ...]
+    synthetic: tuple[tuple[float, ...], ...]
+    summary: dict[str, Any] | None
+    others: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a file: lists in place of tuples."""
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        return plain | {"synthetic": [list(shares) for shares in self.synthetic]}
+
+
+class DistributionCounter:
+    """Counts one synthetic dataset after the other; only counts stay in memory.
+
+    Parameters
+    ----------
+    original : Table
+        Confidential records, at least one.
+    names : sequence of str, optional
+        Variables; default all. Identifiers are left out.
+    cells : int
+        Most cells of numbers and most levels with a cell of their own, at least 2.
+
+    Raises
+    ------
+    DataError
+        For unknown variables, too few cells or a table without records, all at once.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Variable
+    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
+    >>> table = Table([Column(sex, np.array([0, 1, 1, 1], dtype=np.int32))])
+    >>> counter = DistributionCounter(table)
+    >>> counter.add(table.take([0, 1]))
+    >>> counter.result()[0].synthetic
+    ((0.5, 0.5),)
+    """
+
+    def __init__(
+        self, original: Table, names: Sequence[str] | None = None, cells: int = 20
+    ) -> None:
+        names = list(dict.fromkeys(original.names if names is None else names))
+        problems = [
+            f"variable {name!r} is not in the data: name one of its columns"
+            for name in names
+            if name not in original
+        ]
+        if cells < 2:
+            problems.append(f"cells ({cells}) must be at least 2")
+        if not original.n_rows:
+            problems.append("the original has no records: give it some")
+        if problems:
+            raise DataError(problems)
+        self._original = original
+        self._counters = [
+            _counter(original[name], cells)
+            for name in names
+            if original[name].variable.kind is not Kind.ID
+        ]
+        self._datasets = 0
+
+    def add(self, synthetic: Table) -> None:
+        """Count the next dataset; raises DataError where its variables are missing or differ."""
+        names = [counter.name for counter in self._counters]
+        self._datasets += 1
+        check_comparable(self._original, [synthetic], names, first=self._datasets)
+        for counter in self._counters:
+            counter.add(synthetic[counter.name])
+
+    def result(self) -> tuple[Distribution, ...]:
+        """Return one distribution for each variable, in order."""
+        return tuple(counter.result() for counter in self._counters)
+
+
+def distributions(
+    original: Data,
+    synthetic: Data | Sequence[Data],
+    *,
+    names: Sequence[str] | None = None,
+    cells: int = 20,
+) -> tuple[Distribution, ...]:
+    """Return every variable's distribution in the original and in the synthetic datasets.
+
+    Parameters
+    ----------
+    original : Table, DataFrame or RawTable
+        Confidential records, shape (n, p).
+    synthetic : Table, DataFrame or RawTable, or sequence of them
+        Synthetic datasets of any sizes.
+    names : sequence of str, optional
+        Variables; default all but identifiers.
+    cells : int
+        Most cells of numbers and most levels with a cell of their own, at least 2.
+
+    Returns
+    -------
+    tuple of Distribution
+        One for each variable.
+
+    Raises
+    ------
+    DataError
+        For unknown variables, empty or different tables, all problems at once.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [30, 31, 31, 40], "sex": ["f", "m", "m", "m"]})
+    >>> age, sex = distributions(people, people[:2])
+    >>> age.labels, age.original, age.synthetic
+    (('30', '31', '40'), (0.25, 0.5, 0.25), ((0.5, 0.5, 0.0),))
+    >>> age.summary["original"]["median"], sex.labels
+    (31.0, ('m', 'f'))
+    """
+    problems = [f"cells ({cells}) must be at least 2"] if cells < 2 else []
+    original, tables, names = compared(original, synthetic, names, problems)
+    counter = DistributionCounter(original, names, cells)
+    for table in tables:
+        counter.add(table)
+    return counter.result()
+
+
+class _LevelCounter:
+    """Counts of a coded variable."""
+
+    def __init__(self, original: Column, groups: FixedGroups) -> None:
+        self.name = original.name
+        self._kind = original.variable.kind
+        self._groups = groups
+        self._counts = [groups.counts(original)]
+
+    def add(self, synthetic: Column) -> None:
+        self._counts.append(self._groups.counts(synthetic))
+
+    def result(self) -> Distribution:
+        groups = self._groups
+        return self._distribution(groups.labels[: groups.n_values], None, None)
+
+    def _distribution(
+        self,
+        labels: tuple[str, ...],
+        edges: FloatArray | None,
+        summary: dict[str, Any] | None,
+    ) -> Distribution:
+        groups = self._groups
+        shown = groups.shown(np.sum(self._counts, axis=0))
+        labels = (*labels, *groups.labels[groups.n_values :])
+        original, *synthetic = (_shares(counts, shown) for counts in self._counts)
+        return Distribution(
+            variable=self.name,
+            kind=self._kind.value,
+            labels=tuple(label for label, is_in in zip(labels, shown, strict=True) if is_in),
+            missing=tuple(groups.is_missing[shown].tolist()),
+            edges=None if edges is None else tuple(edges.tolist()),
+            original=original,
+            synthetic=tuple(synthetic),
+            summary=summary,
+            others=groups.others,
+        )
+
+
+class _NumberCounter(_LevelCounter):
+    """Counts and summaries of a number or date."""
+
+    def __init__(self, original: Column, groups: FixedGroups, cells: NumberCells | None) -> None:
+        super().__init__(original, groups)
+        self._cells = cells
+        self._below = self._above = False
+        self._mixed = np.zeros(groups.n_values, dtype=np.bool_)
+        self._summaries: list[dict[str, float | None]] = []
+        self._look(original)
+
+    def add(self, synthetic: Column) -> None:
+        super().add(synthetic)
+        self._look(synthetic)
+
+    def result(self) -> Distribution:
+        summary = {"original": self._summaries[0], "synthetic": self._summaries[1:]}
+        cells = self._cells
+        if cells is None:
+            return self._distribution(self._groups.labels[:1], None, summary)
+        labels = cells.labels(self._below, self._above, self._mixed)
+        return self._distribution(labels, cells.edges, summary)
+
+    def _look(self, column: Column) -> None:
+        values = column.data[column.is_observed].astype(np.float64)
+        self._summaries.append(_summary(values))
+        if self._cells is not None:
+            below, above, mixed = self._cells.reach(values)
+            self._below |= below
+            self._above |= above
+            self._mixed |= mixed
+
+
+def _counter(column: Column, cells: int) -> _LevelCounter:
+    if column.is_coded:
+        return _LevelCounter(column, level_groups(column, cells))
+    values = column.data[column.is_observed].astype(np.float64)
+    is_date = column.variable.kind is Kind.DATE
+    found = number_cells(values, cells, is_date=is_date)
+    if found is None:
+        return _NumberCounter(column, number_groups(column.variable, None, ["all values"]), None)
+    labels = [""] * (len(found.edges) - 1)  # known when all datasets have been seen
+    return _NumberCounter(column, number_groups(column.variable, found.breaks, labels), found)
+
+
+def _shares(counts: IntArray, shown: BoolArray) -> tuple[float, ...]:
+    return tuple((counts[shown] / counts.sum()).tolist())
+
+
+def _summary(values: FloatArray) -> dict[str, float | None]:
+    """Return statistics of observed values; None where there are none or they overflow."""
+    quantiles: list[Any] = [None] * len(_QUANTILES)
+    mean = deviation = None
+    if len(values):
+        quantiles = np.quantile(values, list(_QUANTILES.values())).tolist()
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = float(values.mean())
+            deviation = float(values.std(ddof=1)) if len(values) > 1 else None
+    found = {"mean": mean, "sd": deviation, **dict(zip(_QUANTILES, quantiles, strict=True))}
+    return {k: None if v is None or not np.isfinite(v) else v for k, v in found.items()}

@@ -1,0 +1,512 @@
+"""Fits of statsmodels from arrays: coefficients and covariances, or why there are none.
+
+Columns are centred and scaled for the fit, which spares it the trouble of numbers of very
+different size, and the coefficients are given for the columns as they came.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.linalg import lapack
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.table import BoolArray, FloatArray
+from synthesizer.measures.utility.design import Family
+
+# Why a model has no fit, in plain words and with the names of its columns.
+
+DEPENDENT = 1e-10
+"""Columns whose part outside the span of the others is below 1e-5 of their length are redundant."""
+# A spread that is but the rounding of the mean.
+_CONSTANT = 1e-13
+# Residual variance over that of the response: below it there is nothing but rounding.
+_EXACT = 1e-18
+
+
+def check_rank(X: FloatArray, names: Sequence[str]) -> None:
+    """Raise DataError with the columns that others determine (pivoted Cholesky of X'X).
+
+    Parameters
+    ----------
+    X : ndarray
+        Standardised columns, shape (n, p); the first may be a constant.
+    names : sequence of str
+        Their names.
+
+    Examples
+    --------
+    >>> check_rank(np.array([[-1.0, -1], [1, 1]]), ["age", "years"])
+    Traceback (most recent call last):
+    ...
+    synthesizer.data.errors.DataError: the model is singular: years: determined by the other columns: \
+leave out or join levels
+    """
+    _, pivots, rank, _ = lapack.dpstrf(X.T @ X / len(X), tol=DEPENDENT)
+    redundant = sorted(pivots[rank:] - 1)
+    still = [i for i in redundant if np.ptp(X[:, i]) <= _CONSTANT]
+    rest = [i for i in redundant if i not in still]
+    problems = [
+        f"the model is singular: {listed([names[i] for i in own])}: {why}: leave out or join levels"
+        for own, why in ((still, "one value in all complete records"), (rest, _FOLLOWS))
+        if own
+    ]
+    if problems:
+        raise DataError(problems)
+
+
+_FOLLOWS = "determined by the other columns"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are.
+
+    Examples
+    --------
+    >>> listed(list("abcdefg"))
+    'a, b, c, d, e and 2 more'
+    """
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def check_residuals(y: FloatArray, residuals: FloatArray) -> None:
+    """Raise DataError if a linear model leaves nothing of the response, shapes (n,)."""
+    if residuals @ residuals <= _EXACT * len(y) * y.var():
+        raise DataError(
+            "the columns determine the response exactly, so there are no errors to compare: choose "
+            "another response or leave out what it was computed from"
+        )
+
+
+def unsettled(family: Family, y: FloatArray, X: FloatArray, names: Sequence[str]) -> str:
+    """Return in plain words why a model has no fit, as far as its columns show it.
+
+    Examples
+    --------
+    >>> y, X = np.array([0.0, 0, 1, 1]), np.array([[1.0, 3], [1, 4], [1, 6], [1, 7]])
+    >>> unsettled("logit", y, X, ["Intercept", "age"])
+    'the logit fit does not converge: age tells the response exactly; leave it out'
+    """
+    if family == "ols":
+        return "the ols fit has coefficients that are not finite: look for extreme values"
+    suspects = [name for name, column in zip(names, X.T, strict=True) if _separates(column, y)]
+    if suspects:
+        return (
+            f"the {family} fit does not converge: some response does not occur with "
+            f"{listed(suspects)}; leave the variable out or join its levels"
+        )
+    exact = [name for name, column in zip(names, X.T, strict=True) if _orders(column, y)]
+    if family != "poisson" and exact:
+        return (
+            f"the {family} fit does not converge: {exact[0]} tells the response exactly; leave it "
+            "out"
+        )
+    return (
+        f"the {family} fit does not converge: together some columns may tell the response exactly, "
+        "or values are extreme; leave out variables, or join levels with few records"
+    )
+
+
+def _separates(column: FloatArray, y: FloatArray) -> bool:
+    """Whether the records of an indicator lack one of the responses (any but 0 for counts)."""
+    low, high = column.min(), column.max()
+    if low == high or not ((column == low) | (column == high)).all():
+        return False
+    own = y[column == high]
+    return not own.any() or len(np.unique(own)) < min(len(np.unique(y)), 2)
+
+
+def _orders(column: FloatArray, y: FloatArray) -> bool:
+    """Whether the largest value with one of the responses is below the smallest with another."""
+    ends = sorted((column[y == own].min(), column[y == own].max()) for own in np.unique(y))
+    return column.min() < column.max() and all(one[1] < other[0] for one, other in pairwise(ends))
+
+
+# Fits that settle do so within some 10 steps; where a level has always the same outcome the
+# coefficient moves by about 1 at each step and never settles.
+_MOST_STEPS = 35
+_SETTLED = 1e-8
+# A spread that is but the rounding of the mean.
+_CONSTANT = 1e-13
+Codes = npt.NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Coefficients and their covariance.
+
+    Parameters
+    ----------
+    coefficients : ndarray
+        Shape (q,); a multinomial model has its equations one after the other.
+    covariance : ndarray
+        Shape (q, q).
+    df : float
+        Degrees of freedom of the t distribution for intervals; infinite for the normal one.
+    """
+
+    coefficients: FloatArray
+    covariance: FloatArray
+    df: float
+
+    @property
+    def std_errors(self) -> FloatArray:
+        """Standard errors, shape (q,)."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+
+def need_statsmodels() -> None:
+    """Raise DataError if statsmodels is not installed."""
+    if find_spec("statsmodels") is None:
+        raise DataError("fits of models need statsmodels: pip install 'synthesizer[analysis]'")
+
+
+def fit_model(
+    family: Family,
+    y: FloatArray,
+    X: FloatArray,
+    names: Sequence[str],
+    *,
+    clusters: Codes | None = None,
+    weights: FloatArray | None = None,
+    offset: FloatArray | None = None,
+) -> Fit:
+    """Fit one model.
+
+    With weights the estimates maximise the weighted sum of the records' log-likelihoods (weighted
+    least squares for ``ols``), and the covariance is the sandwich estimate with n / (n - p) in
+    front (HC1). With clusters it is the cluster-robust one with G / (G - 1) (n - 1) / (n - p) in
+    front, G the number of clusters. n counts records, however they are weighted.
+
+    Parameters
+    ----------
+    family : str
+        ``ols``, ``logit``, ``poisson`` (by iteratively reweighted least squares) or
+        ``multinomial`` (by Newton's method).
+    y : ndarray
+        Response, shape (n,); codes 0, 1, ... that all occur for ``multinomial``.
+    X : ndarray
+        Shape (n, p); the first column is the constant. It is overwritten.
+    names : sequence of str
+        Names of the columns, for messages.
+    clusters : ndarray of int, optional
+        Cluster of each record, shape (n,), for cluster-robust covariances.
+    weights : ndarray, optional
+        Positive weight of each record, shape (n,); not for ``multinomial``.
+    offset : ndarray, optional
+        What is added to each record's linear predictor, shape (n,); for ``poisson``.
+
+    Raises
+    ------
+    DataError
+        If there are too few records or clusters, columns are redundant, the columns determine
+        the response exactly, or the fit does not settle.
+
+    Examples
+    --------
+    >>> x = np.arange(4.0)
+    >>> X = np.column_stack([np.ones(4), x])
+    >>> fit = fit_model("ols", x + [0, 1, 1, 0], X, ["Intercept", "x"])
+    >>> fit.coefficients.round(6).tolist(), fit.df
+    ([0.5, 1.0], 2.0)
+    """
+    n, p = X.shape
+    if n <= p:
+        raise DataError(f"{n} complete records are too few for {p} columns: use a smaller model")
+    if clusters is not None and len(np.unique(clusters)) < 2:
+        raise DataError("there is only one cluster: cluster-robust errors need at least two")
+    centre, scale = standardised(X[:, 1:])
+    back: FloatArray = np.diag(np.append(1.0, 1 / scale))
+    back[0, 1:] = -centre / scale
+    check_rank(X, names)
+    weights = None if weights is None else weights / weights.mean()
+    options: dict[str, Any] = {}
+    if clusters is not None:
+        options = {"cov_type": "cluster", "cov_kwds": {"groups": clusters}}
+    elif weights is not None:
+        options = {"cov_type": "HC0"}
+    found = _fitted(family, y, X, {"weights": weights, "offset": offset}, options)
+    if found is None:
+        raise DataError(unsettled(family, y, X, names))
+    coefficients, covariance, df = found
+    if family == "ols":
+        check_residuals(y, y - X @ coefficients)
+    if family == "multinomial":
+        back = np.asarray(np.kron(np.eye(len(coefficients) // p), back), dtype=np.float64)
+    if weights is not None and clusters is None:
+        # statsmodels' own HC1 has this factor in linear models only.
+        covariance = covariance * (n / (n - p))
+    return Fit(back @ coefficients, back @ covariance @ back.T, df)
+
+
+def standardised(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Centre and scale columns in place; return the centres and scales, shape (p,).
+
+    Examples
+    --------
+    >>> X = np.array([[1.0], [3.0]])
+    >>> standardised(X)[1].tolist(), X.ravel().tolist()
+    ([1.0], [-1.0, 1.0])
+    """
+    centre, scale = X.mean(axis=0), X.std(axis=0)
+    scale[scale <= _CONSTANT * np.abs(centre)] = 1.0
+    X -= centre
+    X /= scale
+    return centre, scale
+
+
+def _fitted(
+    family: Family,
+    y: FloatArray,
+    X: FloatArray,
+    own: Mapping[str, FloatArray | None],
+    options: dict[str, Any],
+) -> tuple[FloatArray, FloatArray, float] | None:
+    """Return coefficients, covariance and degrees of freedom, None if the fit does not settle."""
+    try:
+        # What is odd about a fit shows in the result, and is told from there.
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            result, converged = _run(family, y, X, own, options)
+            covariance = np.asarray(result.cov_params(), dtype=np.float64)
+    except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+        return None
+    coefficients = np.asarray(result.params, dtype=np.float64).ravel(order="F")
+    if not (converged and np.isfinite(coefficients).all() and np.isfinite(covariance).all()):
+        return None
+    return coefficients, covariance, float(result.df_resid) if result.use_t else np.inf
+
+
+def _run(
+    family: Family,
+    y: FloatArray,
+    X: FloatArray,
+    own: Mapping[str, FloatArray | None],
+    options: dict[str, Any],
+) -> tuple[Any, bool]:
+    import statsmodels.api as sm
+
+    weights = own["weights"]
+    if family == "ols":
+        model = sm.WLS(y, X, weights=1.0 if weights is None else weights, hasconst=True)
+        return model.fit(method="qr", **options), True
+    if family == "multinomial":
+        model = sm.MNLogit(y.astype(np.int64), X)
+        result = model.fit(method="newton", maxiter=_MOST_STEPS, disp=0, **options)
+        return result, bool(result.mle_retvals["converged"])
+    kind = {"logit": sm.families.Binomial, "poisson": sm.families.Poisson}[family]
+    # These are weights of the log-likelihoods; "freq_weights" would count records several times.
+    model = sm.GLM(y, X, family=kind(), var_weights=weights, offset=own["offset"])
+    result = model.fit(maxiter=_MOST_STEPS, tol=_SETTLED, tol_criterion="params", **options)
+    return result, bool(result.converged)
+
+
+# Models with fixed effects of many levels, fitted by pyfixest.
+
+_SWEPT = 1e-11
+# The covariance is that of the last step but one: at this change of the deviance it is exact to
+# about 1e-6.
+_FIXED_EFFECTS_SETTLED = 1e-13
+_FIXED_EFFECTS_MOST_STEPS = 50
+# One more step of Newton's method moves a settled coefficient of a standardised column by far
+# less, and one that runs off to infinity by about 0.4.
+_STILL_MOVING = 1e-3
+
+
+def need_pyfixest() -> None:
+    """Raise DataError if pyfixest is not installed."""
+    if find_spec("pyfixest") is None:
+        raise DataError(
+            "fixed effects (behind '|') need pyfixest: pip install 'synthesizer[analysis]'"
+        )
+
+
+def informative(effects: Sequence[Codes], y: FloatArray, family: Family) -> BoolArray:
+    """Return which records say something about the coefficients.
+
+    A record that is alone in a level says nothing: the level's constant fits it exactly (Correia
+    2015, Singletons, cluster-robust standard errors and fixed effects). Nor do, in a Poisson
+    model, the records of a level whose counts are all 0. Records left out may leave others alone.
+
+    Parameters
+    ----------
+    effects : sequence of ndarray of int
+        Levels of each effect as codes from 0, shapes (n,).
+    y : ndarray
+        Response, shape (n,).
+    family : str
+        ``ols`` or ``poisson``.
+
+    Examples
+    --------
+    >>> informative([np.array([0, 0, 1, 2, 2])], np.array([1.0, 2, 3, 0, 0]), "poisson").tolist()
+    [True, True, False, False, False]
+    """
+    kept = np.ones(len(y), dtype=bool)
+    while True:
+        before = int(kept.sum())
+        for codes in effects:
+            counts = np.bincount(codes[kept], minlength=int(codes.max()) + 1)
+            useless = counts == 1
+            if family == "poisson":
+                sums = np.bincount(codes[kept], weights=y[kept], minlength=len(counts))
+                useless |= sums == 0
+            kept &= ~useless[codes]
+        if int(kept.sum()) in (0, before):
+            return kept
+
+
+def fit_with_effects(
+    family: Family,
+    y: FloatArray,
+    X: FloatArray,
+    names: Sequence[str],
+    effects: Sequence[Codes],
+    *,
+    clusters: Codes | None = None,
+    weights: FloatArray | None = None,
+    offset: FloatArray | None = None,
+) -> Fit:
+    """Fit a model with fixed effects; see above for the corrections of its errors.
+
+    Parameters
+    ----------
+    family : str
+        ``ols`` or ``poisson``.
+    y : ndarray
+        Response, shape (n,).
+    X : ndarray
+        Shape (n, p), without a constant. It is overwritten.
+    names : sequence of str
+        Names of the columns, for messages.
+    effects : sequence of ndarray of int
+        Levels of each effect as codes, shapes (n,).
+    clusters, weights, offset : ndarray, optional
+        As in `synthesizer.measures.utility.fits.fit_model`, shapes (n,).
+
+    Raises
+    ------
+    DataError
+        If there are too few records or clusters, columns are redundant or determined by the
+        effects, the response is, or the fit does not settle.
+    """
+    n, p = X.shape
+    n_levels = sum(len(np.unique(codes)) for codes in effects) - (len(effects) - 1)
+    if n <= p + n_levels:
+        raise DataError(
+            f"{n} records are too few for {p} columns and {n_levels} levels of fixed effects: use "
+            "a smaller model"
+        )
+    if clusters is not None and len(np.unique(clusters)) < 2:
+        raise DataError("there is only one cluster: cluster-robust errors need at least two")
+    _, scale = standardised(X)
+    check_rank(X, names)
+    frame = _frame(y, X, effects, clusters, weights, offset)
+    fit = _fixed_effects_run(family, frame, names, len(effects))
+    if fit is None or not _is_settled(fit, family, frame):
+        raise DataError(unsettled(family, y, X, names))
+    if family == "ols":
+        check_residuals(y, fit._u_hat)
+    df = float(fit._df_t) if family == "ols" else np.inf
+    return Fit(fit._beta_hat / scale, fit._vcov / np.outer(scale, scale), df)
+
+
+def _frame(
+    y: FloatArray,
+    X: FloatArray,
+    effects: Sequence[Codes],
+    clusters: Codes | None,
+    weights: FloatArray | None,
+    offset: FloatArray | None,
+) -> pd.DataFrame:
+    """Return the columns under names of our own: no text of a user reaches pyfixest's formula."""
+    columns: dict[str, Any] = {"y": y}
+    columns |= {f"x{place}": X[:, place] for place in range(X.shape[1])}
+    columns |= {f"f{place}": codes.astype(np.int32) for place, codes in enumerate(effects)}
+    if clusters is not None:
+        columns["g"] = clusters
+    if weights is not None:
+        columns["w"] = weights / weights.mean()
+    if offset is not None:
+        columns["o"] = offset
+    return pd.DataFrame(columns)
+
+
+def _fixed_effects_run(
+    family: Family, frame: pd.DataFrame, names: Sequence[str], n_effects: int
+) -> Any:
+    """Return pyfixest's fit, None where it gives up; refuse columns that it leaves out."""
+    terms = " + ".join(f"x{place}" for place in range(len(names)))
+    formula = f"y ~ {terms} | {' + '.join(f'f{place}' for place in range(n_effects))}"
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            # pandas on pyfixest's own code; columns that are left out are told below.
+            warnings.filterwarnings("ignore", "The inplace keyword in DataFrame")
+            warnings.filterwarnings("ignore", r"\s*\d+ variables dropped due to multicollinearity")
+            warnings.filterwarnings("ignore", category=RuntimeWarning)
+            fit = _called(family, formula, frame)
+    except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+        if "All variables are collinear" in str(error):
+            raise _absorbed(names) from None
+        return None
+    if fit._collin_vars:
+        raise _absorbed([names[int(own[1:])] for own in fit._collin_vars])
+    return fit
+
+
+def _called(family: Family, formula: str, frame: pd.DataFrame) -> Any:
+    import pyfixest
+
+    weighted = "w" in frame
+    options: dict[str, Any] = {
+        "vcov": {"CRV1": "g"} if "g" in frame else "HC1" if weighted else "iid",
+        "weights": "w" if weighted else None,
+        "weights_type": "aweights",
+        "ssc": pyfixest.ssc(k_adj=True, k_fixef="nonnested", G_adj=True, G_df="min"),
+        "fixef_rm": "none",
+        "collin_tol": min(DEPENDENT * len(frame), 0.5),
+        # Alternating projections are faster where every level meets every other (agency by month:
+        # 5 s in place of 16), and hopeless where few do (persons by firms: 76 s in place of 0.2).
+        "demeaner": pyfixest.LsmrDemeaner(fixef_atol=_SWEPT, fixef_btol=_SWEPT),
+        # It works on a frame of ours that nobody else sees.
+        "copy_data": False,
+    }
+    if family == "ols":
+        return pyfixest.feols(formula, data=frame, **options)
+    options |= {
+        "iwls_tol": _FIXED_EFFECTS_SETTLED,
+        "iwls_maxiter": _FIXED_EFFECTS_MOST_STEPS,
+        "separation_check": [],
+    }
+    return pyfixest.fepois(formula, data=frame, offset="o" if "o" in frame else None, **options)
+
+
+def _absorbed(names: Sequence[str]) -> DataError:
+    return DataError(
+        f"the fixed effects determine {listed(names)}, alone or with other columns (one value "
+        "within each level): leave out the term or the fixed effect"
+    )
+
+
+def _is_settled(fit: Any, family: Family, frame: pd.DataFrame) -> bool:
+    """Whether all coefficients are finite and, in a Poisson model, stand still.
+
+    pyfixest watches the deviance, which stands still too where the fitted counts of some records
+    run off to 0 and a coefficient to infinity.
+    """
+    if not (np.isfinite(fit._beta_hat).all() and np.isfinite(fit._vcov).all()):
+        return False
+    if family == "ols":
+        return True
+    swept = fit._X / np.sqrt(fit._irls_weights)[:, None]
+    rest = fit.resid() * (frame["w"].to_numpy() if "w" in frame else 1.0)
+    step = np.linalg.solve(fit._hessian, swept.T @ rest)
+    return bool(fit.convergence and np.abs(step).max() < _STILL_MOVING)

@@ -1,0 +1,420 @@
+"""Formulas of models, ``pay ~ age + sex*region + I(age ** 2)``: read, never run.
+
+============  ==================================================================================
+``a + b``     both; the constant is always in the model (``y ~ 1`` holds nothing else)
+``a:b``       their product: for categories the combinations of their levels
+``a*b``       ``a + b + a:b``
+``C(x)``      numbers as categories, one for each value
+``I(...)``    a derived term in the expression language of `synthesizer.data.expressions.language`:
+              numbers, conditions (1 or 0), or labels that are numbers, as in ``I(log(pay))``,
+              ``I(age ** 2)``, ``I(region == 'north')``
+names         as they are; in backticks where they are no plain words
+``| f + g``   at the end: fixed effects, variables of many levels whose own constants are fitted
+              but not shown (``pay ~ age | agency + year``)
+============  ==================================================================================
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.errors import ExpressionError
+from synthesizer.data.expressions.language import Expression
+from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
+
+# The parts of a formula: variables, ``C(...)``, ``I(...)`` and the signs between them.
+
+_TOKEN = re.compile(
+    r"""(?P<space>\s+)
+    | (?P<call>[^\W\d]\w*\s*\()
+    | (?P<name>[^\W\d]\w*(?![\w.]) | `[^`]+`)
+    | (?P<number>\d+(?![\w.]))
+    | (?P<operator>[~+:|]|\*(?!\*))
+    | (?P<wrong>\*\*|[^\W\d][\w.]*|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_SKIPPED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|[()]")
+_REMEDIES = {
+    "-": "name only the terms that you want; the constant stays in the model",
+    "(": "parentheses stand only in C(...) and I(...): write the terms out",
+    ")": "parentheses stand only in C(...) and I(...): write the terms out",
+    "/": "write quotients in I(...)",
+    "^": "write powers in I(...), such as I(age ** 2)",
+    "%": "write the terms out",
+    "`": "close the backtick",
+    "=": "write '~' between the response and the terms",
+}
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A variable as it is, a variable as categories (``C``), or a derived term (``I``).
+
+    Parameters
+    ----------
+    kind : str
+        ``name``, ``C`` or ``I``.
+    text : str
+        Name of the variable, or the expression.
+    """
+
+    kind: Literal["name", "C", "I"]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text if self.kind == "name" else f"{self.kind}({self.text})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Variables that it mentions."""
+        if self.kind == "I":
+            return tuple(sorted(Expression.parse(self.text).names))
+        return (self.text,)
+
+
+@dataclass(frozen=True)
+class Token:
+    """An atom, an operator or the constant ``1``."""
+
+    value: Atom | str
+    at: int
+
+
+class Tokens:
+    """Cuts one text into tokens and gathers what is wrong with it in ``problems``.
+
+    Examples
+    --------
+    >>> [str(token.value) for token in Tokens("pay ~ I(age ** 2)").tokens()]
+    ['pay', '~', 'I(age ** 2)']
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.problems: list[str] = []
+
+    def note(self, at: int, what: str) -> None:
+        """Add a problem at a position, counted from 0."""
+        shown = self.text if len(self.text) <= 80 else self.text[:77] + "..."
+        self.problems.append(f"formula {shown!r}, position {at + 1}: {what}")
+
+    def tokens(self) -> Iterator[Token]:
+        """Yield the tokens, leaving out what is wrong."""
+        at = 0
+        while at < len(self.text):
+            match = _TOKEN.match(self.text, at)
+            if match is None:  # pragma: no cover - the last alternative takes any character
+                break
+            kind, found, start = match.lastgroup, match.group(), at
+            at = match.end()
+            if kind == "call":
+                at = self._closing(at)
+                yield from self._call(found[:-1].strip(), self.text[match.end() : at - 1], start)
+            elif kind == "name":
+                yield Token(Atom("name", found.strip("`")), start)
+            elif kind == "operator" or found == "1":
+                yield Token(found, start)
+            elif kind != "space":
+                self._wrong(found, start)
+
+    def _wrong(self, found: str, at: int) -> None:
+        if found == "0":
+            return self.note(at, "the constant cannot be left out: remove the 0")
+        if found == "**":
+            return self.note(at, "write powers in I(...), such as I(age ** 2)")
+        default = "write names in backticks where they are no plain words, and numbers in I(...)"
+        return self.note(at, f"{found!r} is not part of it; {_REMEDIES.get(found, default)}")
+
+    def _closing(self, at: int) -> int:
+        """Return the position behind the parenthesis that closes the one before ``at``."""
+        depth = 1
+        for match in _SKIPPED.finditer(self.text, at):
+            depth += {"(": 1, ")": -1}.get(match.group(), 0)
+            if depth == 0:
+                return match.end()
+        self.note(at - 1, "close the parenthesis")
+        return len(self.text) + 1
+
+    def _call(self, function: str, inner: str, at: int) -> Iterator[Token]:
+        inner = inner.strip()
+        if function == "C":
+            name = inner[1:-1] if re.fullmatch(r"`[^`]+`", inner) else inner
+            if name != inner or re.fullmatch(r"[^\W\d]\w*", inner):
+                yield Token(Atom("C", name), at)
+            else:
+                self.note(at, "C(...) holds the name of one variable")
+        elif function == "I":
+            try:
+                Expression.parse(inner)
+                yield Token(Atom("I", inner), at)
+            except ExpressionError as error:
+                for problem in error.problems:
+                    self.note(at, f"in I(...): {problem}")
+        else:
+            self.note(at, f"{function}(...) stands inside I(...): write I({function}({inner}))")
+
+
+def split(tokens: list[Token], sign: str) -> list[list[Token]]:
+    """Return what stands between the signs."""
+    parts: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.value == sign:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts
+
+
+MAX_LENGTH = 5_000
+MAX_STARS = 6
+"""So many variables may be joined by ``*``: with more there are hundreds of interactions."""
+
+Term = tuple[Atom, ...]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A response and the terms of its model, main effects first; the constant is not listed.
+
+    Examples
+    --------
+    >>> formula = parse_formula("pay ~ age*sex + I(age ** 2) | agency + year")
+    >>> [":".join(map(str, term)) for term in formula.terms]
+    ['age', 'sex', 'I(age ** 2)', 'age:sex']
+    >>> formula.names
+    ('pay', 'age', 'sex', 'agency', 'year')
+    >>> formula.effects
+    ('agency', 'year')
+    """
+
+    text: str
+    response: Atom
+    terms: tuple[Term, ...]
+    effects: tuple[str, ...] = ()
+
+    @property
+    def atoms(self) -> tuple[Atom, ...]:
+        """The response and everything in the terms, each once."""
+        own = (atom for term in self.terms for atom in term)
+        return tuple(dict.fromkeys((self.response, *own)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Variables that the formula mentions, each once."""
+        return tuple(dict.fromkeys((*self.term_names, *self.effects)))
+
+    @property
+    def term_names(self) -> tuple[str, ...]:
+        """Variables of the response and the terms, each once."""
+        return tuple(dict.fromkeys(name for atom in self.atoms for name in atom.names))
+
+
+def parse_formula(text: str) -> Formula:
+    """Read a formula.
+
+    Raises
+    ------
+    ExpressionError
+        With every problem, its position (counted from 1) and the remedy.
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise ExpressionError("the formula is empty; write for example 'pay ~ age + sex'")
+    if len(text) > MAX_LENGTH:
+        raise ExpressionError(f"the formula is longer than {MAX_LENGTH} characters: shorten it")
+    return _Reader(text).formula()
+
+
+def parse_atom(text: str, what: str) -> Atom:
+    """Read one variable, ``C(...)`` or ``I(...)``; ``what`` names it in messages.
+
+    Raises
+    ------
+    ExpressionError
+        With every problem and the remedy.
+
+    Examples
+    --------
+    >>> parse_atom("I(log(hours))", "offset").names
+    ('hours',)
+    """
+    reader = _Reader(text)
+    tokens = list(reader.tokens())
+    if not reader.problems and len(tokens) == 1 and isinstance(tokens[0].value, Atom):
+        return tokens[0].value
+    # The reader's words are about formulas: only what is inside I(...) is told from there.
+    inner = [problem.partition("in I(...): ")[2] for problem in reader.problems]
+    raise ExpressionError(
+        [f"{what}: {problem}" for problem in inner if problem]
+        or [f"{what} ({text!r}) must be a variable or I(...), such as 'I(log(hours))'"]
+    )
+
+
+def unknown_names(names: Iterable[str], known: Sequence[str]) -> Iterator[str]:
+    """Yield a problem, with the nearest name, for each name that is not known."""
+    for name in dict.fromkeys(names):
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            remedy = f"did you mean {close[0]!r}?" if close else "name a column of the data"
+            yield f"unknown variable {name!r}; {remedy}"
+
+
+class _Reader(Tokens):
+    """Reads one formula and gathers what is wrong with it."""
+
+    def formula(self) -> Formula:
+        tokens = list(self.tokens())
+        sides = split(tokens, "~")
+        if self.problems:
+            raise ExpressionError(self.problems)
+        if len(sides) != 2:
+            self.note(0, "write one '~' between the response and the terms, as in 'pay ~ age'")
+            raise ExpressionError(self.problems)
+        right = split(sides[1], "|")
+        if len(right) > 2:
+            self.note(
+                0, "write one '|' before all fixed effects, as in 'pay ~ age | agency + year'"
+            )
+        response = self.response(sides[0])
+        terms = self.terms(right[0], len(self.text))
+        effects = tuple(self.effects(right[1])) if len(right) > 1 else ()
+        if response in {atom for term in terms for atom in term}:
+            self.note(0, f"{response} is on both sides: remove it from the right one")
+        self.check_effects(response, terms, effects)
+        if self.problems or response is None:
+            raise ExpressionError(self.problems)
+        return Formula(self.text.strip(), response, tuple(terms), effects)
+
+    def response(self, tokens: list[Token]) -> Atom | None:
+        if len(tokens) == 1 and isinstance(tokens[0].value, Atom):
+            return tokens[0].value
+        self.note(0, "one variable, C(...) or I(...) stands before '~'")
+        return None
+
+    def terms(self, tokens: list[Token], end: int) -> list[Term]:
+        found: dict[frozenset[Atom], Term] = {}
+        for summand in split(tokens, "+"):
+            if [token.value for token in summand] == ["1"]:
+                continue
+            for term in self.product(summand, summand[0].at if summand else end - 1):
+                found.setdefault(frozenset(term), term)
+        return sorted(found.values(), key=len)
+
+    def effects(self, tokens: list[Token]) -> Iterator[str]:
+        """Yield the variables behind '|', each once; ``C(x)`` is the same as ``x``."""
+        seen = set()
+        for summand in split(tokens, "+"):
+            atom = summand[0].value if len(summand) == 1 else None
+            if not isinstance(atom, Atom) or atom.kind == "I":
+                where = summand[0].at if summand else len(self.text) - 1
+                self.note(where, "behind '|' stand names of variables, joined by '+'")
+            elif atom.text not in seen:
+                seen.add(atom.text)
+                yield atom.text
+
+    def check_effects(
+        self, response: Atom | None, terms: list[Term], effects: tuple[str, ...]
+    ) -> None:
+        if effects and not terms:
+            self.note(
+                0, "a model with fixed effects needs a term before '|', as in 'pay ~ age | f'"
+            )
+        own = [atom for atom in (response, *(term[0] for term in terms if len(term) == 1)) if atom]
+        for atom in own:
+            if atom.kind != "I" and atom.text in effects:
+                self.note(0, f"{atom} is a fixed effect too: leave it in one place")
+
+    def product(self, tokens: list[Token], at: int) -> list[Term]:
+        """Return the terms of a summand: every choice of what ``*`` joins."""
+        joined = [self.interaction(part, at) for part in split(tokens, "*")]
+        if len(joined) > MAX_STARS:
+            self.note(at, f"more than {MAX_STARS} are joined by '*': write the terms out")
+            return []
+        sizes = range(1, len(joined) + 1)
+        chosen = (choice for size in sizes for choice in combinations(joined, size))
+        return [tuple(dict.fromkeys(a for part in own for a in part)) for own in chosen]
+
+    def interaction(self, tokens: list[Token], at: int) -> Term:
+        parts = split(tokens, ":")
+        atoms = [part[0].value for part in parts if len(part) == 1]
+        if len(atoms) < len(parts) or not all(isinstance(atom, Atom) for atom in atoms):
+            where = tokens[0].at if tokens else at
+            self.note(where, "a term is missing or not joined: put '+', ':' or '*' between two")
+            return ()
+        return tuple(atom for atom in atoms if isinstance(atom, Atom))
+
+
+# What the parts of a formula are in a table: numbers, or codes of levels.
+
+_ASKS_FOR_MISSING = re.compile(r"\bmissing\s*\(")
+
+
+@dataclass(frozen=True, eq=False)
+class AtomValues:
+    """The values of an atom: numbers (NaN where missing), or codes of labels (-1).
+
+    Examples
+    --------
+    >>> age = Variable(name="age", kind=Kind.NUMERIC)
+    >>> table = Table([Column(age, np.array([30.0, 70.0]))])
+    >>> atom_values(Atom("I", "age > 60"), table).data.tolist()
+    [0.0, 1.0]
+    >>> atom_values(Atom("C", "age"), table).labels
+    ('30', '70')
+    """
+
+    data: FloatArray | npt.NDArray[np.int64]
+    labels: tuple[str, ...] | None = None
+
+    @property
+    def complete(self) -> BoolArray:
+        """Where there is a value, shape (n,)."""
+        return np.isfinite(self.data) if self.labels is None else np.asarray(self.data >= 0)
+
+
+def atom_values(atom: Atom, table: Table) -> AtomValues:
+    """Return an atom's values in a table; raises ExpressionError if it cannot have any."""
+    if atom.kind == "I":
+        return AtomValues(_derived(atom.text, table))
+    column = table[atom.text]
+    if column.variable.kind is Kind.ID:
+        raise ExpressionError("it is an identifier: use another variable")
+    if column.is_coded:
+        codes = np.where(column.is_observed, column.data, -1).astype(np.int64)
+        return AtomValues(codes, column.variable.levels)
+    numbers = np.where(column.is_observed, column.data, np.nan).astype(np.float64)
+    return AtomValues(numbers) if atom.kind == "name" else _categories(numbers, column)
+
+
+def _derived(text: str, table: Table) -> FloatArray:
+    """Return the numbers of an expression, NaN where one of its variables is missing.
+
+    A comparison is False where a value is missing; a model must not take that for an answer,
+    unless the expression itself asks for missing values.
+    """
+    expression = Expression.parse(text)
+    number = Variable(name=text, kind=Kind.NUMERIC, missing=("",))
+    column = expression.derive(table, number)
+    known = column.is_observed
+    if not _ASKS_FOR_MISSING.search(text):
+        for name in expression.names:
+            known = known & table[name].is_observed
+    return np.where(known, column.data, np.nan).astype(np.float64)
+
+
+def _categories(numbers: FloatArray, column: Column) -> AtomValues:
+    """Return numbers or dates as codes of their distinct values."""
+    finite = np.isfinite(numbers)
+    distinct, inverse = np.unique(numbers[finite], return_inverse=True)
+    codes = np.full(len(numbers), -1, dtype=np.int64)
+    codes[finite] = inverse
+    if column.variable.kind is Kind.DATE:
+        return AtomValues(codes, tuple(str(np.datetime64(int(day), "D")) for day in distinct))
+    return AtomValues(codes, tuple(str(value).removesuffix(".0") for value in distinct.tolist()))

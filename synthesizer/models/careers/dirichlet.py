@@ -1,0 +1,331 @@
+"""Dirichlet distributions and mixtures of them: densities, draws and a fit by EM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import digamma, gammaln, logsumexp, polygamma
+
+from synthesizer.data.table import FloatArray, IntArray
+
+MAX_STEPS = 200
+NEWTON_STEPS = 5
+TOLERANCE = 1e-7  # of the mean log likelihood
+LEAST_ALPHA = 0.05
+RESTARTS = 3
+SHAPE_PRIOR = 0.02  # persons of the uniform distribution in every component
+BACKGROUND_PRIOR = 1.0  # persons in the uniform component before any is seen
+START_PRECISION = 1e4
+LEAST_PERSONS = 10  # for each component
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A mixture of K Dirichlet distributions on the simplex with G parts.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (K,)
+        Positive, sum 1.
+    alpha : ndarray, shape (K, G)
+        Parameters, > 0.
+    """
+
+    weights: FloatArray
+    alpha: FloatArray
+
+    def log_density(self, log_points: FloatArray) -> FloatArray:
+        """Return the log density at points whose logarithms are given, shape (m,)."""
+        each = log_densities(log_points, self.alpha) + np.log(self.weights)
+        return np.asarray(logsumexp(each, axis=1))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a saved model."""
+        return {"weights": self.weights, "alpha": self.alpha}
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild from ``to_dict``; raises ValueError on parameters out of range."""
+        weights = np.asarray(state["weights"], dtype=np.float64)
+        alpha = np.asarray(state["alpha"], dtype=np.float64)
+        if alpha.ndim != 2 or 0 in alpha.shape or weights.shape != alpha.shape[:1]:
+            raise ValueError("a mixture must have one weight for each component")
+        if not (np.isfinite(alpha).all() and (alpha > 0).all()):
+            raise ValueError("parameters of components must be positive numbers")
+        if not ((weights > 0).all() and abs(weights.sum() - 1) < 1e-6):
+            raise ValueError("weights of components must be positive and sum to 1")
+        return cls(weights, alpha)
+
+
+def log_densities(log_points: FloatArray, alpha: FloatArray) -> FloatArray:
+    """Return the log density of each Dirichlet distribution at each point.
+
+    Densities are with respect to the first G - 1 coordinates.
+
+    Parameters
+    ----------
+    log_points : ndarray, shape (m, G)
+        Logarithms of the coordinates.
+    alpha : ndarray, shape (K, G)
+        Parameters, > 0.
+
+    Returns
+    -------
+    ndarray, shape (m, K)
+
+    Examples
+    --------
+    >>> points = np.log([[0.2, 0.3, 0.5]])
+    >>> np.exp(log_densities(points, np.ones((1, 3)))).round(6).tolist()
+    [[2.0]]
+    """
+    constant = gammaln(alpha.sum(axis=1)) - gammaln(alpha).sum(axis=1)
+    return np.asarray(log_points @ (alpha - 1.0).T + constant)
+
+
+def draw_dirichlet(alpha: FloatArray, *, rng: np.random.Generator) -> FloatArray:
+    """Draw one point of the simplex for each row of parameters, shape (m, G).
+
+    Small parameters are drawn through logarithms, Gamma(a) = Gamma(a + 1) U^(1/a), so that a row
+    never underflows to zeros only.
+    """
+    small = alpha < 1.0
+    if not small.any():
+        gamma = rng.standard_gamma(alpha)
+        return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
+    logs = np.log(rng.standard_gamma(alpha + small))
+    logs[small] += np.log1p(-rng.random(int(small.sum()))) / alpha[small]
+    points = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(points / points.sum(axis=1, keepdims=True))
+
+
+def fit_mixture(
+    points: FloatArray,
+    counts: npt.NDArray[np.integer],
+    n_components: int,
+    *,
+    mean_logs: FloatArray | None = None,
+    rng: np.random.Generator,
+) -> Mixture:
+    """Fit a mixture of Dirichlet distributions by EM, the best of three starts.
+
+    The M step is Newton's method for a Dirichlet distribution (Minka 2000), or his fixed point
+    where Newton leaves the domain. One more component is uniform and stays so; its weight is
+    learnt, starting from one person, and keeps every point possible. Two guards keep the others
+    from shrinking onto one point: each has a fiftieth of a person of the uniform distribution in
+    addition to its own (the conjugate prior), and a point may be given as the mean logarithms
+    over its surroundings, which no Dirichlet distribution can match with an infinite precision.
+    Components that lose all their points are dropped.
+
+    Parameters
+    ----------
+    points : ndarray, shape (P, G)
+        Distinct points inside the simplex.
+    counts : ndarray of int, shape (P,)
+        Number of persons at each point, >= 1.
+    n_components : int
+        K >= 1; reduced to P, and to one for every ten persons.
+    mean_logs : ndarray, shape (P, G), optional
+        Mean logarithms of the coordinates over the surroundings of each point; by default those
+        of the point itself.
+    rng : numpy.random.Generator
+        Chooses the starts.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> sides = np.array([[30.0, 4.0]] * 300 + [[5.0, 30.0]] * 100)
+    >>> points = draw_dirichlet(sides, rng=rng)
+    >>> mixture = fit_mixture(points, np.ones(400, int), 2, rng=rng)
+    >>> sorted(mixture.weights.round(1).tolist()), mixture.alpha[-1].tolist()
+    ([0.0, 0.2, 0.7], [1.0, 1.0])
+    """
+    k = min(n_components, len(points), max(1, int(counts.sum()) // LEAST_PERSONS))
+    if points.shape[1] == 1:
+        return Mixture(np.ones(1), np.ones((1, 1)))
+    logs = np.log(points) if mean_logs is None else mean_logs
+    weights = counts / counts.sum()
+    n_persons = float(counts.sum())
+    fits = [
+        _em(_start(points, weights, k, rng), logs, weights, n_persons)
+        for _ in range(RESTARTS if 1 < k < len(points) else 1)
+    ]
+    return max(fits, key=lambda fit: fit[1])[0]
+
+
+def _start(points: FloatArray, weights: FloatArray, k: int, rng: np.random.Generator) -> Mixture:
+    """Choose K points far from each other (k-means++) and group the others around them."""
+    roots = np.sqrt(points)
+    seeds = [int(rng.choice(len(points), p=weights))]
+    distance = ((roots - roots[seeds[0]]) ** 2).sum(axis=1)
+    for _ in range(k - 1):
+        odds = weights * distance
+        seeds.append(int(rng.choice(len(points), p=odds / odds.sum())))
+        distance = np.minimum(distance, ((roots - roots[seeds[-1]]) ** 2).sum(axis=1))
+        distance[seeds] = 0.0  # exact zeros: no point is chosen twice
+    gaps = roots @ roots[seeds].T  # Bhattacharyya: large when near
+    member = np.eye(k)[gaps.argmax(axis=1)] * weights[:, None]
+    share = np.maximum(member.sum(axis=0), 1e-9)
+    mean = np.maximum(member.T @ points / share[:, None], 1e-9)
+    spread = np.maximum(member.T @ points**2 / share[:, None] - mean**2, 1e-12)
+    precision = (mean * (1 - mean)).sum(axis=1) / spread.sum(axis=1) - 1  # by moments
+    precision = np.clip(precision, 1.0, START_PRECISION)
+    alpha = np.maximum(mean * precision[:, None], LEAST_ALPHA)
+    shares = np.append(share / share.sum(), 0.1)
+    return Mixture(shares / shares.sum(), np.vstack([alpha, np.ones(points.shape[1])]))
+
+
+def _em(
+    mixture: Mixture, logs: FloatArray, weights: FloatArray, n_persons: float
+) -> tuple[Mixture, float]:
+    """Run EM from ``mixture``, whose last component is uniform and stays so."""
+    n_parts = logs.shape[1]
+    even = np.full((1, n_parts), digamma(1.0) - digamma(float(n_parts)))  # its mean logarithms
+    prior, background = SHAPE_PRIOR / n_persons, BACKGROUND_PRIOR / n_persons
+    value = -np.inf
+    for _ in range(MAX_STEPS):
+        joint = log_densities(logs, mixture.alpha) + np.log(mixture.weights)
+        total = logsumexp(joint, axis=1, keepdims=True)
+        new_value = float(weights @ total[:, 0])
+        new_value += prior * float(log_densities(even, mixture.alpha[:-1]).sum())
+        new_value += background * float(np.log(mixture.weights[-1]))
+        if new_value - value < TOLERANCE * abs(new_value):
+            return mixture, max(value, new_value)
+        value = new_value
+        share = np.exp(joint - total) * weights[:, None]
+        size = share.sum(axis=0)
+        size[-1] += background
+        kept = size > 1e-3 * weights.min()
+        sums = share[:, kept][:, :-1].T @ logs + prior * even
+        own = size[kept][:-1, None]
+        alpha = _m_step(mixture.alpha[kept][:-1], sums / (own + prior))
+        mixture = Mixture(size[kept] / size[kept].sum(), np.vstack([alpha, np.ones(n_parts)]))
+    return mixture, value
+
+
+def _m_step(alpha: FloatArray, mean_logs: FloatArray) -> FloatArray:
+    """Improve the parameters for given mean log coordinates, both of shape (K, G)."""
+    for _ in range(NEWTON_STEPS):
+        total = alpha.sum(axis=1, keepdims=True)
+        gradient = digamma(total) - digamma(alpha) + mean_logs
+        curvature = -polygamma(1, alpha)
+        common = 1.0 / polygamma(1, total)
+        shift = (gradient / curvature).sum(axis=1, keepdims=True)
+        shift = shift / (common + (1.0 / curvature).sum(axis=1, keepdims=True))
+        step = alpha - (gradient - shift) / curvature
+        outside = ~((step > 0) & (step < 1e3 * total)).all(axis=1)
+        if outside.any():
+            step[outside] = _inverse_digamma(digamma(total[outside]) + mean_logs[outside])
+        alpha = np.maximum(step, LEAST_ALPHA)
+    return alpha
+
+
+def _inverse_digamma(y: FloatArray) -> FloatArray:
+    """Invert the digamma function by Newton's method (Minka 2000, appendix C)."""
+    x = np.where(y >= -2.22, np.exp(np.minimum(y, 50.0)) + 0.5, -1.0 / (y - digamma(1.0)))
+    for _ in range(5):
+        x = x - (digamma(x) - y) / polygamma(1, x)
+    return np.asarray(x)
+
+
+# From run lengths to the simplex and back: the cell map of the career model.
+
+DECIMALS = 9  # remainders that agree so far are ties: rounding errors must not decide
+
+
+def centre(excess: npt.ArrayLike) -> FloatArray:
+    """Return m(e), the centre of the cell of each excess, shape (m, G); rows sum to 1.
+
+    Examples
+    --------
+    >>> centre([[2, 0]]).round(3).tolist()
+    [[0.833, 0.167]]
+    """
+    e = np.asarray(excess, dtype=np.float64)
+    return np.asarray((e + 1.0 / e.shape[1]) / (e.sum(axis=1, keepdims=True) + 1.0))
+
+
+def cell(u: npt.ArrayLike, total: int) -> npt.NDArray[np.int64]:
+    """Return c(u), the excess whose cell each point of the simplex lies in.
+
+    Parameters
+    ----------
+    u : array_like, shape (m, G)
+        Points of the simplex: not negative, rows sum to 1.
+    total : int
+        N = T - G >= 0, the sum of every excess.
+
+    Returns
+    -------
+    ndarray of int64, shape (m, G)
+        Not negative, rows sum to ``total``. Ties go to the earlier run.
+
+    Examples
+    --------
+    >>> cell([[0.8, 0.2], [0.5, 0.5], [1.0, 0.0]], 2).tolist()
+    [[2, 0], [1, 1], [2, 0]]
+    """
+    points = np.asarray(u, dtype=np.float64)
+    stretched = points * (total + 1) - 1.0 / points.shape[1]
+    return _round_to_sum(stretched, total, lowest=0)
+
+
+def nearest(x: npt.ArrayLike, total: int) -> npt.NDArray[np.int64]:
+    """Return the nearest lattice point with sum ``total`` to each row of ``x`` with that sum.
+
+    Largest remainders: every coordinate is rounded down, then those with the largest remainders
+    go up by one until the sum is right. Coordinates may be negative.
+
+    Examples
+    --------
+    >>> nearest([[-0.7, 0.3, 0.4]], 0).tolist()
+    [[-1, 0, 1]]
+    """
+    return _round_to_sum(np.asarray(x, dtype=np.float64), total, lowest=None)
+
+
+def _round_to_sum(x: FloatArray, total: int, *, lowest: int | None) -> npt.NDArray[np.int64]:
+    x = np.round(x, DECIMALS)
+    base = np.floor(x)
+    if lowest is not None:
+        base = np.maximum(base, lowest)
+    remainder = np.round(x - base, DECIMALS)
+    base = base.astype(np.int64)
+    missing = total - base.sum(axis=1)
+    order = np.argsort(-remainder, axis=1, kind="stable")
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.arange(x.shape[1])[None, :], axis=1)
+    return np.asarray(base + (rank < missing[:, None]))
+
+
+def compositions(n_periods: int, count: int) -> npt.NDArray[np.int64]:
+    """Return the excess of every way to split ``n_periods`` into ``count`` runs, in order.
+
+    There are (T - 1 choose G - 1) of them: for small cases.
+
+    Examples
+    --------
+    >>> compositions(4, 2).tolist()
+    [[0, 2], [1, 1], [2, 0]]
+    """
+    cuts = list(combinations(range(1, n_periods), count - 1))
+    inner = np.array(cuts, dtype=np.int64).reshape(len(cuts), count - 1)
+    edges = np.pad(inner, ((0, 0), (1, 1)), constant_values=((0, 0), (0, n_periods)))
+    return np.diff(edges, axis=1) - 1
+
+
+def log_n_compositions(n_periods: int, count: int | IntArray) -> FloatArray:
+    """Return the logarithm of the number of ways to split T periods into G runs.
+
+    Examples
+    --------
+    >>> round(float(np.exp(log_n_compositions(6, 3))))
+    10
+    """
+    g = np.asarray(count, dtype=np.float64)
+    return np.asarray(gammaln(n_periods) - gammaln(g) - gammaln(n_periods - g + 1))

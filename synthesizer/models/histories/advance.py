@@ -1,0 +1,266 @@
+"""A variable that advances with time: age, length of service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from synthesizer.data.errors import RuleError
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.panel.paths import OWN, PathRule
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Variable
+from synthesizer.models.base import (
+    Abilities,
+    ConditionalModel,
+    FittedModel,
+    FittedWrapper,
+    ReadInner,
+)
+from synthesizer.models.cart import Cart
+from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
+from synthesizer.models.histories.parts import (
+    Part,
+    elapsed_since_first,
+    first_observed,
+    fit_part,
+    starting_positions,
+)
+from synthesizer.models.histories.time_invariant import draw_persons
+
+TRIES = 50
+"""Paths drawn from a first value with which an allowed one was found."""
+
+
+class FittedAdvance(FittedWrapper, FittedHistory):
+    """A base model of the first value, with its place inside the level, and how it advances."""
+
+    def __init__(self, first: Part, phase: Part | None, per: float, codes: Part | None) -> None:
+        self.first = first
+        self.phase = phase
+        self.per = per
+        self.codes = codes
+
+    def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
+        """Draw the first value of every person and let it advance with time.
+
+        A first value with which a later row would be a structural zero is drawn again.
+        """
+
+        def path(persons: IntArray, values: Column) -> Column:
+            return self.path(values, predictors.take_units(persons), rng)
+
+        start, bad = draw_persons(self.first, predictors, limits, rng, path)
+        column, index, judge = self.path(start, predictors, rng), predictors.index, limits.judge
+        for _ in range(0 if len(bad) else TRIES):  # the same value may move up sooner or later
+            if judge is None:
+                break
+            bad = np.unique(index.person[judge(np.arange(len(column)), column)])
+            if not len(bad):
+                break
+            column = column.replaced(index.rows_of(bad), path(bad, start.take(bad)))
+        if len(bad):
+            raise RuleError(
+                f"variable {start.name!r}: no first value leads to allowed values in all periods "
+                f"of {len(bad)} synthetic persons; relax the rules or the support, or put "
+                f"{start.name!r} earlier in the order"
+            )
+        return column
+
+    def path(self, first: Column, predictors: PanelTable, rng: np.random.Generator) -> Column:
+        """Return what first values become in the rows of their persons."""
+        return self._with_codes(self._advanced(first, predictors, rng), first, predictors, rng)
+
+    def _advanced(self, first: Column, predictors: PanelTable, rng: np.random.Generator) -> Column:
+        index = predictors.index
+        gone = elapsed_since_first(index)
+        if not first.is_coded:
+            data = _rounded(first.data[index.person] + gone * self.per, first.variable)
+            states = None if first.states is None else first.states[index.person]
+            return Column(first.variable, data, states)
+        persons = predictors.first_rows.with_column(_renamed(first, "before"))
+        phase = np.zeros(index.n_persons)
+        if self.phase is not None:
+            phase = np.asarray(self.phase.draw(persons, rng).data, dtype=np.float64)
+        # never a whole level for rounding: 4.999999 years of 5 are not 5
+        steps = np.floor((phase[index.person] + gone) / self.per + 1e-9).astype(np.int64)
+        top = len(first.variable.levels) - 1
+        start = first.data[index.person]
+        moved = np.where(start <= top, np.clip(start + steps, 0, top), start)
+        return Column(first.variable, moved.astype(np.int32))
+
+    def _with_codes(
+        self, column: Column, first: Column, predictors: PanelTable, rng: np.random.Generator
+    ) -> Column:
+        """Write missing codes of single periods over the value that goes on below them."""
+        if self.codes is None:
+            return column
+        table = predictors.with_column(_renamed(predictors.spread(first), "before"))
+        state = self.codes.draw(table, rng).data.astype(np.int64)
+        # who has no value at all has nothing below the codes that could go on
+        state = np.where(state == 0, column.missing_state(), state)
+        if column.is_coded:
+            levels = len(column.variable.levels)
+            data = np.where(state > 0, levels + state - 1, column.data)
+            return Column(column.variable, data.astype(np.int32))
+        numbers = np.where(state > 0, np.nan, column.data)
+        return Column(column.variable, numbers, state.astype(np.int8))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parts as plain values."""
+        return {
+            "first": self.first.to_dict(),
+            "phase": None if self.phase is None else self.phase.to_dict(),
+            "codes": None if self.codes is None else self.codes.to_dict(),
+            "per": self.per,
+        }
+
+    @classmethod
+    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
+        """Rebuild from ``to_dict``."""
+        per = float(state["per"])
+        if not per > 0:
+            raise ValueError("a level must take some time")
+        part = {
+            name: None if state[name] is None else Part.read(state[name], inner)
+            for name in ("phase", "codes")
+        }
+        return cls(Part.read(state["first"], inner), part["phase"], per, part["codes"])
+
+
+def _renamed(column: Column, name: str) -> Column:
+    variable = column.variable
+    own = Variable(
+        name=OWN + name, kind=variable.kind, levels=variable.levels, missing=variable.missing,
+        decimals=variable.decimals,
+    )  # fmt: skip
+    return Column(own, column.data, column.states)
+
+
+def _rounded(values: FloatArray, variable: Variable) -> FloatArray:
+    """Keep to the decimals of a number: sums of fractions are never exact."""
+    return values if variable.decimals is None else np.round(values, variable.decimals)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advance(HistoryModel):
+    """The first value by the base model, plus the elapsed time.
+
+    A number grows by ``rate`` a unit of time. An ordered variable (age in classes) moves up a level
+    every ``width`` units; how far inside the first level a person is, is reckoned from all her
+    levels and drawn given the first one. Missing codes of single periods lie over a value that
+    goes on. Source: Barrientos et al. (2018), section 3.2 (age, length of service).
+
+    Parameters
+    ----------
+    base : model
+        Any conditional model.
+    rate : float
+        Growth of a number a unit of time (a year where time is in years, a day for dates), > 0.
+    width : float
+        Units of time that a level of an ordered variable takes, > 0.
+
+    Examples
+    --------
+    >>> index = PanelIndex.of_presence(np.ones((50, 3), dtype=bool), np.arange(3.0))
+    >>> age = Variable(name="age", kind=Kind.NUMERIC, decimals=0)
+    >>> target = Column(age, (np.arange(20.0, 70.0)[:, None] + np.arange(3)).ravel())
+    >>> data = PanelTable((), index)
+    >>> fitted = Advance().fit(data, target, rng=np.random.default_rng(1))
+    >>> drawn = fitted.sample(data, rng=np.random.default_rng(2)).data.reshape(50, 3)
+    >>> bool((np.diff(drawn) == 1).all())
+    True
+    """
+
+    abilities: ClassVar[Abilities] = Abilities(
+        kinds=frozenset({Kind.ORDERED, Kind.NUMERIC, Kind.DATE}), panel=True, new_values=True
+    )
+    fitted_type: ClassVar[type[FittedModel]] = FittedAdvance
+
+    base: ConditionalModel = field(default_factory=Cart)
+    rate: float = 1.0
+    width: float = 5.0
+
+    def __post_init__(self) -> None:
+        if not self.rate > 0:
+            raise ValueError(f"rate ({self.rate}) must be above 0")
+        if not self.width > 0:
+            raise ValueError(f"width ({self.width}) must be above 0")
+
+    def rule_problems(self, variable: str, rules: Sequence[PathRule]) -> list[str]:
+        """Refuse rules about single states; see `HistoryModel.rule_problems`."""
+        return [
+            f"variable {variable!r}: 'advance' moves on with time and cannot keep the rule "
+            f"{rule.text!r}; use 'lag_one'"
+            for rule in rules
+            if rule.allowed is not None
+        ]
+
+    def fit_history(
+        self,
+        predictors: PanelTable,
+        target: Column,
+        rules: Sequence[PathRule],
+        *,
+        rng: np.random.Generator,
+    ) -> FittedAdvance:
+        """Fit the first value; see `HistoryModel.fit_history`.
+
+        Raises
+        ------
+        RuleError
+            If there are rules about single states, which time passes by; never to fall is kept.
+        """
+        problems = self.rule_problems(target.name, rules)
+        if problems:
+            raise RuleError(problems)
+        index = predictors.index
+        phase = None
+        if target.is_coded:
+            base, inside = self._rolled_back_levels(index, target, rng)
+            own = Column(Variable(name=OWN + "phase", kind=Kind.NUMERIC), inside)
+            persons = predictors.first_rows.with_column(_renamed(base, "before"))
+            phase = fit_part(self.base, persons, own, rng)
+        else:
+            base = _rolled_back(index, target, self.rate)
+        first = fit_part(self.base, predictors.first_rows, base, rng)
+        codes = None
+        if not target.is_observed.all():
+            codes = self._codes(predictors, target, base, rng)
+        return FittedAdvance(first, phase, self.width if target.is_coded else self.rate, codes)
+
+    def _rolled_back_levels(
+        self, index: PanelIndex, target: Column, rng: np.random.Generator
+    ) -> tuple[Column, FloatArray]:
+        """Return the level of every person at the first row, and how far inside it she is.
+
+        Who has no value keeps the missing code. Inside the lowest level a place may be below 0.
+        """
+        levels = np.where(target.is_observed, target.data, -1)
+        top = len(target.variable.levels) - 1
+        start = starting_positions(index, levels, top, self.width, rng)
+        codes = target.data[index.starts]
+        level = np.clip(np.floor(np.nan_to_num(start) / self.width), 0, top)
+        first = np.where(np.isnan(start), codes, level).astype(np.int32)
+        return Column(target.variable, first), np.nan_to_num(start - level * self.width)
+
+    def _codes(
+        self, predictors: PanelTable, target: Column, first: Column, rng: np.random.Generator
+    ) -> Part:
+        """Fit which missing code stands over the value of a row; 0 is none."""
+        labels = ("observed", *target.variable.missing)
+        variable = Variable(name=OWN + "code", kind=Kind.CATEGORICAL, levels=labels)
+        states = target.missing_state().astype(np.int32)
+        table = predictors.with_column(_renamed(predictors.spread(first), "before"))
+        return fit_part(self.base, table, Column(variable, states), rng)
+
+
+def _rolled_back(index: PanelIndex, target: Column, rate: float) -> Column:
+    """Return the first number of every person, reckoned back from the first observed one."""
+    rows = first_observed(index, target)
+    column = target.take(rows)
+    gone = elapsed_since_first(index)[rows]
+    data = _rounded(column.data - gone * rate, column.variable)
+    return Column(column.variable, data, column.states)

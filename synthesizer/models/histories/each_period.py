@@ -1,0 +1,110 @@
+"""A variable drawn anew in every period."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from synthesizer.data.errors import RuleError
+from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.panel.paths import PathRule
+from synthesizer.data.table import Column, IntArray
+from synthesizer.models.base import ConditionalModel, FittedModel, FittedWrapper, ReadInner
+from synthesizer.models.cart import Cart
+from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
+from synthesizer.models.histories.parts import Part, fit_part
+from synthesizer.models.limits import redrawn
+
+
+class FittedEachPeriod(FittedWrapper, FittedHistory):
+    """A base model of the value of a row."""
+
+    def __init__(self, value: Part) -> None:
+        self.value = value
+
+    def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
+        """Draw all rows at once."""
+        drawn, judge = self.value.draw(predictors, rng), limits.judge
+        if judge is None:
+            return drawn
+
+        def again(rows: IntArray, widen: int) -> Column:
+            return self.value.draw(predictors.take(rows), rng, widen=widen)
+
+        every = np.arange(len(drawn))
+        drawn, bad = redrawn(drawn, every, again, judge, rng, limits.reserve)
+        if len(bad):
+            raise RuleError(
+                f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows; "
+                f"relax the rules or the support, or put {drawn.name!r} earlier in the order"
+            )
+        return drawn
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the base model as plain values."""
+        return {"value": self.value.to_dict()}
+
+    @classmethod
+    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
+        """Rebuild from ``to_dict``."""
+        return cls(Part.read(state["value"], inner))
+
+
+@dataclass(frozen=True, kw_only=True)
+class EachPeriod(HistoryModel):
+    """The value of every row given the earlier variables of the same period; no lag.
+
+    For what follows from the period's other variables, such as pay from plan, grade and step.
+
+    Parameters
+    ----------
+    base : model
+        Any conditional model.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> from synthesizer.data.panel.panel_table import PanelIndex
+    >>> index = PanelIndex.of_presence(np.ones((50, 2), dtype=bool), np.arange(2.0))
+    >>> pay = Variable(name="pay", kind=Kind.NUMERIC)
+    >>> data = PanelTable((), index)
+    >>> target = Column(pay, np.tile([100.0, 200.0], 50))
+    >>> fitted = EachPeriod().fit(data, target, rng=np.random.default_rng(1))
+    >>> sorted(set(fitted.sample(data, rng=np.random.default_rng(2)).data.tolist()))
+    [100.0, 200.0]
+    """
+
+    fitted_type: ClassVar[type[FittedModel]] = FittedEachPeriod
+
+    base: ConditionalModel = field(default_factory=Cart)
+
+    def rule_problems(self, variable: str, rules: Sequence[PathRule]) -> list[str]:
+        """Refuse every rule; see `HistoryModel.rule_problems`."""
+        return [
+            f"variable {variable!r}: 'each_period' knows no earlier value and cannot keep the rule "
+            f"{rule.text!r}; use 'lag_one'"
+            for rule in rules
+        ]
+
+    def fit_history(
+        self,
+        predictors: PanelTable,
+        target: Column,
+        rules: Sequence[PathRule],
+        *,
+        rng: np.random.Generator,
+    ) -> FittedEachPeriod:
+        """Fit the base model to all rows; see `HistoryModel.fit_history`.
+
+        Raises
+        ------
+        RuleError
+            If there are rules from period to period, which a draw without a lag cannot keep.
+        """
+        problems = self.rule_problems(target.name, rules)
+        if problems:
+            raise RuleError(problems)
+        return FittedEachPeriod(fit_part(self.base, predictors, target, rng))

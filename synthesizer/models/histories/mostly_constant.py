@@ -1,0 +1,251 @@
+"""A variable that most persons never change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from synthesizer.data.errors import RuleError
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.panel.paths import PathRule
+from synthesizer.data.panel.view import changed_rows
+from synthesizer.data.table import BoolArray, Column, IntArray
+from synthesizer.models.base import ConditionalModel, FittedModel, FittedWrapper, ReadInner
+from synthesizer.models.cart import Cart
+from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
+from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
+from synthesizer.models.histories.parts import (
+    Part,
+    changing_names,
+    ever_names,
+    fit_part,
+    fit_sign,
+    persons_with_changes,
+    signs,
+)
+from synthesizer.models.histories.time_invariant import draw_persons
+
+TRIES = 3
+"""Histories drawn for a person who shall change before a change in a random row is imposed."""
+
+
+def changers(index: PanelIndex, column: Column) -> BoolArray:
+    """Return which persons ever have another value than in their first row, shape (n_persons,)."""
+    other = changed_rows(column, index.starts[index.person])
+    return np.asarray(np.bincount(index.person[other], minlength=index.n_persons) > 0)
+
+
+def seen_again(index: PanelIndex) -> IntArray:
+    """Return the persons with several rows, who could change; everybody where there are none."""
+    found = np.flatnonzero(index.counts > 1)
+    return found if len(found) else np.arange(index.n_persons)
+
+
+def draw_changing(
+    model: FittedLagOne,
+    predictors: PanelTable,
+    limits: Limits,
+    rules: Sequence[PathRule],
+    rng: np.random.Generator,
+) -> Column:
+    """Draw histories again until each has a change, shape (r,).
+
+    After `TRIES` further draws a random later row of the person has to move.
+    """
+    drawn = model.draw_within(predictors, limits, rules, rng=rng)
+    index = predictors.index
+    for attempt in range(TRIES + 1):
+        still = np.flatnonzero(~changers(index, drawn) & (index.counts > 1))
+        if not len(still):
+            break
+        rows = index.rows_of(still)
+        own = predictors.take_units(still)
+        must = _one_row(own.index, rng) if attempt == TRIES else None
+        again = model.draw_within(own, limits.of_rows(rows), rules, rng=rng, must=must)
+        drawn = drawn.replaced(rows, again)
+    return drawn
+
+
+def _one_row(index: PanelIndex, rng: np.random.Generator) -> BoolArray:
+    """Return a random row of each person that is not the first, shape (r,)."""
+    chosen = index.starts + 1 + np.floor(rng.random(index.n_persons) * (index.counts - 1))
+    must = np.zeros(index.n_rows, dtype=bool)
+    must[chosen.astype(np.int64)] = True
+    return must
+
+
+class Parts:
+    """The columns of groups of persons, put together."""
+
+    def __init__(self, predictors: PanelTable, limits: Limits) -> None:
+        self.predictors = predictors
+        self.limits = limits
+        self.columns: list[Column] = []
+        self.rows: list[IntArray] = []
+
+    def constant(self, value: Part, persons: IntArray, rng: np.random.Generator) -> IntArray:
+        """Draw one value for each of some persons; return those for whom none is allowed."""
+        if not len(persons):
+            return persons
+        rows = self.predictors.index.rows_of(persons)
+        own = self.predictors.take_units(persons)
+        drawn, bad = draw_persons(value, own, self.limits.of_rows(rows), rng)
+        free = np.setdiff1d(np.arange(len(persons)), bad)
+        kept = own.index.rows_of(free)
+        self._add(own.spread(drawn).take(kept), rows[kept])
+        return persons[bad]
+
+    def history(
+        self, model: FittedLagOne | None, persons: IntArray, rng: np.random.Generator
+    ) -> Column:
+        """Draw the histories of some persons, each with a change."""
+        rows = self.predictors.index.rows_of(persons)
+        own = self.predictors.take_units(persons)
+        if model is None:
+            raise RuleError(
+                f"no value is allowed in all periods of {len(persons)} synthetic persons, and "
+                "nobody changes in the data; relax the rules or the support"
+            )
+        drawn = draw_changing(model, own, self.limits.of_rows(rows), model.rules, rng)
+        self._add(drawn, rows)
+        return drawn
+
+    def _add(self, column: Column, rows: IntArray) -> None:
+        self.columns.append(column)
+        self.rows.append(rows)
+
+    def joined(self) -> Column:
+        """Return the column of all rows."""
+        order = np.argsort(np.concatenate(self.rows), kind="stable")
+        return Column.concatenate(self.columns).take(order)
+
+
+class FittedMostlyConstant(FittedWrapper, FittedHistory):
+    """Whether a person ever changes, the value of those who do not, the histories of the others."""
+
+    def __init__(
+        self,
+        change: Part,
+        constant: Part | None,
+        history: FittedLagOne | None,
+        changing: Sequence[str] = (),
+    ) -> None:
+        self.change = change
+        self.constant = constant
+        self.history = history
+        self.changing = tuple(changing)
+
+    def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
+        """Draw who changes, then one value or a history.
+
+        Who gets no value that is allowed in all periods changes, too.
+        """
+        index = predictors.index
+        persons = persons_with_changes(predictors, self.changing)
+        change = signs(self.change, persons, rng) & (index.counts > 1)
+        if self.constant is None:
+            change[:] = True
+        if self.history is None:
+            change[:] = False
+        parts = Parts(predictors, limits)
+        if self.constant is not None:
+            left = parts.constant(self.constant, np.flatnonzero(~change), rng)
+            change[left] = True
+        moving = np.flatnonzero(change)
+        if len(moving):
+            parts.history(self.history, moving, rng)
+        return parts.joined()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the parts as plain values."""
+        return {
+            "change": self.change.to_dict(),
+            "constant": None if self.constant is None else self.constant.to_dict(),
+            "history": None if self.history is None else self.history.to_dict(),
+            "changing": list(self.changing),
+        }
+
+    @classmethod
+    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
+        """Rebuild from ``to_dict``."""
+        constant, history = state["constant"], state["history"]
+        if constant is None and history is None:
+            raise ValueError("neither a constant nor a history was fitted")
+        return cls(
+            Part.read(state["change"], inner),
+            None if constant is None else Part.read(constant, inner),
+            None if history is None else FittedLagOne.read(history, inner),
+            [str(name) for name in state["changing"]],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MostlyConstant(HistoryModel):
+    """First whether a person ever changes; who does not gets one value, the others a history.
+
+    So the share of persons who ever change is kept. Source: Barrientos et al. (2018), section
+    3.2.2 (race).
+
+    Parameters
+    ----------
+    base : model
+        Any conditional model; also of the histories (see `LagOne`).
+    fit_by : {"pooled", "by_period"}
+        As in `LagOne`, for those who change.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> index = PanelIndex.of_presence(np.ones((100, 2), dtype=bool), np.arange(2.0))
+    >>> race = Variable(name="race", kind=Kind.CATEGORICAL, levels=("a", "b"))
+    >>> codes = np.zeros((100, 2), dtype=np.int32)
+    >>> codes[:10, 1] = 1
+    >>> data, target = PanelTable((), index), Column(race, codes.ravel())
+    >>> model = MostlyConstant(base=Cart(min_leaf=5))
+    >>> fitted = model.fit(data, target, rng=np.random.default_rng(1))
+    >>> drawn = fitted.sample(data, rng=np.random.default_rng(2))
+    >>> bool(5 <= changers(index, drawn).sum() <= 15)
+    True
+    """
+
+    fitted_type: ClassVar[type[FittedModel]] = FittedMostlyConstant
+    option_aliases: ClassVar[Mapping[str, str]] = {"fit": "fit_by"}
+
+    base: ConditionalModel = field(default_factory=Cart)
+    fit_by: Literal["pooled", "by_period"] = "pooled"
+
+    def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
+        """Return what the histories add, and which of the predictors a person ever changes."""
+        return (*LagOne().own_predictors(predictors), *ever_names(predictors))
+
+    def fit_history(
+        self,
+        predictors: PanelTable,
+        target: Column,
+        rules: Sequence[PathRule],
+        *,
+        rng: np.random.Generator,
+    ) -> FittedMostlyConstant:
+        """Fit the three parts; see `HistoryModel.fit_history`."""
+        index = predictors.index
+        change = changers(index, target)
+        first = predictors.first_rows
+        same, moving = np.flatnonzero(~change), np.flatnonzero(change)
+        constant = history = None
+        if len(same):
+            values = target.take(index.starts[same])
+            constant = fit_part(self.base, first.take(same), values, rng)
+        if len(moving):
+            model = LagOne(base=self.base, fit_by=self.fit_by).leaving_out(self.left_out)
+            rows = index.rows_of(moving)
+            history = model.fit_history(
+                predictors.take_units(moving), target.take(rows), rules, rng=rng
+            )
+        names = changing_names(predictors)
+        seen = seen_again(index)
+        persons = persons_with_changes(predictors, names).take(seen)
+        sign = fit_sign(self.base, persons, change[seen], rng, left_out=self.left_out)
+        return FittedMostlyConstant(sign, constant, history, names)

@@ -1,0 +1,148 @@
+"""One value a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from synthesizer.data.errors import RuleError
+from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.panel.paths import PathRule
+from synthesizer.data.table import BoolArray, Column, IntArray
+from synthesizer.models.base import (
+    Abilities,
+    ConditionalModel,
+    FittedModel,
+    FittedWrapper,
+    ReadInner,
+)
+from synthesizer.models.cart import Cart
+from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
+from synthesizer.models.histories.parts import Part, first_observed, fit_part
+from synthesizer.models.limits import redrawn
+
+
+class FittedTimeInvariant(FittedWrapper, FittedHistory):
+    """A base model of one value a person."""
+
+    def __init__(self, value: Part) -> None:
+        self.value = value
+
+    def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
+        """Draw a value for every person and write it in all its rows."""
+        drawn, bad = draw_persons(self.value, predictors, limits, rng)
+        if len(bad):
+            raise RuleError(
+                f"variable {drawn.name!r}: no value is allowed in all periods of {len(bad)} "
+                "synthetic persons; relax the rules or the support, or draw it period by period "
+                "(lag_one)"
+            )
+        return predictors.spread(drawn)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the base model as plain values."""
+        return {"value": self.value.to_dict()}
+
+    @classmethod
+    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
+        """Rebuild from ``to_dict``."""
+        return cls(Part.read(state["value"], inner))
+
+
+Path = Callable[[IntArray, Column], Column]
+"""Gives the values of all rows of some persons, from the one value of each."""
+
+
+def draw_persons(
+    value: Part,
+    predictors: PanelTable,
+    limits: Limits,
+    rng: np.random.Generator,
+    path: Path | None = None,
+) -> tuple[Column, IntArray]:
+    """Draw a value for every person, allowed in each of her rows.
+
+    Parameters
+    ----------
+    value : Part
+        Of the first rows.
+    predictors : PanelTable
+        r rows of n_persons persons.
+    limits : Limits
+        Structural zeros.
+    rng : numpy.random.Generator
+        For the draws.
+    path : callable, optional
+        What a value becomes over time; the same value in all rows by default. A person may come
+        more than once.
+
+    Returns
+    -------
+    Column
+        n_persons values.
+    ndarray of int
+        Persons for whom nothing is allowed.
+    """
+    index, persons = predictors.index, predictors.first_rows
+    drawn, judge = value.draw(persons, rng), limits.judge
+    if judge is None:
+        return drawn, np.zeros(0, dtype=np.int64)
+
+    def again(chosen: IntArray, widen: int) -> Column:
+        return value.draw(persons.take(chosen), rng, widen=widen)
+
+    def judged(chosen: IntArray, values: Column) -> BoolArray:
+        counts = index.counts[chosen]
+        owner = np.repeat(np.arange(len(chosen)), counts)
+        told = values.take(owner) if path is None else path(chosen, values)
+        bad = judge(index.rows_of(chosen), told)
+        return np.asarray(np.bincount(owner[bad], minlength=len(chosen)) > 0)
+
+    return redrawn(drawn, np.arange(index.n_persons), again, judged, rng, limits.reserve)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeInvariant(HistoryModel):
+    """One value a person, given what is known at the person's first period.
+
+    Where the confidential data have several values for a person, the first observed one counts.
+    Source: Barrientos et al. (2018), section 3.2 (sex).
+
+    Parameters
+    ----------
+    base : model
+        Any conditional model.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> from synthesizer.data.panel.panel_table import PanelIndex
+    >>> index = PanelIndex.of_presence(np.ones((50, 2), dtype=bool), np.arange(2.0))
+    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
+    >>> data = PanelTable((), index)
+    >>> target = Column(sex, np.repeat(np.array([0, 1], dtype=np.int32), 50))
+    >>> fitted = TimeInvariant().fit(data, target, rng=np.random.default_rng(1))
+    >>> drawn = fitted.sample(data, rng=np.random.default_rng(2)).data
+    >>> bool((drawn[::2] == drawn[1::2]).all())
+    True
+    """
+
+    abilities: ClassVar[Abilities] = Abilities(panel=True, person=True)
+    fitted_type: ClassVar[type[FittedModel]] = FittedTimeInvariant
+
+    base: ConditionalModel = field(default_factory=Cart)
+
+    def fit_history(
+        self,
+        predictors: PanelTable,
+        target: Column,
+        rules: Sequence[PathRule],  # noqa: ARG002 - one value breaks no rule between periods
+        *,
+        rng: np.random.Generator,
+    ) -> FittedTimeInvariant:
+        """Fit the base model to one row a person; see `HistoryModel.fit_history`."""
+        value = target.take(first_observed(predictors.index, target))
+        return FittedTimeInvariant(fit_part(self.base, predictors.first_rows, value, rng))

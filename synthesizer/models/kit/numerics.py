@@ -1,0 +1,145 @@
+"""Numerical helpers of the parametric models: one BLAS thread, a damped Newton, checked arrays."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+from threadpoolctl import ThreadpoolController
+
+from synthesizer.data.table import FloatArray
+
+MAX_HALVINGS = 30
+_guard = threading.Lock()
+_inside: list[Any] = []  # one entry per caller; only the first holds the limit
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Return the controller of the loaded BLAS libraries; to find them takes milliseconds."""
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Run a block, or a decorated function, with one BLAS thread.
+
+    The order of the sums in a matrix product depends on the number of threads, and with it the
+    last bits of coefficients and probabilities. The limit belongs to the process: the first of
+    several overlapping callers sets it and the last one lifts it, whatever their order.
+    """
+    with _guard:
+        limit = None if _inside else _controller().limit(limits=1, user_api="blas")
+        _inside.append(limit or _inside[0])
+    try:
+        yield
+    finally:
+        with _guard:
+            last = _inside.pop()
+            if not _inside:
+                last.restore_original_limits()
+
+
+def solve_positive(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve ``matrix @ x = right`` for a symmetric matrix that rounding may leave indefinite."""
+    jitter = 0.0
+    for _ in range(MAX_HALVINGS):
+        try:
+            lower = scipy.linalg.cho_factor(matrix + jitter * np.eye(len(matrix)), lower=True)
+        except np.linalg.LinAlgError:
+            jitter = max(10 * jitter, 1e-12 * float(np.trace(matrix)) / len(matrix), 1e-300)
+        else:
+            return np.asarray(scipy.linalg.cho_solve(lower, right))
+    raise np.linalg.LinAlgError("the matrix is not positive definite")
+
+
+Objective = Callable[[FloatArray], tuple[float, FloatArray, FloatArray] | None]
+
+
+def newton(
+    objective: Objective, start: FloatArray, *, tolerance: float = 1e-8, max_iterations: int = 100
+) -> FloatArray:
+    """Minimise a convex function by Newton steps, halved while they do not improve it.
+
+    Parameters
+    ----------
+    objective : callable
+        Returns value, gradient (p,) and Hessian (p, p) at a point, or None outside its domain.
+    start : ndarray, shape (p,)
+        A point of the domain.
+    tolerance : float
+        Stop when half the squared Newton decrement, the estimated distance from the minimum in
+        units of the log-likelihood, falls below it.
+    max_iterations : int
+        The point reached is returned when they are used up: it is finite and no worse than
+        ``start``.
+
+    Examples
+    --------
+    >>> bowl = lambda x: (float(np.cosh(x[0] - 1)), np.sinh(x - 1), np.cosh(x - 1)[:, None])
+    >>> newton(bowl, np.zeros(1)).round(6)
+    array([1.])
+    """
+    point, state = start, objective(start)
+    if state is None:
+        raise ValueError("start must lie in the domain of the objective")
+    for _ in range(max_iterations):
+        value, gradient, hessian = state
+        step = solve_positive(hessian, gradient)
+        decrement = float(gradient @ step)
+        if decrement < 2 * tolerance:
+            break
+        slack = 1e-12 * abs(value)
+        size = 1.0
+        for _ in range(MAX_HALVINGS):
+            trial = point - size * step
+            new = objective(trial)
+            if new is not None and new[0] <= value - 1e-4 * size * decrement + slack:
+                break
+            size /= 2
+        else:
+            break
+        point, state = trial, new
+    return point
+
+
+def checked_floats(state: Mapping[str, Any], key: str, shape: tuple[int, ...]) -> FloatArray:
+    """Return a saved float64 array; raises ValueError unless it is finite and of ``shape``.
+
+    A length of -1 in ``shape`` stands for any length.
+    """
+    array = np.asarray(state[key], dtype=np.float64)
+    fits = array.ndim == len(shape) and all(
+        want in (-1, have) for want, have in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        raise ValueError(f"{key} has shape {array.shape}, expected {shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{key} holds numbers that are not finite")
+    return array
+
+
+def checked_codes(
+    state: Mapping[str, Any], key: str, n_codes: int, *, least: int = 0
+) -> npt.NDArray[np.int32]:
+    """Return saved codes, shape (n,); raises ValueError unless they are in [least, n_codes)."""
+    array = np.asarray(state[key])
+    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
+        raise ValueError(f"{key} must be a list of whole numbers")
+    if array.size and not least <= array.min() <= array.max() < n_codes:
+        raise ValueError(f"{key} holds codes out of range")
+    return array.astype(np.int32)
+
+
+def checked_number(state: Mapping[str, Any], key: str, *, least: float = -np.inf) -> float:
+    """Return a saved number; raises ValueError unless it is finite and at least ``least``."""
+    number = float(state[key])
+    if not np.isfinite(number) or number < least:
+        raise ValueError(f"{key} must be a finite number that is not below {least}")
+    return number

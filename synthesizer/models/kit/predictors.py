@@ -1,0 +1,389 @@
+"""Predictors as numbers that a tree can split: every column becomes one float32 column.
+
+The levels of a categorical predictor get positions on a line, so that a split between two
+neighbours separates levels with a low and a high response. For two-level and numeric targets the
+position is the mean response, which makes the best binary split of the levels one of the cuts
+(Breiman et al. 1984); for more levels it is the score on the first principal component of the
+levels' mean responses (Coppersmith, Hong and Hosking 1999).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.table import Column, FloatArray, Kind, Table
+from synthesizer.models.kit.numerics import checked_codes, checked_number
+
+Float32Array = npt.NDArray[np.float32]
+FLOAT32_MAX = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """Where every code of every predictor lies.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Predictors in column order.
+    positions : tuple of ndarray
+        For each predictor a float32 array: the position of each code of a coded variable, or of
+        each missing code of a numeric one (numbers themselves are their own position).
+    """
+
+    names: tuple[str, ...]
+    positions: tuple[Float32Array, ...]
+
+    @classmethod
+    def learn(cls, predictors: Table, response: FloatArray, *, prior: float) -> Self:
+        """Place the codes of ``predictors`` by ``response``, shape (n, d), centred columns.
+
+        Parameters
+        ----------
+        predictors : Table
+            n rows.
+        response : ndarray
+            What the tree is to explain, see `level_scores`.
+        prior : float
+            Rows with the overall mean response that every level is given in addition, >= 0.
+        """
+        positions = tuple(_positions(column, response, prior) for column in predictors.columns)
+        return cls(predictors.names, positions)
+
+    def matrix(self, predictors: Table) -> Float32Array:
+        """Return the predictors as a float32 matrix, shape (n, p), row after row in memory."""
+        matrix = np.empty((predictors.n_rows, len(self.names)), dtype=np.float32)
+        for j, (name, positions) in enumerate(zip(self.names, self.positions, strict=True)):
+            matrix[:, j] = _encode(predictors[name], positions)
+        return matrix
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a saved model."""
+        return {"names": list(self.names), "positions": list(self.positions)}
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild from ``to_dict``; raises ValueError on positions that are no numbers."""
+        names = tuple(str(name) for name in state["names"])
+        positions = tuple(np.asarray(p, dtype=np.float32) for p in state["positions"])
+        if len(names) != len(positions):
+            raise ValueError("every predictor of a tree must have positions")
+        if not all(p.ndim == 1 and np.isfinite(p).all() for p in positions):
+            raise ValueError("positions of predictors must be finite numbers")
+        return cls(names, positions)
+
+
+def level_scores(
+    codes: npt.NDArray[np.int32], n_codes: int, response: FloatArray, prior: float
+) -> FloatArray:
+    """Score the levels of a categorical predictor by the response of their rows.
+
+    Parameters
+    ----------
+    codes : ndarray
+        Codes in [0, n_codes), shape (n,).
+    n_codes : int
+        Number of codes; codes that never occur get 0, the overall mean.
+    response : ndarray
+        Centred responses, shape (n, d): one-hot columns of a coded target, or a number.
+    prior : float
+        Rows with the overall mean (zero) added to each level, so that rare levels do not end up
+        at the extremes by chance.
+
+    Returns
+    -------
+    ndarray
+        Shape (n_codes,): the mean response if d = 1, else its first principal component.
+
+    Examples
+    --------
+    >>> codes = np.array([0, 0, 1, 1], dtype=np.int32)
+    >>> response = np.array([[-1.0], [0.0], [0.0], [1.0]])
+    >>> level_scores(codes, 3, response, prior=0.0).tolist()
+    [-0.5, 0.5, 0.0]
+    """
+    sizes = np.bincount(codes, minlength=n_codes)
+    sums = np.empty((n_codes, response.shape[1]))
+    for k in range(response.shape[1]):
+        sums[:, k] = np.bincount(codes, weights=response[:, k], minlength=n_codes)
+    means = sums / np.maximum(sizes + prior, 1e-300)[:, None]
+    if means.shape[1] == 1:
+        return np.asarray(means[:, 0])
+    weighted = means * np.sqrt(sizes)[:, None]
+    direction = np.linalg.svd(weighted, full_matrices=False)[2][0]
+    # The sign of a singular vector is arbitrary: fix it, so that fits are reproducible.
+    direction *= np.sign(direction[np.abs(direction).argmax()]) or 1.0
+    return np.asarray(means @ direction)
+
+
+def _positions(column: Column, response: FloatArray, prior: float) -> Float32Array:
+    if column.variable.kind is Kind.ORDERED:
+        return np.arange(column.variable.n_codes, dtype=np.float32)
+    if column.is_coded:
+        codes = np.asarray(column.data, dtype=np.int32)
+        scores = level_scores(codes, column.variable.n_codes, response, prior)
+        scale = np.abs(scores).max(initial=0.0)
+        # float32 must keep neighbours apart whatever the units of the target are.
+        return (scores / scale if scale > 0 else scores).astype(np.float32)
+    return _missing_positions(column)
+
+
+def _missing_positions(column: Column) -> Float32Array:
+    """Put each missing code below the range of the numbers, one range apart."""
+    observed = column.data[column.is_observed]
+    low, high = (observed.min(), observed.max()) if len(observed) else (0.0, 0.0)
+    span = max(high - low, 1.0, abs(low) * 1e-3)
+    steps = np.arange(1, len(column.variable.missing) + 1)
+    return _to_float32(low - steps * span)
+
+
+def _encode(column: Column, positions: Float32Array) -> Float32Array:
+    if column.is_coded:
+        return positions[column.data]
+    values = _to_float32(np.asarray(column.data))
+    if column.states is not None and len(positions):
+        missing = column.states > 0
+        values[missing] = positions[column.states[missing] - 1]
+    return values
+
+
+def _to_float32(values: FloatArray | Sequence[float]) -> Float32Array:
+    return np.clip(values, -FLOAT32_MAX, FLOAT32_MAX).astype(np.float32)
+
+
+# Design matrices: predictors of any kind become columns of numbers.
+
+BLOCK_ROWS = 16_384  # fixed, so that sums do not depend on the number of workers
+REFERENCE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """The columns of one predictor.
+
+    Parameters
+    ----------
+    name : str
+        Name of the predictor.
+    dummy_of : ndarray of int32, shape (n_codes,)
+        Number of the dummy column of each code (coded predictor) or of each missing state
+        (numeric predictor), -1 for the reference and for codes that the fit did not see.
+    mean, scale : float or None
+        Of a numeric predictor, over its observed values; None for a coded one.
+    """
+
+    name: str
+    dummy_of: npt.NDArray[np.int32]
+    mean: float | None = None
+    scale: float | None = None
+
+    @property
+    def n_dummies(self) -> int:
+        """Number of columns of zeros and ones."""
+        return int(self.dummy_of.max(initial=REFERENCE)) + 1
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns in all."""
+        return self.n_dummies + (self.mean is not None)
+
+    @classmethod
+    def fit(cls, column: Column, *, max_categories: int, min_frequency: int) -> Self:
+        """Learn the columns of one predictor; see `Design.fit`."""
+        codes, n_codes = _codes(column)
+        counts = np.bincount(codes, minlength=n_codes)
+        dummy_of = _group(counts, max_categories=max_categories, min_frequency=min_frequency)
+        if column.is_coded:
+            return cls(column.name, dummy_of)
+        values = column.data[np.isfinite(column.data)]
+        mean = float(values.mean()) if len(values) else 0.0
+        spread = float(values.std()) if len(values) else 0.0
+        # rounding alone gives a constant column a spread of about 1e-16 of its mean
+        return cls(column.name, dummy_of, mean, spread if spread > 1e-12 * abs(mean) else 1.0)
+
+    def fill(self, column: Column, out: FloatArray) -> None:
+        """Write the columns into ``out``, zeros of shape (n, n_columns)."""
+        if self.mean is not None and self.scale is not None:
+            values = (column.data - self.mean) / self.scale
+            out[:, -1] = np.where(np.isfinite(values), values, 0.0)
+        codes, _ = _codes(column)
+        known = codes < len(self.dummy_of)
+        dummies = np.where(known, self.dummy_of[np.where(known, codes, 0)], REFERENCE)
+        rows = np.flatnonzero(dummies != REFERENCE)
+        out[rows, dummies[rows]] = 1.0
+
+    def by_code(self, coefficients: FloatArray) -> FloatArray:
+        """Return what each code, or missing state, adds to a linear predictor; last, a new one."""
+        return np.append(np.append(coefficients[: self.n_dummies], 0.0)[self.dummy_of], 0.0)
+
+    def predict(self, column: Column, by_code: FloatArray, slope: float) -> FloatArray:
+        """Return what the columns add to a linear predictor, shape (n,), without building them."""
+        codes, n_codes = _codes(column)
+        if n_codes >= len(by_code):
+            codes = np.minimum(codes, len(by_code) - 1)
+        out = by_code[codes]
+        if self.mean is not None and self.scale is not None:
+            values = (column.data - self.mean) / self.scale
+            out += np.where(np.isfinite(values), values, 0.0) * slope
+        return np.asarray(out)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "name": self.name,
+            "dummy_of": self.dummy_of,
+            "mean": self.mean,
+            "scale": self.scale,
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild from ``to_dict``; raises ValueError on impossible columns."""
+        size = len(state["dummy_of"])
+        dummy_of = checked_codes(state, "dummy_of", size, least=REFERENCE)
+        if state["mean"] is None:
+            return cls(str(state["name"]), dummy_of)
+        scale = checked_number(state, "scale", least=np.finfo(float).tiny)
+        return cls(str(state["name"]), dummy_of, checked_number(state, "mean"), scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The columns of all predictors, the intercept first.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
+    >>> age = Variable(name="age", kind=Kind.NUMERIC)
+    >>> table = Table([Column(sex, np.array([0, 1, 0], dtype=np.int32)),
+    ...                Column(age, np.array([30.0, 40.0, 50.0]))])
+    >>> design = Design.fit(table, min_frequency=1)
+    >>> design.matrix(table).round(2).tolist()
+    [[1.0, 0.0, -1.22], [1.0, 1.0, 0.0], [1.0, 0.0, 1.22]]
+    """
+
+    terms: tuple[Term, ...]
+
+    @classmethod
+    def fit(cls, predictors: Table, *, max_categories: int = 60, min_frequency: int = 5) -> Self:
+        """Learn columns from the confidential predictors.
+
+        Parameters
+        ----------
+        predictors : Table
+            n rows.
+        max_categories : int
+            Most columns of one predictor: a predictor with more levels keeps its most frequent
+            ones, and the rest share one column.
+        min_frequency : int
+            Levels with fewer rows share one column; if they have fewer rows even together they
+            join the reference, so that no column rests on fewer rows than this.
+        """
+        return cls(
+            tuple(
+                Term.fit(column, max_categories=max_categories, min_frequency=min_frequency)
+                for column in predictors.columns
+            )
+        )
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns p, with the intercept."""
+        return 1 + sum(term.n_columns for term in self.terms)
+
+    def matrix(self, predictors: Table) -> FloatArray:
+        """Return the design matrix, shape (n, p)."""
+        out = np.zeros((predictors.n_rows, self.n_columns))
+        out[:, 0] = 1.0
+        start = 1
+        for term in self.terms:
+            stop = start + term.n_columns
+            if stop > start:
+                term.fill(predictors[term.name], out[:, start:stop])
+            start = stop
+        return out
+
+    def blocks(self, predictors: Table) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield the rows and the design matrix of one block of rows after the other."""
+        for start in range(0, predictors.n_rows, BLOCK_ROWS):
+            rows = slice(start, min(start + BLOCK_ROWS, predictors.n_rows))
+            yield rows, self.matrix(predictors.take(rows))
+
+    def predict(self, predictors: Table, coefficients: FloatArray) -> FloatArray:
+        """Return the linear predictor, shape (n,), of coefficients of shape (p,)."""
+        return Prediction.of(self, coefficients).of_rows(predictors)
+
+    def penalty(self, ridge: float, n_rows: int) -> FloatArray:
+        """Return the ridge of each column, shape (p,): none for the intercept.
+
+        A ridge of 0 becomes a floor of 1e-8 times the rows, below the precision that matters,
+        so that collinear columns have a solution.
+        """
+        penalty = np.full(self.n_columns, max(ridge, 1e-8 * n_rows))
+        penalty[0] = 0.0
+        return penalty
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"terms": [term.to_dict() for term in self.terms]}
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild from ``to_dict``; raises ValueError on impossible columns."""
+        return cls(tuple(Term.from_dict(term) for term in state["terms"]))
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """The linear predictor of a design; what depends on the coefficients only is done once."""
+
+    intercept: float
+    parts: tuple[tuple[Term, FloatArray, float], ...]
+
+    @classmethod
+    def of(cls, design: Design, coefficients: FloatArray) -> Self:
+        """Take the coefficients, shape (p,), apart by term."""
+        ends = np.cumsum([1, *(term.n_columns for term in design.terms)])
+        pieces = [coefficients[a:b] for a, b in itertools.pairwise(ends)]
+        parts = tuple(
+            (term, term.by_code(own), float(own[-1]))
+            for term, own in zip(design.terms, pieces, strict=True)
+            if len(own)
+        )
+        return cls(float(coefficients[0]), parts)
+
+    def of_rows(self, predictors: Table) -> FloatArray:
+        """Return the linear predictor of every row, shape (n,)."""
+        out = np.full(predictors.n_rows, self.intercept)
+        for term, by_code, slope in self.parts:
+            out += term.predict(predictors[term.name], by_code, slope)
+        return out
+
+
+def _codes(column: Column) -> tuple[npt.NDArray[np.integer], int]:
+    """Return the codes of a coded column or the missing states of a numeric one."""
+    if column.is_coded:
+        return np.asarray(column.data, dtype=np.int32), column.variable.n_codes
+    return column.missing_state(), len(column.variable.missing) + 1
+
+
+def _group(
+    counts: npt.NDArray[np.integer], *, max_categories: int, min_frequency: int
+) -> npt.NDArray[np.int32]:
+    """Give each level its dummy: most frequent level none, rare levels one in common."""
+    dummy_of = np.full(len(counts), REFERENCE, dtype=np.int32)
+    seen = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)][1:]
+    n_own = int(np.count_nonzero(counts[seen] >= min_frequency))
+    if len(seen) > max_categories:
+        n_own = min(n_own, max_categories - 1)
+    dummy_of[seen[:n_own]] = np.arange(n_own)
+    if counts[seen[n_own:]].sum() >= min_frequency:
+        dummy_of[seen[n_own:]] = n_own
+    return dummy_of

@@ -1,0 +1,298 @@
+"""Linear regression with a weak ridge, fitted block by block of rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from synthesizer.data.table import Column, FloatArray, Kind, Rows, Table, Variable
+from synthesizer.models.base import ConditionalModel
+from synthesizer.models.kit.numerics import (
+    checked_floats,
+    checked_number,
+    one_blas_thread,
+    solve_positive,
+)
+from synthesizer.models.kit.predictors import Design, Prediction
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """A normal linear model: mean ``x @ coefficients``, standard deviation ``sigma``.
+
+    Parameters
+    ----------
+    design : Design
+        How predictors become columns.
+    coefficients : ndarray, shape (p,)
+        One for each column.
+    sigma : float
+        Residual standard deviation, 0 for a perfect fit.
+
+    Examples
+    --------
+    >>> nothing = Table([], n_rows=3)
+    >>> model = Regression.fit(Design.fit(nothing), nothing, np.array([1.0, 2.0, 3.0]), ridge=0.1)
+    >>> model.coefficients, round(model.sigma, 6)
+    (array([2.]), 1.0)
+    """
+
+    design: Design
+    coefficients: FloatArray
+    sigma: float
+
+    @classmethod
+    @one_blas_thread()
+    def fit(
+        cls,
+        design: Design,
+        predictors: Table,
+        y: FloatArray,
+        *,
+        ridge: float,
+        weights: FloatArray | None = None,
+    ) -> Self:
+        """Fit by penalised least squares; ``y`` is finite, shape (n,), n >= 1.
+
+        The ridge applies to ``y`` in units of its standard deviation, so that the fit does not
+        depend on the unit of measurement. ``weights`` are at least 0, one for each row.
+        """
+        return cls._fit(design, predictors, y, ridge, weights)[0]
+
+    @classmethod
+    @one_blas_thread()
+    def fit_and_perturb(
+        cls,
+        design: Design,
+        predictors: Table,
+        y: FloatArray,
+        *,
+        ridge: float,
+        rng: np.random.Generator,
+        weights: FloatArray | None = None,
+    ) -> tuple[Self, Self]:
+        """Return the fit and a draw from the posterior distribution of its parameters.
+
+        Source: Rubin (1987), Multiple Imputation for Nonresponse in Surveys, p. 167.
+        """
+        fitted, gram, freedom = cls._fit(design, predictors, y, ridge, weights)
+        sigma = fitted.sigma * float(np.sqrt(freedom / rng.chisquare(freedom)))
+        upper = scipy.linalg.cholesky(gram)
+        noise = scipy.linalg.solve_triangular(upper, rng.standard_normal(len(gram)))
+        coefficients = fitted.coefficients + sigma * noise
+        return fitted, replace(fitted, coefficients=coefficients, sigma=sigma)
+
+    @classmethod
+    def _fit(
+        cls,
+        design: Design,
+        predictors: Table,
+        y: FloatArray,
+        ridge: float,
+        weights: FloatArray | None,
+    ) -> tuple[Self, FloatArray, float]:
+        """Return the fit, the penalised cross products (p, p) and the degrees of freedom."""
+        centre, spread = float(y.mean()), float(y.std())
+        if spread <= 1e-12 * abs(centre):  # a constant, up to the rounding of its mean
+            centre, spread = float(y[0]), 0.0
+        scaled = (y - centre) / (spread or 1.0)
+        gram, cross = _cross_products(design, predictors, scaled, weights)
+        penalised = gram + np.diag(design.penalty(ridge, len(y)))
+        beta = solve_positive(penalised, cross)
+        residuals = scaled - design.predict(predictors, beta)
+        squares = residuals**2 if weights is None else weights * residuals**2
+        effective = float(np.trace(solve_positive(penalised, gram)))
+        freedom = max(len(y) - effective, 1.0)
+        sigma = spread * float(np.sqrt(squares.sum() / freedom))
+        coefficients = beta * (spread or 1.0)
+        coefficients[0] += centre
+        return cls(design, coefficients, sigma), penalised, freedom
+
+    @cached_property
+    def _prediction(self) -> Prediction:
+        return Prediction.of(self.design, self.coefficients)
+
+    def mean(self, predictors: Table) -> FloatArray:
+        """Return the predicted means, shape (n,)."""
+        return self._prediction.of_rows(predictors)
+
+    def draw(self, predictors: Table, *, rng: np.random.Generator) -> FloatArray:
+        """Draw one number for each row, shape (n,)."""
+        return self.mean(predictors) + self.sigma * rng.standard_normal(predictors.n_rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "design": self.design.to_dict(),
+            "coefficients": self.coefficients,
+            "sigma": self.sigma,
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild from ``to_dict``; raises ValueError on impossible parameters."""
+        design = Design.from_dict(state["design"])
+        coefficients = checked_floats(state, "coefficients", (design.n_columns,))
+        return cls(design, coefficients, checked_number(state, "sigma", least=0.0))
+
+
+def _cross_products(
+    design: Design, predictors: Table, y: FloatArray, weights: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return X'WX, shape (p, p), and X'Wy, shape (p,)."""
+    gram = np.zeros((design.n_columns, design.n_columns))
+    cross = np.zeros(design.n_columns)
+    for rows, matrix in design.blocks(predictors):
+        weighted = matrix if weights is None else matrix * weights[rows, None]
+        gram += weighted.T @ matrix
+        cross += weighted.T @ y[rows]
+    return gram, cross
+
+
+# What the parametric models share: options, choice of rows, the coded and the numeric ending.
+
+CODED_KINDS = frozenset({Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN})
+NUMERIC_KINDS = frozenset({Kind.NUMERIC, Kind.DATE})
+MAX_CELLS = 50_000_000  # of a design matrix held in memory: 400 MB
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParametricModel(ConditionalModel):
+    """Options of every parametric model.
+
+    Parameters
+    ----------
+    ridge : float
+        Penalty ``ridge / 2 * sum(coefficients ** 2)`` on the log-likelihood; numeric predictors
+        are standardised, the intercept is free. Keeps the fit finite under separation and
+        collinearity.
+    max_categories : int
+        Most columns of one predictor in the design matrix; see `Design.fit`.
+    min_frequency : int
+        Levels of a predictor with fewer rows share one column.
+    """
+
+    ridge: float = 0.1
+    max_categories: int = 60
+    min_frequency: int = 5
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.ridge) and self.ridge >= 0):
+            raise ValueError(f"ridge ({self.ridge}) must be a finite number of at least 0")
+        require_positive("max_categories", self.max_categories)
+        require_positive("min_frequency", self.min_frequency)
+
+    def design(self, predictors: Table) -> Design:
+        """Learn the design matrix's columns from the confidential predictors."""
+        return Design.fit(
+            predictors, max_categories=self.max_categories, min_frequency=self.min_frequency
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class IterativeModel(ParametricModel):
+    """Options of the models that are fitted by iteration.
+
+    Parameters
+    ----------
+    max_fit_rows : int
+        The coefficients are learnt from a random sample of so many rows if there are more, and
+        of fewer where the design matrix would pass 400 MB.
+    """
+
+    max_fit_rows: int = 200_000
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_positive("max_fit_rows", self.max_fit_rows)
+
+    def fit_rows(self, n_rows: int, n_columns: int, *, rng: np.random.Generator) -> Rows:
+        """Choose the rows that the coefficients are learnt from."""
+        limit = max(1, min(self.max_fit_rows, MAX_CELLS // n_columns))
+        if n_rows <= limit:
+            return slice(None)
+        return np.sort(rng.choice(n_rows, size=limit, replace=False))
+
+
+def require_positive(name: str, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name} ({value}) must be a whole number of at least 1")
+
+
+def draw_positions(probabilities: FloatArray, uniforms: FloatArray) -> npt.NDArray[np.intp]:
+    """Draw a column number for each row of probabilities, shape (n, k), by inversion.
+
+    Examples
+    --------
+    >>> draw_positions(np.array([[0.5, 0.5], [0.2, 0.8]]), np.array([0.4, 0.4])).tolist()
+    [0, 1]
+    """
+    steps = np.cumsum(probabilities, axis=1)[:, :-1]
+    return np.asarray((uniforms[:, None] >= steps).sum(axis=1), dtype=np.intp)
+
+
+def coded_column(variable: Variable, codes: npt.NDArray[np.integer]) -> Column:
+    """Return codes as a column."""
+    return Column(variable, codes.astype(np.int32))
+
+
+def numeric_column(variable: Variable, values: FloatArray) -> Column:
+    """Return finite numbers as a column without missing codes."""
+    states = np.zeros(len(values), dtype=np.int8) if variable.missing else None
+    return Column(variable, values, states)
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """How a number drawn from a curve is made a value: rounded, then kept in the range.
+
+    Parameters
+    ----------
+    decimals : int or None
+        Decimals to round to.
+    lower, upper : float or None
+        Observed range, None where draws may leave it.
+    """
+
+    decimals: int | None
+    lower: float | None
+    upper: float | None
+
+    @classmethod
+    def fit(cls, target: Column, *, clip: bool) -> Self:
+        """Learn the limits; dates that all fall on whole days stay on whole days."""
+        decimals = target.variable.decimals
+        values = target.data
+        if decimals is None and target.variable.kind == Kind.DATE:
+            decimals = 0 if bool((values == np.floor(values)).all()) else None
+        if not clip:
+            return cls(decimals, None, None)
+        return cls(decimals, float(values.min()), float(values.max()))
+
+    def apply(self, values: FloatArray) -> FloatArray:
+        """Return rounded values within the range."""
+        if self.decimals is not None:
+            values = np.round(values, self.decimals) + 0.0  # + 0.0 turns -0.0 into 0.0
+        if self.lower is not None and self.upper is not None:
+            values = np.clip(values, self.lower, self.upper)
+        return values
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {"decimals": self.decimals, "lower": self.lower, "upper": self.upper}
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild from ``to_dict``; raises ValueError on an impossible range."""
+        decimals = None if state["decimals"] is None else int(state["decimals"])
+        if state["lower"] is None or state["upper"] is None:
+            return cls(decimals, None, None)
+        lower = checked_number(state, "lower")
+        return cls(decimals, lower, checked_number(state, "upper", least=lower))

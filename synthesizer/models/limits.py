@@ -1,0 +1,180 @@
+"""Redrawing what is not allowed: from the model, then ever wider, then all its values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from synthesizer.data.codes import Combinations
+from synthesizer.data.table import BoolArray, Column, IntArray, Table
+
+REDRAWS = 10
+"""Draws from a row's own neighbourhood before a structural zero widens it."""
+
+WIDENINGS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
+"""Steps away from the row's own neighbourhood before all its values are searched."""
+
+POOL = 2_000
+"""Draws among which an allowed value is searched at last."""
+
+POOLS = 10
+"""Times that this is done where there is no reserve, which holds every value anyway."""
+
+MOST_PAIRS = 1_000_000
+"""Rows times values that are tried at once."""
+
+Draw = Callable[[IntArray, int], Column]
+"""Draws for the rows at some positions, so many steps wider than the row's own neighbourhood."""
+
+Judge = Callable[[IntArray, Column], BoolArray]
+"""Says which of the values drawn for the rows at some positions are not allowed."""
+
+
+def redrawn(
+    column: Column,
+    free: IntArray,
+    draw: Draw,
+    judge: Judge,
+    rng: np.random.Generator,
+    reserve: Column | None = None,
+) -> tuple[Column, IntArray]:
+    """Return a column with allowed values, and the positions for which there was none.
+
+    Parameters
+    ----------
+    column : Column
+        What was drawn first, n values.
+    free : ndarray of int
+        Positions that may be redrawn.
+    draw, judge : callable
+        The model, and what is allowed.
+    rng : numpy.random.Generator
+        Orders the values that are searched at last.
+    reserve : Column, optional
+        Further values that are searched.
+    """
+    bad = free[judge(free, column.take(free))]
+    for steps in (*[0] * REDRAWS, *WIDENINGS):
+        if not len(bad):
+            return column, bad
+        trial = draw(bad, steps)
+        column = column.replaced(bad, trial)
+        bad = bad[judge(bad, trial)]
+    if not len(bad):
+        return column, bad
+    for _ in range(POOLS if reserve is None else 1):
+        pool = draw(np.resize(bad, max(POOL, len(bad))), WIDENINGS[-1])
+        column, bad = _searched(column, bad, pool, judge, rng)
+        if not len(bad):
+            return column, bad
+    return (column, bad) if reserve is None else _searched(column, bad, reserve, judge, rng)
+
+
+def _searched(
+    column: Column, bad: IntArray, pool: Column, judge: Judge, rng: np.random.Generator
+) -> tuple[Column, IntArray]:
+    """Give each row that is left over a random one of the allowed values of a pool.
+
+    A value is the likelier the more often it is in the pool. All values are tried on all rows at
+    once; only rows that redrawing could not mend come here, so these are few.
+    """
+    first, counts = _distinct(pool)
+    chance = np.log(counts)
+    left = []
+    for rows in np.array_split(bad, -(-len(bad) * len(first) // MOST_PAIRS)):
+        shape = (len(rows), len(first))
+        trial = pool.take(np.tile(first, len(rows)))
+        allowed = ~judge(np.repeat(rows, len(first)), trial).reshape(shape)
+        # the largest of log chance plus Gumbel noise is a draw by these chances
+        score = np.where(allowed, chance + rng.gumbel(size=shape), -np.inf)
+        found = allowed.any(axis=1)
+        column = column.replaced(rows[found], pool.take(first[score.argmax(axis=1)[found]]))
+        left.append(rows[~found])
+    return column, np.concatenate(left)
+
+
+def _distinct(pool: Column) -> tuple[IntArray, IntArray]:
+    """Return positions of the distinct values of a pool, and how often each is there."""
+    key = np.nan_to_num(np.asarray(pool.data, dtype=np.float64), nan=-np.inf)
+    pairs = np.stack([key, pool.missing_state().astype(np.float64)])
+    _, first, counts = np.unique(pairs, axis=1, return_index=True, return_counts=True)
+    return first, counts
+
+
+# Combinations of values that are only drawn if the confidential data have them.
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Support:
+    """The combinations of some variables that occur: all others are structural zeros.
+
+    For pairs such as occupation and education, or pay plan and grade, of which most are
+    impossible. It tells which combinations occur, not how often.
+
+    Parameters
+    ----------
+    combinations : Combinations
+        The variables and their values.
+    variable : str
+        The last of them in the order of the chain, which is redrawn.
+    known : ndarray of int64
+        The combinations that occur, as one number each, rising.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> from synthesizer.data.table import Column
+    >>> plan = Variable(name="plan", kind=Kind.CATEGORICAL, levels=("GS", "ES"))
+    >>> grade = Variable(name="grade", kind=Kind.CATEGORICAL, levels=("5", "none"))
+    >>> codes = np.array([0, 1], dtype=np.int32)
+    >>> data = Table([Column(plan, codes), Column(grade, codes)])
+    >>> support = Support.of(data, ("plan", "grade"), "grade")
+    >>> drawn = Table([Column(plan, codes), Column(grade, codes[::-1])])
+    >>> support.broken(data).tolist(), support.broken(drawn).tolist()
+    ([False, False], [True, True])
+    """
+
+    combinations: Combinations
+    variable: str
+    known: IntArray
+
+    @classmethod
+    def of(cls, table: Table, names: Sequence[str], variable: str) -> Self:
+        """Return the combinations of ``names`` in a confidential table."""
+        combinations = Combinations.of(table, names)
+        known = np.unique(combinations.numbers(table))
+        return cls(combinations=combinations, variable=variable, known=known)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that it is about."""
+        return frozenset(self.combinations.names)
+
+    @property
+    def text(self) -> str:
+        """The rule in the words of the configuration."""
+        return f"support [{', '.join(self.combinations.names)}]"
+
+    def broken(self, table: Table) -> BoolArray:
+        """Return the rows whose combination is not in the data, shape (n,)."""
+        return np.asarray(self.combinations.places(table, self.known) < 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for a saved model."""
+        own = {"variable": self.variable, "known": self.known}
+        return {"combinations": self.combinations.to_dict()} | own
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild from ``to_dict``; raises ValueError where the parts do not fit together."""
+        known = np.asarray(state["known"], dtype=np.int64)
+        if not len(known) or known[0] < 0 or (np.diff(known) <= 0).any():
+            raise ValueError("the combinations of a support must rise")
+        return cls(
+            combinations=Combinations.from_dict(state["combinations"]),
+            variable=str(state["variable"]),
+            known=known,
+        )

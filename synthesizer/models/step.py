@@ -1,0 +1,293 @@
+"""One variable of the chain: before the fit (`Step`) and after it (`FittedStep`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from synthesizer.data.errors import ModelError, SynthesizerError
+from synthesizer.data.expressions.language import Expression
+from synthesizer.data.panel.paths import PathRule
+from synthesizer.data.table import BoolArray, Column, Kind, Table, Variable
+from synthesizer.models.base import ConditionalModel, FittedModel
+from synthesizer.models.histories.history import HistoryModel, panel_of, reserve_of
+
+# Rules that set values and structural zeros, as the chain applies them.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """Where ``condition`` holds, ``value`` is set; such rows are left out of the fit.
+
+    ``value`` is a column with one row, so that codes, numbers and missing codes are alike.
+    """
+
+    condition: Expression
+    value: Column
+
+    @property
+    def variable(self) -> str:
+        """Name of the variable that is set."""
+        return self.value.name
+
+    def apply(self, drawn: Column, table: Table) -> Column:
+        """Return ``drawn`` with the value set where the condition holds in ``table``."""
+        rows = np.flatnonzero(self.condition.condition(table))
+        if not len(rows):
+            return drawn
+        return drawn.replaced(rows, self.value.take(np.zeros(len(rows), dtype=np.intp)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forbid:
+    """A structural zero: no synthetic row may satisfy ``condition``.
+
+    ``variable`` is the last of its variables in the order of the chain, which is redrawn.
+    """
+
+    condition: Expression
+    variable: str
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that it is about."""
+        return self.condition.names
+
+    @property
+    def text(self) -> str:
+        """The structural zero in the words of the configuration."""
+        return f"forbid {self.condition.text!r}"
+
+    def broken(self, table: Table) -> BoolArray:
+        """Return the rows that satisfy the condition, shape (n,)."""
+        return self.condition.condition(table)
+
+
+class Zero(Protocol):
+    """What no synthetic row may be; ``variable`` is redrawn where it is."""
+
+    @property
+    def variable(self) -> str:
+        """The last of its variables in the order of the chain."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that it is about."""
+
+    @property
+    def text(self) -> str:
+        """What it says, for messages."""
+
+    def broken(self, table: Table) -> BoolArray:
+        """Return the rows that are not allowed, shape (n,)."""
+
+
+def rows_outside_rules(rules: Sequence[Rule], variable: str, table: Table) -> BoolArray:
+    """Return the rows in which no rule sets ``variable``, shape (n,)."""
+    free = np.ones(table.n_rows, dtype=bool)
+    for rule in rules:
+        if rule.variable == variable:
+            free &= ~rule.condition.condition(table)
+    return free
+
+
+def forbidden_rows(zeros: Sequence[Zero], table: Table) -> BoolArray:
+    """Return the rows that are any of the structural zeros, shape (n,)."""
+    bad = np.zeros(table.n_rows, dtype=bool)
+    for zero in zeros:
+        bad |= zero.broken(table)
+    return bad
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One variable of the chain, its model and its predictors.
+
+    Parameters
+    ----------
+    variable : str
+        What is drawn.
+    method : str
+        Name of the model in the registry.
+    model : ConditionalModel
+        The model with its options.
+    predictors : tuple of str
+        Earlier variables of the chain.
+    missing_method, missing_model : str and ConditionalModel, optional
+        For a number with missing codes: the model that draws first whether the value is missing,
+        and as which code. None lets ``model`` do it.
+    paths : tuple of PathRule
+        Rules from period to period about the variable, in a panel.
+    """
+
+    variable: str
+    method: str
+    model: ConditionalModel
+    predictors: tuple[str, ...] = ()
+    missing_method: str | None = None
+    missing_model: ConditionalModel | None = None
+    paths: tuple[PathRule, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the model takes the column as it is, missing codes included."""
+        abilities = self.model.abilities
+        return abilities.copies_rows or abilities.deterministic or abilities.panel
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether nothing may set or redraw the variable."""
+        abilities = self.model.abilities
+        return abilities.copies_rows or abilities.deterministic or abilities.career
+
+    def fit(self, table: Table, rules: Sequence[Rule], rng: np.random.Generator) -> FittedStep:
+        """Fit on the rows of ``table`` that no rule sets."""
+        target = table[self.variable]
+        if self.model.abilities.copies_rows:
+            return self._fitted(target.variable, kept=target)
+        predictors = table.select(self.predictors)
+        if isinstance(self.model, HistoryModel):  # rules set their values over the drawn ones
+            panel = panel_of(predictors)
+            history = self.model.fit_history(panel, target, self.paths, rng=rng)
+            reserve = None if self.model.abilities.career else reserve_of(target, rng)
+            return replace(self._fitted(target.variable, value_model=history), reserve=reserve)
+        free = rows_outside_rules(rules, self.variable, table)
+        if not free.all():
+            predictors, target = predictors.take(free), target.take(free)
+        if not len(target):
+            return self._fitted(target.variable)
+        if self.is_whole or target.states is None:
+            model = self.model.fit(predictors, target, rng=rng)
+            return self._fitted(target.variable, value_model=model)
+        return self._fit_two_stages(predictors, target, rng)
+
+    def _fit_two_stages(
+        self, predictors: Table, target: Column, rng: np.random.Generator
+    ) -> FittedStep:
+        """Fit the missing codes first, then the value among the observed."""
+        states = Column(state_variable(target.variable), target.missing_state().astype(np.int32))
+        state_model = self.missing_model or self.model
+        observed = target.is_observed
+        values = Column(target.variable.observed(), target.data[observed])
+        return self._fitted(
+            target.variable,
+            state_model=state_model.fit(predictors, states, rng=rng),
+            value_model=(
+                self.model.fit(predictors.take(observed), values, rng=rng) if len(values) else None
+            ),
+        )
+
+    def _fitted(
+        self,
+        variable: Variable,
+        *,
+        value_model: FittedModel | None = None,
+        state_model: FittedModel | None = None,
+        kept: Column | None = None,
+    ) -> FittedStep:
+        return FittedStep(
+            variable=variable,
+            method=self.method,
+            predictors=() if kept is not None else self.predictors,
+            missing_method=self.missing_method or self.method,
+            value_model=value_model,
+            state_model=state_model,
+            kept=kept,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedStep:
+    """A step after the fit: how to draw one variable for a block of rows.
+
+    Parameters
+    ----------
+    variable : Variable
+        What is drawn.
+    method, missing_method : str
+        Names of the models that were fitted.
+    predictors : tuple of str
+        Earlier variables that a draw needs.
+    value_model : FittedModel or None
+        Draws the value; None where no confidential row outside the rules had one.
+    state_model : FittedModel or None
+        Draws the missing codes of a number.
+    kept : Column or None
+        The variable itself in a partial synthesis.
+    salt : str
+        Secret part of the seed of the draws, see `synthesizer.data.randomness`.
+    reserve : Column or None
+        In a panel: values to search where nothing that the model draws is allowed.
+    """
+
+    variable: Variable
+    method: str
+    predictors: tuple[str, ...]
+    missing_method: str
+    value_model: FittedModel | None
+    state_model: FittedModel | None = None
+    kept: Column | None = None
+    salt: str = ""
+    reserve: Column | None = None
+
+    def draw(self, predictors: Table, rng: np.random.Generator, *, widen: int = 0) -> Column:
+        """Draw the variable for every row of ``predictors``; ``widen`` counts ancestors."""
+        if self.state_model is None:
+            return self._draw_value(predictors, rng, widen)
+        drawn = _sample(self.state_model, predictors, rng, widen)
+        states = drawn.data.astype(np.int8)
+        data = np.full(len(states), np.nan)
+        observed = np.flatnonzero(states == 0)
+        if len(observed):
+            data[observed] = self._draw_value(predictors.take(observed), rng, widen).data
+        return Column(self.variable, data, states)
+
+    def _draw_value(self, predictors: Table, rng: np.random.Generator, widen: int) -> Column:
+        if self.value_model is None:
+            raise ModelError(
+                f"variable {self.variable.name!r}: no confidential row outside the rules holds "
+                "a value to learn from; make the rules cover fewer rows or remove them"
+            )
+        return _sample(self.value_model, predictors, rng, widen)
+
+
+def _sample(model: FittedModel, predictors: Table, rng: np.random.Generator, widen: int) -> Column:
+    if widen:
+        return model.sample_wider(predictors, steps=widen, rng=rng)
+    return model.sample(predictors, rng=rng)
+
+
+def state_variable(variable: Variable) -> Variable:
+    """Return the coded variable that says whether a number is observed, or which code it is.
+
+    Examples
+    --------
+    >>> income = Variable(name="income", kind=Kind.NUMERIC, missing=("", "-8"))
+    >>> state_variable(income).levels
+    ('observed', '', '-8')
+    """
+    return Variable(
+        name=variable.name, kind=Kind.CATEGORICAL, levels=("observed", *variable.missing)
+    )
+
+
+@contextmanager
+def error_context(action: str, variable: str, method: str, stratum: int) -> Iterator[None]:
+    """Make errors say which variable, model and stratum they are about."""
+    note = f"while {action} variable {variable!r} with model {method!r}, stratum {stratum + 1}"
+    try:
+        yield
+    except SynthesizerError as error:
+        named = [
+            p if repr(variable) in p else f"variable {variable!r}: {p}" for p in error.problems
+        ]
+        again = type(error)(named)
+        again.add_note(note)
+        raise again from error
+    except Exception as error:
+        error.add_note(note)
+        raise

@@ -1,0 +1,1 @@
+"""Configuration and data become what will be made; every problem at once."""

@@ -1,0 +1,236 @@
+"""Names in a configuration: which columns are there, which can be used, which models are known."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self, TypeVar
+
+from synthesizer.config.keys import ChainConfig
+from synthesizer.data.errors import SynthesizerError
+from synthesizer.data.panel.paths import OWN
+from synthesizer.engine.registry import Registry
+
+T = TypeVar("T")
+MOST_VIEWS = 3
+"""Periods of a variable that a hint names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """The columns of a source, and which of them could be read.
+
+    A source with faults is planned with its sound columns, so that a steward sees the problems of
+    configuration and data at once. What is said of a faulty column is not judged: its own problem
+    is told already.
+
+    Parameters
+    ----------
+    names : tuple of str or None
+        All columns in order; None where not even the names could be read.
+    sound : frozenset of str
+        Columns that are in the table.
+    owners : mapping of str to str
+        Columns of the wide form of a panel, and the longitudinal variable that each belongs to:
+        a configuration names the variable.
+    views : mapping of str to tuple of str
+        What the checks call the values of variables that change within persons.
+    periods : tuple of str
+        Periods of a long panel, any of which may be brought into view.
+
+    Examples
+    --------
+    >>> columns = Columns(names=("age", "sex"), sound=frozenset({"sex"}))
+    >>> columns.unknown("keep", "agee")
+    ["keep: unknown variable 'agee'; did you mean 'age'?"]
+    >>> columns.is_faulty("age"), columns.is_faulty("sex"), columns.is_faulty("agee")
+    (True, False, False)
+    """
+
+    names: tuple[str, ...] | None
+    sound: frozenset[str]
+    owners: Mapping[str, str] = field(default_factory=dict)
+    views: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    periods: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Self:
+        """Return the columns of a source without faults."""
+        names = tuple(names)
+        return cls(names=names, sound=frozenset(names))
+
+    def joined(self, names: Iterable[str]) -> Self:
+        """Return the columns with further ones that follow from them."""
+        if self.names is None:
+            return self
+        more = tuple(name for name in names if name not in self.names)
+        return replace(self, names=(*self.names, *more), sound=self.sound | set(more))
+
+    def grouped(self, variables: Mapping[str, Sequence[str]]) -> Self:
+        """Return the columns with the longitudinal variables that they are columns of."""
+        owners = {cell: v for v, cells in variables.items() for cell in cells}
+        return replace(self, owners={c: v for c, v in owners.items() if c not in variables})
+
+    def seen(self, table: Iterable[str], view: Iterable[str], periods: Sequence[str]) -> Self:
+        """Return what the checks see of a panel: one row a person.
+
+        Parameters
+        ----------
+        table, view : iterable of str
+            Variables of the chain, and columns of the rows of persons.
+        periods : sequence of str
+            How the periods are written.
+        """
+        view = tuple(view)
+        views = {
+            name: tuple(
+                own for own in view if self.owners.get(own) == name or own.startswith(f"{name}@")
+            )
+            for name in table
+            if name not in view
+        }
+        return replace(
+            type(self).of(view),
+            views={name: own for name, own in views.items() if own},
+            periods=() if self.owners else tuple(periods),
+        )
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every column could be read."""
+        return self.names is not None and self.sound.issuperset(self.names)
+
+    def is_known(self, name: str) -> bool:
+        """Whether the source has, or may have, a column of this name."""
+        return self.names is None or (name in self.names and name not in self.owners)
+
+    def is_faulty(self, name: str) -> bool:
+        """Whether the source has, or may have, this column but it could not be read."""
+        return self.is_known(name) and name not in self.sound
+
+    def any_faulty(self, names: Iterable[str]) -> bool:
+        """Whether any of the columns could not be read."""
+        return any(self.is_faulty(name) for name in names)
+
+    def unknown(self, place: str, name: str) -> list[str]:
+        """Say that the source has no such column, with the nearest name; nothing if it has."""
+        if self.is_known(name):
+            return []
+        if owner := self.owners.get(name):
+            return [f"{place}: {name!r} is a column of {owner!r}; write {owner!r}"]
+        if views := self.views.get(name):
+            return [f"{place}: {_in_periods(name, views)}"]
+        if hint := self._in_period(name):
+            return [f"{place}: {hint}"]
+        known = [other for other in self.names or () if other not in self.owners]
+        return [unknown_variable(place, name, known)]
+
+    def _in_period(self, name: str) -> str | None:
+        """Say why the value of a variable in a period is not in view."""
+        variable, _, period = name.rpartition("@")
+        if variable in self.views and period in self.periods:
+            return f"{name!r} is not in view; add {period} to panel.view"
+        if variable and variable in (self.names or ()) and variable not in self.views:
+            return f"unknown variable {name!r}: {variable!r} never changes; write {variable!r}"
+        return None
+
+
+def unknown_variable(place: str, name: str, known: Iterable[str]) -> str:
+    """Say that a variable is not there, with the nearest name, or its values in periods."""
+    known = list(known)
+    if views := values_in_periods(name, known):
+        return f"{place}: {views}"
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "it is no column of the data; take it out"
+    return f"{place}: unknown variable {name!r}; {hint}"
+
+
+def values_in_periods(name: str, known: Iterable[str]) -> str | None:
+    """Say how the values of a variable of a panel are called; None where there are none.
+
+    Examples
+    --------
+    >>> values_in_periods("pay", ["sex", "pay@first", "pay@last"])
+    "'pay' changes within persons; name its value in a period: pay@first, pay@last"
+    """
+    views = [own for own in known if own.startswith(f"{name}@")]
+    if not views:
+        return None
+    return _in_periods(name, views)
+
+
+def _in_periods(name: str, views: Sequence[str]) -> str:
+    told = ", ".join(views if len(views) <= MOST_VIEWS else [*views[:2], "...", views[-1]])
+    return f"{name!r} changes within persons; name its value in a period: {told}"
+
+
+def unknown_variables(
+    config: ChainConfig, columns: Columns, following: Iterable[str] = ()
+) -> list[str]:
+    """Report every variable that the configuration names and the source does not have.
+
+    Variables in expressions, in the order and under checks are reported where these are read.
+
+    Parameters
+    ----------
+    config : ChainConfig
+        What the steward wants.
+    columns : Columns
+        Of the source.
+    following : iterable of str
+        Further predictors of a panel: time and attributes of the careers.
+    """
+    cells = {name for name in config.variables if name in columns.owners}
+    places: list[tuple[str, Iterable[str]]] = [
+        ("variables", [name for name in config.variables if name not in cells]),
+        ("method", config.named_methods),
+        ("keep", config.keep),
+        ("drop", config.drop),
+        ("strata", config.strata),
+        ("predictor_matrix", config.predictor_matrix),
+    ]
+    predictors = [(f"predictor_matrix.{k}", v) for k, v in config.predictor_matrix.items()]
+    for name, own in config.variables.items():
+        predictors.append((f"variables.{name}.predictors", own.predictors or ()))
+        predictors.append((f"variables.{name}.exclude", own.exclude))
+        if name in cells:
+            said = [f"variables.{name}.{key}" for key in own.model_fields_set - _OF_COLUMNS]
+            places += [(place, [name]) for place in sorted(said)]
+    problems = [p for place, names in places for n in names for p in columns.unknown(place, n)]
+    following = list(following)
+    more = columns.joined(following)
+    for place, names in predictors:
+        own_past = (following and n.startswith(OWN) for n in names)  # judged with the model
+        told = [n for n, past in zip(names, own_past, strict=True) if not past]
+        problems += [problem for n in told for problem in more.unknown(place, n)]
+    return problems
+
+
+_OF_COLUMNS = frozenset(
+    ("kind", "missing", "levels", "decimals", "date_format", "label", "unit", "level_labels")
+)
+"""What may be said of a single column of a wide variable: how it is read, and what it means."""
+
+
+def unknown_models(config: ChainConfig, registry: Registry, planned: Collection[str]) -> list[str]:
+    """Report unknown models of variables that are not planned; the planner reports the others."""
+    told: dict[str, str | None] = {
+        f"method.{name}": model for name, model in _rest(config.named_methods, planned)
+    }
+    for name, own in _rest(config.variables, planned):
+        told[f"variables.{name}.method"] = own.method
+        told[f"variables.{name}.missing_method"] = own.missing_method
+    problems = []
+    for place, model in told.items():
+        if not model or model.startswith("~"):
+            continue
+        try:
+            registry.canonical(model)
+        except SynthesizerError as error:
+            problems += [f"{place}: {problem}" for problem in error.problems]
+    return problems
+
+
+def _rest(mapping: Mapping[str, T], planned: Collection[str]) -> list[tuple[str, T]]:
+    return [(name, value) for name, value in mapping.items() if name not in planned]

@@ -1,0 +1,101 @@
+"""What the parts of the plan share: configuration, data, known models, and the problems found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from synthesizer.config.keys import ChainConfig, VariableConfig
+from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.paths import PathRule
+from synthesizer.data.table import Kind, Table
+from synthesizer.engine.registry import Registry
+from synthesizer.models.histories.history import panel_of
+from synthesizer.models.histories.mostly_constant import changers
+from synthesizer.plan.columns import Columns
+
+
+@dataclass(kw_only=True)
+class Context:
+    """Collects problems and notes while order, models and predictors are decided.
+
+    Parameters
+    ----------
+    config : ChainConfig
+        What the steward wants.
+    table : Table
+        The columns that could be read, without dropped ones.
+    registry : Registry
+        The models that are known.
+    columns : Columns
+        All columns of the source.
+    frame : Frame or None
+        The periods of a panel; ``table`` is then a `PanelTable`.
+    problems, notes : list of str
+        What stands against the run, and what a steward should know.
+    options : dict
+        Options of the models by registered name.
+    paths : tuple of PathRule
+        Rules from period to period.
+    """
+
+    config: ChainConfig
+    table: Table
+    registry: Registry
+    columns: Columns
+    frame: Frame | None = None
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    options: dict[str, dict[str, object]] = field(default_factory=dict)
+    paths: tuple[PathRule, ...] = ()
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Variables that take part in the synthesis: all but ids."""
+        return [name for name in self.table.names if not self.takes_no_part(name)]
+
+    def takes_no_part(self, name: str) -> bool:
+        """Whether a variable is dropped or an id."""
+        is_id = name in self.table and self.table[name].variable.kind is Kind.ID
+        is_time = self.frame is not None and name == self.frame.time
+        follows = is_time and self.frame is not None and self.frame.career is not None
+        return is_id or follows or name in self.config.drop
+
+    @property
+    def career(self) -> str | None:
+        """What the careers of a panel draw: their variable, or who is there when (time)."""
+        return None if self.frame is None else self.frame.career or self.frame.time
+
+    @cached_property
+    def changing(self) -> Mapping[str, float]:
+        """Share of persons who ever change each variable of a panel, in [0, 1]."""
+        if self.frame is None:
+            return {}
+        panel = panel_of(self.table)
+        return {c.name: float(changers(panel.index, c).mean()) for c in panel.columns}
+
+    def earlier(self, order: Sequence[str], position: int) -> list[str]:
+        """Return what is known where a variable is drawn: earlier ones, and what follows of them.
+
+        Time and the attributes of the careers of a panel follow from the careers.
+        """
+        names = list(order[:position])
+        if self.frame is None or self.career not in names:
+            return names
+        place = names.index(str(self.career)) + 1
+        derived = [name for name in self.frame.derived if name not in names]
+        return [*names[:place], *derived, *names[place:]]
+
+    def own(self, name: str) -> VariableConfig:
+        """Return what the configuration says of one variable."""
+        return self.config.variables.get(name, VariableConfig())
+
+    def wanted(self, name: str) -> tuple[str, ...] | None:
+        """Return the predictors that the configuration names for a variable, None for all."""
+        told = self.own(name).predictors
+        return self.config.predictor_matrix.get(name) if told is None else told
+
+    def tell(self, place: str, problems: tuple[str, ...]) -> None:
+        """Note problems with the place in the configuration."""
+        self.problems += [f"{place}: {problem}" for problem in problems]

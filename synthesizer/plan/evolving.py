@@ -1,0 +1,275 @@
+"""Whether whole datasets can be evolved: the genetic part of a configuration and the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from synthesizer.config.keys import GeneticConfig
+from synthesizer.data.encoding import encode_like
+from synthesizer.data.errors import DataError, SynthesizerError
+from synthesizer.data.randomness import Seed
+from synthesizer.data.sources import RawTable, read_path
+from synthesizer.data.table import Kind, Schema, Table
+from synthesizer.engine.genetic.coding import Coding, Records, coding_problems
+from synthesizer.engine.genetic.evolver import Evolver, below_random
+from synthesizer.engine.genetic.genetic_options import GeneticOptions
+from synthesizer.engine.genetic.scores import Sought, make_risk
+from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.models.step import Step
+from synthesizer.plan.context import Context
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GeneticPlan:
+    """What will be evolved.
+
+    Parameters
+    ----------
+    options : Options
+        Settings of the evolution.
+    start : str
+        ``mutants``, ``chain`` or ``files``.
+    mutants : float
+        Largest share of cells drawn anew in the start population.
+    points : int
+        Most datasets of a frontier that are written.
+    keys, target : tuple of str, str
+        What an intruder knows and seeks.
+    files : tuple of ndarray
+        Records of the start files.
+    """
+
+    options: GeneticOptions
+    start: str
+    mutants: float
+    points: int
+    keys: tuple[str, ...]
+    target: str
+    files: tuple[Records, ...] = ()
+
+
+def evolved_names(table: Table) -> list[str]:
+    """Return the variables of a candidate: all but identifiers."""
+    return [variable.name for variable in table.schema if variable.kind is not Kind.ID]
+
+
+def sought_in(table: Table, keys: Sequence[str], target: str) -> Sought:
+    """Return an original as candidates are scored against it.
+
+    Raises
+    ------
+    DataError
+        For variables that are no categories.
+    """
+    names = evolved_names(table)
+    coding = Coding.of([table[name].variable for name in names])
+    places = tuple(names.index(key) for key in keys)
+    return Sought(coding.encode(table), coding, places, names.index(target))
+
+
+def plan_genetic(
+    context: Context, steps: Sequence[Step], scenarios: Sequence[Scenario]
+) -> GeneticPlan | None:
+    """Return what will be evolved, None where nothing is or where there are problems."""
+    config = context.config.genetic
+    if config is None:
+        return None
+    found = [f"genetic: {problem}" for problem in _problems(context, config, steps)]
+    context.problems += found
+    if context.problems or not context.columns.is_complete:
+        return None
+    if not scenarios:
+        context.problems.append(
+            "genetic: needs keys and a target, and none were found; name them under checks: keys, "
+            "target"
+        )
+        return None
+    main = scenarios[0]
+    context.problems += [f"genetic: {p}" for p in _scenario_problems(context.table, config, main)]
+    files: list[Records] = []
+    if not isinstance(config.start, str):
+        files, faults = _files(config.start, context.table)
+        context.problems += faults
+    if context.problems:
+        return None
+    context.notes += [*_ignored(context, config), *_notes(context.table, config, main)]
+    return GeneticPlan(
+        options=config.options,
+        start=config.start if isinstance(config.start, str) else "files",
+        mutants=config.mutants,
+        points=config.points,
+        keys=main.keys,
+        target=main.target,
+        files=tuple(files),
+    )
+
+
+def _problems(context: Context, config: GeneticConfig, steps: Sequence[Step]) -> Iterator[str]:
+    """Yield what stands against evolving anything."""
+    given = context.config
+    if context.frame is not None:
+        yield "persons with several rows cannot be evolved; take panel or genetic out"
+        return
+    yield from coding_problems([context.table[n].variable for n in evolved_names(context.table)])
+    kept = [step.variable for step in steps if step.model.abilities.copies_rows]
+    if kept:
+        yield f"{', '.join(kept)} cannot be kept row by row: records change places; take it out"
+    derived = [step.variable for step in steps if step.model.abilities.deterministic]
+    if derived:
+        yield (
+            f"{', '.join(derived)} cannot be derived while cells change; drop it and compute it "
+            "from the synthetic file"
+        )
+    if given.proper:
+        yield "proper refits for every dataset of the population; take it out"
+    yield from _size_problems(context, config)
+
+
+def _size_problems(context: Context, config: GeneticConfig) -> Iterator[str]:
+    """Yield what stands against so many datasets, or datasets of such a size."""
+    given, n = context.config, context.table.n_rows
+    if config.mode == "pareto" and given.m > 1:
+        yield f"m ({given.m}) must be 1 with mode pareto: its result is a frontier of datasets"
+    elif config.start == "mutants" and given.m > 1:
+        yield (
+            f"m ({given.m}) must be 1 with start mutants: what several mutants have in common is "
+            "the original; take m out, or say start: chain"
+        )
+    if config.start == "chain":
+        return
+    if given.strata:
+        yield "strata have a chain each, and no chain is fitted; say start: chain, or take them out"
+    if config.start == "mutants" and given.rows not in (None, n):
+        yield f"rows ({given.rows}) must be {n} or absent: mutants have the original's rows"
+    elif config.start != "mutants" and given.rows is not None:
+        yield "rows cannot be set where datasets start from files, which have their own"
+
+
+CHAIN_KEYS = ("default_method", "method", "models", "visit_sequence", "predictor_matrix")
+"""What a configuration says of conditional models."""
+
+
+def _ignored(context: Context, config: GeneticConfig) -> Iterator[str]:
+    """Say what has no effect where no chain is fitted."""
+    given = [key for key in CHAIN_KEYS if key in context.config.model_fields_set]
+    given += [
+        f"variables.{name}.method" for name, own in context.config.variables.items() if own.method
+    ]
+    if given and config.start != "chain":
+        yield f"genetic: {', '.join(given)}: not used, since no model is fitted; say start: chain"
+
+
+def _scenario_problems(table: Table, config: GeneticConfig, scenario: Scenario) -> Iterator[str]:
+    """Yield why the risk cannot be computed for this original."""
+    target = table[scenario.target]
+    if len(np.unique(target.data)) < 2:
+        yield (
+            f"target {scenario.target!r} has one value only, which everybody knows; name another "
+            "one under checks.target"
+        )
+        return
+    undefined = make_risk(config.risk, sought_in(table, scenario.keys, scenario.target)).undefined
+    if undefined:
+        yield f"{undefined} (checks.keys: {', '.join(scenario.keys)})"
+
+
+def _files(paths: Sequence[Path], table: Table) -> tuple[list[Records], list[str]]:
+    """Read the start files; return their records and every problem."""
+    found: dict[Path, Table] = {}
+    problems: list[str] = []
+    for path in paths:
+        if not path.exists():
+            problems.append(
+                f"genetic.start: {path} does not exist; say mutants, chain, or the paths of "
+                "synthetic files"
+            )
+            continue
+        try:
+            found[path] = like_original(read_path(path, min_rows=1), table)
+        except SynthesizerError as error:
+            problems += [f"genetic.start: {problem}" for problem in error.problems]
+    sizes = {str(path): made.n_rows for path, made in found.items()}
+    if len(set(sizes.values())) > 1:
+        told = ", ".join(f"{path} {n:,}" for path, n in sizes.items())
+        problems.append(
+            f"genetic.start: the files have different numbers of rows ({told}), and datasets that "
+            "swap records must have the same; leave some out"
+        )
+    if problems:
+        return [], problems
+    coding = Coding.of([table[name].variable for name in evolved_names(table)])
+    records = {path: coding.encode(made) for path, made in found.items()}
+    own = np.sort(coding.encode(table))
+    problems = [
+        f"genetic.start: {path} has the records of the original; name synthetic files"
+        for path, made in records.items()
+        if np.array_equal(np.sort(made), own)
+    ]
+    return list(records.values()), problems
+
+
+def like_original(raw: RawTable, table: Table) -> Table:
+    """Encode a synthetic file with exactly the levels of the original.
+
+    Raises
+    ------
+    DataError
+        Naming every column that is missing, and every variable with levels that the original
+        does not have.
+    """
+    names = evolved_names(table)
+    schema = Schema(tuple(table[name].variable for name in names))
+    absent = [name for name in names if name not in raw.names]
+    if absent:
+        raise DataError(
+            f"{raw.origin}: column {name!r} is missing; it must have the original's variables"
+            for name in absent
+        )
+    made = encode_like(raw.select(names), schema)
+    problems = [
+        f"{raw.origin}: column {name!r} has {new:,} records with levels that the original does not "
+        "have; write both alike, or declare all levels"
+        for name, new in _new_levels(table, made).items()
+        if new
+    ]
+    if problems:
+        raise DataError(problems)
+    return made
+
+
+def _new_levels(table: Table, made: Table) -> Mapping[str, int]:
+    """Return the records with a label that the original's variable does not have."""
+    counts = {}
+    for name in made.names:
+        known = set(table[name].variable.labels)
+        new = np.array([label not in known for label in made[name].variable.labels], dtype=bool)
+        counts[name] = int(new[made[name].data].sum())
+    return counts
+
+
+def _notes(table: Table, config: GeneticConfig, scenario: Scenario) -> Iterator[str]:
+    """Yield what a steward should know of this evolution before it starts."""
+    sought = sought_in(table, scenario.keys, scenario.target)
+    cells = len(np.unique(sought.records))
+    # parents and children: their records, and counts of at most three margins
+    size = 2.2 * config.population * (sought.records.nbytes + 24 * cells)
+    yield (
+        f"genetic: {config.population} datasets for up to {config.generations} generations, about "
+        f"{max(size / 1e9, 0.1):.1f} GB for the candidates"
+    )
+    limit = config.risk_at_most
+    yield f"genetic: R rests on {make_risk(config.risk, sought).people:,} people"
+    if limit is not None:
+        random = Evolver(sought, config.options).random_risk(Seed(0))
+        if limit < random:
+            yield below_random("genetic.risk_at_most", limit, random)
+    if config.start == "mutants":
+        yield (
+            "genetic: datasets start as mutants of the original, so most of their records are "
+            "confidential records as they are: this is perturbation, not synthesis from a model; "
+            "see the share of unchanged records in the report, or say genetic: {start: chain}"
+        )

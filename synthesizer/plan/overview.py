@@ -1,0 +1,239 @@
+"""The plan as a table: what each variable will cost, before any fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from synthesizer.data.encoding import data_notes, encode_inferred
+from synthesizer.data.guessing import Declaration, Inferred, infer
+from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.sources import RawTable, read_path
+from synthesizer.data.table import Column, Kind, Table
+from synthesizer.models.step import Step
+from synthesizer.plan.prepare import Prepared
+
+# A first look at a file: what each variable is taken for, and why.
+
+SHOWN_LEVELS = 12
+RARE = 5
+"""A level held by fewer rows is rare: it may point to persons, so it is counted, not named."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodebookVariable:
+    """One variable of a file.
+
+    Parameters
+    ----------
+    name, kind : str
+        What it is called and taken for.
+    levels : int
+        Distinct values that occur, without missing codes.
+    missing : int
+        Rows with a missing code.
+    missing_codes : str
+        The codes as they are written; an empty cell is shown as (empty).
+    shows : str
+        Frequent levels, or the 5th, 50th and 95th percentile.
+    reason : str
+        Why this kind.
+    """
+
+    name: str
+    kind: str
+    levels: int
+    missing: int
+    missing_codes: str
+    shows: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Codebook:
+    """All variables of a file; confidential, since it is computed from the data."""
+
+    origin: str
+    n_rows: int
+    variables: tuple[CodebookVariable, ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self) | {"confidential": True}
+
+
+def make_codebook(path: Path, declared: Mapping[str, Declaration] | None = None) -> Codebook:
+    """Describe a CSV or Parquet file.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or encoded, with every problem.
+    """
+    raw = read_path(path)
+    return describe(raw, declared or {})
+
+
+def describe(raw: RawTable, declared: Mapping[str, Declaration]) -> Codebook:
+    """Describe a source that was read already."""
+    inferred = infer(raw, declared)
+    return describe_encoded(raw, inferred, encode_inferred(raw, inferred))
+
+
+def describe_encoded(raw: RawTable, inferred: Sequence[Inferred], table: Table) -> Codebook:
+    """Describe a source that was encoded already."""
+    variables = tuple(_variable(found, table[found.variable.name]) for found in inferred)
+    return Codebook(
+        origin=raw.origin,
+        n_rows=table.n_rows,
+        variables=variables,
+        notes=tuple(data_notes(raw, table)),
+    )
+
+
+def _variable(inferred: Inferred, column: Column) -> CodebookVariable:
+    variable = column.variable
+    is_id = variable.kind is Kind.ID
+    return CodebookVariable(
+        name=variable.name,
+        kind=variable.kind.value,
+        levels=_distinct(column),
+        missing=int((~column.is_observed).sum()),
+        missing_codes=", ".join(code or "(empty)" for code in variable.missing),
+        shows="numbered anew" if is_id else _shown(column),
+        reason=inferred.reason,
+    )
+
+
+def _distinct(column: Column) -> int:
+    return len(np.unique(column.data[column.is_observed]))
+
+
+def _shown(column: Column) -> str:
+    return _levels(column) if column.is_coded else _percentiles(column)
+
+
+def _levels(column: Column) -> str:
+    """Name the frequent levels; rare ones are only counted, for they may point to persons."""
+    labels = column.variable.levels
+    counts = np.bincount(column.data[column.is_observed], minlength=len(labels))
+    frequent = [i for i in np.argsort(-counts, kind="stable") if counts[i] >= RARE]
+    named = ", ".join(labels[i] for i in frequent[:SHOWN_LEVELS])
+    rest = int((counts > 0).sum()) - min(len(frequent), SHOWN_LEVELS)
+    return f"{named} and {rest} more" if rest else named
+
+
+def _percentiles(column: Column) -> str:
+    values = column.data[column.is_observed]
+    if not len(values):
+        return ""
+    points = np.percentile(values, [5, 50, 95], method="nearest")
+    if column.variable.kind is Kind.DATE:
+        shown = [str(np.datetime64(int(day), "D")) for day in np.floor(points)]
+    else:
+        shown = [f"{point:g}" for point in points]
+    named = zip(("5 %", "median", "95 %"), shown, strict=True)
+    return ", ".join(f"{name}: {value}" for name, value in named)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanRow:
+    """One variable of the plan.
+
+    Parameters
+    ----------
+    position : int
+        Place in the order, from 1.
+    variable, kind, model : str
+        What is drawn, and by which model.
+    predictors : int
+        Number of predictors; 0, and model ``genetic``, where no chain is fitted.
+    levels : int
+        Distinct values that occur, without missing codes.
+    missing : int
+        Rows with a missing code.
+    rare : int
+        Levels of a coded variable that fewer than `RARE` rows hold; of a panel: persons.
+    cost : float
+        Share of the work of the fit, in [0, 1]: n log n, times predictors, times outputs; 0 where
+        nothing is fitted.
+    """
+
+    position: int
+    variable: str
+    kind: str
+    model: str
+    predictors: int
+    levels: int
+    missing: int
+    rare: int
+    cost: float
+
+
+def plan_table(ready: Prepared) -> list[PlanRow]:
+    """Return a row for every variable in the order of the chain."""
+    steps, genetic = ready.plan.spec.steps, ready.plan.genetic
+    if genetic is not None and genetic.start != "chain":
+        return [
+            replace(_row(position, step, ready.table, 0.0), model="genetic", predictors=0)
+            for position, step in enumerate(steps, 1)
+        ]
+    costs = np.array([_cost(step, ready.table[step.variable]) for step in steps])
+    shares = costs / max(costs.sum(), 1.0)
+    return [
+        _row(position, step, ready.table, float(share))
+        for position, (step, share) in enumerate(zip(steps, shares, strict=True), 1)
+    ]
+
+
+def _row(position: int, step: Step, table: Table, share: float) -> PlanRow:
+    column = table[step.variable]
+    variable = column.variable
+    counts = _level_counts(column)
+    holders = _level_counts(_once_a_person(table, column))
+    rare = int(((holders > 0) & (holders < RARE)).sum()) if variable.is_coded else 0
+    return PlanRow(
+        position=position,
+        variable=variable.name,
+        kind=variable.kind.value,
+        model=step.method,
+        predictors=len(step.predictors),
+        levels=int((counts > 0).sum()),
+        missing=int((~column.is_observed).sum()),
+        rare=rare,
+        cost=share,
+    )
+
+
+def _once_a_person(table: Table, column: Column) -> Column:
+    """Leave out rows in which a person has a level that it has in an earlier row too."""
+    if not isinstance(table, PanelTable) or not column.is_coded:
+        return column
+    pairs = table.index.person.astype(np.int64) * column.variable.n_codes + column.data
+    return column.take(np.unique(pairs, return_index=True)[1])
+
+
+def _level_counts(column: Column) -> np.ndarray[Any, np.dtype[np.int64]]:
+    if column.is_coded:
+        counts = np.bincount(column.data, minlength=column.variable.n_codes)
+        return counts[: len(column.variable.levels)]
+    return np.unique(column.data[column.is_observed], return_counts=True)[1]
+
+
+def _cost(step: Step, column: Column) -> float:
+    """Rough work of a fit in arbitrary units; only the shares mean something."""
+    n = len(column)
+    abilities = step.model.abilities
+    if abilities.copies_rows or abilities.deterministic:
+        return 0.0
+    if not abilities.uses_predictors or not step.predictors:
+        return float(n)
+    # trees of targets with many levels work on a few projected columns
+    outputs = min(column.variable.n_codes, 10) if column.is_coded else 1
+    stages = 1 if column.states is None else 2
+    return float(n * np.log2(n + 2) * len(step.predictors) * (1 + outputs / 4) * stages)

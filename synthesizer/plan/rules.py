@@ -1,0 +1,360 @@
+"""Rules and structural zeros of a configuration, checked against each other and the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from synthesizer.config.keys import ChainConfig, PathRuleConfig
+from synthesizer.data.errors import DataError, ExpressionError
+from synthesizer.data.expressions.language import Expression
+from synthesizer.data.panel.paths import PathRule, broken_steps
+from synthesizer.data.table import BoolArray, Kind, Table, Variable
+from synthesizer.data.values import single_value
+from synthesizer.models.histories.history import panel_of
+from synthesizer.models.limits import Support
+from synthesizer.models.step import Forbid, Rule, forbidden_rows
+from synthesizer.plan.columns import Columns
+from synthesizer.plan.context import Context
+from synthesizer.plan.order import Places
+
+REMEDY = "mend the data, take it out, or set on_violation: warn"
+"""What to do about confidential rows that break a rule, where that is an error."""
+
+Planned = tuple[tuple[Rule, ...], tuple[Forbid | Support, ...], tuple[str, ...], list[str]]
+
+
+def plan_rules(config: ChainConfig, table: Table, places: Places, columns: Columns) -> Planned:
+    """Return the rules, the structural zeros, notes and problems.
+
+    Parameters
+    ----------
+    config : ChainConfig
+        Holds ``rules``, ``forbid`` and ``on_violation``.
+    table : Table
+        Confidential data.
+    places : Places
+        The order of the chain, and which variables nothing may set or redraw.
+    columns : Columns
+        Tells columns that are unknown from those that could not be read.
+    """
+    rules, problems = _rules(config, table, places, columns)
+    forbids, found = _forbids(config, table, places, columns)
+    problems += found
+    problems += _contradictions(rules, forbids, table)
+    supports, found = _supports(config, table, places, columns)
+    problems += found
+    notes = [*_several_values(config, places)]
+    if config.on_violation != "ignore":
+        broken = [*_broken_rules(rules, table), *_broken_forbids(forbids, table)]
+        if config.on_violation == "error":
+            problems += [f"{text}; {REMEDY}" for text in broken]
+        else:
+            notes += broken
+    return tuple(rules), (*forbids, *supports), tuple(notes), problems
+
+
+def _condition(
+    place: str, text: str, table: Table, columns: Columns
+) -> tuple[Expression | None, list[str]]:
+    try:
+        expression = Expression.parse(text)
+    except ExpressionError as error:
+        return None, [f"{place}: {problem}" for problem in error.problems]
+    problems = [p for name in sorted(expression.names) for p in columns.unknown("condition", name)]
+    if not problems and not columns.any_faulty(expression.names):
+        problems = expression.problems(table.schema, condition=True)
+    usable = not problems and expression.names <= set(table)
+    return (expression if usable else None), [f"{place}: {problem}" for problem in problems]
+
+
+def _rules(
+    config: ChainConfig, table: Table, places: Places, columns: Columns
+) -> tuple[list[Rule], list[str]]:
+    rules: list[Rule] = []
+    problems: list[str] = []
+    for number, given in enumerate(config.rules, 1):
+        place = f"rule {number}"
+        condition, found = _condition(f"{place}, if", given.condition, table, columns)
+        problems += found
+        if condition is not None and not condition.count(table):
+            problems.append(
+                f"{place}: no confidential row satisfies {given.condition!r}; remove the rule or "
+                "mend its condition"
+            )
+        for name, value in given.then.items():
+            if columns.is_faulty(name):
+                continue
+            found = columns.unknown(place, name)
+            used = condition.names if condition else frozenset()
+            if not found and (problem := places.setting_problem(name, used)):
+                found = [f"{place}: {problem}"]
+            problems += found
+            if found or condition is None:
+                continue
+            try:
+                column = single_value(table[name].variable, value)
+                rules.append(Rule(condition=condition, value=column))
+            except DataError as error:
+                problems += [f"{place}: {problem}" for problem in error.problems]
+    return rules, problems
+
+
+def _forbids(
+    config: ChainConfig, table: Table, places: Places, columns: Columns
+) -> tuple[list[Forbid], list[str]]:
+    forbids: dict[int, Forbid] = {}
+    problems: list[str] = []
+    for number, text in enumerate(config.forbid, 1):
+        place = f"forbid {number}"
+        condition, found = _condition(place, text, table, columns)
+        problems += found
+        if condition is None:
+            continue
+        if not condition.names or not condition.names <= set(places.order):
+            problems.append(f"{place}: must use variables of the synthesis, and at least one")
+            continue
+        if problem := places.redrawing_problem(condition.names):
+            problems.append(f"{place}: {problem}")
+        elif condition.condition(table).all():
+            problems.append(f"{place}: every confidential row satisfies it; mend the condition")
+        else:
+            last = max(condition.names, key=places.order.index)
+            forbids[number] = Forbid(condition=condition, variable=last)
+    return list(forbids.values()), [*problems, *_nothing_left(forbids, table)]
+
+
+def _nothing_left(forbids: Mapping[int, Forbid], table: Table) -> Iterator[str]:
+    """Say which conditions leave none of the confidential rows, so that no draw can keep them."""
+    for variable in dict.fromkeys(forbid.variable for forbid in forbids.values()):
+        own = {number: f for number, f in forbids.items() if f.variable == variable}
+        if len(own) > 1 and forbidden_rows(list(own.values()), table).all():
+            yield (
+                f"forbid {', '.join(map(str, own))}: every confidential row satisfies one of them, "
+                f"so that no value of {variable!r} is left; mend one of the conditions"
+            )
+
+
+def _supports(
+    config: ChainConfig, table: Table, places: Places, columns: Columns
+) -> tuple[list[Support], list[str]]:
+    """Return the combinations that the data have, for each list of variables."""
+    wanted: list[tuple[str, ...]] = []
+    problems: list[str] = []
+    for number, names in enumerate(config.support, 1):
+        place = f"support {number}"
+        found = [problem for name in names for problem in columns.unknown(place, name)]
+        if not found and len(set(names)) < 2:
+            found = [f"{place}: needs at least two variables"]
+        absent = [n for n in names if n not in places.order and columns.is_known(n)]
+        if not found and absent:
+            found = [
+                f"{place}: {', '.join(absent)} take no part in the synthesis; name other variables"
+            ]
+        problems += found
+        if found or columns.any_faulty(names) or not set(names) <= set(table):
+            continue
+        ordered = sorted(set(names), key=places.order.index)
+        if problem := places.redrawing_problem(ordered):
+            problems.append(f"{place}: {problem}")
+            continue
+        # each beginning, too: else a later variable may find no value that fits the earlier ones
+        wanted += [
+            tuple(ordered[:k])
+            for k in range(2, len(ordered) + 1)
+            if ordered[k - 1] not in places.fixed
+        ]
+    supports = [Support.of(table, names, names[-1]) for names in dict.fromkeys(wanted)]
+    return supports, problems
+
+
+def _several_values(config: ChainConfig, places: Places) -> Iterator[str]:
+    """Note rules that let persons change what few persons change."""
+    for number, given in enumerate(config.rules, 1):
+        try:
+            used = Expression.parse(given.condition).names
+        except ExpressionError:  # told already
+            continue
+        for name in given.then:
+            if name in places.rare and not used <= places.personal:
+                yield (
+                    f"rule {number}: sets {name!r}, which few persons ever change, in single "
+                    "periods; more persons may change it than in the data"
+                )
+
+
+def _contradictions(rules: list[Rule], forbids: list[Forbid], table: Table) -> list[str]:
+    problems = []
+    for (i, one), (j, other) in combinations(enumerate(rules, 1), 2):
+        if one.variable != other.variable or _same_value(one, other):
+            continue
+        both = one.condition.condition(table) & other.condition.condition(table)
+        if both.any():
+            problems.append(
+                f"rules contradict each other: settings {i} and {j} give variable "
+                f"{one.variable!r} different values on {both.sum()} confidential rows; "
+                "make their conditions exclude each other"
+            )
+    for rule in rules:
+        ruled = rule.condition.condition(table)
+        after = table.with_column(rule.apply(table[rule.variable], table)).take(ruled)
+        for number, forbid in enumerate(forbids, 1):
+            if rule.variable in forbid.condition.names and forbid.condition.count(after):
+                problems.append(
+                    f"the rule that sets {rule.variable!r} where {rule.condition.text!r} gives "
+                    f"what forbid {number} forbids; mend one of them"
+                )
+    return problems
+
+
+def _same_value(one: Rule, other: Rule) -> bool:
+    return np.array_equal(one.value.data, other.value.data, equal_nan=True) and np.array_equal(
+        one.value.missing_state(), other.value.missing_state()
+    )
+
+
+def _broken_rules(rules: list[Rule], table: Table) -> list[str]:
+    notes = []
+    for rule in rules:
+        column = table[rule.variable]
+        ruled = rule.apply(column, table)
+        differs = ~((column.data == ruled.data) | (np.isnan(column.data) & np.isnan(ruled.data)))
+        broken = differs | (column.missing_state() != ruled.missing_state())
+        if broken.any():
+            notes.append(
+                f"rule on {rule.variable!r}: {_rows(broken)} satisfy {rule.condition.text!r} and "
+                "hold another value; synthetic rows will hold the rule's"
+            )
+    return notes
+
+
+def _broken_forbids(forbids: list[Forbid], table: Table) -> list[str]:
+    notes = []
+    for forbid in forbids:
+        broken = forbid.condition.condition(table)
+        if broken.any():
+            notes.append(
+                f"forbid {forbid.condition.text!r}: {_rows(broken)} satisfy it; "
+                "no synthetic row will"
+            )
+    return notes
+
+
+def _rows(mask: BoolArray) -> str:
+    first = np.flatnonzero(mask)[:3] + 1
+    more = ", ..." if mask.sum() > len(first) else ""
+    return f"{mask.sum()} confidential rows (numbers {', '.join(map(str, first))}{more})"
+
+
+# Rules from period to period: checked against the variables, and counted on the data.
+
+
+def plan_paths(context: Context) -> None:
+    """Set the rules from period to period; tell problems, and how often the data break them."""
+    panel = context.config.panel
+    if panel is None or context.frame is None:
+        return
+    rules: dict[PathRule, str] = {}
+    for number, given in enumerate(panel.rules, 1):
+        place = f"panel.rules.{number}"
+        problems = list(_problems(context, place, given))
+        context.problems += problems
+        if not problems:
+            compiled = _compiled(context.table[given.variable].variable, given)
+            rules |= dict.fromkeys(compiled, place)
+    context.paths = tuple(rules)
+    _count(context, rules)
+
+
+def overridden(paths: Sequence[PathRule], rules: Sequence[Rule]) -> Iterator[str]:
+    """Say which rules across time could be broken by values that rules set in single rows."""
+    for name in dict.fromkeys(rule.variable for rule in rules):
+        for path in paths:
+            if path.variable == name:
+                yield (
+                    f"panel.rules: {path.text!r} could be broken by values of {name!r} that "
+                    "'rules' set in single periods; take out one of the two"
+                )
+
+
+def _problems(context: Context, place: str, given: PathRuleConfig) -> Iterator[str]:
+    name = given.variable
+    panel, frame = context.config.panel, context.frame
+    if panel is not None and name == panel.person:
+        yield f"{place}: {name!r} tells persons apart and has no states; name another variable"
+        return
+    if frame is not None and name == frame.time:
+        yield f"{place}: {name!r} is time, which always rises; take the rule out"
+        return
+    if name not in context.table or context.takes_no_part(name):
+        yield from context.columns.unknown(place, name) or [
+            f"{place}: {name!r} is an id or dropped and takes no part in the synthesis; name "
+            "another variable"
+        ]
+        return
+    variable = context.table[name].variable
+    is_career = name == context.career
+    if given.non_decreasing and (variable.kind in (Kind.CATEGORICAL, Kind.BOOLEAN) or is_career):
+        yield (
+            f"{place}: {name!r} has no order that could rise; declare variables.{name}.kind: "
+            "ordered with its levels, or use never"
+        )
+    labels = [*given.absorbing, *(label for pair in given.never for label in pair)]
+    if labels and not variable.is_coded:
+        yield f"{place}: {name!r} is a number; absorbing and never need states"
+        return
+    unknown = sorted({label for label in labels if label not in variable.labels})
+    if unknown:
+        yield (
+            f"{place}: variable {name!r} has no state {', '.join(map(repr, unknown))}; write "
+            "them as they stand in the data"
+        )
+    for same in dict.fromkeys(one for one, other in given.never if one == other):
+        yield (
+            f"{place}: never forbids staying in {same!r}, which would be a rule about how long "
+            "states last; take the pair out"
+        )
+
+
+def _compiled(variable: Variable, given: PathRuleConfig) -> Iterator[PathRule]:
+    name = variable.name
+    if given.absorbing or given.never:
+        yield PathRule(variable=name, allowed=_matrix(variable, given), text=_text(given))
+    if given.non_decreasing:
+        yield PathRule(variable=name, non_decreasing=True, text=f"{name} never falls")
+
+
+def _matrix(variable: Variable, given: PathRuleConfig) -> BoolArray:
+    allowed = np.ones((variable.n_codes, variable.n_codes), dtype=bool)
+    for label in given.absorbing:
+        code = variable.labels.index(label)
+        allowed[code] = False
+        allowed[code, code] = True
+    for one, other in given.never:
+        allowed[variable.labels.index(one), variable.labels.index(other)] = False
+    return allowed
+
+
+def _text(given: PathRuleConfig) -> str:
+    parts = [f"{given.variable} never leaves {label!r}" for label in given.absorbing]
+    parts += [f"{given.variable} never goes from {a!r} to {b!r}" for a, b in given.never]
+    return " and ".join(parts)
+
+
+def _count(context: Context, places: Mapping[PathRule, str]) -> None:
+    """Count on the confidential data what breaks each rule, before anything is fitted."""
+    policy = context.config.on_violation
+    if policy == "ignore":
+        return
+    panel = panel_of(context.table)
+    told, remedy = (context.notes, "") if policy == "warn" else (context.problems, f"; {REMEDY}")
+    for rule, place in places.items():
+        broken = broken_steps(panel.index, panel[rule.variable], [rule])
+        if broken.any():
+            persons = len(np.unique(panel.index.person[broken]))
+            told.append(
+                f"{place} '{rule.text}': {int(broken.sum())} confidential rows of "
+                f"{persons} persons break it; no synthetic row will{remedy}"
+            )

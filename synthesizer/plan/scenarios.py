@@ -1,0 +1,327 @@
+"""Keys and targets of the disclosure checks: as configured, or suggested."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from synthesizer.config.keys import ChainConfig
+from synthesizer.data.codes import Groups
+from synthesizer.data.errors import DataError, ExpressionError
+from synthesizer.data.panel.arrangement import person_name
+from synthesizer.data.panel.view import PersonView
+from synthesizer.data.table import Kind, Table
+from synthesizer.jobs.checks import split_fits
+from synthesizer.measures.figure import in_units
+from synthesizer.measures.risk.dominance import Exclusion, check_exclusions
+from synthesizer.measures.risk.halves import units_of
+from synthesizer.measures.risk.inference import THRESHOLDS, check_inference
+from synthesizer.measures.risk.scenario import Scenario, Tolerance
+from synthesizer.measures.risk.suggest import suggest
+from synthesizer.measures.settings import FitConfig, InferenceConfig, ScenarioConfig
+from synthesizer.measures.utility.combining import kind_problems, rule_for, rule_problems
+from synthesizer.measures.utility.fits import need_pyfixest, need_statsmodels
+from synthesizer.measures.utility.formulas import parse_formula
+from synthesizer.measures.utility.suite import FitRequest, fit_names
+from synthesizer.plan.columns import Columns
+
+
+def plan_scenarios(
+    config: ChainConfig, table: Table, columns: Columns
+) -> tuple[tuple[Scenario, ...], list[str], list[str]]:
+    """Return the scenarios (none when there are none to be had), notes and problems."""
+    checks = config.checks
+    names = _Names(config, table, columns)
+    problems = [*names.scenario("checks", checks), *_switched_off(config)]
+    for number, part in enumerate(checks.scenarios, 1):
+        problems += names.scenario(f"checks.scenarios.{number}", part)
+    for number, inference in enumerate(checks.inference, 1):
+        problems += names.inference(f"checks.inference.{number}", inference)
+    problems += _half_split_problems(names, config)
+    needed = checks.needs_scenario or config.genetic is not None
+    if problems or not needed or not columns.is_complete:
+        return (), [], problems
+    panel = _panel_notes(config, table)
+    further = tuple(configured_scenario(part) for part in checks.scenarios)
+    if checks.keys and checks.target:
+        return (configured_scenario(checks), *further), panel, []
+    first, notes = _suggested(config, table)
+    return ((first, *further) if first else further), [*notes, *panel], []
+
+
+def _panel_notes(config: ChainConfig, table: Table) -> list[str]:
+    """Say that records belong to persons and are split by record."""
+    settings = config.checks.differential_confidentiality
+    if settings.units is not None or not config.checks.needs_halves:
+        return []
+    return [
+        f"several records have the same {column.name!r}: if these are persons, name it under "
+        "checks.differential_confidentiality.units, or a person stands in both halves"
+        for column in table.columns
+        if column.variable.kind is Kind.ID
+        and len(np.unique(column.data[column.is_observed])) < column.is_observed.sum()
+    ]
+
+
+def configured_scenario(part: ScenarioConfig, **found: Any) -> Scenario:
+    """Return the configured scenario; ``found`` holds what was suggested.
+
+    Keys and target are empty where they are neither configured nor suggested.
+    """
+    given = part.tolerance
+    tolerance = Tolerance(absolute=given.absolute, relative=given.relative) if given else None
+    settings: dict[str, Any] = {"keys": part.keys or (), "target": part.target or ""} | found
+    groups: Mapping[str, Groups] = part.groups
+    exclude = tuple(
+        Exclusion(target_level=e.target_level, key=e.key, key_level=e.key_level)
+        for e in part.exclude
+    )
+    return Scenario(groups=groups, tolerance=tolerance, exclude=exclude, **settings)
+
+
+def _suggested(config: ChainConfig, table: Table) -> tuple[Scenario | None, list[str]]:
+    checks = config.checks
+    drawn = table.select(n for n in table.names if table[n].variable.kind is not Kind.ID)
+    found = suggest(drawn, keys=checks.keys, target=checks.target)
+    reason = in_units(found.reason, "persons" if isinstance(table, PersonView) else "records")
+    if not found.keys or found.target is None:
+        return None, [
+            "no keys and target could be found for the risk measures that need them, which are "
+            "left out; name them under checks: keys, target"
+        ]
+    scenario = configured_scenario(checks, keys=found.keys, target=found.target, reason=reason)
+    return scenario, [reason]
+
+
+class _Names:
+    """Checks the names under ``checks`` against the columns of the source."""
+
+    def __init__(self, config: ChainConfig, table: Table, columns: Columns) -> None:
+        self.config, self.table, self.columns = config, table, columns
+
+    def known(self, place: str, name: str, *, ids: bool = False) -> list[str]:
+        """Say what is wrong with a name: unknown, dropped, or an identifier."""
+        if name in self.config.drop and not ids:
+            return [f"{place}: {name!r} is dropped from the synthesis; take it out"]
+        if self.columns.is_faulty(name):
+            return []
+        if name not in self.table:
+            return self.columns.unknown(place, name)
+        if not ids and self.table[name].variable.kind is Kind.ID:
+            return [f"{place}: {name!r} is an id and is never synthesised; take it out"]
+        return []
+
+    def scenario(self, place: str, part: ScenarioConfig) -> Iterator[str]:
+        """Yield every problem of a scenario."""
+        keys, target = part.keys, part.target
+        for name in keys or ():
+            yield from self.known(f"{place}.keys", name)
+        if target is not None:
+            yield from self.known(f"{place}.target", target)
+        yield from _key_problems(place, keys, target)
+        yield from self.groups(place, part.groups)
+        for name in part.groups:
+            if keys and target and name not in (*keys, target) and name in self.table:
+                yield f"{place}.groups: {name!r} is neither a key nor the target; take it out"
+        yield from self.exclusions(place, part)
+        column = self.table.get(target) if target is not None else None
+        if part.tolerance is not None and column is not None and column.is_coded:
+            yield f"{place}.tolerance: the target {target!r} is not numeric; take it out"
+        if part.tolerance is not None and target in part.groups:
+            yield f"{place}: the target has groups and a tolerance; keep one"
+
+    def exclusions(self, place: str, part: ScenarioConfig) -> Iterator[str]:
+        """Yield every exclusion that can have no effect."""
+        keys, target = part.keys, part.target
+        named = [exclusion.key for exclusion in part.exclude if exclusion.key is not None]
+        problems = [p for name in named for p in self.known(f"{place}.exclude", name)]
+        yield from problems
+        if problems or not keys or target is None or not {*keys, target} <= set(self.table):
+            return
+        exclude = configured_scenario(part).exclude
+        try:
+            check_exclusions([self.table], keys=keys, target=target, exclude=exclude)
+        except DataError as error:
+            yield from (f"{place}.exclude: {problem}" for problem in error.problems)
+
+    def groups(self, place: str, groups: Mapping[str, Groups]) -> Iterator[str]:
+        """Yield every problem of grouped variables."""
+        for name in groups:
+            yield from self.known(f"{place}.groups", name)
+            if name in self.table and self.table[name].is_coded:
+                yield f"{place}.groups: {name!r} is not numeric; take it out"
+
+    def inference(self, place: str, part: InferenceConfig) -> Iterator[str]:
+        """Yield every problem of an inference check."""
+        names = (part.sensitive, *part.public, *part.groups)
+        problems = [problem for name in names for problem in self.known(place, name)]
+        yield from problems
+        if problems or any(self.columns.is_faulty(name) for name in names):
+            return
+        try:
+            check_inference(
+                self.table,
+                [self.table],
+                sensitive=part.sensitive,
+                public=part.public,
+                positive=part.positive,
+                groups=part.groups,
+                baseline=part.baseline or (),
+                thresholds=THRESHOLDS,
+            )
+        except DataError as error:
+            yield from (f"{place}: {problem}" for problem in error.problems)
+
+
+def _key_problems(place: str, keys: tuple[str, ...] | None, target: str | None) -> Iterator[str]:
+    if keys is not None and len(set(keys)) != len(keys):
+        yield f"{place}.keys: a key is there twice; keep one"
+    if keys is not None and not keys:
+        yield f"{place}.keys: needs at least one key; leave it out for a suggestion"
+    if target is not None and target in (keys or ()):
+        yield (
+            f"{place}: target {target!r} is also a key, so an intruder would know it; "
+            "take it out of the keys"
+        )
+
+
+FEWEST_PERSONS = 20
+
+
+def _half_split_problems(names: _Names, config: ChainConfig) -> Iterator[str]:
+    if config.checks.attacks.enabled and find_spec("anonymeter") is None:
+        yield "checks.attacks: need anonymeter; pip install 'synthesizer[attacks]'"
+    settings = config.checks.differential_confidentiality
+    if settings.by is not None:
+        yield from names.known("checks.differential_confidentiality.by", settings.by)
+    place = "checks.differential_confidentiality.units"
+    if config.panel is not None:
+        if settings.units not in (None, config.panel.person):
+            yield f"{place}: the persons of a panel are split already; take it out"
+    elif settings.units is not None:
+        yield from names.known(place, settings.units, ids=True)
+        column = names.table.get(settings.units)
+        count = FEWEST_PERSONS if column is None else len(np.unique(units_of(column)))
+        if count < FEWEST_PERSONS:
+            yield (
+                f"{place}: {settings.units!r} names {count} persons, too few to be split; name "
+                "the variable that identifies persons"
+            )
+
+
+_SWITCHES: Mapping[str, str] = {
+    "cap": "cap",
+    "cap_undefined": "cap",
+    "cap_u": "cap",
+    "cap_special_uniques": "cap",
+    "tcap": "cap",
+    "repu": "identity",
+    "disco": "attribute",
+    "replicated_uniques": "replicated_uniques",
+    "differential_confidentiality": "differential_confidentiality",
+    "worst_group": "differential_confidentiality",
+    "nearer_share": "nearest",
+    "revealed_share": "inference",
+    "auc": "inference",
+    "attack_risk": "attacks",
+    "mean_two_way": "two_way",
+    "worst_two_way": "two_way",
+    "worst_one_way": "one_way",
+    "pmse_ratio": "propensity",
+}
+"""The check that each limit is about."""
+
+
+def _switched_off(config: ChainConfig) -> Iterator[str]:
+    checks, limits = config.checks, config.limits
+    for limit, check in _SWITCHES.items():
+        value = getattr(checks, check)
+        on = bool(getattr(value, "enabled", value))
+        if getattr(limits, limit) is not None and not on:
+            yield (
+                f"limits.{limit}: the check {check!r} is switched off; switch it on or drop "
+                "the limit"
+            )
+    parts = (checks, *checks.scenarios)
+    for limit in ("tcap", "disco"):
+        if getattr(limits, limit) is not None and all(part.tolerance for part in parts):
+            yield f"limits.{limit}: every target has a tolerance; give one groups in its place"
+    by = checks.differential_confidentiality.by
+    if limits.worst_group is not None and by is None:
+        yield "limits.worst_group: needs checks.differential_confidentiality.by; name a variable"
+
+
+# Models that the checks fit to original and synthetic data: formulas, names, combining rule.
+
+
+def plan_fits(
+    config: ChainConfig, columns: Columns, table: Table, view: Table | None, *, keeps: bool
+) -> tuple[tuple[FitRequest, ...], tuple[FitRequest, ...], list[str]]:
+    """Return the fits that the checks ask for, those to rows of a panel, and every problem.
+
+    ``columns`` are those that the checks see, ``table`` is what the chain models, ``view`` one row
+    a person of a panel. ``keeps`` says
+    whether variables are copied row by row, which decides about the combining rule.
+    """
+    requests, problems = [], []
+    person = None if config.panel is None else config.panel.person
+    if view is not None:
+        columns = columns.joined([*table.names, person_name(person, table.names)])
+    natural = rule_for(proper=config.proper, keeps=keeps)
+    for number, fit in enumerate(config.checks.fits, 1):
+        place = f"checks.fits.{number}"
+        request = FitRequest(
+            formula=fit.formula,
+            family=fit.family,
+            rule=fit.rule or natural,
+            clusters=fit.clusters,
+            weights=fit.weights,
+            offset=fit.offset,
+        )
+        requests.append(request)
+        problems += [f"{place}: {problem}" for problem in _rule_problems(fit, config, keeps=keeps)]
+        problems += _name_problems(place, request, config, columns)
+    problems += [f"checks.fits: {problem}" for problem in _packages_missing(requests)]
+    if view is None:
+        return tuple(requests), (), problems
+    return *split_fits(requests, table, person), problems
+
+
+def _packages_missing(requests: Sequence[FitRequest]) -> Iterator[str]:
+    """Yield what must be installed for the fits, once."""
+    needed: dict[Callable[[], None], None] = {}
+    for request in requests:
+        try:
+            effects = parse_formula(request.formula).effects
+        except ExpressionError:  # told by the names already
+            continue
+        needed[need_pyfixest if effects else need_statsmodels] = None
+    for need in needed:
+        try:
+            need()
+        except DataError as error:
+            yield from error.problems
+
+
+def _rule_problems(fit: FitConfig, config: ChainConfig, *, keeps: bool) -> Iterator[str]:
+    rule = fit.rule or rule_for(proper=config.proper, keeps=keeps)
+    yield from kind_problems(rule, proper=config.proper, keeps=keeps)
+    yield from rule_problems(rule, config.m, n=1, k=1)
+
+
+def _name_problems(
+    place: str, request: FitRequest, config: ChainConfig, columns: Columns
+) -> Iterator[str]:
+    try:
+        names = fit_names(request)
+    except ExpressionError as error:
+        yield from (f"{place}.formula: {problem}" for problem in error.problems)
+        return
+    for name in dict.fromkeys(names):
+        if name in config.drop:
+            yield f"{place}: {name!r} is dropped from the synthesis; take it out"
+        elif not columns.is_known(name):
+            yield from columns.unknown(place, name)

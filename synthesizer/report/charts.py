@@ -1,0 +1,904 @@
+"""Charts as SVG, small and escaped; colours are classes, so that the style sheet rules them.
+
+Shapes take ``fill-NAME`` and lines ``line-NAME``, NAME one of original, synthetic, baseline, good,
+warn, bad, muted, grid, axis, s1 to s6, h0 (near the ideal) to h8 (far off).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from synthesizer.report.page import interval, written
+from synthesizer.report.record import listed, number, words
+
+Value = str | float | int | None
+
+# mean width of letters of system fonts over the font's size; generous, to avoid overlaps
+_LETTER = 0.56
+_CAPITAL = 0.69
+_WIDE_SCRIPT = 1.05
+_WIDE = 480
+
+
+def el(tag: str, attrs: Mapping[str, Value] | None = None, *children: str) -> Markup:
+    """Return an element; values and plain strings are escaped, Markup is taken as it is.
+
+    Parameters
+    ----------
+    tag : str
+        Name of the element.
+    attrs : mapping
+        Attributes; numbers are rounded to two decimals, None is left out.
+    *children : str or Markup
+        Content.
+
+    Raises
+    ------
+    ValueError
+        For ``style`` and event handlers, which the page's content policy forbids.
+
+    Examples
+    --------
+    >>> el("text", {"x": 1.239, "class": None}, "a < b")
+    Markup('<text x="1.24">a &lt; b</text>')
+    """
+    parts = [f"<{tag}"]
+    for name, value in (attrs or {}).items():
+        if name == "style" or name.startswith("on"):
+            raise ValueError(f"attribute {name!r} is forbidden by the content policy; use a class")
+        if value is not None:
+            parts.append(f' {name}="{_attribute(value)}"')
+    inner = "".join(escape(child) for child in children)
+    parts.append(f">{inner}</{tag}>" if children else "/>")
+    return Markup("".join(parts))  # noqa: S704 - every piece is escaped above
+
+
+def _attribute(value: str | float) -> str:
+    if isinstance(value, str):
+        return str(escape(value))
+    if not math.isfinite(value):
+        return "0"
+    return f"{round(value, 2):.2f}".rstrip("0").rstrip(".") if value % 1 else f"{value:.0f}"
+
+
+def svg(width: float, height: float, *children: str, title: str, description: str) -> Markup:
+    """Return a whole picture with a name and a description for screen readers.
+
+    ``width`` and ``height`` are pixels at its natural size, from which it shrinks where there is
+    less room; 720 fills the page's column. Wide ones (over 480) scroll in narrow windows.
+
+    Examples
+    --------
+    >>> "<title>Ages</title>" in svg(100, 50, title="Ages", description="Shares by age.")
+    True
+    """
+    named = el("title", None, title), el("desc", None, description)
+    attrs: dict[str, Value] = {
+        "viewBox": f"0 0 {_attribute(width)} {_attribute(height)}",
+        "width": width,
+        "height": height,
+        "role": "img",
+        "class": "chart wide" if width > _WIDE else "chart",
+    }
+    return el("svg", attrs, *named, *children)
+
+
+def text(x: float, y: float, words: str, **attrs: Value) -> Markup:
+    """Return words at a place; ``text_anchor="end"`` stands for ``text-anchor``.
+
+    Examples
+    --------
+    >>> text(0, 9, "age", class_="label", text_anchor="end")
+    Markup('<text x="0" y="9" class="label" text-anchor="end">age</text>')
+    """
+    return el("text", {"x": x, "y": y, **_named(attrs)}, words)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, **attrs: Value) -> Markup:
+    """Return a straight line."""
+    return el("line", {"x1": x1, "y1": y1, "x2": x2, "y2": y2, **_named(attrs)})
+
+
+def _named(attrs: Mapping[str, Value]) -> dict[str, Value]:
+    return {name.rstrip("_").replace("_", "-"): value for name, value in attrs.items()}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Takes values to places: linear, from ``domain`` to ``range``.
+
+    Parameters
+    ----------
+    domain : tuple of float
+        Values at the ends; where they are equal everything falls into the middle.
+    range : tuple of float
+        Places of the ends; may run downwards.
+
+    Examples
+    --------
+    >>> scale = Scale(domain=(0, 2), range=(100, 0))
+    >>> scale(0.5), scale.ticks(4)
+    (75.0, (0.0, 0.5, 1.0, 1.5, 2.0))
+    """
+
+    domain: tuple[float, float]
+    range: tuple[float, float]
+
+    def __call__(self, value: float) -> float:
+        """Return the place of a value."""
+        (low, high), (first, last) = self.domain, self.range
+        if high == low:
+            return (first + last) / 2
+        return first + (value - low) / (high - low) * (last - first)
+
+    def ticks(self, count: int = 5) -> tuple[float, ...]:
+        """Return about ``count`` round values within the domain."""
+        return ticks(*self.domain, count=count)
+
+
+def ticks(low: float, high: float, *, count: int = 5) -> tuple[float, ...]:
+    """Return about ``count`` steps of 1, 2 or 5 times a power of ten between two values.
+
+    Examples
+    --------
+    >>> ticks(0, 0.66, count=4)
+    (0.0, 0.2, 0.4, 0.6)
+    """
+    low, high = min(low, high), max(low, high)
+    width = (high - low) / max(count, 1)
+    if width == 0 or not math.isfinite(width):
+        return (low,) if math.isfinite(low) else ()
+    power = 10.0 ** math.floor(math.log10(width))
+    step = next(s * power for s in (1, 2, 5, 10) if s * power >= width * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    return tuple(round(i * step, 12) for i in range(first, last + 1))
+
+
+def axis_bottom(
+    scale: Scale, y: float, label: str = "", *, count: int = 5, grid: float = 0
+) -> Markup:
+    """Return a horizontal axis at height ``y``; ``grid`` is the length of lines upwards."""
+    parts = [line(*_ends(scale, y), class_="axis")]
+    for value in scale.ticks(count):
+        x = scale(value)
+        if grid:
+            parts.append(line(x, y, x, y - grid, class_="grid"))
+        parts.append(line(x, y, x, y + 4, class_="axis"))
+        parts.append(text(x, y + 16, tick(value), class_="tick", text_anchor="middle"))
+    middle = sum(scale.range) / 2
+    parts.append(text(middle, y + 34, label, class_="label", text_anchor="middle"))
+    return el("g", {"class": "axes", "aria-hidden": "true"}, *parts)
+
+
+def _ends(scale: Scale, y: float) -> tuple[float, float, float, float]:
+    return scale.range[0], y, scale.range[1], y
+
+
+def axis_left(
+    scale: Scale, x: float, label: str = "", *, count: int = 5, grid: float = 0
+) -> Markup:
+    """Return a vertical axis at ``x``, its label above it; ``grid``: length of lines rightwards."""
+    parts = [line(x, scale.range[0], x, scale.range[1], class_="axis")]
+    for value in scale.ticks(count):
+        y = scale(value)
+        if grid:
+            parts.append(line(x, y, x + grid, y, class_="grid"))
+        parts.append(text(x - 6, y + 4, tick(value), class_="tick", text_anchor="end"))
+    top = min(scale.range)
+    parts.append(text(x - 6, top - 10, label, class_="label", text_anchor="start"))
+    return el("g", {"class": "axes", "aria-hidden": "true"}, *parts)
+
+
+def tick(value: float) -> str:
+    """Write a round value of an axis.
+
+    Examples
+    --------
+    >>> tick(0.2), tick(-1500.0), tick(2e7)
+    ('0.2', '−1,500', '20,000,000')
+    """
+    if value % 1 == 0:
+        return written(value, "count")
+    return written(value) if abs(value) < 1e-4 else f"{value:.6g}".replace("-", "−")
+
+
+def legend(x: float, y: float, entries: Sequence[tuple[str, str]]) -> Markup:
+    """Return entries side by side: (class of the mark, words).
+
+    Examples
+    --------
+    >>> legend(0, 10, [("fill-original", "original")]).count("<rect")
+    1
+    """
+    parts: list[Markup] = []
+    for mark, words in entries:
+        if mark.startswith("line-"):
+            parts.append(line(x, y - 4, x + 14, y - 4, class_=f"{mark} thick"))
+        else:
+            box: dict[str, Value] = {"x": x, "y": y - 10, "width": 12, "height": 12, "class": mark}
+            parts.append(el("rect", box))
+        parts.append(text(x + 19, y, words, class_="label"))
+        x += 19 + text_width(words, 12) + 18
+    return el("g", {"aria-hidden": "true"}, *parts)
+
+
+def text_width(words: str, size: float = 12) -> float:
+    """Guess how wide words are; wide scripts count double.
+
+    Examples
+    --------
+    >>> text_width("age", 10) < text_width("年齢年", 10)
+    True
+    """
+    return size * sum(map(_letter_width, words))
+
+
+def _letter_width(letter: str) -> float:
+    if ord(letter) > 0x2E80:
+        return _WIDE_SCRIPT
+    return _CAPITAL if letter.isupper() else _LETTER
+
+
+def clipped(words: str, limit: int) -> str:
+    """Shorten words to so many letters, with an ellipsis.
+
+    Examples
+    --------
+    >>> clipped("HOUSING_TYPE", 8), clipped("EDU", 8)
+    ('HOUSING…', 'EDU')
+    """
+    plain = " ".join(words.split())
+    return plain if len(plain) <= limit else f"{plain[: max(limit - 1, 1)]}…"
+
+
+def heat(value: float, bounds: Sequence[float]) -> str:
+    """Return the heat class of a value: h0 up to the first bound, h1 up to the second, ...
+
+    Examples
+    --------
+    >>> heat(0.5, (1, 2, 4)), heat(9.0, (1, 2, 4))
+    ('h0', 'h3')
+    """
+    return f"h{min(sum(value > bound for bound in bounds), 8)}"
+
+
+# Dot plots: a value with its interval, between a lower and an upper mark.
+
+WIDTH = 480.0
+_SIDE = 16.0
+_ROW = 36.0
+_TOP = 24.0
+_TICKS = 6
+_LABEL = 46
+"""Letters of a label that leave room for the numbers at its end."""
+MARKS = {
+    "value": "synthetic data",
+    "baseline": "baseline (guessing)",
+    "original": "original released",
+}
+"""What the marks of a plot stand for where nothing else is said."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DotRow:
+    """One line of a dot plot.
+
+    Parameters
+    ----------
+    label : str
+        Its name.
+    value : float or None
+        The dot; a row without one says so.
+    low, high : float or None
+        Ends of the interval.
+    baseline, original : float or None
+        Lower and upper mark.
+    others : sequence of float
+        Small dots.
+    """
+
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    baseline: float | None = None
+    original: float | None = None
+    others: Sequence[float] = ()
+
+    @property
+    def numbers(self) -> list[float]:
+        """Every number that is drawn."""
+        own = (self.value, self.low, self.high, self.baseline, self.original)
+        return [number for number in (*own, *self.others) if number is not None]
+
+
+def domain(numbers: Iterable[float], *, whole: bool = False) -> tuple[float, float]:
+    """Return the ends of an axis that holds 0 and the numbers; up to 1 where ``whole``.
+
+    Examples
+    --------
+    >>> domain([0.2, 0.4]), domain([-0.013, 0.4], whole=True), domain([])
+    ((0.0, 0.42), (-0.05, 1.0), (0.0, 1.0))
+    """
+    numbers = list(numbers)
+    low, high = min([0.0, *numbers]), max([0.0, *numbers])
+    if whole:
+        # files that are not in order may hold anything: a rate is drawn at the nearest end
+        return (max(-0.05 * -(low // 0.05), -1.0) if low < 0 else 0.0), 1.0
+    if not 1e-9 < high - low < 1e12:
+        return 0.0, 1.0
+    pad = 0.05 * (high - low)
+    return (low - pad if low < 0 else 0.0), (round(high + pad, 12) if high > 0 else 0.0)
+
+
+def dots(
+    rows: Sequence[DotRow],
+    *,
+    title: str,
+    description: str,
+    label: str,
+    marks: Mapping[str, str] = MARKS,
+    whole: bool = False,
+    zero: bool = False,
+) -> Markup:
+    """Return a dot plot.
+
+    Parameters
+    ----------
+    rows : sequence of DotRow
+        From top to bottom.
+    title, description : str
+        For readers who cannot see it.
+    label : str
+        Of the axis.
+    marks : mapping of str to str
+        What ``value``, ``baseline``, ``original`` and ``others`` stand for, in this order.
+    whole : bool
+        Whether the axis runs from 0 to 1.
+    zero : bool
+        Whether 0 is what is hoped for, and gets a line.
+    """
+    ends = domain((number for row in rows for number in row.numbers), whole=whole)
+    scale = Scale(domain=ends, range=(_SIDE, WIDTH - _SIDE))
+    legend, top = _legend(marks)
+    bottom = top + _ROW * len(rows)
+    parts = [legend, axis_bottom(scale, bottom, label, count=_TICKS)]
+    parts += [_row(row, scale, top + _ROW * i, zero=zero) for i, row in enumerate(rows)]
+    return svg(WIDTH, bottom + 44, *parts, title=title, description=description)
+
+
+def _row(row: DotRow, scale: Scale, top: float, *, zero: bool) -> Markup:
+    y = top + 25
+    said = "not computed" if row.value is None else written(row.value, "share")
+    if row.low is not None and row.high is not None:
+        said += f" ({interval(row.low, row.high, 'share')})"
+    parts = [
+        *(line(scale(at), y - 8, scale(at), y + 8, class_="grid") for at in scale.ticks(_TICKS)),
+        text(_SIDE, top + 14, clipped(row.label, _LABEL), class_="label"),
+        text(WIDTH - _SIDE, top + 14, said, class_="label strong", text_anchor="end"),
+    ]
+    if zero:
+        parts.append(line(scale(0), y - 8, scale(0), y + 8, class_="line-ink"))
+    if row.baseline is not None and row.original is not None:
+        ends = _place(scale, row.baseline), _place(scale, row.original)
+        parts.append(line(ends[0], y, ends[1], y, class_="line-grid thick"))
+    if row.low is not None and row.high is not None:
+        ends = _place(scale, row.low), _place(scale, row.high)
+        parts.append(line(ends[0], y, ends[1], y, class_="line-synthetic thick"))
+    for name, value in (("original", row.original), ("baseline", row.baseline)):
+        if value is not None:
+            parts.append(mark(name, _place(scale, value), y))
+    parts += [mark("others", _place(scale, value), y) for value in row.others]
+    if row.value is not None:
+        parts.append(mark("value", _place(scale, row.value), y))
+    return el("g", None, *parts)
+
+
+def _place(scale: Scale, value: float) -> float:
+    """Return where a value stands, at the nearest end where it is off the axis."""
+    low, high = scale.domain
+    return scale(min(max(value, low), high))
+
+
+def mark(name: str, x: float, y: float) -> Markup:
+    """Return a mark; its shape tells it apart without colour.
+
+    Parameters
+    ----------
+    name : str
+        ``value`` (a dot), ``others`` (a small ring), ``baseline`` (an upright bar) or ``original``
+        (a diamond).
+    x, y : float
+        Its middle.
+    """
+    if name == "baseline":
+        return line(x, y - 8, x, y + 8, class_="line-baseline thick")
+    if name == "original":
+        points = f"{x:.1f},{y - 6:.1f} {x + 6:.1f},{y:.1f} {x:.1f},{y + 6:.1f} {x - 6:.1f},{y:.1f}"
+        return el("polygon", {"points": points, "class": "fill-original"})
+    if name == "others":
+        return el("circle", {"cx": x, "cy": y, "r": 3, "class": "line-synthetic faint"})
+    return el("circle", {"cx": x, "cy": y, "r": 5, "class": "fill-synthetic outlined"})
+
+
+def _legend(marks: Mapping[str, str]) -> tuple[Markup, float]:
+    """Return the legend, in as many lines as it needs, and where the rows begin."""
+    parts, x, y = [], _SIDE, 12.0
+    for name, words in marks.items():
+        width = 18 + text_width(words, 12) + 16
+        if x > _SIDE and x + width > WIDTH:
+            x, y = _SIDE, y + 18
+        parts += [mark(name, x + 6, y), text(x + 18, y + 4, words, class_="label")]
+        x += width
+    return el("g", {"aria-hidden": "true"}, *parts), y + _TOP - 6
+
+
+# Small multiples of lines over the number of datasets, and ROC curves.
+
+Point = tuple[float, float]
+
+_COLUMNS = 2
+_LEFT, _RIGHT, _LINES_TOP, _BOTTOM = 40.0, 10.0, 40.0, 46.0
+_HEIGHT = 120.0
+MOST_CURVES = 6
+"""Curves that can be told apart in one picture."""
+_DASHES = ("", " dashed", " dotted")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """A line: its name, the colour class it takes and its points (x, y)."""
+
+    label: str
+    style: str
+    points: Sequence[Point]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One of several pictures side by side; ``level`` is the original, a line across."""
+
+    title: str
+    subtitle: str
+    series: Sequence[Series]
+    level: float | None = None
+
+
+def panels(drawn: Sequence[Panel], *, title: str, description: str, x_label: str) -> Markup:
+    """Return panels with the same axes, two a row; rates start at 0.
+
+    Parameters
+    ----------
+    drawn : sequence of Panel
+        In order.
+    title, description : str
+        For readers who cannot see it.
+    x_label : str
+        Of the axis across, which counts from 1.
+    """
+    heights = [y for panel in drawn for series in panel.series for _, y in series.points]
+    heights += [panel.level for panel in drawn if panel.level is not None]
+    most = max([x for p in drawn for s in p.series for x, _ in s.points], default=1.0)
+    ends = (1.0, min(max(most, 2.0), 1e6))
+    y_ends = (0.0, max(domain(heights)[1], 1e-3))
+    width, height = WIDTH / _COLUMNS, _LINES_TOP + _HEIGHT + _BOTTOM
+    parts = [_key()]
+    for i, panel in enumerate(drawn):
+        left, top = width * (i % _COLUMNS), 26 + height * (i // _COLUMNS)
+        x = Scale(domain=ends, range=(left + _LEFT, left + width - _RIGHT))
+        y = Scale(domain=y_ends, range=(top + _LINES_TOP + _HEIGHT, top + _LINES_TOP))
+        parts.append(text(left + 4, top + 12, clipped(panel.title, 32), class_="label strong"))
+        parts.append(text(left + 4, top + 27, clipped(panel.subtitle, 34), class_="label"))
+        parts.append(_panel(panel, x, y, x_label))
+    rows = -(-len(drawn) // _COLUMNS)
+    return svg(WIDTH, 26 + height * rows, *parts, title=title, description=description)
+
+
+def _panel(panel: Panel, x: Scale, y: Scale, label: str) -> Markup:
+    bottom, (left, right) = y.range[0], x.range
+    steps = min(4, max(1, round(x.domain[1] - x.domain[0])))
+    parts = [
+        axis_bottom(x, bottom, label, count=steps),
+        axis_left(y, left, "", count=4, grid=right - left),
+    ]
+    if panel.level is not None:
+        height = _within(y, panel.level)
+        parts.append(line(left, height, right, height, class_="line-original dotted"))
+    parts += [_drawn(series, x, y) for series in panel.series]
+    return el("g", None, *parts)
+
+
+def _drawn(series: Series, x: Scale, y: Scale) -> Markup:
+    places = [(_within(x, at), _within(y, value)) for at, value in series.points]
+    dash = " dashed" if series.style == "baseline" else ""
+    parts = [_path(places, f"line-{series.style}{dash}")]
+    if len(places) <= 30:
+        parts += [
+            el("circle", {"cx": at, "cy": value, "r": 2.5, "class": f"fill-{series.style}"})
+            for at, value in places
+        ]
+    return el("g", None, *parts)
+
+
+def _path(places: Sequence[Point], style: str) -> Markup:
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    return el("polyline", {"points": points, "class": style})
+
+
+def _within(scale: Scale, value: float) -> float:
+    low, high = scale.domain
+    return scale(min(max(value, low), high))
+
+
+def _key() -> Markup:
+    """Return the legend of all panels."""
+    return legend(
+        4,
+        14,
+        [
+            ("line-synthetic", "synthetic data"),
+            ("line-baseline dashed", "baseline"),
+            ("line-original dotted", "original released"),
+        ],
+    )
+
+
+def roc(curves: Sequence[tuple[str, Sequence[Point]]], *, title: str, description: str) -> Markup:
+    """Return ROC curves with the diagonal of guessing.
+
+    Parameters
+    ----------
+    curves : sequence of (str, sequence of (float, float))
+        Name, and false and true positive rates in [0, 1]; the first `MOST_CURVES` are drawn.
+    title, description : str
+        For readers who cannot see it.
+    """
+    curves = curves[:MOST_CURVES]
+    side, left, top = 340.0, 60.0, 34.0
+    x = Scale(domain=(0.0, 1.0), range=(left, left + side))
+    y = Scale(domain=(0.0, 1.0), range=(top + side, top))
+    parts = [
+        axis_bottom(x, top + side, "taken for it wrongly (false positive rate)", grid=side),
+        axis_left(y, left, "taken for it rightly (true positive rate)", grid=side),
+        line(left, top + side, left + side, top, class_="line-baseline dashed"),
+    ]
+    for i, (_, points) in enumerate(curves):
+        places = [(_within(x, at), _within(y, value)) for at, value in points]
+        parts.append(_path(places, _style(i)))
+    below = top + side + 58
+    named = [*((_style(i), name) for i, (name, _) in enumerate(curves))]
+    named.append(("line-baseline dashed", "guessing"))
+    for i, (style, name) in enumerate(named):
+        parts.append(legend(left, below + 18 * i, [(style, clipped(name, 48))]))
+    return svg(WIDTH, below + 18 * len(named), *parts, title=title, description=description)
+
+
+def _style(position: int) -> str:
+    """Return colour and dashes; both, so that curves can be told apart on paper."""
+    return f"line-s{position + 1}{_DASHES[position % len(_DASHES)]}"
+
+
+# Horizontal bars with their names above and their values at the end.
+
+_BARS_ROW = 24.0
+_END = 64.0
+_LONGEST = 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """A bar: its name, its length (None: no bar) and what is written at its end."""
+
+    label: str
+    value: float | None
+    said: str
+
+
+def bars(rows: Sequence[Bar], *, title: str, description: str, label: str) -> Markup:
+    """Return bars from 0, one below the other.
+
+    Parameters
+    ----------
+    rows : sequence of Bar
+        From top to bottom; negative values are drawn as 0.
+    title, description : str
+        For readers who cannot see it.
+    label : str
+        Of the axis.
+    """
+    named = [clipped(row.label, _LONGEST) for row in rows]
+    left = 14 + 1.2 * max([text_width(name) for name in named], default=0.0)
+    high = domain(max(row.value or 0.0, 0.0) for row in rows)[1]
+    scale = Scale(domain=(0.0, high), range=(left, WIDTH - _END))
+    bottom = 8 + _BARS_ROW * len(rows)
+    parts = [axis_bottom(scale, bottom, label, count=4, grid=bottom - 4)]
+    for i, (row, name) in enumerate(zip(rows, named, strict=True)):
+        y = 8 + _BARS_ROW * i
+        end = scale(min(max(row.value or 0.0, 0.0), high))
+        box = {"x": left, "y": y + 3, "width": end - left, "height": _BARS_ROW - 8}
+        parts += [
+            el("rect", {**box, "class": "fill-s1"}),
+            text(left - 6, y + 16, name, class_="label", text_anchor="end"),
+            text(end + 6, y + 16, row.said, class_="label"),
+        ]
+    return svg(WIDTH, bottom + 44, *parts, title=title, description=description)
+
+
+# Where the names of runs stand on the map, so that they hide neither each other nor a dot.
+
+Label = tuple[int, float, float, str]
+"""Position of the run, x, y, text-anchor."""
+
+Box = tuple[float, float, float, float]
+
+HEIGHT = 13
+RADIUS = 7
+REACH = 30
+"""How far from the height of its dot a name may stand."""
+_CANDIDATES = (
+    (-11, 4, "end"),
+    (8, 18, "start"),
+    (-8, 18, "end"),
+    (-8, -9, "end"),
+    (11, -8, "start"),
+    (11, 4, "start"),
+    (0, 23, "middle"),
+    (0, -13, "middle"),
+)
+"""Places beside a dot, the best first: left and below the frontier's line does not run."""
+
+
+def place_labels(
+    dots: Sequence[tuple[int, float, float]],
+    others: Sequence[Box],
+    names: Mapping[int, str],
+    frame: Box,
+    *,
+    crowded: bool = False,
+) -> list[Label]:
+    """Return a place for each name.
+
+    Parameters
+    ----------
+    dots : sequence of (run, x, y)
+        Places of all runs.
+    others : sequence of (left, top, right, bottom)
+        What else should not be hidden.
+    names : mapping of int to str
+        Runs that are named, the most important first.
+    frame : tuple of float
+        Left, top, right and bottom of the map.
+    crowded : bool
+        Whether names that find no free place are left out.
+
+    Returns
+    -------
+    list of (run, x, y, anchor)
+        The first free place beside each dot; where there is none, that which hides least.
+
+    Examples
+    --------
+    >>> place_labels([(0, 20, 50), (1, 25, 50)], [], {0: "a", 1: "b"}, (0, 0, 200, 100))
+    [(0, 9, 54, 'end'), (1, 33, 68, 'start')]
+    """
+    taken = [*(_around(x, y) for _, x, y in dots), *others]
+    places = {run: (x, y) for run, x, y in dots}
+    placed = []
+    for run, name in names.items():
+        hidden, label, box = _labels_place(run, *places[run], name, taken, frame)
+        if crowded and hidden:
+            continue
+        taken.append(box)
+        placed.append(label)
+    return placed
+
+
+def _labels_place(
+    run: int, x: float, y: float, name: str, taken: Sequence[Box], frame: Box
+) -> tuple[float, Label, Box]:
+    near = [b for b in taken if b[1] < y + REACH and b[3] > y - REACH and b != _around(x, y)]
+    tried: list[tuple[float, int, Label, Box]] = []
+    for dx, dy, anchor in _CANDIDATES:
+        label = (run, round(x + dx, 1), round(y + dy, 1), anchor)
+        box = _box(label, text_width(name, 12))
+        tried.append((_overlap(box, near, frame), len(tried), label, box))
+        if not tried[-1][0]:
+            break
+    hidden, _, label, box = min(tried)
+    return hidden, label, box
+
+
+def _around(x: float, y: float) -> Box:
+    return x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS
+
+
+def _box(label: Label, width: float) -> Box:
+    _, x, y, anchor = label
+    left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
+    return left, y - HEIGHT + 3, left + width, y + 3
+
+
+def _overlap(box: Box, others: Sequence[Box], frame: Box) -> float:
+    """Return the area that is hidden, counting what leaves the frame far more."""
+    left, top, right, bottom = box
+    outside = max(frame[0] - left, 0) + max(right - frame[2], 0)
+    outside += max(frame[1] - top, 0) + max(bottom - frame[3], 0)
+    hidden = sum(
+        max(min(right, other[2]) - max(left, other[0]), 0)
+        * max(min(bottom, other[3]) - max(top, other[1]), 0)
+        for other in others
+    )
+    return hidden + 1000 * outside
+
+
+# The axes of the risk-utility map: what they span, and where every run stands on them.
+
+Places = tuple[float | None, ...]
+
+MOST_STRETCH = 1.7
+"""How many times the span of the runs an axis may be, to show a mark as well."""
+MARGIN = 0.07
+MAX_DOTS_OF_RUN = 50
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A line of reference: where it is, what it is, and its class."""
+
+    value: float
+    words: str
+    look: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """One figure as an axis.
+
+    Parameters
+    ----------
+    key, title, meaning : str
+        The figure.
+    scale : Scale
+        From values to places.
+    values, places : tuple of (float or None)
+        Of every run.
+    ends : tuple of (low, high)
+        Places of the ends of the interval of every run, None where there is none.
+    dots : tuple of tuple of (float or None)
+        Places of the datasets of every run.
+    marks : tuple of Mark
+        Lines of reference that are within reach.
+    far : tuple of Mark
+        Those that are not.
+    """
+
+    key: str
+    title: str
+    meaning: str
+    scale: Scale
+    values: Places
+    places: Places
+    ends: tuple[tuple[float | None, float | None], ...]
+    dots: tuple[Places, ...]
+    marks: tuple[Mark, ...]
+    far: tuple[Mark, ...]
+
+    def dot(self, run: int, dataset: int) -> float | None:
+        """Return the place of a dataset of a run."""
+        own = self.dots[run]
+        return own[dataset] if dataset < len(own) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the page's script needs."""
+        return {
+            "key": self.key,
+            "title": self.title,
+            "places": list(self.places),
+            "ends": [list(pair) for pair in self.ends],
+            "dots": [list(own) for own in self.dots],
+        }
+
+
+def axes_of(
+    runs: Sequence[Mapping[str, Any]],
+    measures: Mapping[str, Mapping[str, Any]],
+    keys: Sequence[Any],
+    ends: tuple[float, float],
+    most_dots: int,
+) -> dict[str, Axis]:
+    """Return the axis of every figure that some run has.
+
+    Parameters
+    ----------
+    runs : sequence of mapping
+        As ``Comparison.to_dict`` gives them.
+    measures : mapping of str to mapping
+        What the figures are, by key.
+    keys : sequence of str
+        Which figures.
+    ends : tuple of float
+        Places of the axis' ends.
+    most_dots : int
+        Datasets of a run that are shown at most.
+    """
+    found = (_axis(runs, measures.get(str(key), {}), str(key), ends, most_dots) for key in keys)
+    return {axis.key: axis for axis in found if axis is not None}
+
+
+def _axis(
+    runs: Sequence[Mapping[str, Any]],
+    measure: Mapping[str, Any],
+    key: str,
+    ends: tuple[float, float],
+    most_dots: int,
+) -> Axis | None:
+    values = [number(run, "figures", key, "value") for run in runs]
+    if not any(value is not None for value in values):
+        return None
+    most = min(most_dots, MAX_DOTS_OF_RUN)
+    dots = [_numbers(listed(run, "figures", key, "datasets")[:most]) for run in runs]
+    lows, highs = ([number(run, "figures", key, end) for run in runs] for end in ("low", "high"))
+    inside = [v for part in (values, lows, highs, *dots) for v in part if v is not None]
+    domain, marks, far = _domain(inside, _marks(runs, key))
+    scale = Scale(domain=domain, range=ends)
+    return Axis(
+        key=key,
+        title=words(measure, "title") or key,
+        meaning=words(measure, "meaning"),
+        scale=scale,
+        values=tuple(values),
+        places=_placed(values, scale),
+        ends=tuple(zip(_placed(lows, scale), _placed(highs, scale), strict=True)),
+        dots=tuple(_placed(own, scale) for own in dots),
+        marks=marks,
+        far=far,
+    )
+
+
+def _numbers(values: Sequence[Any]) -> list[float | None]:
+    return [number(value) for value in values]
+
+
+def _placed(values: Sequence[float | None], scale: Scale) -> Places:
+    return tuple(None if value is None else round(scale(value), 1) for value in values)
+
+
+def _marks(runs: Sequence[Mapping[str, Any]], key: str) -> list[Mark]:
+    """Return the lines of reference: the means over runs, which hardly differ."""
+    found = []
+    for part, what in (("baseline", "nothing learnt"), ("original", "original released")):
+        known = [v for run in runs if (v := number(run, "figures", key, part)) is not None]
+        if known:
+            value = fmean(known)
+            found.append(Mark(value, f"{what} ({written(value, 'share')})", part))
+    return found
+
+
+def _domain(
+    inside: Sequence[float], marks: Sequence[Mark]
+) -> tuple[tuple[float, float], tuple[Mark, ...], tuple[Mark, ...]]:
+    """Return the ends of an axis, the marks on it, and those out of reach.
+
+    A mark that would squeeze the runs into a corner is told at the edge, not drawn in its place.
+    """
+    low, high = min(inside), max(inside)
+    # without a spread the values stand in the middle of a tenth of their size
+    reach = MOST_STRETCH * (high - low or 0.1 * abs(high) or 0.1)
+    on: list[Mark] = []
+    far: list[Mark] = []
+    for mark in sorted(marks, key=lambda mark: max(low - mark.value, mark.value - high)):
+        first, last = min(low, mark.value), max(high, mark.value)
+        if last - first <= reach:
+            low, high = first, last
+            on.append(mark)
+        else:
+            far.append(mark)
+    pad = MARGIN * (high - low) or 0.05 * abs(high) or 0.05
+    return (low - pad, high + pad), tuple(on), tuple(far)

@@ -1,6 +1,0 @@
-"""No record is of a real person: a simulated file shaped like one of federal careers."""
-
-from synthesizer.samples.workforce.codes import AMOUNTS, COLUMNS, VARIABLES, levels
-from synthesizer.samples.workforce.simulation import blocks, simulate
-
-__all__ = ["AMOUNTS", "COLUMNS", "VARIABLES", "blocks", "levels", "simulate"]

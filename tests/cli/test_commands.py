@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from synthesizer.engine.registry import Registry
+from tests.end_to_end.commands import call, persons_frame, write_yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    persons_frame(100).to_csv(tmp_path / "persons.csv", index=False)
+    content = {
+        "data": {"path": "persons.csv"},
+        "output": {"directory": "out"},
+        "variables": {"age": {"kind": "numeric"}},
+        "strata": ["sex"],
+        "min_stratum_rows": 20,
+        "rules": [{"if": "age < 15", "then": {"income": "5"}}],
+        "forbid": ["age < 18 and marital == 'married'"],
+        "checks": {"keys": ["sex", "age"], "target": "marital"},
+    }
+    write_yaml(tmp_path / "run.yaml", content)
+    return tmp_path
+
+
+def test_help_names_every_command() -> None:
+    result = call("--help")
+    assert result.exit_code == 0
+    for command in (
+        "run", "validate", "plan", "init", "codebook", "fit", "generate", "models", "schema",
+    ):  # fmt: skip
+        assert command in result.output
+        assert call(command, "--help").exit_code == 0
+
+
+def test_usage_errors() -> None:
+    assert call("run").exit_code == 2
+    assert call("ran", "x").exit_code == 2
+    assert call("run", "x", "-m", "many").exit_code == 2
+
+
+def test_validate(folder: Path) -> None:
+    result = call("validate", folder / "run.yaml")
+    assert result.exit_code == 0
+    assert "valid: 100 rows, 5 variables" in result.output
+    assert str(folder / "out") in result.output
+    assert "rule on 'income'" in result.output
+    assert sorted(path.name for path in folder.iterdir()) == ["persons.csv", "run.yaml"]
+
+
+def test_plan(folder: Path) -> None:
+    (folder / "out").mkdir()  # an existing result does not matter before a run
+    (folder / "out" / "manifest.json").write_text("{}")
+    result = call("plan", folder / "run.yaml")
+    assert result.exit_code == 0
+    lines = [line.split() for line in result.output.splitlines()]
+    rows = {line[1]: line for line in lines if len(line) > 4 and line[0].isdigit()}
+    assert list(rows) == ["sex", "age", "marital", "region", "income"]
+    assert rows["sex"][3] == "sample"
+    assert rows["income"][3:5] == ["cart", "4"]
+    for words in ("strata: a chain for every", "rule: where age < 15", 'forbid "age < 18',
+                  "keys sex, age; target marital"):  # fmt: skip
+        assert words in result.output
+
+
+def test_codebook(folder: Path) -> None:
+    result = call("codebook", folder / "persons.csv")
+    assert result.exit_code == 0
+    assert "CONFIDENTIAL" in result.output
+    assert "marital" in result.output
+    content = json.loads(call("codebook", folder / "persons.csv", "--json").output)
+    assert content["n_rows"] == 100
+    kinds = {variable["name"]: variable["kind"] for variable in content["variables"]}
+    assert kinds["person_id"] == "id"
+    assert kinds["sex"] == "categorical"
+    assert call("codebook", folder / "absent.csv").exit_code == 2
+
+
+def test_init(folder: Path) -> None:
+    words = ("init", folder / "persons.csv", "-o", folder / "starter.yaml")
+    result = call(*words)
+    assert result.exit_code == 0
+    assert "starter.yaml" in result.output
+    assert call("validate", folder / "starter.yaml").exit_code == 0
+    assert call(*words).exit_code == 2
+    assert call(*words, "--overwrite").exit_code == 0
+
+
+def test_models() -> None:
+    result = call("models")
+    assert result.exit_code == 0
+    for entry in Registry.load().entries():
+        assert entry.name in result.output
+    assert "synthesizer 0." in result.output
+
+
+def test_schema_accepts_the_demo_and_knows_every_model() -> None:
+    schema = json.loads(call("schema").output)
+    assert schema["properties"]["m"]["minimum"] == 1
+    assert {"data", "output", "checks", "limits", "models"} <= set(schema["properties"])
+    demo = yaml.safe_load((ROOT / "scripts" / "configs" / "fair.yaml").read_text())
+    assert set(demo) <= set(schema["properties"])
+    validator = pytest.importorskip("jsonschema").Draft202012Validator
+    validator.check_schema(schema)
+    assert list(validator(schema).iter_errors(demo)) == []
+    assert list(validator(schema).iter_errors(demo | {"m": 0}))
+
+
+def test_quiet_commands_print_nothing(folder: Path) -> None:
+    assert call("run", folder / "run.yaml", "-q").output == ""
+    model = folder / "model"
+    assert call("fit", folder / "run.yaml", "-o", model, "-q").output == ""
+    assert call("generate", model, "-o", folder / "drawn", "-q").output == ""
+
+
+def test_generate_says_where_and_takes_rows_and_seed(folder: Path) -> None:
+    model = folder / "model"
+    assert "CONFIDENTIAL" in call("fit", folder / "run.yaml", "-o", model).output.upper()
+    words = ("generate", model, "-m", 2, "--rows", 7, "--seed", 9, "-o", folder / "drawn")
+    result = call(*words)
+    assert result.exit_code == 0
+    assert str(folder / "drawn" / "synthetic_2.csv") in result.output
+    assert len((folder / "drawn" / "synthetic_1.csv").read_text().splitlines()) == 8
+    manifest = json.loads((folder / "drawn" / "manifest.json").read_text())
+    assert (manifest["rows"], manifest["seed"], manifest["m"]) == (7, 9, 2)
+
+
+def test_the_program_starts_fast_and_imports_little() -> None:
+    code = (
+        "import sys, synthesizer.cli.commands\n"
+        "heavy = {'pandas', 'sklearn', 'scipy', 'statsmodels', 'pyarrow'} & set(sys.modules)\n"
+        "sys.exit(' '.join(heavy) or 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=os.environ
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_models_shows_the_options_of_one_model() -> None:
+    result = call("models", "rf")  # synthpop's name
+    assert result.exit_code == 0
+    assert "min_leaf" in result.output
+    assert ">>>" not in result.output
+    assert call("models", "cat").exit_code == 2
+
+
+def test_tables_become_lists_on_narrow_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synthesizer.cli.screen.PIPE_WIDTH", 40)
+    output = call("models").output
+    assert "name: cart; package: synthesizer" in output

@@ -1,0 +1,45 @@
+"""What the terminal says of risk: the same judgement as the report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.cli.screen_checks import risk_lines
+from synthesizer.measures.results import RiskResult
+from synthesizer.measures.risk.nearest import nearer_share
+from synthesizer.measures.risk.replicated import replicated_careers
+from synthesizer.report.careers import is_above_chance
+from synthesizer.report.risk_figures import Rate
+
+
+def careers(n: int = 400) -> np.ndarray:
+    """Careers that mostly one person has."""
+    return np.random.default_rng(0).integers(0, 4, (n, 6))
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_copied_careers_need_attention(copied: bool) -> None:
+    original = careers()
+    fresh = np.random.default_rng(1).integers(0, 4, original.shape)
+    result = RiskResult(
+        careers=replicated_careers(original, original if copied else fresh), units="persons"
+    )
+    lines = [line for line in risk_lines(result) if "needs attention" in line]
+    assert len(lines) == copied
+    figure = cast(Any, result.careers).figures[0]
+    rate = Rate(name=figure.name, value=figure.value, baseline=figure.baseline, n=figure.n)
+    assert is_above_chance(rate) == copied
+
+
+@pytest.mark.parametrize(("low", "told"), [(0.52, True), (0.49, False)])
+def test_records_nearer_to_the_fitted_need_attention(low: float, told: bool) -> None:
+    rng = np.random.default_rng(2)
+    frames = [pd.DataFrame({"a": rng.normal(size=60)}) for _ in range(3)]
+    found = nearer_share(*frames, rng=rng)
+    lines = [*risk_lines(RiskResult(nearest=replace(found, low=low, high=0.7), units="persons"))]
+    assert any("needs attention: synthetic persons are nearer" in line for line in lines) == told

@@ -1,0 +1,76 @@
+"""The index of a panel against slow loops over rows."""
+
+import numpy as np
+import pytest
+
+from synthesizer.data.panel.panel_table import PanelIndex
+from tests.data.panel.panels import TIMES, full_index, random_index
+
+SEEDS = range(5)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_positions_and_distances(seed):
+    index = random_index(seed=seed)
+    last: dict[int, int] = {}
+    first, elapsed, counts = [], [], dict.fromkeys(range(index.n_persons), 0)
+    for row, (person, period) in enumerate(zip(index.person, index.period, strict=True)):
+        first.append(person not in last)
+        elapsed.append(TIMES[period] - TIMES[last[person]] if person in last else 0.0)
+        if person not in last:
+            assert index.starts[person] == row
+        last[person] = period
+        counts[person] += 1
+    assert index.is_first.tolist() == first
+    assert index.elapsed.tolist() == elapsed
+    assert index.counts.tolist() == list(counts.values())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rows_by_period_and_by_person(seed):
+    index = random_index(seed=seed)
+    assert len(index.by_period) == len(TIMES)
+    for period, rows in enumerate(index.by_period):
+        assert rows.tolist() == [r for r in range(index.n_rows) if index.period[r] == period]
+    chosen = np.random.default_rng(seed).integers(index.n_persons, size=12)
+    slow = [r for p in chosen for r in range(index.n_rows) if index.person[r] == p]
+    assert index.rows_of(chosen).tolist() == slow
+    taken = index.take_persons(chosen)
+    assert taken.n_persons == 12
+    assert taken.period.tolist() == index.period[slow].tolist()
+    assert taken.counts.tolist() == index.counts[chosen].tolist()
+    assert (np.diff(taken.person) >= 0).all()
+    assert taken.times is index.times
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_matrix(seed):
+    index = random_index(seed=seed)
+    values = np.random.default_rng(seed).integers(0, 4, index.n_rows)
+    matrix = index.matrix(values, 9)
+    for person in range(index.n_persons):
+        for period in range(len(TIMES)):
+            own = values[(index.person == person) & (index.period == period)]
+            assert matrix[person, period] == (own[0] if len(own) else 9)
+
+
+def test_presence_gives_the_same_index_back():
+    index = random_index(seed=3)
+    again = PanelIndex.of_presence(index.matrix(np.zeros(index.n_rows), 1) == 0, TIMES)
+    assert np.array_equal(again.person, index.person)
+    assert np.array_equal(again.period, index.period)
+
+
+def test_nobody_is_taken():
+    index = random_index()
+    nobody = index.take_persons(np.zeros(0, dtype=np.int64))
+    assert nobody.n_rows == nobody.n_persons == 0
+    assert [len(rows) for rows in nobody.by_period] == [0] * len(TIMES)
+
+
+def test_one_person_and_one_period():
+    index = full_index(1, 1)
+    assert index.is_first.tolist() == [True]
+    assert index.elapsed.tolist() == [0.0]
+    closed = PanelIndex.of_persons(3, TIMES)
+    assert (closed.n_rows, closed.is_open, closed.is_first.all()) == (3, False, True)

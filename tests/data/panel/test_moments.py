@@ -1,0 +1,77 @@
+"""The periods of a column of times: order, distances, and what is wrong with it."""
+
+import numpy as np
+import pytest
+
+from synthesizer.data.panel.moments import moments_of
+from synthesizer.data.table import Column, Kind, Variable
+from tests.tables import coded, numeric
+
+
+def test_words_that_are_numbers_are_ordered_by_value():
+    column = coded("wave", [2, 0, 1, 2], ("10", "2", "1"))
+    found, problems = moments_of(column)
+    assert problems == []
+    assert found.times.tolist() == [1.0, 2.0, 10.0]
+    assert found.period.tolist() == [0, 2, 1, 0]
+    labels = [found.column.variable.levels[code] for code in found.column.data]
+    assert labels == ["1", "2", "10"]
+    assert found.gaps == 1
+
+
+def test_ordered_words_count_positions_of_the_levels_that_occur():
+    column = coded("wave", [3, 1, 3], ("a", "b", "c", "d"), kind=Kind.ORDERED)
+    found, _ = moments_of(column)
+    assert found.times.tolist() == [0.0, 1.0]
+    assert found.period.tolist() == [1, 0, 1]
+
+
+def test_dates_and_uneven_numbers_keep_their_distances():
+    day = Variable(name="day", kind=Kind.DATE)
+    found, _ = moments_of(Column(day, np.array([365.0, 0.0, 31.0])))
+    assert found.times.tolist() == [0.0, 31.0, 365.0]
+    assert found.gaps == 1
+    even, _ = moments_of(numeric("year", [1.0, 3.0, 5.0]))
+    assert even.gaps == 0
+
+
+@pytest.mark.parametrize(
+    ("dates", "gaps"),
+    [
+        (["2001-01-01", "2001-02-01", "2001-03-01", "2001-04-01"], 0),
+        (["2001-10-01", "2002-01-01", "2002-04-01", "2002-07-01", "2002-10-01"], 0),
+        (["2001-01-31", "2001-02-28", "2001-03-31", "2001-04-30"], 0),
+        (["2003-02-15", "2004-02-15", "2005-02-15"], 0),
+        (["2001-01-01", "2001-02-01", "2001-03-01", "2001-07-01"], 1),
+        (["2001-01-01", "2001-01-08", "2001-01-15", "2001-01-29"], 1),
+    ],
+)
+def test_months_are_of_one_length_for_gaps(dates, gaps):
+    days = np.array(dates, dtype="datetime64[D]").astype(np.float64)
+    found, _ = moments_of(Column(Variable(name="day", kind=Kind.DATE), days))
+    assert found.gaps == gaps
+    assert found.times.tolist() == days.tolist()  # what advances uses days
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (
+            coded("t", [0, 1], ("spring", "autumn")),
+            ["without an order", "variables.t.levels", "kind: date"],
+        ),
+        (
+            coded("t", [0, 1, 0, 2, 1], ("2000", "2001", "abc")),
+            ["no number in 1 rows", "numbers 4", "correct", "variables.t.levels"],
+        ),
+        (coded("t", [0, 1], ("1990",), ("",)), ["missing in 1 rows", "numbers 2"]),
+        (numeric("t", [1.0, 2.0], [0, 1], missing=("",)), ["missing in 1 rows"]),
+        (Column(Variable(name="t", kind=Kind.ID), np.arange(2.0)), ["identifier", "kind"]),
+        (coded("t", [0, 1], ("2000", "2000.0")), ["the same period"]),
+    ],
+)
+def test_problems_name_the_column_and_the_remedy(column, words):
+    found, problems = moments_of(column)
+    assert found is None
+    for word in words:
+        assert word in " ".join(problems)

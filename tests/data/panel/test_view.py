@@ -1,0 +1,113 @@
+"""What changes, and what the checks of persons see."""
+
+import numpy as np
+import pytest
+
+from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.view import (
+    ABSENT,
+    PersonView,
+    at_period,
+    changed_rows,
+    constant_names,
+    differing,
+    period_labels,
+    person_view,
+)
+from synthesizer.data.table import Column, Kind, Variable
+from tests.data.panel.panels import TIMES, panel, persons_of, random_column, random_index, values_of
+from tests.tables import coded, numeric
+
+KINDS = (Kind.CATEGORICAL, Kind.NUMERIC, Kind.DATE)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("missing", [True, False])
+def test_differing_compares_values_and_missing_codes(kind, missing):
+    index = random_index(n=60)
+    column = random_column(index, kind, missing=missing)
+    other = np.random.default_rng(1).integers(index.n_rows, size=index.n_rows)
+    values = values_of(column)
+    slow = [values[i] != values[j] for i, j in enumerate(other)]
+    assert changed_rows(column, other).tolist() == slow
+    assert differing(column, column.take(other)).tolist() == slow
+
+
+def test_differing_where_only_one_column_has_states():
+    plain = numeric("x", [1.0, 2.0])
+    gappy = numeric("x", [1.0, 2.0], [0, 1], missing=("",))
+    assert differing(plain, gappy).tolist() == [False, True]
+    assert differing(gappy, plain).tolist() == [False, True]
+
+
+def test_another_missing_code_is_a_change_and_not_constant():
+    index = random_index(n=10, share=1.0)
+    states = np.where(np.arange(index.n_rows) == 3, 2, 1)
+    odd = numeric("odd", np.zeros(index.n_rows), states, missing=("", "-9"))
+    same = numeric("same", np.zeros(index.n_rows), np.ones(index.n_rows), missing=("", "-9"))
+    assert constant_names(panel(index, odd, same)) == {"same"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_value_in_one_period_and_absence(kind):
+    index = random_index()
+    column = random_column(index, kind)
+    histories = persons_of(index, column)
+    table = panel(index, column)
+    for period in range(len(TIMES)):
+        found = at_period(table, column, period)
+        assert values_of(found) == [own.get(period, ABSENT) for own in histories]
+
+
+def test_person_view_shows_first_last_and_chosen_periods():
+    index = random_index()
+    column = random_column(index, Kind.NUMERIC)
+    sex = coded("sex", index.person % 2, ("f", "m"))
+    view = person_view(
+        panel(index, column, sex), career=None, constant={"sex"}, periods=[("1993", 2)]
+    )
+    histories = persons_of(index, column)
+    assert view.n_rows == index.n_persons
+    assert values_of(view["x@first"]) == [own[min(own)] for own in histories]
+    assert values_of(view["x@last"]) == [own[max(own)] for own in histories]
+    assert values_of(view["x@1993"]) == [own.get(2, ABSENT) for own in histories]
+    assert view["sex"].data.tolist() == [p % 2 for p in range(index.n_persons)]
+    assert "sex@first" not in view
+
+
+def test_parts_of_a_view_are_parts_of_its_panel():
+    index = random_index()
+    column = random_column(index, Kind.CATEGORICAL)
+    view = person_view(panel(index, column), career=None, constant=())
+    half = view.take(np.arange(index.n_persons) % 2 == 0)
+    assert isinstance(half, PersonView)
+    assert half.n_rows == half.panel.n_units == (index.n_persons + 1) // 2
+    rows = index.rows_of(np.arange(0, index.n_persons, 2))
+    assert np.array_equal(half.panel["x"].data, column.data[rows])
+
+
+def test_labels_of_periods():
+    year = Variable(name="year", kind=Kind.NUMERIC, decimals=0)
+    assert period_labels(Column(year, TIMES)) == ("1990", "1991", "1993", "1994", "1998")
+    wave = coded("wave", [0, 2], ("one", "two", "three"), kind=Kind.ORDERED)
+    assert period_labels(wave) == ("one", "three")
+
+
+def test_frame_names_what_follows_from_the_careers():
+    year = Column(Variable(name="year", kind=Kind.NUMERIC, decimals=0), TIMES)
+    index = random_index()
+    for career in (None, "x"):
+        frame = Frame(periods=year, times=TIMES, career=career)
+        column = random_column(index, Kind.CATEGORICAL)
+        completed = frame.completed(panel(index, column))
+        assert set(completed) - {"x"} == set(frame.derived)
+        assert completed["year"].data.tolist() == TIMES[index.period].tolist()
+        assert Frame.from_dict(frame.to_dict()).derived == frame.derived
+
+
+def test_frame_refuses_periods_that_do_not_rise():
+    year = Column(Variable(name="year", kind=Kind.NUMERIC, decimals=0), TIMES)
+    state = Frame(periods=year, times=TIMES).to_dict()
+    for times in (TIMES[::-1], TIMES[:-1], TIMES[:0]):
+        with pytest.raises(ValueError, match="must rise"):
+            Frame.from_dict(state | {"times": times})

@@ -1,0 +1,244 @@
+"""What must be true of the simulated federal workforce, each with a tolerance."""
+
+import numpy as np
+import pytest
+
+from synthesizer.data.samples.workforce import AMOUNTS, COLUMNS, VARIABLES, levels, pay, simulate
+from synthesizer.data.samples.workforce import constants as p
+from synthesizer.data.samples.workforce.constants import PLANS
+from synthesizer.data.samples.workforce.persons import allowed_educations
+from synthesizer.data.samples.workforce.positions import LEVELS_OF
+from synthesizer.data.samples.workforce.world import world
+
+GENERAL = ("GS", "GM", "GG")
+
+
+@pytest.fixture(scope="module")
+def table():
+    return simulate(4000, seed=4)
+
+
+@pytest.fixture(scope="module")
+def frame(table):
+    return table.to_pandas()
+
+
+@pytest.fixture(scope="module")
+def codes(table):
+    """Return the codes of every column; amounts as they are."""
+    found = {}
+    for name in table.column_names:
+        column = table[name].combine_chunks()
+        values = column if name in (*AMOUNTS, "person", "year") else column.indices
+        found[name] = values.to_numpy().astype(np.int64)
+    return found
+
+
+@pytest.fixture(scope="module")
+def following(codes):
+    """Return pairs of rows of one person in successive years."""
+    same = (np.diff(codes["person"]) == 0) & (np.diff(codes["year"]) == 1)
+    first = np.flatnonzero(same)
+    return first, first + 1
+
+
+def persons_with(frame, rows):
+    """Return the share of persons with a row where ``rows`` is true."""
+    return frame.loc[rows, "person"].nunique() / frame["person"].nunique()
+
+
+def test_it_has_a_row_a_person_and_year_and_29_variables(table, frame):
+    assert tuple(table.column_names) == COLUMNS
+    assert len(VARIABLES) == 29
+    assert not frame.isna().any().any()
+    assert not frame.duplicated(["person", "year"]).any()
+    order = frame[["person", "year"]].to_numpy()
+    assert (np.lexsort(order.T[::-1]) == np.arange(len(order))).all()
+    assert frame["person"].nunique() == 4000
+    assert set(frame["year"]) == set(range(1988, 2012))
+
+
+def test_the_levels_are_as_many_as_in_the_federal_file():
+    assert len(levels()["agency"]) == len(set(levels()["agency"])) == 607
+    assert len(levels()["occupation"]) == len(set(levels()["occupation"])) == 803
+    assert len(levels()["sex"]) == 2
+    assert set(levels()) == set(VARIABLES) - set(AMOUNTS)
+
+
+def test_careers_have_eight_years_few_moves_and_gaps(frame, following):
+    people = frame.groupby("person")
+    assert 7.5 < len(frame) / 4000 < 8.5
+    assert 1.1 < people["agency"].nunique().mean() < 1.3
+    by_agencies = people["agency"].nunique().value_counts(normalize=True)
+    assert by_agencies[1] > 0.8
+    span = people["year"].max() - people["year"].min() + 1
+    assert 0.04 < (span > people.size()).mean() < 0.12
+    stock = (people["year"].min() == 1988).mean()
+    assert 0.25 < stock < 0.4
+    entries = people["year"].min().value_counts()
+    assert entries.loc[1989:].min() > 30
+    assert (people["year"].max() < 2011).mean() > 0.5
+
+
+def test_agencies_exist_only_in_their_years(codes):
+    fixed = world()
+    year, agency = codes["year"], codes["agency"]
+    assert (fixed.first[agency] <= year).all()
+    assert (year <= fixed.last[agency]).all()
+    limited = (fixed.first > 1988).sum(), (fixed.last < 2011).sum()
+    assert min(limited) > 30
+
+
+def test_the_people_of_a_closed_agency_are_with_its_heirs(frame):
+    customs = frame[(frame["agency"] == "TRCU") & (frame["year"] == 2002)]["person"]
+    after = frame[(frame["year"] == 2003) & frame["person"].isin(customs)]["agency"]
+    assert len(after) > 5
+    assert after.isin(["HSCB", "HSIC"]).mean() > 0.8
+
+
+def test_agencies_are_of_very_unequal_size(frame):
+    sizes = frame["agency"].astype(str).value_counts(normalize=True)
+    assert 0.08 < sizes.iloc[0] < 0.18
+    assert sizes.iloc[:20].sum() > 0.4
+    assert (sizes < 0.001).sum() > 100
+
+
+def test_occupations_belong_to_agencies_and_need_education(frame, codes):
+    fixed = world()
+    agency, occupation = codes["agency"], codes["occupation"]
+    assert (fixed.mix[agency, occupation] > 0).mean() > 0.999
+    assert (fixed.mix > 0).mean() < 0.3
+    known = codes["education"] < len(p.EDUCATIONS)
+    allowed = allowed_educations()[fixed.needs[occupation[known]], codes["education"][known]]
+    assert allowed.all()
+    assert not frame[frame["occupation"] == "0602"]["education"].isin(["04", "13", "17"]).any()
+    assert (frame["occupational_category"].cat.codes == fixed.category[occupation]).all()
+
+
+def test_pay_is_that_of_the_table_but_for_two_percent_at_a_neighbouring_step(codes):
+    grades = LEVELS_OF["grade"]
+    stepped = np.array([plan.stepped for plan in PLANS.values()])[codes["pay_plan"]]
+    rows = np.flatnonzero(stepped)
+    plan, step, year = codes["pay_plan"][rows], codes["step"][rows] - 1, codes["year"][rows]
+    of_plan = [
+        {grades.index(g): k for k, g in enumerate(definition.grades)}
+        for definition in PLANS.values()
+    ]
+    grade = np.array([of_plan[a][b] for a, b in zip(plan, codes["grade"][rows], strict=True)])
+    true = codes["basic_pay"][rows]
+    as_told = pay.basic_pay(plan, grade, step, year) == true
+    near = [pay.basic_pay(plan, grade, step + aside, year) == true for aside in (-1, 1)]
+    assert 0.015 < 1 - as_told.mean() < 0.025
+    assert (as_told | near[0] | near[1]).all()
+
+
+def test_the_general_schedule_spans_thirty_percent_and_grows_by_the_raises():
+    zero, grade = np.zeros(3, dtype=int), np.array([4, 10, 14])
+    year = np.full(3, 2005)
+    low, high = (pay.basic_pay(zero, grade, zero + step, year) for step in (0, 9))
+    np.testing.assert_allclose(high / low, 1.3, atol=0.001)
+    before = pay.basic_pay(zero, grade, zero, year - 1)
+    np.testing.assert_allclose(low / before, 1 + p.RAISES[2005 - 1988] / 100, atol=0.001)
+    assert pay.basic_pay(zero, grade, zero, year + 6)[0] == 27_400
+
+
+def test_steps_come_by_waiting_one_two_and_three_years(codes):
+    general = codes["pay_plan"] == PLANS_INDEX["GS"]
+    new = np.ones(len(general), dtype=bool)
+    for k, name in enumerate(("person", "pay_plan", "grade", "step")):
+        change = np.diff(codes[name]) != 0
+        new[1:] = change if k == 0 else new[1:] | change
+    start = np.flatnonzero(new)  # spells in one step; years out do not count
+    length = np.diff([*start, len(new)])
+    kept = (codes["person"][start][1:] == codes["person"][start][:-1]) & general[start[1:]]
+    kept &= (codes["grade"][start][1:] == codes["grade"][start][:-1]) & general[start[:-1]]
+    rise = codes["step"][start][1:] - codes["step"][start][:-1]
+    assert (rise[kept] == 1).mean() > 0.99
+    # spells that begin and end with a step in the same grade
+    whole = np.flatnonzero(kept[1:] & kept[:-1] & (rise[1:] == 1) & (rise[:-1] == 1)) + 1
+    step, years = codes["step"][start][whole], length[whole]
+    waits = np.array(p.WAITS)[step - 1]
+    assert set(step) == set(range(2, 10))
+    assert (years <= waits).all()
+    assert (years == waits).mean() > 0.9
+
+
+PLANS_INDEX = {name: k for k, name in enumerate(PLANS)}
+
+
+def test_specialists_climb_the_two_grade_ladder(frame, codes, following):
+    before, after = following
+    grade = codes["grade"]  # codes of numbered grades are the grades
+    general = np.isin(frame["pay_plan"], GENERAL)
+    specialist = np.isin(frame["occupational_category"], ["P", "A"])
+    rows = general[before] & general[after] & specialist[before] & specialist[after]
+    rows &= grade[after] > grade[before]
+    old, new = grade[before][rows], grade[after][rows]
+    expected = {5: 7, 7: 9, 9: 11, 11: 12, 12: 13, 13: 14, 14: 15}
+    ladder = np.isin(old, list(expected))
+    right = [expected[a] == b for a, b in zip(old[ladder], new[ladder], strict=True)]
+    assert len(right) > 300
+    assert np.mean(right) > 0.97
+
+
+def test_race_is_constant_for_973_of_1000_persons():
+    people = simulate(20_000, seed=2).select(["person", "race"]).to_pandas()
+    constant = (people.groupby("person")["race"].nunique() == 1).mean()
+    assert abs(constant - 0.973) < 0.004
+
+
+def test_education_and_military_service_rarely_fall(frame, codes):
+    known = frame[frame["education"] != p.MISSING]
+    level = known["education"].cat.codes.groupby(known["person"]).diff() < 0
+    assert 0 < persons_with(known, level) < 0.03
+    months = frame.groupby("person")["military_service"].diff()
+    assert 0 < persons_with(frame, months < 0) < 0.03
+    assert (months > 0).any()
+    assert (known["education"].cat.codes.groupby(known["person"]).diff() > 0).mean() > 0.005
+    assert abs((frame["education"] == p.MISSING).mean() - 0.019) < 0.005
+
+
+def test_age_advances_with_the_year(frame):
+    low = frame["age_range"].astype(str).str[:2].astype(int)
+    born = (frame["year"] - low)[low < 75]  # the highest range is open
+    first = born.groupby(frame["person"]).agg(["min", "max"])
+    assert ((first["max"] - first["min"]) <= 4).all()
+    assert 38 < (low + 2).mean() < 48
+
+
+def test_a_degree_has_a_year_and_a_field(frame):
+    degree = frame["education"].astype(str) >= "10"
+    known = frame["education"] != p.MISSING
+    assert (frame["years_since_degree"][known & degree] != "none").all()
+    assert (frame["years_since_degree"][~known] == p.MISSING).all()
+    assert (frame["instructional_program"][known & ~degree] == "00.00").mean() > 0.99
+    engineers = frame["occupation"].astype(str).str.startswith("08") & degree
+    assert (frame["instructional_program"][engineers].astype(str).str[:2] == "14").mean() > 0.5
+
+
+def test_the_position_hangs_together(frame):
+    science = frame["functional_class"] != "00"
+    family = frame["occupation"].astype(str).str[:2]
+    assert set(family[science]) <= {"04", "08", "13", "15"}
+    assert (frame["locality_adjustment"][frame["year"] < 1994] == 0).all()
+    general = (frame["pay_plan"] == "GS") & (frame["year"] >= 1994)
+    assert (frame["locality_adjustment"][general] > 0).all()
+    assert ((frame["pay_basis"] == "PH") == frame["pay_plan"].isin(["WG", "WL", "WS"])).all()
+    boss = frame["supervisory_status"].isin(["2", "4", "5"])
+    assert (frame["bargaining_unit"][boss] == "8888").all()
+    assert (frame["supervisory_differential"][~boss] == 0).all()
+    low = (frame["pay_plan"] == "GS") & frame["grade"].isin(["04", "05"]) & ~boss
+    assert (frame["flsa"][low] == "N").mean() > 0.9
+    assert (frame["tenure"][frame["appointment_type"] == "10"] == "1").all()
+    assert (frame["step"][frame["pay_plan"] == "ES"] == "00").all()
+    plans = frame.groupby("pay_plan", observed=True)["year"].agg(["min", "max"])
+    assert plans.loc["GM", "max"] <= 1993
+    assert plans.loc["SV", "min"] >= 2002
+    assert (plans.loc["YA"] == [2006, 2009]).all()
+    assert 0.6 < (frame["pay_plan"] == "GS").mean() < 0.85
+
+
+def test_bridged_races_are_those_recorded(frame):
+    same = frame["race"].astype(str) == frame["race_bridge"].astype(str)
+    assert same[frame["year"] < p.BRIDGE_SINCE].all()
+    assert set(frame["race_bridge"][~same]) <= {"NHPI", "two or more"}

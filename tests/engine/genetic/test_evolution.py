@@ -1,0 +1,249 @@
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from synthesizer.data.errors import RuleError
+from synthesizer.data.randomness import Seed
+from synthesizer.engine.genetic import evolution
+from synthesizer.engine.genetic import evolver as evolver_module
+from synthesizer.engine.genetic.evolution import fronts, hypervolume
+from synthesizer.engine.genetic.population import Breeder
+from tests.engine.genetic.breeding import (
+    as_bytes,
+    assert_counted,
+    breeder,
+    evolver,
+    points,
+    sought,
+    start_of,
+    worth,
+)
+
+SEED = Seed(4)
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """The people of every generation but the first."""
+    people, real = [], evolution._survivors
+
+    def spy(*arguments):
+        kept, ranks = real(*arguments)
+        people.append(kept)
+        return kept, ranks
+
+    monkeypatch.setattr(evolution, "_survivors", spy)
+    return people
+
+
+def evolved(seed=SEED, dataset=0, n_jobs=1, **options):
+    made = evolver(**options)
+    return made.evolve(made.mutants(seed, dataset, 0.3), seed, dataset, n_jobs=n_jobs)
+
+
+@pytest.mark.parametrize("options", [{}, {"mode": "pareto"}, {"risk_at_most": 0.3, "aimed": 0.0}])
+def test_the_seed_decides_everything_and_threads_nothing(options, monkeypatch):
+    monkeypatch.setattr(evolver_module, "ALONE", 0)
+    one = as_bytes(evolved(**options))
+    assert one == as_bytes(evolved(**options))
+    assert one == as_bytes(evolved(n_jobs=2, **options))
+    assert one[0] != as_bytes(evolved(seed=Seed(5), **options))[0]
+    assert one[0] != as_bytes(evolved(dataset=1, **options))[0]
+
+
+def test_every_pair_draws_for_itself():
+    class Recording(Breeder):
+        states: list = []  # noqa: RUF012 - of this test alone
+
+        def pair(self, one, other, rng):
+            self.states.append(rng.bit_generator.state["state"]["state"])
+            return super().pair(one, other, rng)
+
+    original = sought()
+    maker = breeder(original, kind=Recording, elites=0)
+    evolution.evolve(start_of(maker, original), maker, SEED, ["test"])
+    assert len(set(maker.states)) == len(maker.states) == 8 * 4
+
+
+def test_draws_of_an_evolution_depend_on_the_dataset_and_the_data(monkeypatch):
+    paths, real = [], evolver_module.evolve
+
+    def spy(start, maker, seed, path, **rest):
+        paths.append(tuple(path))
+        return real(start, maker, seed, path, **rest)
+
+    monkeypatch.setattr(evolver_module, "evolve", spy)
+    original = sought()
+    records = np.array(original.records)
+    records[0] = (records[0] + 1) % original.coding.n_cells
+    neighbour = replace(original, records=records)
+    start = evolver().mutants(SEED, 0, 0.3)
+    for one, dataset in ((original, 0), (original, 1), (neighbour, 0)):
+        evolver(original=one, generations=1).evolve(start, SEED, dataset)
+    assert len(set(paths)) == 3
+
+
+def test_small_datasets_are_left_to_one_thread(monkeypatch):
+    asked = []
+
+    class Recording(evolution.Parallel):
+        def __init__(self, n_jobs, **rest):
+            asked.append(n_jobs)
+            super().__init__(n_jobs=n_jobs, **rest)
+
+    monkeypatch.setattr(evolution, "Parallel", Recording)
+    evolved(n_jobs=2, generations=1)
+    monkeypatch.setattr(evolver_module, "ALONE", 60)
+    evolved(n_jobs=2, generations=1)
+    assert asked == [1, 2]
+
+
+@pytest.mark.parametrize("elites", [1, 2, 7])
+@pytest.mark.parametrize("options", [{"risk_floor": 0.0}, {"weight": 0.2}, {"risk_floor": 0.4}])
+def test_elites_keep_the_best_so_far(elites, options, seen):
+    outcome = evolved(elites=elites, generations=15, **options)
+    values = [worth(generation, outcome.options) for generation in outcome.evolved.history]
+    assert (np.diff(values) <= 0).all()
+    assert values[-1] < values[0]
+    for before, after in pairwise(seen):
+        survivors = {id(one) for one in before} & {id(one) for one in after}
+        assert len(survivors) == elites
+
+
+def test_the_fitness_of_the_paper_never_rises():
+    result = evolved(risk_floor=0.0, generations=15).evolved
+    assert (np.diff([generation.fitness for generation in result.history]) <= 0).all()
+
+
+def test_the_floor_is_that_of_random_files():
+    made = evolver()
+    outcome = made.evolve(made.mutants(SEED, 0, 0.3), SEED, 0)
+    assert outcome.options.risk_floor == made.random_risk(SEED)
+    assert evolved(risk_floor=0.25).options.risk_floor == 0.25
+
+
+def test_without_elites_everybody_is_a_child(seen):
+    evolved(elites=0, generations=4)
+    assert not {id(one) for one in seen[0]} & {id(one) for one in seen[1]}
+
+
+@pytest.mark.parametrize("population", [2, 3, 7])
+@pytest.mark.parametrize("options", [{"elites": 0}, {"elites": 1}, {"mode": "pareto", "elites": 0}])
+def test_the_population_keeps_its_size(population, options, seen):
+    evolved(population=population, generations=5, **options)
+    assert {len(people) for people in seen} == {population}
+
+
+@pytest.mark.parametrize("options", [{}, {"mode": "pareto"}, {"risk_at_most": 0.3}])
+def test_all_people_are_counted_as_from_nothing(options, seen):
+    made = evolver(**options)
+    made.evolve(made.mutants(SEED, 0, 0.3), SEED, 0)
+    for people in seen:
+        for one in people:
+            assert_counted(one, made.scorer)
+
+
+@pytest.mark.parametrize("options", [{}, {"mode": "pareto"}, {"risk_at_most": 0.3}])
+def test_the_history_tells_of_every_generation(options, seen):
+    made = evolver(**options)
+    start, told = made.mutants(SEED, 0, 0.3), []
+    outcome = made.evolve(start, SEED, 0, told=told.append)
+    result = outcome.evolved
+    assert told == list(result.history[1:])
+    assert [one.generation for one in result.history] == list(range(9))
+    for generation, people in zip(result.history, [start, *seen], strict=True):
+        found = points(people)
+        assert generation.median_utility == np.median(found[:, 0])
+        assert generation.median_risk == np.median(found[:, 1])
+        assert generation.frontier == len(set(map(tuple, found[fronts(found) == 0])))
+        assert [generation.utility, generation.risk] in found.tolist()
+        everyone = [
+            type(generation)(**(generation.to_dict() | {"utility": u, "risk": r}))
+            for u, r in found.tolist()
+        ]
+        best = min(worth(one, outcome.options) for one in everyone)
+        assert worth(generation, outcome.options) == pytest.approx(best, abs=1e-12)
+        own = np.hypot(generation.utility, generation.risk) / np.sqrt(2)
+        assert generation.fitness == pytest.approx(own, abs=1e-12)
+    last = result.history[-1]
+    assert (result.best.score.utility, result.best.score.risk) == (last.utility, last.risk)
+
+
+@pytest.mark.parametrize("options", [{}, {"mode": "pareto"}, {"risk_at_most": 0.3}])
+def test_nobody_beats_the_frontier(options, seen):
+    result = evolved(**options).evolved
+    front = points(result.frontier)
+    assert (np.diff(front[:, 0]) < 0).all()  # less distance ...
+    assert (np.diff(front[:, 1]) > 0).all()  # ... for more risk, and no point twice
+    last = points(seen[-1])
+    assert {tuple(point) for point in front} == {tuple(p) for p in last[fronts(last) == 0]}
+    if options:
+        assert result.best.score in {one.score for one in result.frontier}
+
+
+def test_the_frontier_never_falls_back(seen):
+    """While there is room for all of it."""
+    evolved(mode="pareto", population=40, generations=12)
+    areas = [hypervolume(points(people)) for people in seen]
+    assert (np.diff(areas) >= 0).all()
+    assert areas[-1] > areas[0]
+
+
+def test_parents_that_are_better_stay_where_dominance_sorts():
+    """Copies of the original within a loose limit cannot be beaten in utility."""
+    original = sought()
+    maker = breeder(original, risk_at_most=1.0, mutation=0.5, rates="fixed")
+    start = [maker.candidate(original.records), *start_of(maker, original, size=7)]
+    result = evolution.evolve(start, maker, SEED, ["test"])
+    assert result.best.score.utility == pytest.approx(0, abs=1e-7)
+    assert [one.utility for one in result.history] == [result.best.score.utility] * 9
+
+
+@pytest.mark.parametrize("options", [{"risk_at_most": 0.3}, {"mode": "pareto"}])
+def test_the_best_so_far_is_never_lost_where_dominance_sorts(options):
+    for number in range(8):
+        outcome = evolved(seed=Seed(number), population=6, generations=20, **options)
+        values = [worth(generation, outcome.options) for generation in outcome.evolved.history]
+        assert (np.diff(values) <= 0).all()
+
+
+@pytest.mark.parametrize("limit", [0.1, 0.3])
+def test_a_limit_is_kept_where_it_can_be(limit):
+    made = evolver(risk_at_most=limit, generations=20)
+    outcome = made.evolve(made.mutants(SEED, 0, 0.3), SEED, 0)
+    assert outcome.evolved.history[0].risk > limit
+    assert outcome.score.risk <= limit
+    assert outcome.reached
+
+
+def test_an_evolution_lowers_what_it_is_told_to():
+    useful, safe = (evolved(weight=weight, generations=15) for weight in (0.95, 0.05))
+    assert useful.score.utility < safe.score.utility
+    assert useful.score.risk > safe.score.risk
+
+
+def test_rules_hold_for_everybody(seen):
+    rule = lambda records: np.asarray(records % 3 != 0)  # noqa: E731
+    original = sought()
+    assert 0 < rule(original.records).sum() < len(original.records)
+    made = evolver(original=original, allowed=rule, mutation=0.3, rates="fixed", generations=10)
+    starts = made.mutants(SEED, 0, 0.5), made.around([original.records], SEED, 1, 0.5)
+    for dataset, start in enumerate(starts):
+        made.evolve(start, SEED, dataset)
+    for people in [*starts, *seen]:
+        assert all(rule(one.records).all() for one in people)
+    assert any((one.records != original.records).mean() > 0.3 for one in seen[-1])
+
+
+def test_records_that_break_a_rule_at_the_start_give_way_to_others_of_the_file():
+    rule = lambda records: np.asarray(records % 3 != 0)  # noqa: E731
+    original = sought()
+    broken = ~rule(original.records)
+    first = evolver(original=original, allowed=rule).around([original.records], SEED, 0, 0.1)[0]
+    np.testing.assert_array_equal(first.records[~broken], original.records[~broken])
+    assert set(first.records[broken]) <= set(original.records[~broken])
+    never = lambda records: np.zeros(len(records), dtype=bool)  # noqa: E731
+    with pytest.raises(RuleError, match="every record of a start dataset breaks a rule"):
+        evolver(original=original, allowed=never).mutants(SEED, 0, 0.1)

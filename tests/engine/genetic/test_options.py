@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+
+from synthesizer.data.errors import ConfigError
+from synthesizer.engine.genetic.genetic_options import GeneticOptions
+from synthesizer.engine.genetic.scores import RISKS, UTILITIES
+
+RATES = ("weight", "win", "crossover", "mutation", "aimed", "risk_at_most", "risk_floor")
+BETWEEN = "{name} ({value}) must be between 0 and 1"
+BAD = [
+    *(({name: value}, BETWEEN.format(name=name, value=value)) for name in RATES
+      for value in (-0.1, 1.1, float("nan"), float("inf"))),
+    ({"population": 1, "elites": 0}, "population (1) must be at least 2"),
+    ({"population": 0}, "population (0) must be at least 2"),
+    ({"elites": -1}, "elites (-1) must be at least 0"),
+    ({"tournament": 1}, "tournament (1) must be at least 2"),
+    ({"generations": 0}, "generations (0) must be at least 1"),
+    ({"patience": 0}, "patience (0) must be at least 1"),
+    ({"seconds": 0.0}, "seconds (0.0) must be a number above 0"),
+    ({"seconds": -1.0}, "seconds (-1.0) must be a number above 0"),
+    ({"seconds": float("nan")}, "seconds (nan) must be a number above 0"),
+    ({"win": 0.0}, "win (0) must be above 0: somebody has to win a tournament"),
+    (
+        {"population": 5, "elites": 5},
+        "elites (5) must be fewer than the population (5), or nothing changes; set fewer elites",
+    ),
+    (
+        {"utility": "pmse"},
+        f"utility (pmse): unknown; known: {', '.join(UTILITIES)}",
+    ),
+    ({"risk": "tcap"}, f"risk (tcap): unknown; known: {', '.join(RISKS)}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "message"), BAD)
+def test_bad_values_are_told(given, message):
+    with pytest.raises(ConfigError) as caught:
+        GeneticOptions(**given)
+    assert caught.value.problems == (message,)
+
+
+def test_all_problems_are_told_at_once():
+    bad = {"utility": "a", "risk": "b", "population": 1, "elites": -1, "tournament": 0}
+    bad |= {"generations": 0, "patience": 0, "seconds": -1.0} | dict.fromkeys(RATES, 2.0)
+    with pytest.raises(ConfigError) as caught:
+        GeneticOptions(**bad)
+    assert len(caught.value.problems) == len(bad)
+    for name in bad:
+        assert sum(problem.startswith(f"{name} (") for problem in caught.value.problems) == 1
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"mode": "Pareto"},
+        {"redraw": "marginals"},
+        {"rates": "fix"},
+        {"population": float("nan")},
+        {"population": 2.5},
+        {"generations": float("inf")},
+        {"population": "100"},
+        {"mutation": "0.1"},
+        {"mutation": None},
+        {"elites": None},
+    ],
+)
+def test_what_is_no_choice_or_no_number_is_told(given):
+    with pytest.raises(ConfigError, match=next(iter(given))):
+        GeneticOptions(**given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        dict.fromkeys(RATES, 1.0),
+        dict.fromkeys(set(RATES) - {"win"}, 0.0),
+        {"population": 2, "elites": 1},
+        {"patience": None, "seconds": None, "risk_at_most": None, "risk_floor": None},
+        {"seconds": 1e-9},
+        {"tournament": 500},
+    ],
+)
+def test_the_ends_of_ranges_are_allowed(given):
+    options = GeneticOptions(**given)
+    assert all(getattr(options, name) == value for name, value in given.items())
+
+
+def test_defaults_are_those_of_the_paper_where_it_has_them():
+    options = GeneticOptions()
+    assert (options.population, options.crossover, options.mutation) == (100, 0.1, 0.001)
+    assert (options.tournament, options.win, options.weight) == (2, 1.0, 0.5)
+    assert (options.utility, options.risk) == ("full_table", "cap_u")
+
+
+def test_dominance_sorts_the_frontier_and_what_has_a_limit():
+    assert not GeneticOptions().sorts
+    assert GeneticOptions(mode="pareto").sorts
+    assert GeneticOptions(risk_at_most=0.0).sorts
+
+
+def test_options_are_frozen_and_told_by_name():
+    with pytest.raises(AttributeError):
+        GeneticOptions().weight = 0.1
+    with pytest.raises(TypeError):
+        GeneticOptions("single")
+    assert GeneticOptions() == GeneticOptions(weight=np.float64(0.5))

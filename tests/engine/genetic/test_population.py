@@ -1,0 +1,139 @@
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from tests.engine.genetic.breeding import assert_counted, breeder, sought, start_of
+from tests.engine.genetic.slow_scores import frozen, random_file, sought_of
+
+ORIGINAL = sought()
+
+
+@pytest.mark.parametrize("risk", ["cap_u", "cap", "disco", "repu", "replicated_uniques"])
+@pytest.mark.parametrize("aimed", [0.0, 1.0])
+def test_children_are_counted_as_from_nothing_and_parents_stay(risk, aimed):
+    maker = breeder(ORIGINAL, risk=risk, utility="two_way", aimed=aimed, mutation=0.1)
+    people = start_of(maker, ORIGINAL)
+    rng = np.random.default_rng(1)
+    for one, other in pairwise(people):
+        before = one.records.tobytes(), other.records.tobytes()
+        for child in maker.pair(one, other, rng):  # parents are sealed: writing is an error
+            assert_counted(child, maker.scorer)
+            assert child.records.dtype == ORIGINAL.records.dtype
+        assert before == (one.records.tobytes(), other.records.tobytes())
+
+
+def test_without_mutation_children_share_out_the_records_of_their_parents():
+    maker = breeder(ORIGINAL, aimed=0.0, mutation=0.0, crossover=0.5)
+    one, other, *_ = start_of(maker, ORIGINAL)
+    first, second = maker.pair(one, other, np.random.default_rng(2))
+    assert Counter([*first.records, *second.records]) == Counter([*one.records, *other.records])
+    assert 0 < (first.records != one.records).sum() < (one.records != other.records).sum()
+    # row by row: a child has a record where one of its parents has it
+    assert ((first.records == one.records) | (first.records == other.records)).all()
+
+
+def test_nothing_to_do_gives_the_parents_again():
+    maker = breeder(ORIGINAL, aimed=0.0, mutation=0.0, crossover=0.0)
+    one, other, *_ = start_of(maker, ORIGINAL)
+    children = maker.pair(one, other, np.random.default_rng(3))
+    for child, parent in zip(children, (one, other), strict=True):
+        np.testing.assert_array_equal(child.records, parent.records)
+        assert child.score == parent.score
+
+
+def test_a_candidate_crossed_with_itself_has_its_records():
+    maker = breeder(ORIGINAL, aimed=0.0, mutation=0.0, crossover=0.7)
+    one = start_of(maker, ORIGINAL)[0]
+    for child in maker.pair(one, one, np.random.default_rng(4)):
+        np.testing.assert_array_equal(child.records, one.records)
+        assert_counted(child, maker.scorer)
+
+
+def test_aimed_moves_replace_records_that_carry_risk_by_others_of_the_file():
+    maker = breeder(ORIGINAL, aimed=1.0, mutation=0.0)
+    one = start_of(maker, ORIGINAL, rate=0.05)[0]
+    risky = maker.scorer.risky(one.counts, one.records)
+    assert 5 < len(risky) < len(one.records)
+    moved = []
+    for seed in range(30):
+        child = maker.mutant(one.records, one.counts, np.random.default_rng(seed))
+        changed = np.flatnonzero(child.records != one.records)
+        assert set(changed) <= set(risky)
+        assert set(child.records[changed]) <= set(one.records)
+        assert_counted(child, maker.scorer)
+        moved.append(len(changed) / len(risky))
+    assert 0.35 < np.mean(moved) < 0.65  # the share is uniform up to all
+
+
+def told_rates(**options):
+    """The rates that children get."""
+    maker = breeder(ORIGINAL, aimed=0.0, crossover=0.0, **options)
+    one, found = start_of(maker, ORIGINAL)[0], []
+
+    class Recording:
+        def mutated(self, records, rate, rng):
+            found.append(rate)
+            return records, np.zeros(0, dtype=np.int64)
+
+    maker.redraw = Recording()
+    for seed in range(400):
+        maker.mutant(one.records, one.counts, np.random.default_rng(seed))
+    return np.array(found)
+
+
+def test_fixed_rates_are_those_of_the_options():
+    assert set(told_rates(rates="fixed", mutation=0.02)) == {0.02}
+
+
+def test_varied_rates_are_log_uniform_over_three_powers_of_ten():
+    found = told_rates(rates="varied", mutation=0.02)
+    assert 2e-5 <= found.min() < found.max() <= 0.02
+    assert kstest(1 + np.log10(found / 0.02) / 3, "uniform").pvalue > 1e-3
+    assert set(told_rates(rates="varied", mutation=0.0)) == {0.0}
+
+
+def even(records):
+    """A rule that half of all records break."""
+    return np.asarray(records % 2 == 0)
+
+
+@pytest.mark.parametrize("aimed", [0.0, 1.0])
+def test_changes_that_break_a_rule_are_taken_back(aimed):
+    maker = breeder(ORIGINAL, allowed=even, aimed=aimed, mutation=0.5, rates="fixed")
+    one, other, *_ = start_of(breeder(ORIGINAL), ORIGINAL)
+    assert 10 < even(one.records).sum() < 50  # some parents' records break it themselves
+    rng, changed = np.random.default_rng(5), 0
+    for _ in range(10):
+        for child in maker.pair(one, other, rng):
+            inherited = (child.records == one.records) | (child.records == other.records)
+            assert (even(child.records) | inherited).all()
+            assert_counted(child, maker.scorer)
+            changed += (~inherited).sum()
+    assert changed > 50
+
+
+def test_a_rule_that_nothing_keeps_lets_nothing_change():
+    never = lambda records: np.zeros(len(records), dtype=bool)  # noqa: E731
+    maker = breeder(ORIGINAL, allowed=never, mutation=0.5, crossover=0.0)
+    one = start_of(breeder(ORIGINAL), ORIGINAL)[0]
+    child = maker.mutant(one.records, one.counts, np.random.default_rng(6))
+    np.testing.assert_array_equal(child.records, one.records)
+    assert child.score == one.score
+
+
+def test_rules_are_asked_about_changed_records_only():
+    asked = []
+
+    def allowed(records):
+        asked.append(len(records))
+        return np.ones(len(records), dtype=bool)
+
+    original = sought_of(random_file(5000, (8, 4, 3)), [0, 1], 2)
+    maker = breeder(original, allowed=allowed, mutation=0.001, rates="fixed", aimed=0.0)
+    maker.mutant(
+        frozen(original.records), maker.scorer.count(original.records), np.random.default_rng(7)
+    )
+    assert 0 < sum(asked) < 60

@@ -1,0 +1,277 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+
+from synthesizer.data.errors import ModelError, RuleError
+from synthesizer.data.expressions.language import Expression
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.values import single_value
+from synthesizer.engine import chain as chain_module
+from synthesizer.engine import drawing
+from synthesizer.engine.chain import ChainSpec, FittedChain
+from synthesizer.engine.drawing import allocate, split_strata
+from synthesizer.engine.registry import Registry
+from synthesizer.models.step import Forbid, Rule, Step
+from tests.tables import assert_same, coded, numeric, persons
+
+REGISTRY = Registry.load()
+
+
+def spec(table: Table, **changes: Any) -> ChainSpec:
+    """A chain in file order; ``methods`` maps variables to models."""
+    methods = changes.pop("methods", {})
+    steps = []
+    for i, name in enumerate(table.names):
+        method = methods.get(name, "cart" if i else "sample")
+        model = REGISTRY.build(method)
+        predictors = table.names[:i] if model.abilities.uses_predictors else ()
+        steps.append(Step(variable=name, method=method, model=model, predictors=predictors))
+    return ChainSpec(steps=tuple(steps), **changes)
+
+
+def fitted(table: Table, seed: int = 1, **changes: Any) -> FittedChain:
+    return spec(table, **changes).fit(table, Seed(seed))
+
+
+def test_same_seed_same_bytes_for_any_backend_and_number_of_workers() -> None:
+    table = persons()
+    expected = list(fitted(table).generate(Seed(3), m=3))
+    for backend, n_jobs in [("threading", 2), ("sequential", 1), ("loky", 2)]:
+        with parallel_config(backend=backend, n_jobs=n_jobs):
+            again = list(spec(table).fit(table, Seed(1)).generate(Seed(3), m=3))
+        for one, other in zip(expected, again, strict=True):
+            assert_same(one, other)
+
+
+def test_datasets_are_nested_and_differ() -> None:
+    chain = fitted(persons())
+    two = list(chain.generate(Seed(3), m=2))
+    four = list(chain.generate(Seed(3), m=4))
+    for one, other in zip(two, four, strict=False):
+        assert_same(one, other)
+    with pytest.raises(AssertionError):
+        assert_same(four[0], four[1])
+    assert_same(next(chain.generate(Seed(3), first=3)), four[3])
+
+
+def test_a_new_variable_does_not_shift_the_others() -> None:
+    table = persons()
+    more = table.with_column(coded("last", np.arange(table.n_rows) % 3, "abc"))
+    short = next(fitted(table).generate(Seed(3)))
+    long = next(fitted(more).generate(Seed(3)))
+    assert_same(short, long.select(table.names))
+
+
+def test_the_seed_alone_does_not_replay_the_draws() -> None:
+    table = persons()
+    other = table.with_column(table["sex"].take(np.arange(table.n_rows)[::-1]))
+    one, two = (next(fitted(t).generate(Seed(3)))["sex"].data for t in (table, other))
+    assert 0.3 < (one == two).mean() < 0.7  # as independent coins agree
+
+
+def test_rows_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = fitted(persons())
+    assert next(chain.generate(Seed(1), rows=7)).n_rows == 7
+    assert next(chain.generate(Seed(1), rows=1_000)).n_rows == 1_000
+    monkeypatch.setattr(chain_module, "BLOCK_ROWS", 100)
+    monkeypatch.setattr(drawing, "BLOCK_ROWS", 100)
+    blocks = next(chain.generate(Seed(1), rows=250, n_jobs=2))
+    assert blocks.n_rows == 250
+    assert_same(blocks.take(slice(0, 100)), next(chain.generate(Seed(1), rows=100)))
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [({"m": 0}, "m (0)"), ({"rows": 0}, "rows (0)"), ({"m": 0, "rows": -1}, "2 problems")],
+)
+def test_impossible_requests(request_: dict[str, int], words: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        next(fitted(persons()).generate(Seed(1), **request_))
+    assert words in str(caught.value)
+
+
+def test_missing_codes_come_in_two_stages() -> None:
+    table = persons(2_000)
+    made = next(fitted(table).generate(Seed(1)))
+    child = made["age"].data < 15
+    assert (made["income"].states[child] == 1).mean() > 0.95
+    share = (made["income"].states[~child] == 2).mean()
+    assert 0.06 < share < 0.14
+    observed = made["income"].is_observed
+    assert np.isnan(made["income"].data[~observed]).all()
+    assert np.isin(made["income"].data[observed], table["income"].data).all()
+
+
+def test_partial_synthesis_keeps_rows_aligned() -> None:
+    table = persons()
+    chain = fitted(table, methods={"sex": "keep", "age": "keep"})
+    for made in chain.generate(Seed(1), m=2):
+        assert_same(made.select(["sex", "age"]), table.select(["sex", "age"]))
+    with pytest.raises(ModelError, match="kept row by row"):
+        next(chain.generate(Seed(1), rows=10))
+
+
+def test_kept_rows_stay_in_place_under_strata() -> None:
+    table = persons()
+    made = next(fitted(table, methods={"age": "keep"}, strata=("sex",)).generate(Seed(1)))
+    assert_same(made.select(["age"]), table.select(["age"]))
+    assert_same(made.select(["sex"]), table.select(["sex"]))
+
+
+def test_strata_have_chains_of_their_own() -> None:
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1], [300, 100])
+    table = Table([coded("g", group, "ab"), numeric("x", rng.integers(0, 5, 400) + 10 * group)])
+    made = next(fitted(table, strata=("g",)).generate(Seed(1), rows=200))
+    assert 130 < np.bincount(made["g"].data)[0] < 170  # drawn: exact sizes would be published
+    assert (made["x"].data[made["g"].data == 0] < 10).all()
+    assert (made["x"].data[made["g"].data == 1] >= 10).all()
+    assert not (np.diff(made["g"].data) >= 0).all()  # strata are mixed, not stacked
+
+
+def test_strata_of_numbers_with_missing_codes() -> None:
+    column = numeric("x", [1, 1, 2, 0, 0, 0], [0, 0, 0, 1, 2, 1], missing=("", "-8"))
+    rows = split_strata(Table([column]), ["x"])
+    assert sorted(part.tolist() for part in rows) == [[0, 1], [2], [3, 5], [4]]
+
+
+def test_allocation_adds_up() -> None:
+    assert sum(allocate(101, [3, 5, 11])) == 101
+    assert allocate(1, [1, 1]) == [1, 0]
+
+
+def test_proper_synthesis_fits_for_every_dataset() -> None:
+    table = persons()
+    proper = spec(table, proper=True).fit(table, Seed(1), replicates=2)
+    assert len(proper.strata[0].replicates) == 2
+    assert len(list(proper.generate(Seed(1), m=2))) == 2
+    with pytest.raises(ModelError, match="at most 2"):
+        next(proper.generate(Seed(1), m=3))
+    plain = fitted(table)
+    with pytest.raises(AssertionError):
+        assert_same(next(plain.generate(Seed(1))), next(proper.generate(Seed(1))))
+
+
+def test_ids_are_numbered_anew() -> None:
+    table = persons(50)
+    variable = Variable(name="id", kind=Kind.ID)
+    ids = Column(variable, np.arange(50, 0, -1).astype(np.float64))
+    with_ids = Table([ids, *table.columns])
+    chain = spec(table).fit(with_ids, Seed(1))
+    made = next(chain.generate(Seed(1), rows=60))
+    assert made.names == with_ids.names
+    assert made["id"].data.tolist() == list(range(1, 61))
+
+
+def rule(table: Table, condition: str, variable: str, value: str) -> Rule:
+    return Rule(
+        condition=Expression.parse(condition), value=single_value(table[variable].variable, value)
+    )
+
+
+def test_rules_that_set_what_is_forbidden_stop_the_run() -> None:
+    table = persons()
+    rules = (rule(table, "age > 40", "marital", "married"),)
+    zeros = (forbid("sex == 'f' and marital == 'married'", "marital"),)
+    with pytest.raises(RuleError, match="sets a forbidden value in"):
+        next(fitted(table, rules=rules, forbids=zeros).generate(Seed(1)))
+
+
+def test_rules_set_values_and_leave_rows_out_of_the_fit() -> None:
+    table = persons(1_000)
+    young = table["age"].data < 18
+    wrong = table["marital"].replaced(young, coded("marital", [1] * int(young.sum()), "ab"))
+    broken = table.with_column(Column(table["marital"].variable, wrong.data))
+    chain = fitted(broken, rules=(rule(table, "age < 18", "marital", "single"),))
+    made = next(chain.generate(Seed(1)))
+    assert (made["marital"].data[made["age"].data < 18] == 0).all()
+    # the broken confidential rows taught the model nothing about those above 18
+    assert 0.5 < made["marital"].data[made["age"].data >= 18].mean() < 0.7
+
+
+def test_rules_set_missing_codes_and_numbers() -> None:
+    table = persons(500)
+    rules = (
+        rule(table, "age < 15", "income", "-8"),
+        rule(table, "age > 80", "income", "77"),
+    )
+    made = next(fitted(table, rules=rules).generate(Seed(1)))
+    assert (made["income"].states[made["age"].data < 15] == 2).all()
+    assert (made["income"].data[made["age"].data > 80] == 77).all()
+
+
+def test_a_rule_that_covers_every_row() -> None:
+    table = persons()
+    always = rule(table, "age >= 0", "marital", "single")
+    made = next(fitted(table, rules=(always,)).generate(Seed(1)))
+    assert (made["marital"].data == 0).all()
+
+
+def test_a_row_without_anything_to_learn_from() -> None:
+    table = persons()
+    chain = fitted(table, rules=(rule(table, "sex == 'f' or sex == 'm'", "marital", "single"),))
+    assert next(chain.generate(Seed(1))).n_rows == table.n_rows
+    part = table.take(table["sex"].data == 0)
+    nothing = spec(part, rules=(rule(table, "sex == 'f'", "marital", "single"),))
+    chain = nothing.fit(part, Seed(1))
+    assert (next(chain.generate(Seed(1)))["marital"].data == 0).all()
+
+
+def forbid(condition: str, variable: str) -> Forbid:
+    return Forbid(condition=Expression.parse(condition), variable=variable)
+
+
+def test_structural_zeros_are_redrawn() -> None:
+    table = persons(2_000)
+    zeros = (
+        forbid("age < 40 and marital == 'married'", "marital"),
+        forbid("sex == 'f' and income > 1000", "income"),
+        forbid("age > 50 and missing(income)", "income"),
+    )
+    made = next(fitted(table, forbids=zeros).generate(Seed(1)))
+    for zero in zeros:
+        assert zero.condition.count(made) == 0
+    assert made["marital"].data[made["age"].data >= 40].mean() > 0.4
+
+
+def test_a_rare_allowed_value_is_found() -> None:
+    codes = np.zeros(3_000, dtype=int)
+    codes[0] = 1
+    table = Table([numeric("x", np.arange(3_000)), coded("y", codes, ("common", "rare"))])
+    chain = fitted(table, forbids=(forbid("x > 2990 and y == 'common'", "y"),))
+    made = next(chain.generate(Seed(1)))
+    assert (made["y"].data[made["x"].data > 2990] == 1).all()
+
+
+def test_nothing_allowed_stops_with_rule_variable_and_count() -> None:
+    table = persons()
+    zeros = (forbid("age > 40 and (marital == 'married' or marital == 'single')", "marital"),)
+    with pytest.raises(RuleError) as caught:
+        next(fitted(table, forbids=zeros).generate(Seed(1)))
+    message = str(caught.value)
+    assert "'marital'" in message
+    assert "age > 40" in message
+    assert any(part.isdigit() for part in message.split())
+
+
+def test_errors_say_where_they_arose() -> None:
+    table = persons()
+    bad = Table([coded("sex", [0, 1], "fm"), numeric("y", [-1.0, 2.0])])
+    with pytest.raises(Exception, match="y") as caught:
+        fitted(bad, methods={"y": "lognormal"})
+    assert any("'y'" in note for note in getattr(caught.value, "__notes__", []))
+    assert table.n_rows == 400
+
+
+def test_progress_counts_everything() -> None:
+    table = persons(50)
+    seen: list[int] = []
+    chain = spec(table).fit(table, Seed(1), progress=seen.append)
+    assert sum(seen) == len(table)
+    list(chain.generate(Seed(1), m=3, progress=seen.append))
+    assert sum(seen) == len(table) + chain.count_blocks(3, None)

@@ -1,0 +1,233 @@
+"""Names, options and errors of the registry."""
+
+import pickle
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import pytest
+
+from synthesizer.data.errors import ConfigError, ModelError
+from synthesizer.data.table import Kind, Variable
+from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry, default_method
+from synthesizer.models.base import ConditionalModel
+from synthesizer.models.sample import FittedSample, Sample
+
+PARAMETRIC = {"logistic", "multinomial", "ordinal", "normal", "lognormal", "normrank", "pmm"}
+BUILT_IN = PARAMETRIC | {"sample", "cart", "forest", "bagging", "derived", "constant", "keep"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example(ConditionalModel):
+    """Take every type of option.
+
+    More text, which no listing shows.
+
+    Parameters
+    ----------
+    share : float
+        Between 0 and 1,
+        both included.
+    size, depth : int
+        At least 1.
+
+    Examples
+    --------
+    None.
+    """
+
+    fitted_type = FittedSample
+    option_aliases: ClassVar = {"minbucket": "size", "minb": "size"}
+    share: float
+    size: int = 5
+    depth: int | None = None
+    smoothing: Literal["none", "density"] = "none"
+    names: tuple[str, ...] = ()
+    base: ConditionalModel | None = None
+
+    def __post_init__(self):
+        if not 0 <= self.share <= 1:
+            raise ValueError(f"share ({self.share}) must be between 0 and 1")
+
+    def fit(self, predictors, target, *, rng):
+        return FittedSample(target)
+
+
+@pytest.fixture
+def registry():
+    made = Registry()
+    made.register("example", Example)
+    made.register("sample", Sample)
+    return made
+
+
+def test_built_in_models_come_through_the_entry_points():
+    loaded = Registry.load()
+    assert set(loaded.names) >= BUILT_IN
+    assert loaded.entry("sample").package == "synthesizer"
+    assert loaded.entry("sample").model_class is Sample
+
+
+def test_every_declared_entry_point_loads():
+    for entry in Registry.load().entries():
+        assert issubclass(entry.model_class, ConditionalModel)
+        assert entry.version
+
+
+def test_loading_the_registry_imports_no_model():
+    code = (
+        "import sys; from synthesizer.engine.registry import Registry; Registry.load().names;"
+        "print([m for m in sys.modules if m.startswith(('sklearn', 'synthesizer.models.'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['synthesizer.models.base']"
+
+
+def test_registries_are_independent():
+    first, second = Registry(), Registry()
+    first.register("marginal", Sample)
+    assert second.names == ()
+
+
+def test_registry_reaches_worker_processes(registry):
+    again = pickle.loads(pickle.dumps(registry))
+    assert again.build("example", {"share": 0.5}) == registry.build("example", {"share": 0.5})
+
+
+def test_options_are_typed(registry):
+    given = {"share": 1, "minbucket": 7, "names": ["a", "b"], "smoothing": "density"}
+    model = registry.build("example", given)
+    assert model == Example(share=1.0, size=7, names=("a", "b"), smoothing="density")
+    assert isinstance(model.share, float)
+    assert isinstance(model.names, tuple)
+
+
+@pytest.mark.parametrize("text", [".inf", "inf", ".Inf", "Infinity", "+.inf", float("inf")])
+def test_infinity_is_a_number_where_one_is_expected(text):
+    registry = Registry.load()
+    assert registry.build("career", {"theta": text}).theta == float("inf")
+    assert registry.build("career", {"theta": "auto"}).theta == "auto"
+    with pytest.raises(ConfigError, match="must be a valid integer$"):
+        registry.build("career", {"min_leaf": str(text)})
+    with pytest.raises(ConfigError, match="at least 0"):
+        registry.build("career", {"theta": "-.inf"})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "option 'share' is missing; it has no default"),
+        ({"share": "0.5"}, "option 'share' ('0.5') must be a valid number; it was read as text, "),
+        ({"share": "1e-4"}, "write 0.0001 without quotes"),
+        ({"share": True}, "option 'share' (True) must be a valid number"),
+        ({"share": 2}, "share (2.0) must be between 0 and 1"),
+        ({"share": 0, "size": 5.5}, "option 'size' (5.5) must be a valid integer"),
+        ({"share": 0, "depth": "x"}, "option 'depth' ('x') must be a valid integer"),
+        ({"share": 0, "smoothing": "some"}, "must be 'none' or 'density'"),
+        ({"share": 0, "sise": 5}, "unknown option 'sise'; did you mean 'size'? Known: base, depth"),
+        ({"share": 0, "size": 5, "minb": 5}, "'size' is given twice, once as 'minbucket' or"),
+        ({"share": 0, "base": "sampel"}, "option 'base': unknown model 'sampel'; did you mean"),
+        ({"share": 0, "base": 3}, "option 'base': must be the name of a model or {model: NAME"),
+    ],
+)
+def test_wrong_options_are_named(registry, options, message):
+    with pytest.raises(ConfigError, match=re.escape(message)) as caught:
+        registry.build("example", options)
+    assert all(problem.startswith("model 'example': ") for problem in caught.value.problems)
+
+
+def test_all_wrong_options_are_reported_at_once(registry):
+    with pytest.raises(ConfigError) as caught:
+        registry.build("example", {"share": 3, "size": "x", "sighs": 1, "names": 4})
+    assert len(caught.value.problems) == 4
+
+
+@pytest.mark.parametrize(
+    "base", ["sample", {"model": "sample"}, Sample(), {"model": "example", "share": 0.25}]
+)
+def test_a_model_that_wraps_another_gets_it_built(registry, base):
+    model = registry.build("example", {"share": 0, "base": base})
+    assert model.base in (Sample(), Example(share=0.25))
+
+
+def test_unknown_model_lists_the_nearest_and_all(registry):
+    with pytest.raises(ConfigError, match="unknown model 'exmaple'; did you mean 'example'"):
+        registry.get("exmaple")
+
+
+def test_name_clash_names_both_packages(registry):
+    with pytest.raises(ModelError, match="offered twice, by package 'synthesizer' and .* 'mine'"):
+        registry.register("sample", Sample, package="mine")
+
+
+@pytest.mark.parametrize("wrong", [int, object(), ConditionalModel])
+def test_only_conditional_models_are_registered(wrong):
+    with pytest.raises(ModelError, match="model 'wrong'"):
+        Registry().register("wrong", wrong)
+
+
+def test_aliases_lead_to_models_that_exist():
+    loaded = Registry.load()
+    for alias, name in METHOD_ALIASES.items():
+        assert alias not in loaded.names
+        assert loaded.canonical(alias) == name
+
+
+def test_a_registered_name_wins_over_an_alias(registry):
+    registry.register("rf", Sample)
+    assert registry.canonical("rf") == "rf"
+
+
+def test_schema_describes_every_option(registry):
+    schema = registry.options_schema("example")
+    assert schema["required"] == ["share"]
+    assert schema["additionalProperties"] is False
+    assert schema["description"] == "Take every type of option."
+    properties = schema["properties"]
+    assert properties["share"] == {
+        "type": "number",
+        "description": "Between 0 and 1, both included.",
+    }
+    assert properties["size"] == {"type": "integer", "description": "At least 1.", "default": 5}
+    assert properties["depth"]["description"] == "At least 1."
+    assert properties["names"]["default"] == []
+    assert properties["minbucket"]["description"] == "Another name of size."
+    assert "default" not in properties["minbucket"]
+
+
+def coded(kind, n_levels, missing=()):
+    return Variable(name="v", kind=kind, levels=tuple("abcdef"[:n_levels]), missing=missing)
+
+
+@pytest.mark.parametrize(
+    ("variable", "parametric"),
+    [
+        (coded(Kind.CATEGORICAL, 2), "logistic"),
+        (coded(Kind.CATEGORICAL, 3), "multinomial"),
+        (coded(Kind.CATEGORICAL, 2, ("",)), "multinomial"),
+        (coded(Kind.ORDERED, 4), "ordinal"),
+        (coded(Kind.ORDERED, 2), "logistic"),
+        (coded(Kind.BOOLEAN, 2), "logistic"),
+        (coded(Kind.BOOLEAN, 2, ("",)), "multinomial"),
+        (Variable(name="v", kind=Kind.NUMERIC, missing=("-8",)), "normrank"),
+        (Variable(name="v", kind=Kind.DATE), "normrank"),
+    ],
+)
+def test_default_models_fit_the_variable(variable, parametric):
+    assert default_method("parametric", variable) == parametric
+    assert default_method("cart", variable) == "cart"
+
+
+def test_default_sets_are_complete():
+    for models in DEFAULT_SETS.values():
+        assert set(models) == set(Kind) - {Kind.ID}
+        assert set(models.values()) <= BUILT_IN
+
+
+def test_identifiers_and_unknown_sets_are_refused():
+    with pytest.raises(ConfigError, match="variable 'v' is an identifier"):
+        default_method("cart", Variable(name="v", kind=Kind.ID))
+    with pytest.raises(ConfigError, match="unknown default set of models 'crat'.*'cart'"):
+        default_method("crat", coded(Kind.BOOLEAN, 2))

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from synthesizer.data.archive import read_archive, write_archive
+from synthesizer.data.errors import OutputError, SavedModelError
+from synthesizer.data.expressions.language import Expression
+from synthesizer.data.layout import CsvLayout, Layout, Quoting
+from synthesizer.data.randomness import Seed
+from synthesizer.data.values import single_value
+from synthesizer.engine.registry import Registry
+from synthesizer.engine.saved import KIND, SavedModel, check_model_path, load_model, save_model
+from synthesizer.jobs.synthesizer import Synthesizer
+from synthesizer.models.step import Forbid, Rule
+from tests.engine.test_chain import fitted
+from tests.tables import assert_same, persons
+
+REGISTRY = Registry.load()
+METHODS: list[dict[str, Any]] = [
+    {},
+    {"methods": {"marital": "logistic", "income": "normal", "age": "normrank"}},
+    {"methods": {"marital": "forest", "income": "pmm"}},
+    {"methods": {"marital": "multinomial", "income": "bagging"}},
+    {"methods": {"sex": "keep"}, "strata": ("marital",)},
+]
+
+
+def model_of(**changes: Any) -> SavedModel:
+    table = persons(200)
+    quoting = tuple(Quoting(always=True, bare=("NA",)) for _ in table)
+    layout = Layout(form="csv", names=table.names, csv=CsvLayout(quoting=quoting, header=quoting))
+    chain = fitted(table, **changes)
+    return SavedModel(chain=chain, layout=layout, seed=5, origin={"format": 1})
+
+
+@pytest.mark.parametrize("changes", METHODS, ids=str)
+def test_a_saved_model_draws_the_same(changes: dict[str, Any], tmp_path: Path) -> None:
+    model = model_of(**changes)
+    save_model(tmp_path / "model", model)
+    loaded = load_model(tmp_path / "model", REGISTRY)
+    assert (loaded.layout, loaded.seed, loaded.origin) == (model.layout, 5, {"format": 1})
+    for one, other in zip(
+        model.chain.generate(Seed(1), m=2), loaded.chain.generate(Seed(1), m=2), strict=True
+    ):
+        assert_same(one, other)
+
+
+def test_rules_and_forbids_are_saved(tmp_path: Path) -> None:
+    table = persons(200)
+    rule = Rule(
+        condition=Expression.parse("age < 30"),
+        value=single_value(table["marital"].variable, "single"),
+    )
+    forbid = Forbid(condition=Expression.parse("age > 60 and income > 900"), variable="income")
+    save_model(tmp_path / "model", model_of(rules=(rule,), forbids=(forbid,), proper=True))
+    chain = load_model(tmp_path / "model", REGISTRY).chain
+    made = next(chain.generate(Seed(1)))
+    assert forbid.condition.count(made) == 0
+    assert (made["marital"].data[made["age"].data < 30] == 0).all()
+    assert chain.proper
+
+
+def test_the_file_is_private_and_says_so(tmp_path: Path) -> None:
+    save_model(tmp_path / "model", model_of())
+    assert stat.S_IMODE((tmp_path / "model").stat().st_mode) == 0o600
+    assert b"CONFIDENTIAL" in (tmp_path / "model").read_bytes()
+
+
+ALTERED: dict[str, Any] = {
+    "no strata": lambda c: c.pop("strata"),
+    "unknown model": lambda c: c["strata"][0]["replicates"][0][1].update(method="absent"),
+    "missing step": lambda c: c["strata"][0]["replicates"][0].pop(),
+    "order": lambda c: c["strata"][0]["replicates"][0].reverse(),
+    "seed": lambda c: c.update(seed="one"),
+    "condition": lambda c: c["rules"].append({"if": "1 +", "value": {}}),
+    "layout": lambda c: c["layout"].update(form="exe"),
+    "kind": lambda c: c["schema"][0].update(kind="secret"),
+    "model": lambda c: c["strata"][0]["replicates"][0][1].update(value={"x": 1}),
+    "variable": lambda c: c["strata"][0]["replicates"][0][1].update(variable="x"),
+}
+
+
+@pytest.mark.parametrize("how", ALTERED)
+def test_content_that_makes_no_model_is_refused(how: str, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    save_model(path, model_of())
+    content = read_archive(path, kind=KIND)
+    ALTERED[how](content)
+    write_archive(path, content, kind=KIND)
+    with pytest.raises(SavedModelError, match="model"):
+        load_model(path, REGISTRY)
+
+
+def test_another_archive_is_no_model(tmp_path: Path) -> None:
+    write_archive(tmp_path / "other", {"a": 1}, kind="other")
+    with pytest.raises(SavedModelError, match="other"):
+        load_model(tmp_path / "other", REGISTRY)
+
+
+def test_places_for_models(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    check_model_path(path, overwrite=False)
+    path.write_text("old")
+    check_model_path(path, overwrite=True)
+    for bad, overwrite in [(path, False), (tmp_path, True), (path / "in", True)]:
+        with pytest.raises(OutputError, match=r"another file|written to"):
+            check_model_path(bad, overwrite=overwrite)
+
+
+def test_a_model_whose_layout_does_not_fit_is_told_when_it_writes(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"sex": list("fm") * 30, "age": range(60)})
+    synthesizer = Synthesizer().fit(frame)
+    synthesizer.save(tmp_path / "good.model")
+    content = read_archive(tmp_path / "good.model", kind=KIND)
+    content["layout"]["frame"] = content["layout"]["frame"][:1]
+    write_archive(tmp_path / "bad.model", content, kind=KIND)
+    with pytest.raises(SavedModelError, match="bad.model"):
+        Synthesizer.load(tmp_path / "bad.model").generate()

@@ -1,0 +1,211 @@
+"""Every clause of the contract test catches the model that breaks it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from synthesizer.data.table import Column, Kind, Variable
+from synthesizer.engine.testing import check_model
+from synthesizer.models.base import Abilities, ConditionalModel
+from synthesizer.models.sample import FittedSample
+
+
+class Broken(FittedSample):
+    """Keeps the contract; each fault below breaks one promise of it."""
+
+
+def broken(fault_fit=None, abilities=None, **methods):
+    fitted_class = type("FittedBroken", (Broken,), methods)
+
+    @dataclass(frozen=True, kw_only=True)
+    class Model(ConditionalModel):
+        fitted_type = fitted_class
+
+        def fit(self, predictors, target, *, rng):
+            fitted = fitted_class(target)
+            if fault_fit is not None:
+                fault_fit(fitted, predictors, target)
+            return fitted
+
+    Model.abilities = abilities or Abilities()
+    return Model()
+
+
+def marginal(self, predictors, rng):
+    return FittedSample.sample(self, predictors, rng=rng)
+
+
+def column_with(self, data, variable=None):
+    return Column(variable or self.donors.variable, data)
+
+
+def same_always(self, predictors, *, rng):
+    return marginal(self, predictors, np.random.default_rng(0))
+
+
+def global_state(self, predictors, *, rng):
+    return marginal(self, predictors, np.random.default_rng())
+
+
+def one_too_many(self, predictors, *, rng):
+    return self.donors.take(rng.integers(len(self.donors), size=predictors.n_rows + 1))
+
+
+def wrong_type(self, predictors, *, rng):
+    data = marginal(self, predictors, rng).data
+    return column_with(self, data.astype(np.int64 if data.dtype.kind == "i" else np.float32))
+
+
+def other_variable(self, predictors, *, rng):
+    variable = Variable(name="z", kind=self.donors.variable.kind)
+    return column_with(self, marginal(self, predictors, rng).data, variable)
+
+
+def out_of_range(self, predictors, *, rng):
+    drawn = marginal(self, predictors, rng)
+    return column_with(self, drawn.data + np.int32(1)) if drawn.is_coded else drawn
+
+
+def new_number(self, predictors, *, rng):
+    drawn = marginal(self, predictors, rng)
+    return drawn if drawn.is_coded else column_with(self, drawn.data + 0.001)
+
+
+def infinite(self, predictors, *, rng):
+    drawn = marginal(self, predictors, rng)
+    return drawn if drawn.is_coded else column_with(self, drawn.data * np.inf)
+
+
+def dislikes_unseen(self, predictors, *, rng):
+    if "p_coded" in predictors and (predictors["p_coded"].data == 3).any():
+        raise IndexError("level 3")
+    return marginal(self, predictors, rng)
+
+
+def needs_rows(self, predictors, *, rng):
+    if predictors.n_rows == 0:
+        raise ValueError("no rows")
+    return marginal(self, predictors, rng)
+
+
+def needs_predictors(fitted, predictors, target):
+    predictors["p_number"]
+
+
+def needs_two_rows(fitted, predictors, target):
+    if len(target) < 2:
+        raise ValueError("too few")
+
+
+def writes_target(fitted, predictors, target):
+    if target.data.flags.writeable:
+        target.data[0] = target.data[1]
+        target.data[:] = target.data[::-1].copy()
+
+
+def sorts_in_place(fitted, predictors, target):
+    before = target.data.copy()
+    target.data[:] = before  # no change, but a write
+
+
+def keeps_table(fitted, predictors, target):
+    fitted.hidden = {"deep": [predictors]}
+
+
+def keeps_column(fitted, predictors, target):
+    if "p_gappy" in predictors:
+        fitted.hidden = predictors["p_gappy"]
+
+
+def keeps_matrix(fitted, predictors, target):
+    if "p_number" in predictors:
+        number = predictors["p_number"].data
+        fitted.hidden = np.stack([np.zeros(len(number)), number], axis=1)
+
+
+def not_plain(self):
+    return {"donors": self.donors.to_dict(), "names": ("a", "b")}
+
+
+def forgets(cls, state):
+    donors = Column.from_dict(state["donors"])
+    return cls(donors.take(slice(0, 2)))
+
+
+def jumps(self, predictors, *, steps, rng):
+    return self.donors.take(np.zeros(0, dtype=int))
+
+
+def invents_when_constant(self, predictors, *, rng):
+    drawn = marginal(self, predictors, rng)
+    if drawn.is_coded:
+        return drawn
+    return column_with(self, drawn.data + rng.integers(0, 5, len(drawn)))
+
+
+FAULTS = {
+    "same draw for every generator": (broken(sample=same_always), "Another generator must give"),
+    "own randomness": (broken(sample=global_state), "The same generators must give"),
+    "one row too many": (broken(sample=one_too_many), "161 values were drawn for 160 rows"),
+    "type of the codes": (broken(sample=wrong_type), "values are int64, wanted is int32"),
+    "variable": (broken(sample=other_variable), "not of the target's variable"),
+    "code out of range": (broken(sample=out_of_range), "codes are out of range"),
+    "new number": (broken(sample=new_number), "values are new, which the abilities"),
+    "more decimals": (
+        broken(sample=new_number, abilities=Abilities(new_values=True)),
+        "more than 0 decimals",
+    ),
+    "infinite": (
+        broken(sample=infinite, abilities=Abilities(new_values=True)),
+        "values are not finite",
+    ),
+    "unseen level": (broken(sample=dislikes_unseen), "must accept predictor levels and numbers"),
+    "no row": (broken(sample=needs_rows), "Fit must work on one row, sample on no row"),
+    "one row": (broken(needs_two_rows), "raised ValueError: too few"),
+    "no predictors": (broken(needs_predictors), "without any predictor"),
+    "constant target": (
+        broken(sample=invents_when_constant, abilities=Abilities(new_values=True)),
+        "A constant target must be drawn as that constant",
+    ),
+    "input changed": (broken(writes_target), "leave their inputs unchanged. But variable 'y'"),
+    "input written": (broken(sorts_in_place), "must accept read-only arrays"),
+    "table kept": (broken(keeps_table), "it holds a table"),
+    "column kept": (broken(keeps_column), "it holds the column 'p_gappy'"),
+    "matrix kept": (broken(keeps_matrix), "it holds the values of p_number"),
+    "state not plain": (broken(to_dict=not_plain), "content.names is a tuple"),
+    "state incomplete": (broken(from_dict=classmethod(forgets)), "rebuilt model draws differently"),
+    "wider draw": (broken(sample_wider=jumps), "sample_wider must keep the promises"),
+    "copy": (broken(abilities=Abilities(copies_rows=True)), "must return the target itself"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_is_found_and_named(fault):
+    model, message = FAULTS[fault]
+    with pytest.raises(AssertionError) as caught:
+        check_model(model)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("Model on a")
+
+
+def test_the_unbroken_model_passes():
+    check_model(broken())
+
+
+def test_only_the_kinds_that_are_asked_for_are_tested():
+    check_model(broken(sample=new_number), kinds=[Kind.BOOLEAN])
+    with pytest.raises(AssertionError, match="on a date target"):
+        check_model(broken(sample=infinite, abilities=Abilities(new_values=True)), kinds=["date"])
+    with pytest.raises(AssertionError, match="at least one kind"):
+        check_model(broken(), kinds=[])
+
+
+def test_models_of_few_levels_get_no_more():
+    seen = set()
+
+    def note(fitted, predictors, target):
+        seen.add(target.variable.n_codes)
+
+    check_model(broken(note, abilities=Abilities(kinds={Kind.CATEGORICAL}, max_levels=2)))
+    assert seen == {1, 2}

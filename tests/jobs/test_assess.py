@@ -1,0 +1,277 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.data.errors import DataError
+from synthesizer.jobs.assess import Question, assess
+from synthesizer.measures.risk import (
+    Exclusion,
+    Scenario,
+    Tolerance,
+    attribute,
+    cap,
+    identity,
+    inference,
+    replicated_uniques,
+    suda,
+    tcap,
+)
+from synthesizer.measures.risk.scenario_risk import Measures
+from tests.tables import persons
+
+
+def people(n: int = 300, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "person_id": [f"p{k}" for k in rng.permutation(n)],
+            "sex": rng.choice(["f", "m"], n),
+            "age": rng.integers(18, 80, n),
+            "region": rng.choice(list("abcd"), n),
+            "job": rng.choice(["none", "part", "full"], n),
+            "pay": np.round(rng.gamma(2, 900, n) - 200),
+        }
+    )
+
+
+KNOWN = {"keys": ["sex", "age", "region"], "target": "job"}
+ORIGINAL, MADE, CONTROL = people(), people(200, 1), people(300, 2)
+
+
+def test_figures_are_those_of_the_measures() -> None:
+    question = Question(sensitive="sex", public=("age", "job"))
+    found = assess(ORIGINAL, [MADE, CONTROL], **KNOWN, questions=question)
+    main = found.main
+    assert main is not None
+    pair = (ORIGINAL, [MADE, CONTROL])
+    assert main.cap == cap(*pair, **KNOWN)
+    assert main.tcap == tcap(*pair, **KNOWN)
+    assert main.identity == identity(*pair, keys=KNOWN["keys"])
+    assert main.attribute == attribute(*pair, **KNOWN)
+    assert main.suda is not None
+    np.testing.assert_array_equal(main.suda.scores, suda(ORIGINAL, KNOWN["keys"]).scores)
+    expected = inference(*pair, sensitive="sex", public=["age", "job"])
+    assert found.inference[0].to_dict() == expected.to_dict()
+    assert found.replicated is not None
+    whole = replicated_uniques(*pair, exclude=["person_id"])
+    assert found.replicated.to_dict() == whole.to_dict()
+    assert (main.differential, found.nearest, found.attacks) == (None, None, None)
+    assert found.failed == {}
+    assert json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_a_control_file_shows_what_is_risk() -> None:
+    copied = assess(ORIGINAL, ORIGINAL, **KNOWN, control=CONTROL, by="region")
+    main = copied.main
+    assert main is not None
+    assert main.differential is not None
+    difference, uniques, worst = main.differential.figures
+    assert difference.value == pytest.approx(difference.original)
+    assert difference.low is not None
+    assert difference.low > 0
+    assert uniques.value == 1
+    assert worst.name == "worst group"
+    assert copied.nearest is not None
+    assert copied.nearest.share == 1
+    fresh = assess(ORIGINAL, MADE, **KNOWN, control=CONTROL)
+    assert fresh.nearest is not None
+    assert fresh.nearest.low < 0.5 < fresh.nearest.high
+
+
+def test_the_same_seed_gives_the_same_figures() -> None:
+    one, other = (assess(ORIGINAL, MADE, **KNOWN, control=CONTROL, seed=3) for _ in range(2))
+    assert one.to_dict() == other.to_dict()
+
+
+def test_tables_of_codes_are_taken_too() -> None:
+    found = assess(persons(200), persons(100, 1), keys=["sex", "age"], target="marital")
+    assert found.main is not None
+    assert found.main.cap is not None
+    assert found.main.cap.n == 200
+
+
+def test_numbers_as_targets() -> None:
+    close = assess(
+        ORIGINAL, ORIGINAL, keys=["sex", "age"], target="pay", tolerance=Tolerance(relative=0.1)
+    )
+    assert close.main is not None
+    assert close.main.cap is not None
+    assert (close.main.tcap, close.main.attribute, close.failed) == (None, None, {})
+    grouped = assess(
+        ORIGINAL, MADE, keys=["sex", "age"], target="pay", groups={"pay": 4, "age": [30, 50]}
+    )
+    assert grouped.main is not None
+    assert grouped.main.tcap is not None
+    assert grouped.main.cap is not None
+    assert grouped.main.cap.baseline["all"] == pytest.approx(0.25, abs=0.01)
+
+
+def test_keys_and_target_are_suggested() -> None:
+    found = assess(ORIGINAL, MADE)
+    assert found.main is not None
+    assert "person_id" not in found.main.scenario.names
+    assert "unique" in found.main.scenario.reason
+
+
+def test_a_target_that_a_key_gives_away_is_told() -> None:
+    given = ORIGINAL.assign(zone=ORIGINAL["region"].map({"a": 1, "b": 1, "c": 2, "d": 2}))
+    (warning,) = assess(given, given, keys=["region", "sex"], target="zone").warnings[:1]
+    assert "function of region" in warning
+    assert assess(ORIGINAL, CONTROL, **KNOWN).warnings == ()
+
+
+def test_what_makes_figures_small_is_told() -> None:
+    stacked = pd.concat([ORIGINAL, ORIGINAL])
+    (warning,) = assess(ORIGINAL, stacked, **KNOWN).warnings
+    assert "have 2 times the records" in warning
+    jittered = ORIGINAL.assign(pay=ORIGINAL["pay"] + 0.013)
+    few, unlike = assess(ORIGINAL, jittered, keys=["sex", "pay"], target="job").warnings
+    assert "only 0.0% of the original records find their key" in few
+    assert "100% of the synthetic records have a value of 'pay'" in unlike
+
+
+def test_persons_of_a_control_file_count_not_records() -> None:
+    panel = pd.concat([ORIGINAL] * 4)
+    kept_out = pd.concat([CONTROL] * 4)
+    empty = kept_out.assign(person_id=None)
+    with pytest.raises(DataError, match="'person_id' of the control file is empty"):
+        assess(panel, MADE, **KNOWN, control=empty, units="person_id")
+    others = kept_out.assign(person_id="c" + kept_out["person_id"])
+    assert assess(panel, MADE, **KNOWN, control=others, units="person_id").notes == ()
+    found = assess(panel, MADE, **KNOWN, control=kept_out, units="person_id")
+    assert any("300 values of 'person_id' are in the original and in" in n for n in found.notes)
+    main = found.main
+    assert main is not None
+    assert main.differential is not None
+    assert main.differential.figures[0].n == 600
+    with pytest.raises(DataError, match="'nobody'"):
+        assess(panel, MADE, **KNOWN, control=kept_out, units="nobody")
+
+
+def test_many_keys_are_searched_as_far_as_is_affordable() -> None:
+    rng = np.random.default_rng(1)
+    wide = pd.DataFrame({f"k{i}": rng.integers(0, 3, 60) for i in range(24)})
+    wide["secret"] = rng.integers(0, 2, 60)
+    found = assess(wide, wide, keys=list(wide)[:-1], target="secret")
+    assert found.failed == {}
+    assert any("minimal uniques of up to 3 of 24 keys" in w for w in found.warnings)
+    more = assess(wide, wide, keys=list(wide)[:-1], target="secret", measures=Measures(max_size=2))
+    assert more.main is not None
+    assert more.main.suda is not None
+    assert more.main.suda.max_size == 2
+
+
+def test_a_fault_in_other_columns_costs_only_that_column() -> None:
+    odd = ORIGINAL.assign(odd=[1, "x"] * 150, empty=None)
+    found = assess(odd, MADE.assign(odd=1, empty=2), **KNOWN)
+    assert found.failed == {}
+    assert found.replicated is not None
+    assert found.replicated.keys == ("sex", "age", "region", "job", "pay")
+    assert any("without odd" in note or "without empty, odd" in note for note in found.notes)
+    suggested = assess(odd, MADE.assign(odd=1, empty=2), target="job")
+    assert suggested.main is not None
+
+
+def test_columns_that_one_file_lacks_are_not_compared_and_told() -> None:
+    found = assess(ORIGINAL, MADE.drop(columns=["pay"]), **KNOWN, control=CONTROL)
+    assert found.replicated is not None
+    assert found.replicated.keys == ("sex", "age", "region", "job")
+    assert found.nearest is not None
+    assert found.notes == ("whole records are compared without pay (not in all files)",)
+
+
+def test_a_control_of_the_same_people_is_refused_or_told() -> None:
+    with pytest.raises(DataError, match="a control must hold other people"):
+        assess(ORIGINAL, ORIGINAL, **KNOWN, control=ORIGINAL.iloc[::-1])
+    some = pd.concat([CONTROL, ORIGINAL.iloc[:60]])
+    notes = assess(ORIGINAL, MADE, **KNOWN, control=some).notes
+    assert any("60 of 360 control records are in the original" in note for note in notes)
+    assert not any(
+        "other people" in note for note in assess(ORIGINAL, MADE, **KNOWN, control=CONTROL).notes
+    )
+
+
+def test_further_scenarios_and_questions() -> None:
+    more = Scenario(keys=("region",), target="pay", groups={"pay": 3})
+    questions = [
+        Question(sensitive="sex", public=("age",)),
+        Question(sensitive="pay", public=("job",), groups={"pay": 4}),
+    ]
+    found = assess(ORIGINAL, MADE, **KNOWN, scenarios=[more], questions=questions)
+    assert [part.scenario.target for part in found.scenarios] == ["job", "pay"]
+    assert [part.sensitive for part in found.inference] == ["sex", "pay"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"keys": ["sexx", "agee"], "target": "jobb"}, ["'sexx'", "'agee'", "'jobb'"]),
+        ({"keys": ["sex", "job"], "target": "job"}, ["also a key"]),
+        ({"by": "region"}, ["by needs a control file"]),
+        ({"with_attacks": True}, ["attacks needs a control file"]),
+        ({"questions": Question(sensitive="job", public=("nowhere",))}, ["'nowhere'"]),
+        ({"groups": {"sex": 3}}, ["not numeric"]),
+        ({"control": CONTROL.drop(columns=["age", "job"])}, ["'age'", "'job'"]),
+        ({"exclude": [Exclusion(target_level="retired")]}, ["names a level of 'job'"]),
+        (
+            {"measures": Measures(tau=0, max_size=0, sampling_fraction=2), "seed": -1},
+            ["tau", "max_size", "sampling_fraction", "seed"],
+        ),
+    ],
+)
+def test_bad_arguments_are_told_at_once(arguments: dict[str, object], words: list[str]) -> None:
+    given = {**KNOWN, **arguments}
+    with pytest.raises(DataError) as caught:
+        assess(ORIGINAL, MADE, **given)
+    for word in words:
+        assert word in str(caught.value)
+    assert "retired" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (MADE.drop(columns=["age", "job"]), ["'age' is not in synthetic dataset", "'job'"]),
+        (MADE.iloc[:0], ["no records"]),
+        ([], ["no synthetic dataset"]),
+        (MADE.assign(age=[f"old {k}" for k in range(200)]), ["dataset 1", "'age'"]),
+        ([1, 2], ["DataFrame is needed"]),
+        (None, ["no synthetic dataset"]),
+        (MADE.assign(region="nowhere").drop(columns=["job"]), ["'region'", "'job'"]),
+        (MADE.assign(region="nowhere"), ["dataset 1: column 'region' shares no level"]),
+    ],
+)
+def test_bad_files_are_told_at_once(made: object, words: list[str]) -> None:
+    with pytest.raises(DataError) as caught:
+        assess(ORIGINAL, made, **KNOWN)  # type: ignore[arg-type]
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_one_row_and_no_match() -> None:
+    one = assess(ORIGINAL, MADE.iloc[:1], **KNOWN)
+    assert one.main is not None
+    assert one.failed == {}
+    elsewhere = MADE.assign(age=MADE["age"] + 100)
+    none = assess(ORIGINAL, elsewhere, **KNOWN)
+    assert none.main is not None
+    assert none.main.cap is not None
+    row = none.main.cap.row(1)
+    assert (row.zero, row.undefined, row.matched) == (0, None, 0)
+    figures = {figure.name: figure for figure in none.main.figures}
+    assert figures["TCAP"].value is None
+    assert figures["DiSCO"].value == 0
+
+
+def test_categories_written_differently_are_told_wherever_they_are() -> None:
+    other = MADE.assign(region=MADE["region"].where(MADE["age"] < 50, "elsewhere"))
+    found = assess(ORIGINAL, other, keys=["sex", "age"], target="job")
+    assert any("have a value of 'region' that the original lacks" in n for n in found.notes)
+
+
+def test_attacks_need_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synthesizer.jobs.assess.find_spec", lambda _: None)
+    with pytest.raises(DataError, match="pip install"):
+        assess(ORIGINAL, MADE, **KNOWN, control=CONTROL, with_attacks=True)

@@ -1,0 +1,527 @@
+"""Runs side by side: what differs, what shares an axis, who is on the frontier, what is told."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synthesizer.cli import screen as screen_runs
+from synthesizer.data import files as output
+from synthesizer.data.errors import ConfigError, DataError, OutputError
+from synthesizer.jobs.compare import Comparison, compare_points, compare_runs, write_comparison
+from synthesizer.jobs.run_points import RunPoint, read_run
+from tests.run_directories import checks_of, manifest_of, write_run
+
+WORDS = {
+    "data": "made from different data",
+    "question": "different keys, targets or groups",
+    "m": "different numbers of datasets",
+    "variables": "do not synthesise the same variables",
+    "rows": "datasets of different sizes",
+    "proper": "Some runs are proper",
+    "fits": "different fits",
+    "propensity": "different propensity models",
+    "one dataset": "(m = 1:",
+    "seeds": "different seeds",
+}
+
+
+def point(where: Path, name: str, cap: float, loss: float, **changes: Any) -> RunPoint:
+    settings = {"models": {"cart": {"min_leaf": int(name[-1])}}, "proper": True}
+    checks = changes.pop("checks", None) or checks_of(cap, loss)
+    manifest = manifest_of(changes.pop("settings", settings), **changes)
+    return read_run(write_run(where / name, manifest, checks))
+
+
+@pytest.fixture
+def four(tmp_path: Path) -> Comparison:
+    """The third is beaten by the second on both, the fourth on one of them only."""
+    return compare_points(
+        [
+            point(tmp_path, "leaf3", 0.40, 1.0),
+            point(tmp_path, "leaf5", 0.30, 1.2),
+            point(tmp_path, "leaf7", 0.35, 1.3),
+            point(tmp_path, "leaf9", 0.30, 1.4),
+        ]
+    )
+
+
+def told(comparison: Comparison) -> set[str]:
+    notes = " ".join(comparison.notes)
+    return {name for name, words in WORDS.items() if words in notes}
+
+
+def test_only_differing_settings(four: Comparison) -> None:
+    assert four.differing == {("models", "cart", "min_leaf"): (3, 5, 7, 9)}
+    assert told(four) == set()
+    assert "same seed (common random numbers)" in four.notes[0]
+    assert "a part of the luck only" in four.notes[0]
+    assert "another seed (--seed)" in four.notes[-1]
+    assert "(--risk differential_confidentiality)" in four.notes[-1]
+
+
+def test_frontier(four: Comparison) -> None:
+    assert four.risk[0].key == "cap"
+    assert four.utility[0].key == "mean_two_way"
+    assert four.frontier == ("leaf5", "leaf3")  # by rising risk
+
+
+def test_equal_runs_are_both_on_the_frontier(tmp_path: Path) -> None:
+    runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0) for n in (1, 2)]
+    assert compare_points(runs).frontier == ("leaf1", "leaf2")
+
+
+def test_below_the_ideal_is_no_better(tmp_path: Path) -> None:
+    runs = []
+    for n, value in enumerate((-0.02, -0.001, 0.01), 1):
+        checks = checks_of(0.3, 4.0 - n, differential_confidentiality=value)
+        runs.append(point(tmp_path, f"leaf{n}", 0.3, 0, checks=checks))
+    found = compare_points(runs).frontier_of("differential_confidentiality", "mean_two_way")
+    assert [one.name for one in found] == ["leaf2", "leaf3"]
+
+
+def test_a_run_without_a_figure_is_left_out(tmp_path: Path) -> None:
+    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0)]
+    checks = {"summary": {"cap": 0.1}, "failed": {"two_way": "?"}, "format": 2}
+    checks["risk"] = checks_of(0.1, 1.0)["risk"]
+    runs.append(point(tmp_path, "leaf3", 0, 0, checks=checks))
+    found = compare_points(runs)
+    assert found.frontier == ("leaf2", "leaf1")
+    assert "leaf3: could not be computed: two_way." in found.notes
+    # what all runs have comes first
+    assert found.risk[0].key == "cap"
+    assert found.risk[-1].key == "nearer_share"
+
+
+def test_other_data_have_no_common_axis(tmp_path: Path) -> None:
+    data = {"origin": "b.csv", "sha256": "def", "rows": 100, "columns": 3}
+    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, data=data)]
+    found = compare_points(runs)
+    assert told(found) == {"data"}
+    assert (found.risk, found.utility, found.frontier) == ((), (), ())
+
+
+def test_queries_have_no_hash(tmp_path: Path) -> None:
+    data = {"origin": "db", "sha256": None, "rows": 100, "columns": 3}
+    runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0, data=data) for n in (1, 2)]
+    found = compare_points(runs)
+    assert found.risk[0].key == "cap"
+    assert "cannot be seen" in found.notes[0]
+
+
+def test_other_questions_share_what_does_not_depend_on_them(tmp_path: Path) -> None:
+    checks = checks_of(0.2, 2.0)
+    checks["risk"]["scenarios"][0]["scenario"]["groups"] = {"age": 10}
+    runs = [
+        point(tmp_path, "leaf1", 0.3, 1.0),
+        point(tmp_path, "leaf2", 0, 0, checks=checks),
+    ]
+    found = compare_points(runs)
+    assert told(found) == {"question"}
+    assert [one.key for one in found.risk] == ["replicated_uniques", "nearer_share"]
+    assert found.utility[0].key == "mean_two_way"
+    assert len(found.frontier) == 1
+
+
+def test_other_m_takes_single_datasets(tmp_path: Path) -> None:
+    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, m=5)]
+    found = compare_points(runs)
+    assert told(found) == {"m"}
+    assert found.risk[0].key == "cap_single"
+    assert "cap" not in {one.key for one in found.risk}
+    assert found.differing[("m",)] == (2, 5)
+
+
+def test_m_leaves_no_common_axis_of_overlap_and_of_largest_means(tmp_path: Path) -> None:
+    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, m=5)]
+    shared = {one.key for one in compare_points(runs).utility}
+    assert shared == {"mean_two_way", "pmse_ratio_logit", "roe_loss"}
+    alone = [point(tmp_path, f"leaf{n}", 0.3, 1.0, m=5) for n in (3, 4)]
+    assert {one.key for one in compare_points(alone).utility} >= {"overlap_loss", "worst_two_way"}
+
+
+@pytest.mark.parametrize(
+    ("part", "key", "measure"),
+    [
+        ("fits", {"formula": "ill ~ sex", "mean_overlap": 0.8}, "overlap_loss"),
+        ("fits", {"formula": "ill ~ age", "mean_overlap": 0.8, "family": "logit"}, "overlap_loss"),
+        (
+            "propensity",
+            {"model": "logit", "interactions": 2, "mean": {"s_pmse": 1.0}},
+            "pmse_ratio_logit",
+        ),
+    ],
+)
+def test_other_models_of_a_check_share_no_axis(
+    tmp_path: Path, part: str, key: dict[str, Any], measure: str
+) -> None:
+    checks = checks_of(0.2, 2.0)
+    checks["utility"][part] = [key]
+    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0, 0, checks=checks)]
+    found = compare_points(runs)
+    assert told(found) == {part}
+    assert measure not in {one.key for one in found.utility}
+    assert found.utility[0].key == "mean_two_way"
+
+
+def test_other_variables_and_seeds_are_told(tmp_path: Path) -> None:
+    copied = [{"variable": "age", "kept": True}, {"variable": "sex"}, {"variable": "ill"}]
+    runs = [
+        point(tmp_path, "leaf1", 0.3, 1.0),
+        point(tmp_path, "leaf2", 0.2, 2.0, chain=[{"variable": "age"}], seed=2),
+        point(tmp_path, "leaf3", 0.2, 2.0, chain=copied),
+    ]
+    assert told(compare_points(runs)) == {"variables", "seeds"}
+    assert told(compare_points([runs[0], runs[2]])) == {"variables"}
+
+
+def test_datasets_of_other_sizes_have_no_map(tmp_path: Path) -> None:
+    """The smallest file would win: S_pMSE and CAP fall with the number of synthetic records."""
+    sizes = ((200, 0.05, 0.6), (5000, 0.3, 1.4), (20000, 0.35, 3.0))
+    runs = [
+        point(tmp_path, f"leaf{n}", cap, loss, rows=rows)
+        for n, (rows, cap, loss) in enumerate(sizes)
+    ]
+    found = compare_points(runs)
+    assert told(found) == {"rows"}
+    assert "(200 to 20,000 records)" in found.notes[0]
+    assert "--rows" in found.notes[0]
+    assert (found.utility, found.frontier) == ((), ())
+    assert [one.key for one in found.risk] == ["nearer_share"]
+
+
+def test_sizes_may_differ_by_a_hundredth(tmp_path: Path) -> None:
+    runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0, rows=rows) for n, rows in ((1, 1000), (2, 1010))]
+    assert compare_points(runs).frontier == ("leaf1", "leaf2")
+    runs.append(point(tmp_path, "leaf3", 0.3, 1.0, rows=1011))
+    assert compare_points(runs).frontier == ()
+
+
+def test_sizes_that_only_the_checks_know(tmp_path: Path) -> None:
+    runs = []
+    for n, rows in ((1, 100), (2, 300)):
+        checks = checks_of(0.3, 1.0)
+        checks["utility"]["n_synthetic"] = [rows, rows]
+        runs.append(point(tmp_path, f"leaf{n}", 0, 0, checks=checks, rows=None))
+    assert told(compare_points(runs)) == {"rows"}
+
+
+def test_proper_and_other_runs_share_an_axis_with_a_note(tmp_path: Path) -> None:
+    checks = checks_of(0.3, 1.0)
+    checks["utility"]["proper"] = False  # the checks know best
+    runs = [point(tmp_path, "leaf1", 0.3, 2.0), point(tmp_path, "leaf2", 0, 0, checks=checks)]
+    found = compare_points(runs)
+    assert [one.proper for one in runs] == [True, False]
+    assert told(found) == {"proper"}
+    assert "1 + k/n for a proper run, here 2 " in found.notes[0]
+    assert found.utility[0].key == "mean_two_way"
+
+
+def test_one_dataset_has_no_spread(tmp_path: Path) -> None:
+    runs = [point(tmp_path, "leaf1", 0.3, 1.0, m=1), point(tmp_path, "leaf2", 0.2, 2.0)]
+    found = compare_points(runs)
+    assert told(found) == {"m", "one dataset"}
+    assert "(m = 1: leaf1)" in " ".join(found.notes)
+    both = [runs[0], point(tmp_path, "leaf3", 0.3, 1.0, m=1)]
+    assert "(m = 1: all runs)" in " ".join(compare_points(both).notes)
+    many = [point(tmp_path / f"x{n}", "leaf1", 0.3, 1.0, m=1) for n in range(6)]
+    assert "(m = 1: 6 runs)" in " ".join(compare_points([*many, runs[1]]).notes)
+
+
+def test_axes_can_be_chosen(four: Comparison) -> None:
+    found = compare_points(four.points, risk="disco", utility="worst_two_way")
+    assert (found.risk[0].key, found.utility[0].key) == ("disco", "worst_two_way")
+    assert {one.key for one in found.risk} == {one.key for one in four.risk}
+    first = found.to_dict()["frontiers"][0]
+    assert (first["risk"], first["utility"]) == ("disco", "worst_two_way")
+    assert found.notes == four.notes
+
+
+def test_a_chosen_axis_that_is_not_shared_is_told(four: Comparison) -> None:
+    found = compare_points(four.points, risk="auc", utility="pmse_ratio_cart")
+    assert found.risk[0].key == "cap"
+    assert "auc, is none that these runs share" in found.notes[0]
+    assert "the map shows mean two-way S_pMSE" in found.notes[1]
+
+
+def test_unknown_axes_are_told_with_those_there_are(four: Comparison) -> None:
+    with pytest.raises(ConfigError) as caught:
+        compare_points(four.points, risk="kap", utility="cap")
+    assert [problem.split(":")[0] for problem in caught.value.problems] == [
+        "--risk kap",
+        "--utility cap",
+    ]
+    assert "cap, cap_single, differential_confidentiality" in caught.value.problems[0]
+    assert "mean_two_way" in caught.value.problems[1]
+
+
+def test_checks_that_were_off(tmp_path: Path) -> None:
+    runs = [
+        point(tmp_path, "leaf1", 0.3, 1.0),
+        point(tmp_path, "leaf2", 0, 0, checks={"format": 2, "summary": {}}),
+    ]
+    notes = compare_points(runs).notes
+    assert "leaf2: has no figures; its checks were off or failed." in notes
+
+
+def test_settings_with_lists_and_dots(tmp_path: Path) -> None:
+    one = {"keep": ["age"], "variables": {"Jul.93": {"method": "pmm"}}}
+    two = {"keep": ["age"], "variables": {"Jul.93": {"method": "cart"}}}
+    runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0, settings=s) for n, s in ((1, one), (2, two))]
+    content = compare_points(runs).to_dict()
+    assert content["differing"] == ["variables.`Jul.93`.method"]
+    assert content["runs"][1]["differing"] == {"variables.`Jul.93`.method": "cart"}
+
+
+def test_plain_values_hold_every_number(four: Comparison) -> None:
+    content = json.loads(json.dumps(four.to_dict(), allow_nan=False))
+    assert content["frontier"] == ["leaf5", "leaf3"]
+    pairs = len(content["axes"]["risk"]) * len(content["axes"]["utility"])
+    assert len(content["frontiers"]) == pairs
+    first = content["runs"][0]
+    assert first["figures"]["cap"]["datasets"] == pytest.approx([0.39, 0.38])
+    assert first["worst_pair"] == ["age", "ill"]
+
+
+def test_files_are_secret_and_not_overwritten(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / n, manifest_of(), checks_of(0.3, 1.5)) for n in ("a", "b")]
+    page, numbers = tmp_path / "map.html", tmp_path / "map.json"
+    found = write_comparison(runs, page, json=numbers)
+    assert found.frontier == ("a", "b")
+    for path in (page, numbers):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "Content-Security-Policy" in page.read_text()
+    assert json.loads(numbers.read_text())["confidential"]
+    with pytest.raises(DataError) as caught:
+        write_comparison([runs[0], tmp_path / "c"], page, json=numbers, risk="kap")
+    assert len(caught.value.problems) == 4
+    write_comparison(runs, page, overwrite=True)
+    assert compare_runs(runs) == found
+
+
+def test_links_to_the_reports_that_there_are(tmp_path: Path) -> None:
+    runs = [write_run(tmp_path / n, manifest_of(), checks_of(0.3, 1.5)) for n in ("a b", "c")]
+    (runs[0] / "report.html").write_text("")
+    (tmp_path / "maps").mkdir()
+    write_comparison(runs, tmp_path / "maps" / "map.html")
+    page = (tmp_path / "maps" / "map.html").read_text()
+    assert '<a href="../a%20b/report.html">a b</a>' in page
+    assert "c/report.html" not in page
+
+
+def test_the_screen_shows_runs_limits_and_notes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checks = checks_of(0.3, 1.0) | {"exceeded": ["limits.cap: above"]}
+    settings = {"forbid": ["age < 18 and marital == 'widowed' and sex == 'f'"]}
+    runs = [
+        point(tmp_path, "leaf1", 0, 0, checks=checks, settings=settings),
+        point(tmp_path, "leaf2", 0.2, 2.0, settings={}),
+        point(tmp_path, "leaf3", 0, 0, checks={"format": 2}),
+    ]
+    screen_runs.show_comparison(compare_points(runs))
+    shown = capsys.readouterr().out
+    for words in ("not set", "…", "0.010 (-0.010 to 0.030)", "leaf1: exceeds limits.cap"):
+        assert words in shown
+    assert "frontier: no other run is better on both CAP" in shown
+    assert "leaf2: tie with leaf1 in utility" not in shown
+    assert "  leaf1: no tie" in shown
+    assert "unknown" in shown  # the third has no datasets
+    assert "note: leaf3: has no figures" in shown
+
+
+def test_the_screen_without_a_common_axis(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = {"sha256": "def"}
+    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, data=data)]
+    screen_runs.show_comparison(compare_points(runs))
+    shown = capsys.readouterr().out
+    assert "frontier:" not in shown
+    rows = [line.split() for line in shown.splitlines() if line.startswith(" leaf")]
+    # no limits and no frontier: neither 0 nor no
+    assert [row[-2:] for row in rows[:2]] == [["–", "–"], ["–", "–"]]
+
+
+def test_the_screen_tells_no_limits_from_none_exceeded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limited = {"limits": {"cap": 0.9}}
+    no_tables = {"format": 2, "risk": checks_of(0.1, 1.0)["risk"], "summary": {"cap": 0.1}}
+    runs = [
+        point(tmp_path, "leaf1", 0.3, 1.0, settings=limited),
+        point(tmp_path, "leaf2", 0.4, 2.0),
+        point(tmp_path, "leaf3", 0, 0, checks=no_tables),
+    ]
+    screen_runs.show_comparison(compare_points(runs))
+    shown = capsys.readouterr().out
+    rows = [line.split() for line in shown.splitlines() if line.startswith(" leaf")]
+    assert [row[-2:] for row in rows[:3]] == [["0", "yes"], ["–", "no"], ["–", "–"]]
+
+
+def keeping(where: Path, name: str, texts: dict[str, str], **changes: Any) -> Path:
+    """Write a run with datasets that its manifest knows."""
+    files = [
+        {"name": file, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+        for file, text in texts.items()
+    ]
+    manifest = manifest_of({"models": {"cart": {"min_leaf": len(name)}}}, files=files, **changes)
+    directory = write_run(where / name, manifest, checks_of(0.3, 1.0))
+    for file, text in texts.items():
+        (directory / file).write_text(text)
+    return directory
+
+
+def test_files_that_changed_or_went_are_told(tmp_path: Path) -> None:
+    runs = [
+        keeping(tmp_path, name, {"synthetic_1.csv": f"{name}1", "synthetic_2.csv": f"{name}2"})
+        for name in ("whole", "touched")
+    ]
+    assert not any("synthetic_" in note for note in compare_runs(runs).notes)
+    (runs[1] / "synthetic_1.csv").write_text("something else")
+    (runs[1] / "synthetic_2.csv").unlink()
+    changed, gone = compare_runs(runs).notes[:2]
+    assert changed.startswith("touched: certainty about synthetic_1.csv is missing: it has changed")
+    assert changed.endswith("run again with --overwrite.")
+    assert gone.startswith("touched: synthetic_2.csv is missing: the manifest lists it and it is")
+    assert gone.endswith("restore it, or run again with --overwrite.")
+    write_comparison(runs, tmp_path / "map.html")
+    assert "touched: synthetic_2.csv is missing" in (tmp_path / "map.html").read_text()
+
+
+def test_files_that_cannot_be_read_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [keeping(tmp_path, name, {"synthetic_1.csv": name}) for name in ("one", "other")]
+    real = Path.open
+
+    def refuse(path: Path, *words: Any, **given: Any) -> Any:
+        if path == runs[1] / "synthetic_1.csv":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path, *words, **given)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    notes = compare_runs(runs).notes
+    assert notes[0] == (
+        "other: synthetic_1.csv cannot be compared with the manifest; check that it can be read."
+    )
+
+
+def test_the_same_datasets_are_told(tmp_path: Path) -> None:
+    texts = {"one": "a", "other": "a", "third": "b"}
+    runs = [keeping(tmp_path, name, {"synthetic_1.csv": text}) for name, text in texts.items()]
+    assert compare_runs(runs).notes[0].startswith("one; other: have the same datasets")
+    assert not any("same datasets" in note for note in compare_runs(runs[1:]).notes)
+
+
+def of_other_data(where: Path) -> list[RunPoint]:
+    one = {"variables": {"age": {"kind": "numeric"}, "sex": {"label": "x"}}, "proper": True}
+    two = {"variables": {"job": {"kind": "ordered"}}, "proper": False, "method": {"age": "pmm"}}
+    return [
+        point(where, "leaf1", 0.3, 1.0, settings=one),
+        point(where, "leaf2", 0.2, 2.0, settings=two, data={"sha256": "def"}),
+    ]
+
+
+def test_declarations_of_different_data_are_not_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = compare_points(of_other_data(tmp_path))
+    assert found.differing == {("proper",): (True, False)}
+    told = [note for note in found.notes if "declare of single variables differs" in note]
+    assert len(told) == 1
+    assert "(3 variables)" in told[0]
+    screen_runs.show_comparison(found)
+    shown = capsys.readouterr().out
+    assert "variables." not in shown
+    assert "method." not in shown
+    content = found.to_dict()
+    assert "variables.age.kind" in content["left_out"]
+    assert content["runs"][0]["settings"]["variables.age.kind"] == "numeric"  # in the file still
+
+
+def test_declarations_of_the_same_data_are_listed(tmp_path: Path) -> None:
+    one = {"variables": {"age": {"kind": "numeric"}}}
+    two = {"variables": {"age": {"kind": "ordered"}}}
+    runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0, settings=s) for n, s in ((1, one), (2, two))]
+    found = compare_points(runs)
+    assert found.differing == {("variables", "age", "kind"): ("numeric", "ordered")}
+    assert found.left_out == ()
+
+
+def contents(where: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in where.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize(
+    ("page", "numbers", "told"),
+    [
+        ("x.html", "x.html", "x.html: is named twice"),
+        ("x.html", "maps/../x.html", "x.html: is named twice"),
+        ("link/x.html", "maps/x.html", "x.html: is named twice"),
+        ("x.html", "maps", "maps is a directory"),
+        ("maps", None, "maps is a directory"),
+        ("x.html", "nowhere/x.json", "there is no such directory"),
+        ("x.html", "a.csv/x.json", "there is no such directory"),
+        ("x.html", "y" * 300, "cannot be written"),
+        ("x.html", "y" * 250, "cannot be written"),  # with what the name of a draft has more
+        ("x.html", "one/checks.json", "a file of the run"),
+        ("one/synthetic_1.csv", None, "a file of the run"),
+        ("link/../other/report.html", "x.json", "a file of the run"),
+    ],
+)
+def test_files_that_clash_are_found_before_anything_is_written(
+    tmp_path: Path, page: str, numbers: str | None, told: str, *, overwrite: bool
+) -> None:
+    runs = [keeping(tmp_path, name, {"synthetic_1.csv": name}) for name in ("one", "other")]
+    (tmp_path / "maps").mkdir()
+    (tmp_path / "link").symlink_to("maps")
+    (tmp_path / "a.csv").write_text("a")
+    (runs[1] / "report.html").write_text("report")
+    before = contents(tmp_path)
+    target = None if numbers is None else tmp_path / numbers
+    with pytest.raises((DataError, OutputError)) as caught:
+        write_comparison(runs, tmp_path / page, json=target, overwrite=overwrite)
+    assert told in " ".join(caught.value.problems)
+    assert contents(tmp_path) == before
+
+
+def test_the_data_are_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("confidential")
+    data = {"sha256": output.sha256(tmp_path / "a.csv")}
+    runs = [keeping(tmp_path, name, {}, data=data) for name in ("one", "other")]
+    with pytest.raises(DataError, match="holds the data that the runs were made from"):
+        write_comparison(runs, tmp_path / "x.html", json=tmp_path / "a.csv", overwrite=True)
+    assert (tmp_path / "a.csv").read_text() == "confidential"
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_a_disk_that_is_full_leaves_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [keeping(tmp_path, name, {}) for name in ("one", "other")]
+    page, numbers = tmp_path / "x.html", tmp_path / "x.json"
+    page.write_text("older")
+    before = contents(tmp_path)
+    real = Path.write_text
+
+    def refuse(path: Path, *words: Any, **given: Any) -> int:
+        if "x.json" in path.name:
+            raise OSError(28, "No space left on device")
+        return real(path, *words, **given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", refuse)
+        with pytest.raises(OutputError, match=r"x\.json: cannot be written \(No space left"):
+            write_comparison(runs, page, json=numbers, overwrite=True)
+    assert contents(tmp_path) == before
+    assert sorted(os.listdir(tmp_path)) == ["one", "other", "x.html"]
+    write_comparison(runs, page, json=numbers, overwrite=True)
+    assert json.loads(numbers.read_text())["frontier"] == ["one", "other"]

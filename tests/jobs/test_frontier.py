@@ -1,0 +1,444 @@
+"""A grid of runs: plan, resumption, failures, one result at the end."""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from synthesizer.config.reading import load_config
+from synthesizer.data.errors import ConfigError, ModelError, OutputError
+from synthesizer.data.progress import Listener, silent
+from synthesizer.data.table import Column, Table
+from synthesizer.engine.registry import Registry
+from synthesizer.jobs import frontier
+from synthesizer.jobs.frontier import made_twins, plan_frontier, run_frontier, workshop
+from synthesizer.jobs.run_points import read_run
+from synthesizer.models.base import FittedModel
+from synthesizer.models.sample import Sample
+from tests.end_to_end.commands import hashes, persons_frame, write_yaml
+from tests.run_directories import checks_of, manifest_of, write_run
+
+LEAVES = {"cart.min_leaf": [5, 40]}
+NAMES = ["cart.min_leaf=5", "cart.min_leaf=40"]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    persons_frame(150).to_csv(tmp_path / "persons.csv", index=False)
+    content = {
+        "data": {"path": "persons.csv"},
+        "output": {"directory": "out", "report": False, "codebook": False},
+        "seed": 3,
+        "checks": {
+            "keys": ["sex", "age"],
+            "target": "marital",
+            "suda": False,
+            "nearest": False,
+            "differential_confidentiality": False,
+        },
+    }
+    return write_yaml(tmp_path / "run.yaml", content)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Fails(Sample):
+    """Draws from the margin, or cannot be fitted."""
+
+    fails: bool = True
+
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedModel:
+        if self.fails:
+            raise ModelError("this model never works")
+        return super().fit(predictors, target, rng=rng)
+
+
+@pytest.fixture
+def registry() -> Registry:
+    known = Registry.load()
+    known.register("fails", Fails)
+    return known
+
+
+def interrupts_at(number: int) -> Callable[[], Any]:
+    """Give listeners that stop the whole call when setting ``number`` begins."""
+    begun = 0
+
+    @contextmanager
+    def listening() -> Iterator[Listener]:
+        nonlocal begun
+        begun += 1
+        if begun == number:
+            raise KeyboardInterrupt
+        yield silent
+
+    return listening
+
+
+def test_every_setting_is_a_whole_run(config: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    found = run_frontier(config, LEAVES, m=2, workers=1, told=told.append)
+    where = tmp_path / "out_frontier"
+    assert found.directory == where
+    assert (found.failed, found.kept) == ({}, ())
+    assert [point.name for point in found.comparison.points] == NAMES
+    assert set(found.comparison.frontier) <= set(NAMES)
+    assert found.comparison.differing == {("models", "cart", "min_leaf"): (5, 40)}
+    for name in NAMES:
+        files = {path.name for path in (where / name).iterdir()}
+        assert files >= {"synthetic_1.csv", "synthetic_2.csv", "checks.json", "manifest.json"}
+    for name in ("frontier.html", "frontier.json", "manifest.json"):
+        assert stat.S_IMODE((where / name).stat().st_mode) == 0o600
+    numbers = json.loads((where / "frontier.json").read_text())
+    assert numbers["vary"] == LEAVES
+    assert numbers["frontier"] == list(found.comparison.frontier)
+    assert json.loads((where / "manifest.json").read_text())["kind"] == "frontier"
+    assert not workshop(where).exists()
+    assert told[0].startswith("2 settings, each a whole run (m = 2, 150 records, seed 3 for all)")
+    assert "setting 2 of 2: cart.min_leaf=40" in told
+    assert any("the other one may take about" in line for line in told)
+
+
+def test_a_setting_is_what_run_makes_of_it(config: Path, tmp_path: Path) -> None:
+    from synthesizer.jobs.run import run
+
+    where = run_frontier(config, LEAVES, workers=1).directory
+    alone = run(
+        config, overrides={"models": {"cart": {"min_leaf": 5}}, "output": {"directory": "alone"}}
+    )
+    assert hashes(where / NAMES[0]) == hashes(alone.directory)
+
+
+def test_the_plan_alone_writes_nothing(config: Path, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    plan = plan_frontier(config, [*(f"{k}={v[0]},{v[1]}" for k, v in LEAVES.items()), "m=1,3"])
+    assert [setting.config.m for setting in plan.settings] == [1, 3, 1, 3]
+    assert "m = 1 to 3" in plan.lines[0]
+    assert len(plan.lines) == 5
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_configuration_object(config: Path, tmp_path: Path) -> None:
+    plan = plan_frontier(load_config(config), LEAVES, m=4, directory=tmp_path / "x")
+    assert {setting.config.m for setting in plan.settings} == {4}
+    assert plan.directory == tmp_path / "x"
+
+
+def test_all_problems_before_anything_runs(config: Path, tmp_path: Path) -> None:
+    text = config.read_text().replace("seed: 3", "sead: 3")
+    config.write_text(text)
+    (tmp_path / "out_frontier").write_text("a file")
+    vary = {
+        "cart.min_leaf": [0, 5],
+        "cart.nosuch": [1, 2],
+        "nosuch": [1],
+        "m": [1, "x"],
+        "variables.wage.method": ["cart", "pmm"],
+        "default_method": ["cart", "magic"],
+    }
+    with pytest.raises(ConfigError) as caught:
+        run_frontier(config, vary, workers=1)
+    told = "\n".join(caught.value.problems)
+    for words in (
+        "sead: unknown key; did you mean 'seed'?",
+        "--vary nosuch: 'nosuch' is no key",
+        "output",
+        "--vary m=x: m: ",
+        "unknown option 'nosuch'",
+        "--vary cart.min_leaf=0: models.cart: model 'cart': min_leaf (0)",
+        "--vary default_method=magic: default_method: unknown model 'magic'",
+        "variables: unknown variable 'wage'",
+    ):
+        assert words in told
+    assert not workshop(tmp_path / "out_frontier").exists()
+
+
+def test_data_with_faults_are_told_once(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "persons.csv").write_text("a,b\n1\n")
+    with pytest.raises(ConfigError) as caught:
+        run_frontier(config, {"cart.min_leaf": [0, 5]})
+    told = caught.value.problems
+    assert len(told) == len(set(told))
+    assert sum("persons.csv" in problem for problem in told) == 1
+    assert any("min_leaf (0)" in problem for problem in told)
+
+
+def test_a_missing_configuration(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        run_frontier(tmp_path / "nowhere.yaml", LEAVES)
+    lost = write_yaml(tmp_path / "lost.yaml", {"m": 2})
+    with pytest.raises(ConfigError, match="data: is needed") as caught:
+        run_frontier(lost, {"seed": [1, 2]})
+    assert len(caught.value.problems) == 2
+
+
+def test_settings_that_make_the_same_data_are_left_out(config: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    vary = {"cart.min_leaf": [5, 40], "forest.n_trees": [5, 9]}
+    found = run_frontier(config, vary, workers=1, told=told.append)
+    twins = {f"{name},forest.n_trees=9": f"{name},forest.n_trees=5" for name in NAMES}
+    assert found.dropped == twins
+    assert [point.name for point in found.comparison.points] == list(twins.values())
+    assert {path.name for path in found.directory.iterdir() if path.is_dir()} == {*twins.values()}
+    assert told[0].startswith("2 settings, each a whole run")
+    for name, twin in twins.items():
+        note = f"{name}: left out, as it would make the same data as {twin}: "
+        assert any(line.startswith(f"note: {note}") for line in told)
+        assert any(line.startswith(note) for line in found.comparison.notes)
+        assert note in (found.directory / "frontier.html").read_text()
+    assert json.loads((found.directory / "frontier.json").read_text())["dropped"] == twins
+    assert json.loads((found.directory / "manifest.json").read_text())["dropped"] == twins
+
+
+def test_leaves_larger_than_the_data_are_shown_once(config: Path) -> None:
+    found = run_frontier(config, {"cart.min_leaf": [5, 200, 500, 900]}, workers=1)
+    kept, *left = [f"cart.min_leaf={leaf}" for leaf in (200, 500, 900)]
+    assert found.dropped == dict.fromkeys(left, kept)
+    assert [point.name for point in found.comparison.points] == [NAMES[0], kept]
+    assert not any((found.directory / name).exists() for name in left)
+    assert found.comparison.notes[0] == (
+        "cart.min_leaf=500 and cart.min_leaf=900: left out, as they made the same datasets and "
+        "figures as cart.min_leaf=200: what is varied had no effect there."
+    )
+
+
+def test_other_figures_of_the_same_data_are_kept(tmp_path: Path) -> None:
+    files = [{"name": "synthetic_1.csv", "sha256": "e3b0"}]
+    points = [
+        read_run(write_run(tmp_path / name, manifest_of(files=files), checks_of(cap, 1.0)))
+        for name, cap in (("a", 0.3), ("b", 0.3), ("c", 0.2), ("d", 0.3))
+    ]
+    assert made_twins(points) == {"b": "a", "d": "a"}
+    bare = [read_run(write_run(tmp_path / n, manifest_of(), checks_of(0.3, 1.0))) for n in "ef"]
+    assert made_twins(bare) == {}  # without hashes nothing is known
+
+
+def test_settings_without_effect_are_refused(config: Path) -> None:
+    with pytest.raises(ConfigError, match=r"forest.n_trees=9.*same data as forest.n_trees=5"):
+        run_frontier(config, {"forest.n_trees": [5, 9]})
+
+
+def test_kinds_may_differ_between_settings(config: Path) -> None:
+    plan = plan_frontier(config, {"variables.age.kind": ["numeric", "ordered"]})
+    assert len(plan.settings) == 2
+
+
+def test_an_interrupted_grid_goes_on(config: Path, tmp_path: Path) -> None:
+    where = tmp_path / "grid"
+    vary = {"cart.min_leaf": [5, 20, 40]}
+    with pytest.raises(KeyboardInterrupt, match="finished settings are kept in"):
+        run_frontier(config, vary, directory=where, workers=1, listening=interrupts_at(2))
+    assert not where.exists()
+    first = workshop(where) / NAMES[0]
+    made = (first / "manifest.json").stat().st_ino
+    assert stat.S_IMODE(workshop(where).stat().st_mode) == 0o700
+    told: list[str] = []
+    found = run_frontier(config, vary, directory=where, workers=2, told=told.append)
+    assert found.kept == (NAMES[0],)
+    assert len(found.comparison.points) == 3
+    assert "1 of them are finished already" in told[1]
+    assert "setting 1 of 2: cart.min_leaf=20" in told
+    assert (where / NAMES[0] / "manifest.json").stat().st_ino == made  # the same file, moved
+    assert not workshop(where).exists()
+
+
+def test_what_was_finished_with_other_data_runs_again(config: Path, tmp_path: Path) -> None:
+    where = tmp_path / "grid"
+    with pytest.raises(KeyboardInterrupt):
+        run_frontier(config, LEAVES, directory=where, workers=1, listening=interrupts_at(2))
+    assert plan_frontier(config, LEAVES, directory=where).kept == (NAMES[0],)
+    assert plan_frontier(config, LEAVES, directory=where, m=2).kept == ()
+    assert plan_frontier(config, LEAVES, directory=where, seed=9).kept == ()
+    persons_frame(150, seed=5).to_csv(tmp_path / "persons.csv", index=False)
+    assert plan_frontier(config, LEAVES, directory=where).kept == ()
+    run_frontier(config, LEAVES, directory=where, workers=1)
+    (where / NAMES[0] / "manifest.json").write_text('{"config": 3}')
+    assert plan_frontier(config, LEAVES, directory=where, overwrite=True).kept == ()
+
+
+def test_a_finished_setting_whose_files_changed_runs_again(config: Path, tmp_path: Path) -> None:
+    where = tmp_path / "grid"
+    with pytest.raises(KeyboardInterrupt):
+        run_frontier(config, LEAVES, directory=where, workers=1, listening=interrupts_at(2))
+    made = workshop(where) / NAMES[0] / "synthetic_1.csv"
+    whole = made.read_bytes()
+    made.write_bytes(whole[:50])
+    assert plan_frontier(config, LEAVES, directory=where).kept == ()
+    found = run_frontier(config, LEAVES, directory=where, workers=1)
+    assert (where / NAMES[0] / "synthetic_1.csv").read_bytes() == whole
+    assert not any("synthetic_1.csv" in note for note in found.comparison.notes)
+
+
+def test_a_seed_that_was_drawn_is_kept(config: Path, tmp_path: Path) -> None:
+    config.write_text(config.read_text().replace("seed: 3\n", ""))
+    where = tmp_path / "grid"
+    with pytest.raises(KeyboardInterrupt):
+        run_frontier(config, LEAVES, directory=where, workers=1, listening=interrupts_at(2))
+    drawn = json.loads((workshop(where) / "grid.json").read_text())["seed"]
+    found = run_frontier(config, LEAVES, directory=where, workers=1)
+    assert found.kept == (NAMES[0],)
+    assert {point.seed for point in found.comparison.points} == {drawn}
+
+
+def test_a_failing_setting_does_not_stop_the_others(config: Path, registry: Registry) -> None:
+    told: list[str] = []
+    vary = {"variables.income.method": ["fails", "sample"]}
+    found = run_frontier(config, vary, workers=1, registry=registry, told=told.append)
+    (failed,) = found.failed
+    assert failed == "variables.income.method=fails"
+    assert "this model never works" in " ".join(found.failed[failed])
+    assert len(found.comparison.points) == 1
+    assert not (found.directory / failed).exists()
+    page = (found.directory / "frontier.html").read_text()
+    assert "this model never works" in page
+    assert any(line.startswith("  failed: ") for line in told)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Breaks(Sample):
+    """Has a fault: raises what no model should, with a value of the data in it."""
+
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedModel:
+        raise ZeroDivisionError("income of 4711")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_internal_error_loses_no_other_setting(
+    config: Path, registry: Registry, workers: int
+) -> None:
+    registry.register("breaks", Breaks)
+    told: list[str] = []
+    vary = {"variables.income.method": ["breaks", "sample", "cart"]}
+    found = run_frontier(config, vary, workers=workers, registry=registry, told=told.append)
+    ((name, (why,)),) = found.failed.items()
+    assert name == "variables.income.method=breaks"
+    assert "internal error, ZeroDivisionError in " in why
+    assert "4711" not in why
+    assert "'run' with this setting alone" in why
+    assert len(found.comparison.points) == 2
+    assert f"  failed: {why}" in told
+    files = [path for path in found.directory.rglob("*") if path.is_file()]
+    kept = found.directory / "variables.income.method=sample" / "synthetic_1.csv"
+    assert kept in files
+    for file in ("frontier.html", "frontier.json", "manifest.json"):
+        text = (found.directory / file).read_text()
+        assert "ZeroDivisionError" in text
+        assert "income of 4711" not in text
+
+
+def test_only_internal_errors(config: Path, registry: Registry, tmp_path: Path) -> None:
+    registry.register("breaks", Breaks)
+    vary = {"variables.income.method": ["breaks"], "cart.min_leaf": [5, 40]}
+    with pytest.raises(ModelError, match=r"none of the settings(.|\n)*ZeroDivisionError"):
+        run_frontier(config, vary, workers=1, registry=registry)
+    assert not (tmp_path / "out_frontier").exists()
+
+
+def test_all_settings_fail(config: Path, registry: Registry, tmp_path: Path) -> None:
+    vary = {"variables.income.method": ["fails"], "cart.min_leaf": [5, 40]}
+    with pytest.raises(ModelError, match="none of the settings could be run"):
+        run_frontier(config, vary, workers=1, registry=registry)
+    assert not (tmp_path / "out_frontier").exists()
+
+
+def test_overwriting_a_result(config: Path, tmp_path: Path) -> None:
+    where = run_frontier(config, LEAVES, workers=1).directory
+    with pytest.raises(ConfigError, match="exists already"):
+        run_frontier(config, LEAVES, workers=1)
+    run_frontier(config, {"cart.min_leaf": [20, 40]}, workers=1, overwrite=True)
+    assert not (where / NAMES[0]).exists()
+    assert (where / "cart.min_leaf=20").is_dir()
+
+
+def test_a_result_does_not_replace_what_it_is_made_of(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("{}")  # looks like an older result
+    with pytest.raises(ConfigError) as caught:
+        run_frontier(config, LEAVES, directory=tmp_path / "x" / "..", overwrite=True)
+    told = [problem for problem in caught.value.problems if "which is read" in problem]
+    assert len(told) == 2
+    assert "run.yaml" in told[0]
+    assert "persons.csv" in told[1]
+    assert (tmp_path / "persons.csv").is_file()
+
+
+@pytest.mark.parametrize("directory", [".", "/", ".."])
+def test_directories_that_are_no_place_for_a_result(config: Path, directory: str) -> None:
+    with pytest.raises(ConfigError, match="is no result of a run|exists already"):
+        run_frontier(config, LEAVES, directory=directory)
+
+
+def test_the_waiting_place_is_somebody_elses(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "out_frontier.unfinished").mkdir()
+    with pytest.raises(ConfigError, match="holds no unfinished grid"):
+        run_frontier(config, LEAVES)
+
+
+def test_two_processes_do_not_share_a_grid(config: Path, tmp_path: Path) -> None:
+    waiting = workshop(tmp_path / "out_frontier")
+    waiting.mkdir()
+    (waiting / "grid.json").write_text("{}")
+    handle = os.open(waiting, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        with pytest.raises(OutputError, match="another process runs this grid"):
+            run_frontier(config, LEAVES)
+    finally:
+        os.close(handle)
+    (waiting / "grid.json").write_text("[]")
+    with pytest.raises(ConfigError, match="holds no unfinished grid"):
+        run_frontier(config, LEAVES)
+
+
+def test_the_waiting_place_cannot_be_made(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(frontier.Path, "mkdir", refuse)
+    with pytest.raises(OutputError, match=r"cannot be written \(Permission denied\)"):
+        run_frontier(config, LEAVES)
+
+
+def test_without_links_files_are_copied(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError
+
+    monkeypatch.setattr(os, "link", refuse)
+    where = run_frontier(config, LEAVES, workers=1).directory
+    checks = where / NAMES[0] / "checks.json"
+    assert stat.S_IMODE(checks.stat().st_mode) == 0o600
+
+
+def test_a_failure_at_the_end_loses_no_run(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(frontier, "write_json", refuse)
+        with pytest.raises(OutputError, match="No space left"):
+            run_frontier(config, LEAVES, workers=1)
+    assert not (tmp_path / "out_frontier").exists()
+    assert run_frontier(config, LEAVES, workers=1).kept == tuple(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "left", "first", "words"),
+    [
+        (2.5, 3, True, "  done in 2.5 s; the other 3 may take about 7.5 s"),
+        (600.0, 30, True, "  done in 10 min; the other 30 may take about 5.0 h"),
+        (2.5, 3, False, "  done in 2.5 s"),
+        (2.5, 0, True, "  done in 2.5 s"),
+    ],
+)
+def test_how_long_the_rest_may_take(seconds: float, left: int, first: bool, words: str) -> None:
+    assert frontier._pace(seconds, left, first=first) == words

@@ -1,0 +1,127 @@
+"""Combinations of varied values: configurations, names of directories, problems by their cause."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from synthesizer.config.reading import read_config
+from synthesizer.engine.registry import Registry
+from synthesizer.jobs.grid import Grid, grid, variations
+
+REGISTRY = Registry.load()
+BASE: dict[str, Any] = {"data": {"path": "data/a.csv"}, "m": 2, "seed": 1}
+
+
+def made(vary: dict[str, Any], **settings: Any) -> Grid:
+    varied, problems = variations(vary, REGISTRY)
+    assert problems == []
+    return grid(read_config(BASE | settings), varied, REGISTRY)
+
+
+def test_the_product_of_all_values() -> None:
+    found = made({"cart.min_leaf": [3, 10], "proper": [True, False]})
+    assert list(found.given) == [
+        "cart.min_leaf=3,proper=true",
+        "cart.min_leaf=3,proper=false",
+        "cart.min_leaf=10,proper=true",
+        "cart.min_leaf=10,proper=false",
+    ]
+    last = found.settings[-1]
+    assert last.values == {"cart.min_leaf": 10, "proper": False}
+    assert last.config.models == {"cart": {"min_leaf": 10}}
+    assert last.config.proper is False
+    assert last.config.data.path == read_config(BASE).data.path
+
+
+def test_the_rest_of_the_configuration_stays() -> None:
+    settings: dict[str, Any] = {
+        "models": {"cart": {"complexity": 0.1, "minbucket": 7}, "ctree": {"min_leaf": 8}},
+        "variables": {"pay": {"missing": [-8, "NO"], "kind": "numeric"}},
+        "rules": [{"if": "age < 15", "then": {"pay": -8}}],
+        "checks": False,
+        "method": {"pay": "pmm"},
+    }
+    found = made({"cart.min_leaf": [3, 5]}, **settings)
+    base = read_config(BASE | settings)
+    config = found.settings[0].config
+    # all other names of the option give way
+    assert config.models == {"cart": {"complexity": 0.1, "min_leaf": 3}, "ctree": {}}
+    assert config.model_copy(update={"models": {}}) == base.model_copy(update={"models": {}})
+
+
+def test_nothing_stands_for_the_default() -> None:
+    vary = {"cart.min_leaf": [None, 5], "rows": [None, 7]}
+    found = made(vary, rows=9, **{"cart.min_leaf": 9})
+    assert next(iter(found.given)) == "cart.min_leaf=default,rows=default"
+    first = found.settings[0].config
+    assert (first.models, first.rows) == ({"cart": {}}, None)
+
+
+def test_keys_inside_keys() -> None:
+    found = made({"variables.pay.method": ["pmm", "cart"], "method.age": ["cart", "sample"]})
+    config = found.settings[1].config
+    assert config.variables["pay"].method == "pmm"
+    assert config.named_methods == {"age": "sample"}
+
+
+def test_something_else_in_the_way() -> None:
+    found = made({"method.pay": ["pmm", "cart"]}, method=["cart", "pmm"])
+    told = found.told(found.problems, among=found.given)
+    assert told == [
+        "--vary method.pay: 'method' is no map in the configuration; vary it as a whole"
+    ]
+
+
+def test_names_are_safe_and_unique() -> None:
+    values = ["a/b", "a\\b", "a:b", "../x", "é" * 200, "x" * 300, "x" * 301, "", "A-B", "a-b"]
+    names = list(made({"default_method": values}).given)
+    assert len({name.casefold() for name in names}) == len(values)
+    for name in names:
+        assert name.isascii()
+        assert len(name) <= 110
+        assert not set(name) & set("/\\: \0")
+        assert not name.startswith(".")
+    assert names[:3] == ["default_method=a_b", "default_method=a_b-2", "default_method=a_b-3"]
+
+
+def test_names_of_lists() -> None:
+    names = list(made({"keep": [["age", "sex"], []]}).given)
+    assert names == ["keep=age+sex", "keep=none"]
+
+
+def test_names_without_plain_letters() -> None:
+    assert list(made({"method.é": ["é", "ü"]}).given) == ["method._=", "method._=-2"]
+
+
+@pytest.mark.parametrize(
+    ("problems", "told"),
+    [
+        ({"a": ["x"], "b": ["x"], "c": ["x"], "d": ["x"]}, ["x"]),
+        ({"a": ["x", "x"], "b": ["x"]}, ["--vary k=1: x"]),
+        ({"a": ["x"], "d": ["x"]}, ["setting a and 1 more: x"]),
+        ({"d": ["y"]}, ["setting d: y"]),
+        ({}, []),
+    ],
+)
+def test_problems_are_told_once_with_their_cause(
+    problems: dict[str, list[str]], told: list[str]
+) -> None:
+    given = {
+        "a": {"k": 1, "p": 1},
+        "b": {"k": 1, "p": 2},
+        "c": {"k": 2, "p": 1},
+        "d": {"k": 2, "p": 2},
+    }
+    found = Grid(settings=(), given=given, problems={})
+    assert found.told(problems, among=given) == told
+
+
+def test_every_faulty_value_is_named() -> None:
+    found = made({"m": [0, 2, "many"], "proper": [True, False]})
+    told = found.told(found.problems, among=found.given)
+    assert len(told) == 2
+    assert told[0].startswith("--vary m=0: m: ")
+    assert told[1].startswith("--vary m=many: m: ")
+    assert len(found.settings) == 2

@@ -1,0 +1,49 @@
+"""What a manifest says of models inside models, and of their trees."""
+
+import pytest
+
+from synthesizer.data.table import Kind, Variable
+from synthesizer.engine.registry import Registry
+from synthesizer.jobs.manifest import _step
+from synthesizer.models.step import Step
+
+REGISTRY = Registry.load()
+EVEN = {"even": True, "tilt": False}
+TILTED = {"model": "cart", "tilt": True, "even": False}
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "base", "trees"),
+    [
+        ("cart", {}, None, EVEN),
+        ("forest", {"even": False}, None, {"even": False, "tilt": False}),
+        ("normal", {}, None, None),
+        ("career", {}, None, EVEN),
+        ("career", {"transition": "markov"}, None, None),
+        ("lag_one", {}, ["cart"], EVEN),
+        ("lag_one", {"base": TILTED}, ["cart"], {"even": False, "tilt": True}),
+        ("lag_one", {"base": "normrank"}, ["normrank"], EVEN),  # whether it changes: a tree
+        ("time_invariant", {"base": "sample"}, ["sample"], None),
+        (
+            "monotone",
+            {"base": {"model": "grouped", "by": ["sex"], "base": TILTED}},
+            ["grouped", "cart"],
+            {"even": False, "tilt": True},
+        ),
+    ],
+)
+def test_models_inside_models_and_their_trees(model, options, base, trees):
+    step = Step(variable="pay", method=model, model=REGISTRY.build(model, options))
+    told = _step(step, Variable(name="pay", kind=Kind.NUMERIC), REGISTRY)
+    assert told.get("base") == base
+    assert told["trees"] == trees
+    assert "codes" not in told
+
+
+def test_careers_that_depend_on_persons_have_trees_whatever_the_states_take():
+    model = REGISTRY.build("career", {"transition": "markov"})
+    step = Step(variable="state", method="career", model=model, predictors=("sex",))
+    variable = Variable(name="state", kind=Kind.CATEGORICAL, levels=("a", "b"), missing=("",))
+    told = _step(step, variable, REGISTRY)
+    assert told["trees"] == EVEN
+    assert told["codes"] == 3

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from synthesizer import load_config, run
+from synthesizer.data.errors import DataError, OutputError
+from synthesizer.jobs.starter import write_starter
+from tests.end_to_end.commands import persons_frame
+
+SD2011 = Path(__file__).resolve().parents[2] / "shared" / "data" / "sd2011.csv"
+
+
+def odd_frame(n: int = 120) -> pd.DataFrame:
+    """Names and values that YAML would take for something else."""
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "yes": rng.choice(["on", "off", "null"], n),
+            "1": rng.choice(["01", "02", "10"], n),
+            "a: b": rng.integers(0, 50, n),
+            "#x": rng.choice(["{", "}", "'", '"', "ä\\"], n),
+            "date": pd.Series(pd.date_range("2000-01-01", periods=n)).dt.strftime("%d.%m.%Y"),
+            "x.y": np.where(rng.random(n) < 0.1, "-8", rng.integers(10, 90, n).astype(str)),
+            "~": rng.choice(["true", "false", ""], n),
+            "id": np.arange(n) + 1000,
+        }
+    )
+
+
+def frames() -> dict[str, pd.DataFrame]:
+    return {
+        "persons": persons_frame(),
+        "odd": odd_frame(),
+        "two columns": persons_frame()[["sex", "age"]],
+        "one column": persons_frame()[["age"]],
+        "tiny": persons_frame(4),
+        "constant": persons_frame().assign(sex="f"),
+        "gaps": persons_frame().assign(region=[None, "x", "y"] * 100),
+    }
+
+
+@pytest.mark.parametrize("shape", frames())
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_what_init_writes_runs_without_editing(shape: str, form: str, tmp_path: Path) -> None:
+    frame = frames()[shape]
+    data = tmp_path / f"data.{form}"
+    if form == "csv":
+        frame.to_csv(data, index=False)
+    else:
+        frame.to_parquet(data, index=False)
+    path = write_starter(data, tmp_path / "deep.yaml", overwrite=False)
+    config = load_config(path)
+    assert list(config.variables) == list(frame.columns)
+    result = run(path, overrides={"m": 1, "workers": 1})
+    read = pd.read_csv if form == "csv" else pd.read_parquet
+    assert list(read(result.datasets[0]).columns) == list(frame.columns)
+
+
+def test_derived_variables_are_found(tmp_path: Path) -> None:
+    frame = persons_frame()
+    frame["height"] = 150 + frame["age"] % 50
+    frame["weight"] = 50 + (frame["income"] % 40)
+    frame["bmi"] = (frame["weight"] / (frame["height"] / 100) ** 2).round(6)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    path = write_starter(tmp_path / "data.csv", tmp_path / "run.yaml", overwrite=False)
+    assert "weight" in (load_config(path).variables["bmi"].derived or "")
+    made = pd.read_csv(run(path, overrides={"m": 1, "checks": False}).datasets[0])
+    expected = made["weight"] / (made["height"] / 100) ** 2
+    np.testing.assert_allclose(made["bmi"], expected, atol=1e-6)
+
+
+def test_existing_files_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    persons_frame(30).to_csv("persons.csv", index=False)
+    path = write_starter(Path("persons.csv"), None, overwrite=False)
+    assert path == Path("persons.yaml")
+    assert yaml.safe_load(path.read_text())["data"] == {"path": "persons.csv"}
+    with pytest.raises(OutputError, match="exists already"):
+        write_starter(Path("persons.csv"), None, overwrite=False)
+    write_starter(Path("persons.csv"), None, overwrite=True)
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_starter(Path("persons.csv"), Path("absent/run.yaml"), overwrite=False)
+
+
+def test_every_problem_of_the_data_is_told(tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("a,b\n-inf,inf\n1,1\n2,2\n")
+    with pytest.raises(DataError, match="2 problems"):
+        write_starter(tmp_path / "bad.csv", tmp_path / "bad.yaml", overwrite=False)
+    assert not (tmp_path / "bad.yaml").exists()
+
+
+def test_columns_without_a_value_are_dropped(tmp_path: Path) -> None:
+    frame = persons_frame().assign(gone=None, away="NA")
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    path = write_starter(tmp_path / "data.csv", tmp_path / "run.yaml", overwrite=False)
+    assert "drop: [gone, away]   # no value in any row" in path.read_text()
+    made = pd.read_csv(run(path, overrides={"m": 1, "workers": 1}).datasets[0])
+    assert list(made.columns) == list(persons_frame().columns)
+
+
+def test_the_comment_says_where_ordered_levels_come_from(tmp_path: Path) -> None:
+    size = pd.Categorical(["s", "l"] * 60, categories=["s", "l"], ordered=True)
+    pd.DataFrame({"size": size, "x": range(120)}).to_parquet(tmp_path / "data.parquet")
+    path = write_starter(tmp_path / "data.parquet", tmp_path / "run.yaml", overwrite=False)
+    assert "levels: [s, l]" in path.read_text()
+    assert "the list of levels comes from the data" in path.read_text()
+
+
+@pytest.mark.skipif(not SD2011.exists(), reason="needs the shared reference data")
+def test_sd2011_runs_from_init_with_bmi_derived(tmp_path: Path) -> None:
+    path = write_starter(SD2011, tmp_path / "sd2011.yaml", overwrite=False)
+    config = load_config(path)
+    assert config.m == 5
+    assert config.variables["bmi"].derived is not None
+    result = run(path, overrides={"checks": False})
+    original = pd.read_csv(SD2011)
+    assert len(result.datasets) == 5
+    made = pd.read_csv(result.datasets[0])
+    assert list(made.columns) == list(original.columns)
+    assert made.shape == original.shape
+    step = next(s for s in result.manifest["chain"] if s["variable"] == "bmi")
+    assert step["model"] == "derived"
+    assert set(step["predictors"]) == {"height", "weight"}

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from synthesizer import load_config, run
+from synthesizer.cli.commands import app
+from synthesizer.data.errors import ConfigError, DataError
+from synthesizer.jobs.starter import panel_config, write_starter
+
+OPTIONS = {"m": 1, "workers": 1}
+
+
+def long_frame(n: int = 80, periods: int = 5) -> pd.DataFrame:
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {
+            "who": np.repeat(np.arange(n) + 500, periods),
+            "year": np.tile(np.arange(2001, 2001 + periods), n),
+            "sex": np.repeat(rng.choice(["f", "m"], n), periods),
+            "post": rng.integers(1, 4, n * periods),
+            "pay": rng.normal(100, 9, n * periods).round(1),
+        }
+    )
+    return frame[rng.random(len(frame)) < 0.9]
+
+
+def wide_frame(n: int = 90) -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], n)})
+    for month in ("jan", "feb", "mar", "apr"):
+        # the states of April alone would be taken for numbers
+        frame[month] = rng.choice(["1", "2"] if month == "apr" else ["work", "school", "gone"], n)
+        frame[f"pay_{month}"] = np.where(frame[month] == "gone", "", rng.integers(10, 90, n))
+    return frame[["sex", "jan", "feb", "mar", "apr", *sorted(frame.filter(like="pay"))]]
+
+
+def test_the_long_form_runs_without_editing(tmp_path: Path) -> None:
+    long_frame().to_csv(tmp_path / "people.csv", index=False)
+    path = tmp_path / "people.yaml"
+    options = ["--person", "who", "--time", "year", "--career", "post"]
+    told = CliRunner().invoke(
+        app, ["init", str(tmp_path / "people.csv"), "-o", str(path), *options]
+    )
+    assert told.exit_code == 0, told.output
+    config = load_config(path)
+    assert config.panel is not None
+    assert (config.panel.person, config.panel.time, config.panel.career) == ("who", "year", "post")
+    assert str(config.variables["who"].kind) == "id"
+    assert str(config.variables["post"].kind) == "categorical"  # states, though numbers
+    assert "@" in path.read_text().split("checks:")[1]  # keys of persons, at a period
+    result = run(path, overrides=OPTIONS)
+    made = pd.read_csv(result.datasets[0])
+    assert list(made.columns) == list(long_frame().columns)
+    assert made["who"].nunique() == long_frame()["who"].nunique()
+
+
+def test_the_wide_form_runs_without_editing(tmp_path: Path) -> None:
+    wide_frame().to_csv(tmp_path / "people.csv", index=False)
+    panel = panel_config(
+        wide=["state=jan..apr", "pay=pay_jan, pay_feb,pay_mar,pay_apr"],
+        career="state",
+        absent=["gone", ""],
+    )
+    path = write_starter(
+        tmp_path / "people.csv", tmp_path / "people.yaml", panel=panel, overwrite=False
+    )
+    config = load_config(path)
+    assert config.panel is not None
+    assert config.panel.wide == {
+        "state": ("jan..apr",),
+        "pay": ("pay_jan", "pay_feb", "pay_mar", "pay_apr"),
+    }
+    assert config.panel.absent == ("gone", "")
+    assert list(config.variables) == ["sex", "state", "pay"]
+    assert str(config.variables["state"].kind) == "categorical"
+    made = pd.read_csv(run(path, overrides=OPTIONS).datasets[0])
+    assert list(made.columns) == list(wide_frame().columns)
+
+
+def test_periods_that_are_words_get_an_order(tmp_path: Path) -> None:
+    frame = long_frame(periods=4)
+    frame["quarter"] = frame.pop("year").map(
+        {2001: "2001Q4", 2002: "2002Q1", 2003: "2002Q10", 2004: "2002Q2"}
+    )
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    panel = panel_config(person="who", time="quarter", career="post")
+    path = write_starter(
+        tmp_path / "people.csv", tmp_path / "people.yaml", panel=panel, overwrite=False
+    )
+    config = load_config(path)
+    levels = ("2001Q4", "2002Q1", "2002Q2", "2002Q10")
+    assert str(config.variables["quarter"].kind) == "ordered"
+    assert config.variables["quarter"].levels == levels
+    assert "check that they are in order of time" in path.read_text()
+    made = pd.read_csv(run(path, overrides=OPTIONS).datasets[0])
+    assert set(made["quarter"]) <= set(levels)
+
+
+def test_an_empty_column_of_the_panel_is_told(tmp_path: Path) -> None:
+    long_frame().assign(year="").to_csv(tmp_path / "people.csv", index=False)
+    panel = panel_config(person="who", time="year")
+    with pytest.raises(DataError, match="'year' has no value in any row; name another column"):
+        write_starter(tmp_path / "people.csv", tmp_path / "p.yaml", panel=panel, overwrite=False)
+
+
+def test_no_option_is_no_panel(tmp_path: Path) -> None:
+    assert panel_config() is None
+    long_frame().to_csv(tmp_path / "people.csv", index=False)
+    path = write_starter(tmp_path / "people.csv", tmp_path / "people.yaml", overwrite=False)
+    assert load_config(path).panel is None
+    assert "--person COLUMN --time COLUMN" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"person": "who"}, "needs both person and time"),
+        ({"career": "post"}, "needs person and time"),
+        ({"wide": ["jan..apr"]}, "VARIABLE=FIRST..LAST"),
+        ({"wide": ["=jan"]}, "VARIABLE=FIRST..LAST"),
+        ({"wide": ["a=b..c", "a=d..e"]}, "'a' is given twice"),
+        ({"wide": ["a=b..c"], "time": "t"}, "not both"),
+    ],
+)
+def test_options_that_do_not_fit_together(options: dict[str, object], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        panel_config(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"person": "who", "time": "when", "career": "job"}, r"2 errors|unknown column 'when'"),
+        ({"person": "sex", "time": "year"}, "rows|twice|period"),
+        ({"wide": ["pay=pay..salary"], "career": "work"}, "salary"),
+    ],
+)
+def test_a_file_that_is_no_such_panel(
+    options: dict[str, object], words: str, tmp_path: Path
+) -> None:
+    long_frame().to_csv(tmp_path / "people.csv", index=False)
+    panel = panel_config(**options)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=words):
+        write_starter(tmp_path / "people.csv", tmp_path / "p.yaml", panel=panel, overwrite=False)
+    assert not (tmp_path / "p.yaml").exists()

@@ -1,0 +1,119 @@
+"""What is varied: values of YAML, keys and models by any of their names, all problems at once."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from synthesizer.data.errors import ConfigError
+from synthesizer.engine.registry import Registry
+from synthesizer.jobs.grid import MAX_SETTINGS, parse_vary, variations
+
+REGISTRY = Registry.load()
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("m=1,5", (1, 5)),
+        ("k=true,false,~,1.5,-8", (True, False, None, 1.5, -8)),
+        ("k=NO,007,2020-01-01,yes", ("NO", "007", "2020-01-01", "yes")),
+        ("k=[a, b],[],'a,b'", (["a", "b"], [], "a,b")),
+        ("k=a == 'x' and b > 3", ("a == 'x' and b > 3",)),
+        (" k =3", (3,)),
+        ("k=3,5,", (3, 5)),
+        ("k=", ()),
+    ],
+)
+def test_values_are_those_of_yaml(text: str, values: tuple[Any, ...]) -> None:
+    assert list(parse_vary([text]).values()) == [values]
+
+
+@pytest.mark.parametrize(
+    "text", ["k=3,,5", "k=[1", "k=1]", "k=3], other: [4", "k={a", "k=&a x, *a", "k=\x00", "k=%,@"]
+)
+def test_values_that_cannot_be_read(text: str) -> None:
+    with pytest.raises(ConfigError, match="--vary k: the values cannot be read"):
+        parse_vary([text])
+
+
+def test_infinite_values_become_text() -> None:
+    found, problems = variations({"career.theta": [5, math.inf]}, REGISTRY)
+    assert problems == []
+    assert found[0].values == (5, ".inf")
+    assert found == variations(["career.theta=5,.inf"], REGISTRY)[0]
+
+
+def test_texts_without_key_or_twice_are_told_together() -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_vary(["m", "=3", "m=1,2", "m=3", "k=[["])
+    assert len(caught.value.problems) == 4
+    assert "--vary m: is given twice" in caught.value.problems[2]
+
+
+@pytest.mark.parametrize(
+    ("key", "path"),
+    [
+        ("cart.min_leaf", ("models", "cart", "min_leaf")),
+        ("cart.minbucket", ("models", "cart", "min_leaf")),
+        ("ctree.minbucket", ("models", "cart", "min_leaf")),
+        ("models.cart.min_leaf", ("models", "cart", "min_leaf")),
+        ("models.nosuch.x", ("models", "nosuch", "x")),
+        ("rf.n_trees", ("models", "forest", "n_trees")),
+        ("default_method", ("default_method",)),
+        ("default.method", ("default_method",)),
+        ("visit.sequence", ("visit_sequence",)),
+        ("k", ("rows",)),
+        ("smoothing", ("smoothing",)),
+        ("variables.income.method", ("variables", "income", "method")),
+        ("variables.`Jul.93`.method", ("variables", "Jul.93", "method")),
+        ("method.income", ("method", "income")),
+    ],
+)
+def test_keys_by_any_name(key: str, path: tuple[str, ...]) -> None:
+    found, problems = variations({key: [1, 2]}, REGISTRY)
+    assert problems == []
+    assert (found[0].key, found[0].path, found[0].values) == (key, path, (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("vary", "words"),
+    [
+        ({}, "nothing is varied"),
+        ([], "nothing is varied"),
+        ({"m": [1]}, "one setting only"),
+        ({"m": []}, "--vary m: has no values"),
+        ({"m": "12"}, "--vary m: has no values"),
+        ({"m": [1, 2, 1.0]}, "the value 1 is there twice"),
+        ({"keep": [["a"], ["a"]]}, "is there twice"),
+        ({"rows": [{"a": 1}, 5]}, "not maps"),
+        ({"cart.minbucket": [1, 2], "cart.min_leaf": [1, 2]}, "says the same as cart.minbucket"),
+        ({"cartt.min_leaf": [1, 2]}, "did you mean 'cart'"),
+        ({"defaultmethod": ["a", "b"]}, "did you mean 'default_method'"),
+        ({"qqqq": [1, 2]}, "see 'synthesizer schema'"),
+        ({".": [1, 2]}, "is no key"),
+        ({"cart": [1, 2]}, "is no key"),
+        ({"seed": [1, 2]}, "must be the same for all settings"),
+        ({"data.path": ["a", "b"]}, "must be the same"),
+        ({"checks.cap": [True, False]}, "must be the same"),
+        ({"n_jobs": [1, 2]}, "it changes no data; say --workers"),
+        ({"m": range(1, 102), "rows": [5, 6]}, f"202 settings, more than {MAX_SETTINGS}"),
+        (["m=3,,4"], "cannot be read"),
+    ],
+)
+def test_what_cannot_be_varied(vary: Any, words: str) -> None:
+    _, problems = variations(vary, REGISTRY)
+    assert len(problems) == 1
+    assert words in problems[0]
+
+
+def test_true_is_not_one() -> None:
+    assert variations({"proper": [True, 1]}, REGISTRY)[1] == []
+
+
+def test_sound_keys_are_kept_beside_faulty_ones() -> None:
+    found, problems = variations(["m=1,2", "seed=1,2", "nosuch=1,2"], REGISTRY)
+    assert [one.key for one in found] == ["m"]
+    assert len(problems) == 2

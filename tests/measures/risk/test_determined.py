@@ -1,0 +1,171 @@
+import json
+from collections import defaultdict
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.table import Table
+from synthesizer.measures.risk.determined import determined, told_share
+from tests.tables import coded, numeric
+
+
+def slow(keys, targets):
+    """Shared, determined, told and guessed records, the chance by the sum, the told share."""
+    levels = defaultdict(list)
+    for key, target in zip(keys, targets, strict=True):
+        levels[key].append(target)
+    shared = [level for level in levels.values() if len(level) > 1]
+    pure = sum(len(level) for level in shared if len(set(level)) == 1)
+    chance = 1.0
+    for level in shared:
+        chance *= sum((targets.count(t) / len(targets)) ** len(level) for t in set(targets))
+    told = sum(max(level.count(t) for t in level) for level in shared)
+    mode = max(sorted(set(targets)), key=targets.count)
+    guessed = sum(level.count(mode) for level in shared)
+    share = (told + sum(len(level) == 1 for level in levels.values())) / len(keys)
+    return (sum(len(level) for level in shared), pure, told, guessed), chance, share
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_equals_slow_counting(data):
+    n = data.draw(st.integers(2, 25))
+    a, b, t = (data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)) for _ in range(3))
+    if len(set(t)) == 1:
+        return
+    table = Table([coded("a", a, "wxy", missing=("N",)), numeric("b", b), coded("t", t, "wxyz")])
+    result = determined(table, ["a", "b"], "t")
+    every = [(a, result.single[0]), (b, result.single[1])]
+    every.append((list(zip(a, b, strict=True)), result.together))
+    for keys, found in every:
+        expected, chance, _ = slow(keys, t)
+        assert (found.shared, found.determined, found.told, found.guessed) == expected
+        assert found.chance == pytest.approx(chance, rel=1e-9)
+    assert told_share(table["a"], table["t"]) == pytest.approx(slow(a, t)[2])
+
+
+def people(n=300):
+    rng = np.random.default_rng(9)
+    pay = rng.integers(-20, 200, n)
+    return pd.DataFrame(
+        {
+            "pay": pay,
+            "sex": rng.choice(["f", "m"], n),
+            "code": np.arange(n),
+            "group": np.where(pay < 40, "low", np.where(pay < 90, "mid", "high")),
+        }
+    )
+
+
+def test_a_target_made_of_a_key():
+    result = determined(people(), ["sex", "pay"], "group")
+    assert result.determining == ("pay",)
+    assert result.by_construction
+    assert result.together.by_construction
+    assert result.single[0].share == 0.0
+    assert json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_two_keys_that_determine_only_together():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"a": rng.integers(0, 2, 200), "b": rng.integers(0, 2, 200)})
+    frame["same"] = np.where(frame["a"] == frame["b"], "yes", "no")
+    result = determined(frame, ["a", "b"], "same")
+    assert result.determining == ()
+    assert result.together.by_construction
+    assert result.by_construction
+
+
+def test_a_key_that_is_unique_shows_nothing():
+    result = determined(people(), ["code"], "group")
+    (entry,) = result.single
+    assert (entry.shared, entry.determined, entry.share) == (0, 0, None)
+    assert not result.by_construction
+
+
+def test_a_few_pairs_that_agree_by_chance():
+    frame = pd.DataFrame({"k": [0, 0, *range(1, 30)], "t": ["x"] * 28 + ["y"] * 3})
+    (entry,) = determined(frame, ["k"], "t").single
+    assert entry.share == 1.0
+    assert entry.chance > 0.5
+    assert not entry.by_construction
+
+
+def test_one_exception_is_enough():
+    frame = people()
+    frame.loc[len(frame)] = {"pay": frame.loc[0, "pay"], "sex": "f", "code": -1, "group": "other"}
+    result = determined(frame, ["pay"], "group")
+    assert result.determining == ()
+    assert result.nearly_determining == ("pay",)
+    assert 0.9 < result.single[0].share < 1
+    assert determined(people(), ["pay"], "group").nearly_determining == ()
+
+
+def test_a_target_that_hardly_varies_is_not_nearly_determined():
+    frame = pd.DataFrame({"k": [0, 1] * 500, "t": ["x"] * 995 + ["y"] * 5})
+    (entry,) = determined(frame, ["k"], "t").single
+    assert entry.told == 995
+    assert not entry.nearly
+
+
+def test_groups_of_a_numeric_target():
+    frame = people()
+    assert determined(frame, ["group"], "pay").determining == ()
+    assert determined(frame, ["group"], "pay", {"pay": [39.5, 89.5]}).determining == ("group",)
+
+
+def test_large_levels_do_not_underflow():
+    n = 100_000
+    table = Table([coded("k", np.arange(n) % 2, "ab"), coded("t", np.arange(n) % 2, "xy")])
+    result = determined(table, ["k"], "t")
+    assert 0 < result.single[0].chance < 1e-300
+    assert result.determining == ("k",)
+
+
+def test_missing_codes_are_values():
+    table = Table(
+        [
+            numeric("k", [1, 2] * 50, [0, 1] * 50, missing=("-8",)),
+            coded("t", [0, 1] * 50, "x", missing=("N",)),
+        ]
+    )
+    assert determined(table, ["k"], "t").determining == ("k",)
+
+
+def test_problems_are_told():
+    with pytest.raises(DataError) as caught:
+        determined(people(), ["nowhere", "group"], "group")
+    assert len(caught.value.problems) == 2
+
+
+def test_rules_with_exceptions_are_not_taken_for_construction():
+    """Keys that tell 95 of 100 targets, and few that share a key: that none differs is chance."""
+    rng = np.random.default_rng(4)
+    flagged = 0
+    for _ in range(50):
+        first, second = rng.integers(0, 120, 400), rng.integers(0, 100, 400)
+        noisy = np.where(rng.random(400) < 0.95, (first + second) % 5, rng.integers(0, 5, 400))
+        table = Table([numeric("a", first), numeric("b", second), coded("t", noisy, list("vwxyz"))])
+        flagged += bool(determined(table, ["a", "b"], "t").telling)
+    assert flagged == 0
+
+
+def test_two_keys_that_tell_together_are_named():
+    rng = np.random.default_rng(5)
+    n = 500
+    one, two = rng.integers(0, 5, n), rng.integers(0, 4, n)
+    table = Table(
+        [
+            coded("one", one, "abcde"),
+            coded("two", two, "abcd"),
+            numeric("all", np.arange(n)),
+            coded("t", (one + two) % 3, "xyz"),
+        ]
+    )
+    result = determined(table, ["one", "two", "all"], "t")
+    assert result.telling == (("one", "two"),)
+    assert result.to_dict()["telling"] == [["one", "two"]]

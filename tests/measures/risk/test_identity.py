@@ -1,0 +1,160 @@
+import json
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.table import Kind, Table
+from synthesizer.measures.risk.identity import SharedCoder, identity
+from tests.measures.risk.slow_rows import rows
+from tests.reference_data import REFERENCE, load_reference, needs_reference
+from tests.tables import coded, numeric
+
+KEYS = ["PUMA", "AGEP", "SEX", "RAC1P", "MSP", "OWN_RENT"]
+
+
+def slow_identity(original, made, keys, cuts=None):
+    ours, theirs = Counter(rows(original, keys, cuts)), Counter(rows(made, keys, cuts))
+    unique = [key for key, count in ours.items() if count == 1]
+    return (
+        len(unique) / original.n_rows,
+        sum(count == 1 for count in theirs.values()) / made.n_rows,
+        sum(key in theirs for key in unique) / original.n_rows,
+        sum(theirs[key] == 1 for key in unique) / original.n_rows,
+    )
+
+
+def shares(values):
+    return values.uio, values.uis, values.uiois, values.repu
+
+
+@st.composite
+def pairs(draw):
+    """An original and one to three synthetic tables with other levels and missing codes."""
+
+    def one(n, levels, missing):
+        codes = st.integers(0, len(levels) + len(missing) - 1)
+        pick = lambda values: draw(st.lists(values, min_size=n, max_size=n))  # noqa: E731
+        states = pick(st.integers(0, len(missing)))
+        return Table(
+            [
+                coded("a", pick(codes), levels, missing),
+                numeric("b", pick(st.sampled_from([-2.0, -1.0, 0.5, 3.0])), states, missing),
+                coded("t", pick(codes), levels, missing),
+                numeric("u", pick(st.sampled_from([-7.0, 0.0, 4.0])), states, missing),
+            ]
+        )
+
+    sizes = draw(st.lists(st.integers(1, 14), min_size=2, max_size=4))
+    made = [one(n, ("z", "x", "w"), ("", "N")) for n in sizes[1:]]
+    return one(sizes[0], ("x", "y", "z"), ("N",)), made
+
+
+@settings(max_examples=80, deadline=None)
+@given(pairs(), st.sampled_from([["a"], ["b"], ["b", "a"], ["a", "b", "t", "u"]]))
+def test_equals_slow_counting(data, keys):
+    original, made = data
+    result = identity(original, made, keys=keys)
+    expected = [slow_identity(original, table, keys) for table in made]
+    assert [shares(values) for values in result.datasets] == expected
+    assert shares(result.mean) == pytest.approx(np.mean(expected, axis=0).tolist())
+
+
+@settings(max_examples=40, deadline=None)
+@given(pairs(), st.sampled_from([[0.0], [-1.0, 3.0]]))
+def test_grouped_numbers_equal_slow_counting(data, cuts):
+    original, made = data
+    result = identity(original, made, keys=["b", "a"], groups={"b": cuts, "u": 3})
+    expected = [slow_identity(original, table, ["b", "a"], {"b": cuts}) for table in made]
+    assert [shares(values) for values in result.datasets] == expected
+
+
+def test_quantile_groups_are_those_of_the_original():
+    original = Table([numeric("k", [1.0, 2.0, 3.0, 4.0])])
+    made = Table([numeric("k", [10.0, 20.0, 30.0, 40.0, 1.0])])
+    values = identity(original, made, keys=["k"], groups={"k": 2}).mean
+    assert shares(values) == (0.0, 0.2, 0.0, 0.0)
+
+
+def test_the_original_as_its_own_copy():
+    rng = np.random.default_rng(3)
+    table = Table([coded("k", rng.integers(0, 26, 60), "abcdefghijklmnopqrstuvwxyz")])
+    values = identity(table, table, keys=["k"]).mean
+    assert 0 < values.uio == values.uis == values.uiois == values.repu
+
+
+def test_no_match_at_all():
+    original = Table([coded("k", [0, 1, 1], "ab")])
+    values = identity(original, Table([coded("k", [0, 1], "cd")]), keys=["k"]).mean
+    assert shares(values) == (1 / 3, 1.0, 0.0, 0.0)
+
+
+def test_one_row_and_dates():
+    day = Table([numeric("day", [-18_000.0])])
+    variable = day["day"].variable
+    assert variable.kind is Kind.NUMERIC
+    assert shares(identity(day, [day, day], keys=["day"]).mean) == (1.0, 1.0, 1.0, 1.0)
+    frame = pd.DataFrame({"day": pd.to_datetime(["1920-09-20", "2020-01-01"])})
+    made = pd.DataFrame({"day": pd.to_datetime(["1920-09-20", "2021-01-01"])})
+    assert shares(identity(frame, made, keys=["day"]).mean) == (1.0, 1.0, 0.5, 0.5)
+
+
+def test_frames_and_tables_give_the_same():
+    frame = pd.DataFrame({"sex": ["f", "m", "m", None], "age": [30, 40, 40, 50]})
+    made = pd.DataFrame({"sex": ["m", "f", None, "x"], "age": [40, 30, 51, 50]})
+    table = Table(
+        [coded("sex", [0, 1, 1, 2], "fm", ("",)), numeric("age", [30.0, 40.0, 40.0, 50.0])]
+    )
+    other = Table(
+        [coded("sex", [2, 1, 3, 0], "xfm", ("",)), numeric("age", [40.0, 30.0, 51.0, 50.0])]
+    )
+    result = identity(frame, [made, made], keys=["sex", "age"])
+    assert result == identity(table, [other, other], keys=["sex", "age"])
+    assert shares(result.mean) == (0.5, 1.0, 0.25, 0.25)
+
+
+def test_shared_codes_tell_new_combinations_apart():
+    original = Table([coded("a", [0, 1], "xy"), numeric("b", [1.0, 2.0])])
+    made = Table([coded("a", [1, 0, 0, 1], "yz"), numeric("b", [9.0, 2.0, 1.0, 9.0])])
+    codes, size = SharedCoder(original, ["a", "b"]).encode(made)
+    assert (codes[1], size) == (1, 4)
+    assert codes[0] == codes[3] >= 2
+    assert codes[2] >= 2
+    assert codes[2] != codes[0]
+
+
+def test_figures_and_plain_values():
+    table = Table([coded("k", [0, 1, 1], "ab")])
+    result = identity(table, [table, Table([coded("k", [1, 1], "ab")])], keys=["k"])
+    assert {figure.name for figure in result.figures} == {"repU", "UiOiS", "UiO", "UiS"}
+    repu = result.figures[0]
+    assert (repu.value, repu.original, repu.n) == (1 / 6, 1 / 3, 3)
+    assert result.figures[-1].n == 5
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert plain["datasets"][1]["repu"] == 0.0
+    assert plain["n_synthetic"] == [3, 2]
+
+
+def test_all_problems_are_told_at_once():
+    table = Table([coded("k", [0, 1], "ab")])
+    with pytest.raises(DataError) as caught:
+        identity(table, table, keys=["k", "nowhere"], groups={"k": 3})
+    assert len(caught.value.problems) == 2
+    with pytest.raises(DataError, match="no records"):
+        identity(table, table.take(slice(0, 0)), keys=["k"])
+
+
+@needs_reference
+@pytest.mark.parametrize("method", ["cart", "parametric"])
+def test_equals_the_reference(method):
+    original = load_reference("original.csv")
+    expected = json.loads((REFERENCE / "expected.json").read_text())[method]["ident"]
+    values = identity(original, load_reference(f"synthetic_{method}.csv"), keys=KEYS).mean
+    found = dict(zip(("UiO", "UiS", "UiOiS", "repU"), shares(values), strict=True))
+    assert {name: 100 * share for name, share in found.items()} == pytest.approx(
+        expected, rel=0, abs=1e-9
+    )

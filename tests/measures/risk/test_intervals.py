@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from synthesizer.measures.risk.intervals import excess, relative_excess, wilson
+
+shares = st.integers(0, 200)
+
+
+@given(shares)
+def test_wilson_is_that_of_scipy(count):
+    expected = stats.binomtest(count, 200).proportion_ci(0.9, method="wilson")
+    assert wilson(count / 200, 200, 0.9) == pytest.approx((expected.low, expected.high))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_wilson_holds_the_share_and_has_a_width(share):
+    low, high = wilson(share, 1.0)
+    assert 0 <= low <= share <= high <= 1
+    assert high - low > 0.5
+
+
+@given(shares, shares)
+def test_excess_holds_its_value(successes, control):
+    value, low, high = excess(successes / 200, 200, control / 200, 200)
+    if control == 200:
+        assert value is None
+        assert low is None
+        assert high is None
+    else:
+        assert low < value <= high <= 1
+        assert value == pytest.approx(1 - (200 - successes) / (200 - control))
+
+
+def test_excess_has_a_width_where_no_attack_succeeds():
+    value, low, high = excess(0.0, 500, 0.0, 500)
+    assert value == 0
+    assert high == pytest.approx(wilson(0.0, 500)[1])
+    assert low == pytest.approx(-high)
+
+
+@pytest.mark.parametrize(("rate", "control"), [(0.01, 0.01), (0.3, 0.2), (0.9, 0.5), (0.2, 0.3)])
+def test_excess_covers_the_truth_as_often_as_it_says(rate, control):
+    rng = np.random.default_rng(7)
+    n, truth = 300, (rate - control) / (1 - control)
+    pairs = rng.binomial(n, [rate, control], size=(1000, 2)) / n
+    found = [excess(one, n, other, n) for one, other in pairs]
+    covered = np.mean([low <= truth <= high for _, low, high in found])
+    assert 0.93 < covered < 0.99
+
+
+def test_a_higher_confidence_is_a_wider_interval():
+    assert wilson(0.4, 100, 0.99)[0] < wilson(0.4, 100, 0.9)[0]
+    assert excess(0.4, 100, 0.2, 100, 0.99)[1] < excess(0.4, 100, 0.2, 100, 0.9)[1]
+
+
+def test_relative_excess_of_an_exact_original_is_the_share_rescaled():
+    found = relative_excess((0.6, 0.55, 0.7), (0.9, 0.9, 0.9), 0.5)
+    assert found == pytest.approx((0.25, 0.125, 0.5))
+    found = relative_excess((0.4, 0.35, 0.5), (0.9, 0.9, 0.9), 0.5)
+    assert found == pytest.approx((-0.25, -0.375, 0))
+    assert relative_excess((0.6, 0.5, 0.7), (0.5, 0.5, 0.5), 0.5) == (None, None, None)
+
+
+@pytest.mark.parametrize("truth", [0.75, 0.6, 0.5, 0.3])
+def test_relative_excess_covers_the_truth_as_often_as_it_says(truth):
+    rng = np.random.default_rng(8)
+    n, original = 800, 0.75
+    covered = []
+    for one, other in rng.binomial(n, [truth, original], size=(1000, 2)) / n:
+        _, low, high = relative_excess((one, *wilson(one, n)), (other, *wilson(other, n)), 0.5)
+        covered.append(low <= (truth - 0.5) / (original - 0.5) <= high)
+    assert 0.93 < np.mean(covered) < 0.99

@@ -1,0 +1,259 @@
+import json
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.risk.cap import cap_scores, cap_u
+from synthesizer.measures.risk.scenario import Tolerance
+from synthesizer.measures.risk.tcap import Classes, tcap
+from tests.reference_data import REFERENCE, load_reference, needs_reference
+from tests.tables import coded, numeric
+
+KEYS = ["PUMA", "AGEP", "SEX", "RAC1P", "MSP", "OWN_RENT"]
+
+
+def values(table, name):
+    """Labels and numbers of a column, the slow way."""
+    column = table[name]
+    if column.is_coded:
+        return [column.variable.labels[code] for code in column.data]
+    states = column.missing_state()
+    pairs = zip(column.data, states, strict=True)
+    return [column.variable.missing[s - 1] if s else float(v) for v, s in pairs]
+
+
+def slow_counts(original, synthetic, keys, target, tau, order):
+    """Matched, attributed, correct and guessed records by plain loops."""
+    pool = {}
+    for table in synthetic:
+        known = zip(*(values(table, key) for key in keys), strict=True)
+        for key, value in zip(known, values(table, target), strict=True):
+            pool.setdefault(key, []).append(value)
+    truth = values(original, target)
+    mode = max(order, key=lambda value: (truth.count(value), -order.index(value)))
+    matched = attributed = correct = guessed = 0
+    for key, value in zip(
+        zip(*(values(original, k) for k in keys), strict=True), truth, strict=True
+    ):
+        found = Counter(pool.get(key, []))
+        if not found:
+            continue
+        matched += 1
+        top = max(found.values())
+        if top / sum(found.values()) < tau:
+            continue
+        attributed += 1
+        first = min((v for v in found if found[v] == top), key=order.index)
+        correct += first == value
+        guessed += mode == value
+    return matched, attributed, correct, guessed
+
+
+def counts(row):
+    return row.matched, row.attributed, row.correct, row.guessed
+
+
+@st.composite
+def tables(draw):
+    def one(n, levels):
+        pick = lambda size: draw(st.lists(st.integers(0, size), min_size=n, max_size=n))  # noqa: E731
+        numbers, states = np.array(pick(4)) - 2.0, np.array(pick(1))
+        return Table(
+            [
+                coded("a", pick(3), levels, missing=("N",)),
+                numeric("b", numbers, states, missing=("-8",)),
+                coded("t", pick(3), levels, missing=("N",)),
+                numeric("u", np.array(pick(3)) - 1.5, np.array(pick(1)), missing=("-8",)),
+            ]
+        )
+
+    sizes = draw(st.lists(st.integers(2, 14), min_size=2, max_size=4))
+    return one(sizes[0], "xyz"), [one(n, "zwx") for n in sizes[1:]]
+
+
+TARGETS = {"t": ["x", "y", "z", "N", "w"], "u": [-1.5, -0.5, 0.5, 1.5, "-8"]}
+
+
+@settings(max_examples=150, deadline=None)
+@given(tables(), st.sampled_from([0.3, 0.5, 0.6, 0.75, 1.0]), st.sampled_from(["t", "u"]))
+def test_equals_slow_counting(data, tau, target):
+    original, synthetic = data
+    if len(set(values(original, target))) == 1:
+        return
+    result = tcap(original, synthetic, keys=["a", "b"], target=target, tau=tau)
+    for m, row in enumerate(result.synthetic, start=1):
+        expected = slow_counts(original, synthetic[:m], ["a", "b"], target, tau, TARGETS[target])
+        assert counts(row) == expected
+        assert (row.m, row.records) == (m, original.n_rows)
+    expected = slow_counts(original, [original], ["a", "b"], target, tau, TARGETS[target])
+    assert counts(result.original) == expected
+
+
+def test_with_tau_1_correct_records_are_those_with_a_cap_of_1():
+    rng = np.random.default_rng(6)
+    original, *made = (
+        Table([numeric("k", rng.integers(-20, 20, 60)), coded("t", rng.integers(0, 3, 60), "xyz")])
+        for _ in range(4)
+    )
+    result = tcap(original, made, keys=["k"], target="t")
+    scores = cap_scores(original, made, keys=["k"], target="t")
+    for row, synthetic in zip(result.synthetic, scores.synthetic, strict=True):
+        assert row.correct == (synthetic == 1).sum()
+        assert row.matched == (~np.isnan(synthetic)).sum()
+
+
+def test_the_original_as_its_own_copy():
+    rng = np.random.default_rng(2)
+    table = Table(
+        [numeric("k", rng.integers(0, 90, 200)), coded("t", rng.integers(0, 6, 200), "abcdef")]
+    )
+    result = tcap(table, table, keys=["k"], target="t")
+    assert result.synthetic == (result.original,)
+    assert result.original.tcap == 1.0
+    assert result.original.of_matched == result.original.of_records
+    figures = result.figures
+    assert [f.value for f in figures] == [f.original for f in figures]
+
+
+def test_independent_columns_are_guessed_as_well_without_the_release():
+    rng = np.random.default_rng(2)
+    original, made = (
+        Table(
+            [
+                numeric("k", rng.integers(0, 9000, 20_000)),
+                coded("t", rng.choice(3, 20_000, p=[0.5, 0.3, 0.2]), "xyz"),
+            ]
+        )
+        for _ in range(2)
+    )
+    row = tcap(original, made, keys=["k"], target="t").synthetic[0]
+    assert row.attributed > 5000
+    assert row.baseline == pytest.approx(0.38, abs=0.01)
+    # A class that agrees is more often one of the frequent target: 1 of 1, or 2 of 2, ...
+    assert row.baseline <= row.tcap < row.guess
+
+
+def test_no_match_is_undefined_and_not_zero():
+    original = Table([coded("k", [0, 1], "abcd"), coded("t", [0, 1], "xy")])
+    made = Table([coded("k", [2, 3], "abcd"), coded("t", [0, 1], "xy")])
+    result = tcap(original, made, keys=["k"], target="t")
+    row = result.synthetic[0]
+    assert counts(row) == (0, 0, 0, 0)
+    assert (row.tcap, row.of_matched, row.guess, row.baseline, row.of_records) == (
+        None, None, None, None, 0.0,
+    )  # fmt: skip
+    assert result.figures[0].value is None
+    assert json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_a_target_that_the_original_lacks_breaks_agreement():
+    original = Table([coded("k", [0, 1], "ab"), coded("t", [0, 1], "xy")])
+    two_new = Table([coded("k", [0, 0], "ab"), coded("t", [0, 1], "vw")])
+    one_new = Table([coded("k", [0, 0], "ab"), coded("t", [0, 0], "vw")])
+    numbers = [1.0, 2.0], [7.0, 8.0]
+    assert counts(tcap(original, two_new, keys=["k"], target="t").synthetic[0])[:3] == (1, 0, 0)
+    assert counts(tcap(original, one_new, keys=["k"], target="t").synthetic[0])[:3] == (1, 1, 0)
+    ours, theirs = (Table([coded("k", [0, 0], "ab"), numeric("t", part)]) for part in numbers)
+    assert counts(tcap(ours, theirs, keys=["k"], target="t").synthetic[0])[:3] == (2, 0, 0)
+
+
+def test_tau_is_reached_exactly():
+    made = Table([coded("k", [0] * 10, "ab"), coded("t", [0] * 7 + [1] * 3, "xy")])
+    original = made.take(np.array([0, 9]))
+    for tau, attributed in ((0.7, 2), (0.71, 0)):
+        row = tcap(original, made, keys=["k"], target="t", tau=tau).synthetic[0]
+        assert (row.attributed, row.correct) == (attributed, attributed // 2)
+
+
+def test_ties_go_to_the_first_level_of_the_original():
+    original = Table([coded("k", [0, 0], "ab"), coded("t", [0, 1], "xy")])
+    made = Table([coded("k", [0, 0], "ab"), coded("t", [0, 1], "yx")])
+    row = tcap(original, made, keys=["k"], target="t", tau=0.5).synthetic[0]
+    assert (row.attributed, row.correct) == (2, 1)
+    classes = Classes(1, 2)
+    classes.add(np.array([0, 0]), np.array([1, 0]))
+    assert classes.modal()[1].tolist() == [0]
+
+
+def test_groups_dates_and_negative_numbers():
+    day = Variable(name="day", kind=Kind.DATE)
+    original = Table([Column(day, np.array([-3.0, -3.0, 18_000.0])), numeric("pay", [-5, 5, 7])])
+    made = Table([Column(day, np.array([-3.0, 18_000.0])), numeric("pay", [-9, 9])])
+    exact = tcap(original, made, keys=["day"], target="pay").synthetic[0]
+    grouped = tcap(original, made, keys=["day"], target="pay", groups={"pay": [0.0]}).synthetic[0]
+    assert counts(exact)[:3] == (3, 3, 0)
+    assert counts(grouped)[:3] == (3, 3, 2)
+
+
+def test_frames_and_one_record():
+    people = pd.DataFrame({"town": list("aab"), "ill": ["yes", "no", "no"]})
+    result = tcap(people, people.iloc[[2]], keys=["town"], target="ill")
+    assert counts(result.synthetic[0]) == (1, 1, 1, 1)
+    assert result.to_dict()["synthetic"][0]["tcap"] == 1.0
+
+
+def test_all_problems_are_told_at_once():
+    table = Table([coded("k", [0, 1], "ab"), numeric("t", [1, 2])])
+    with pytest.raises(DataError) as caught:
+        tcap(table, table, keys=["k", "no"], target="t", tolerance=Tolerance(absolute=1), tau=0)
+    assert len(caught.value.problems) == 3
+    for part in ("'no'", "give groups", "tau (0)"):
+        assert part in str(caught.value)
+
+
+def test_a_tolerance_does_not_matter_to_a_coded_target():
+    table = Table([coded("k", [0, 1], "ab"), coded("t", [0, 1], "xy")])
+    result = tcap(table, table, keys=["k"], target="t", tolerance=Tolerance(relative=0.1))
+    assert result.original.tcap == 1.0
+
+
+def test_cap_u_counts_uniques_with_non_matches_as_zero():
+    original = Table([coded("k", [0, 0, 1, 2], "abc"), coded("t", [0, 1, 1, 0], "xy")])
+    first = Table([coded("k", [1, 1], "abc"), coded("t", [1, 0], "xy")])
+    second = Table([coded("k", [2], "abc"), coded("t", [0], "xy")])
+    result = cap_u(original, [first, second], keys=["k"], target="t")
+    assert [row.zero for row in result.synthetic] == [0.25, 0.75]
+    assert (result.uniques, result.value, result.baseline) == (2, 0.75, 0.5)
+    (figure,) = result.figures
+    assert (figure.value, figure.original, figure.n, figure.baseline) == (0.75, 1.0, 2, 0.5)
+    assert cap_u(original, original, keys=["k"], target="t").value == 1.0
+    assert json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_cap_u_without_uniques_is_undefined():
+    table = Table([coded("k", [0, 0], "ab"), coded("t", [0, 1], "xy")])
+    result = cap_u(table, table, keys=["k"], target="t")
+    assert (result.uniques, result.value, result.baseline) == (0, None, None)
+    assert result.figures[0].original is None
+
+
+@needs_reference
+@pytest.mark.parametrize("name", ["cart", "parametric"])
+def test_equals_the_reference(name):
+    original = load_reference("original.csv")
+    expected = json.loads((REFERENCE / "expected.json").read_text())[name]
+    made = load_reference(f"synthetic_{name}.csv")
+    result = tcap(original, made, keys=KEYS, target="EDU")
+    row = result.synthetic[0]
+    assert 100 * row.of_matched == pytest.approx(expected["caps"]["TCAP"], abs=1e-6)
+    assert 100 * row.of_records == pytest.approx(expected["attrib"]["DiSCO"], abs=1e-6)
+    assert 100 * row.attributed / row.records == pytest.approx(expected["attrib"]["DiS"], abs=1e-6)
+    assert 100 * row.matched / row.records == pytest.approx(expected["attrib"]["iS"], abs=1e-6)
+    assert 100 * result.original.of_records == pytest.approx(expected["attrib"]["Dorig"], abs=1e-6)
+
+
+@needs_reference
+def test_cap_u_equals_the_reference():
+    original = load_reference("original.csv")
+    made = [load_reference(f"synthetic_cart_{i}.csv") for i in range(1, 6)]
+    expected = json.loads((REFERENCE / "cap.json").read_text())
+    result = cap_u(original, made, keys=KEYS, target="EDU")
+    for row, other in zip(result.synthetic, expected["synthetic"], strict=True):
+        assert row.zero == pytest.approx(other["uniques"]["zero"], abs=1e-9)
+    assert result.baseline == pytest.approx(expected["baseline"]["uniques"], abs=1e-9)

@@ -1,0 +1,506 @@
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chi2, f, norm
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.utility import fits
+from synthesizer.measures.utility.compare_fit import compare_fit
+from tests.reference_data import load_reference, needs_reference
+from tests.tables import coded, numeric
+
+smf = pytest.importorskip("statsmodels.formula.api")
+
+FORMULAS = {
+    "ols": ("pay ~ age*sex + area + I(age ** 2)", "pay ~ age*sex + area + I(age ** 2)"),
+    "logit": ("smoker ~ age + area", "I(1*(smoker == 'yes')) ~ age + area"),
+    "poisson": ("visits ~ age + sex", "visits ~ age + sex"),
+    "multinomial": ("area ~ age + sex", "codes ~ age + sex"),
+}
+
+
+def people(n, seed):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(20, 70, n).astype(float)
+    sex = rng.integers(0, 2, n)
+    area = rng.integers(0, 3, n)
+    smoker = rng.random(n) < 1 / (1 + np.exp(-(0.02 * age - 1 + 0.4 * area)))
+    pay = 100 + 3 * age - 0.02 * age**2 + 5 * sex - 4 * area + 10 * rng.standard_normal(n)
+    return Table(
+        [
+            numeric("age", age),
+            coded("sex", sex, ("f", "m")),
+            coded("area", area, ("east", "north", "west")),
+            coded("smoker", smoker, ("no", "yes")),
+            numeric("pay", np.round(pay), (rng.random(n) < 0.05), missing=("",)),
+            numeric("visits", rng.poisson(np.exp(0.01 * age))),
+            coded("person", rng.integers(0, n // 4, n), [f"p{i}" for i in range(n // 4)]),
+        ]
+    )
+
+
+def frame_of(table):
+    columns = {}
+    for column in table.columns:
+        labels = np.array(column.variable.labels)
+        columns[column.name] = labels[column.data] if column.is_coded else column.data
+    frame = pd.DataFrame(columns)
+    frame["codes"] = table["area"].data
+    return frame
+
+
+def directly(family, formula, frame, clustered=False):
+    frame = frame.dropna()
+    options = (
+        {"cov_type": "cluster", "cov_kwds": {"groups": pd.factorize(frame["person"])[0]}}
+        if clustered
+        else {}
+    )
+    kinds = {"ols": smf.ols, "logit": smf.logit, "poisson": smf.poisson, "multinomial": smf.mnlogit}
+    quiet = {} if family == "ols" else {"disp": 0}
+    result = kinds[family](formula, frame).fit(**quiet, **options)
+    names = list(result.params.index)
+    order = [names.index(name) for name in sorted(names)]
+    params, errors = (
+        np.asarray(values).reshape(len(names), -1)[order].ravel(order="F")
+        for values in (result.params, result.bse)
+    )
+    return sorted(names), params, errors, result
+
+
+def sorted_ours(result, names):
+    """Coefficients in the order of the sorted names of statsmodels, equation by equation."""
+    spelled = {c.name: c for c in result.coefficients}
+    prefixes = list(dict.fromkeys(c.name.rpartition(": ")[0] for c in result.coefficients))
+    wanted = [name.replace("[T.", "[") for name in names]
+    return [spelled[f"{p}: {name}" if p else name] for p in prefixes for name in wanted]
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("family", list(FORMULAS))
+def test_coefficients_are_those_of_statsmodels_by_formula(family, clustered):
+    original, made = people(600, 1), [people(500, 2), people(700, 3)]
+    ours, theirs = FORMULAS[family]
+    result = compare_fit(
+        original, made, ours, family=family, clusters="person" if clustered else None
+    )
+    tables = [original, *made]
+    used = ["age", "sex", "area", "smoker", "visits", "codes", "person"]
+    used += ["pay"] if family == "ols" else []
+    fitted = [directly(family, theirs, frame_of(own)[used], clustered) for own in tables]
+    own = sorted_ours(result, fitted[0][0])
+    q = np.array([params for _, params, _, _ in fitted])
+    errors = np.array([bse for _, _, bse, _ in fitted])
+    np.testing.assert_allclose([c.original for c in own], q[0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose([c.original_error for c in own], errors[0], rtol=1e-5)
+    np.testing.assert_allclose([c.synthetic for c in own], q[1:].mean(axis=0), rtol=1e-6, atol=1e-9)
+    if family != "multinomial":
+        interval = fitted[0][3].conf_int().loc[fitted[0][0]].to_numpy()
+        np.testing.assert_allclose([c.original_low for c in own], interval[:, 0], rtol=1e-5)
+    n = result.datasets[0].n
+    ratios = np.array([own.n for own in result.datasets[1:]]) / n
+    expected = np.sqrt((errors[1:] ** 2 * ratios[:, None]).mean(axis=0))
+    np.testing.assert_allclose([c.synthetic_error for c in own], expected, rtol=1e-5)
+    total = (errors[1:] ** 2).mean(axis=0) * (ratios.mean() + 1 / 2)
+    ours_total = dict(zip(result.combined.names, result.combined.total, strict=True))
+    np.testing.assert_allclose([ours_total[c.name] for c in own], total, rtol=1e-5)
+
+
+def test_differences_overlap_and_lack_of_fit_by_hand():
+    """Means of two files: the intercept of y ~ 1."""
+    ours, theirs = [1.0, 2, 3, 4, 6.5], [2.0, 3, 4, 5, 7, 9]
+    result = compare_fit(
+        Table([numeric("y", ours)]), Table([numeric("y", theirs)]), "I(y) ~ 1", family="poisson"
+    )
+    (own,) = result.coefficients
+    a, b = np.log(np.mean(ours)), np.log(np.mean(theirs))
+    error, made = 1 / math.sqrt(sum(ours)), math.sqrt(6 / 5 / sum(theirs))
+    z = norm.ppf(0.975)
+    assert own.difference == pytest.approx(b - a)
+    assert own.standardised == pytest.approx((b - a) / error)
+    common = (a + z * error) - (b - z * made)
+    assert own.overlap == pytest.approx((common / (2 * z * error) + common / (2 * z * made)) / 2)
+    assert result.mean_overlap == own.overlap
+    statistic = (b - a) ** 2 / (error**2 * 5 / 6)
+    assert result.lack_of_fit.statistic == pytest.approx(statistic)
+    assert result.lack_of_fit.p_value == pytest.approx(chi2.sf(statistic, 1))
+
+
+@pytest.mark.parametrize("family", list(FORMULAS))
+def test_the_original_as_its_own_copy(family):
+    table = people(400, 4)
+    result = compare_fit(table, [table, table], FORMULAS[family][0], family=family)
+    assert result.mean_overlap == pytest.approx(1)
+    assert result.mean_standardised == pytest.approx(0, abs=1e-9)
+    assert result.lack_of_fit.p_value == pytest.approx(1)
+    values = {figure.name: figure.value for figure in result.figures}
+    assert values["lowest CI overlap"] == pytest.approx(1)
+    assert values["lack of fit"] == pytest.approx(0, abs=1e-9)
+    json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_columns_drawn_independently_fail_the_test():
+    table = people(800, 5)
+    rng = np.random.default_rng(0)
+    broken = Table([column.take(rng.permutation(800)) for column in table.columns])
+    result = compare_fit(table, broken, "pay ~ age + area")
+    assert result.mean_overlap < 0.6
+    assert result.lack_of_fit.p_value < 1e-6
+    assert min(c.overlap for c in result.coefficients) < 0
+
+
+def test_lack_of_fit_under_a_correct_synthesis_has_its_distribution():
+    """Mean chi-square of samples from the fitted model is about its degrees of freedom."""
+    rng = np.random.default_rng(1)
+    table = people(400, 6)
+    age, n = table["age"].data, 400
+    y = 1 + 0.1 * age + rng.standard_normal(n)
+    original = Table([table["age"], numeric("y", y)])
+    slope, start = np.polyfit(age, y, 1)
+    sigma = np.std(y - start - slope * age, ddof=2)
+    ratios = []
+    for _ in range(150):
+        x = rng.choice(age, 2 * n)
+        response = start + slope * x + sigma * rng.standard_normal(2 * n)
+        made = Table([numeric("age", x), numeric("y", response)])
+        ratios.append(compare_fit(original, made, "y ~ age").lack_of_fit.statistic)
+    assert np.mean(ratios) == pytest.approx(2, abs=0.6)
+
+
+def test_rules_for_several_datasets():
+    original, made = people(300, 7), [people(300, seed) for seed in range(10, 16)]
+    fully = compare_fit(original, made, "visits ~ age", rule="fully")
+    simple = compare_fit(original, made, "visits ~ age", rule="simple")
+    assert fully.lack_of_fit.statistic == pytest.approx(simple.lack_of_fit.statistic / 2)
+    partially = compare_fit(original, made, "visits ~ age", rule="partially")
+    test = partially.lack_of_fit
+    q = np.array([compare_fit(original, m, "visits ~ age").combined.estimate for m in made])
+    d = q.mean(axis=0) - [c.original for c in partially.coefficients]
+    hotelling = 6 * d @ np.linalg.inv(np.cov(q.T)) @ d
+    assert (test.df, test.df_error) == (2, 4)
+    assert test.statistic == pytest.approx(hotelling * 4 / (2 * 5), rel=1e-6)
+    assert test.p_value == pytest.approx(f.sf(test.statistic, 2, 4))
+    few = compare_fit(original, made[:2], "visits ~ age", rule="partially")
+    assert few.lack_of_fit is None
+    assert few.figures[-1].value is None
+    assert "needs more synthetic datasets (2) than coefficients (2)" in few.notes[0]
+    same = compare_fit(original, [made[0]] * 3, "visits ~ age", rule="partially")
+    assert "singular" in same.notes[0]
+
+
+def test_a_dataset_without_a_fit_is_left_out_and_told():
+    original, good = people(300, 8), people(300, 9)
+    area = good["area"].data
+    bad = good.take(area != 2)
+    worse = good.with_column(Column(good["smoker"].variable, (area == 1).astype(np.int32)))
+    result = compare_fit(original, [good, bad, worse], "smoker ~ area", family="logit")
+    assert result.combined.m == 1
+    assert (
+        result.combined.estimate
+        == compare_fit(original, good, "smoker ~ area", family="logit").combined.estimate
+    )
+    assert [own.problem is None for own in result.datasets] == [True, True, False, False]
+    assert "synthetic dataset 2 is left out: no complete record has area[west]" in result.notes[0]
+    assert "synthetic dataset 3 is left out: the logit fit does not converge" in result.notes[1]
+    assert result.notes[2] == "the results are of 1 of 3 synthetic datasets"
+    with pytest.raises(DataError, match="needs at least two synthetic datasets") as caught:
+        compare_fit(original, [good, bad], "visits ~ area", rule="fully")
+    assert len(caught.value.problems) == 2
+    with pytest.raises(DataError, match="no synthetic dataset has a fit"):
+        compare_fit(original, bad, "visits ~ area")
+    with pytest.raises(DataError, match="the original has no fit: the logit fit"):
+        compare_fit(worse, good, "smoker ~ area", family="logit")
+
+
+def test_clusters_of_frames_need_no_common_values_and_may_be_missing():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {
+            "person": [f"a{i // 5}" for i in range(200)],
+            "x": rng.standard_normal(200).round(3),
+            "y": rng.standard_normal(200).round(3),
+        }
+    )
+    made = frame.assign(person=[f"s{i // 5}" for i in range(200)])
+    made.loc[:9, "person"] = None
+    result = compare_fit(frame, made, "y ~ x", clusters="person")
+    assert [own.n_missing for own in result.datasets] == [0, 10]
+    alone = compare_fit(frame, made[10:], "y ~ x", clusters="person")
+    assert alone.combined.estimate == pytest.approx(result.combined.estimate)
+    assert result.clusters == "person"
+    few = frame.assign(person=["a", "b"] * 100)
+    assert "too few clusters" in compare_fit(few, few, "y ~ x", clusters="person").notes[0]
+
+
+def test_an_identifier_of_a_table_serves_as_cluster():
+    id_ = Variable(name="id", kind=Kind.ID, decimals=0)
+    table = people(100, 3).with_column(Column(id_, np.repeat(np.arange(25.0), 4)))
+    result = compare_fit(table, table, "visits ~ age", clusters="id")
+    assert result.mean_overlap == pytest.approx(1)
+
+
+def test_all_problems_of_a_request_are_told_at_once():
+    table = people(50, 1)
+    with pytest.raises(DataError) as caught:
+        compare_fit(
+            table,
+            [table.take(slice(0, 9)), table],
+            "payy ~ agee + sex",
+            family="probit",
+            rule="partially",
+            clusters="persn",
+            level=2,
+        )
+    text = str(caught.value)
+    for part in (
+        "family ('probit') must be one of",
+        "synthetic dataset 1 has 9, not 50",
+        "unknown variable 'payy'; did you mean 'pay'?",
+        "unknown variable 'agee'; did you mean 'age'?",
+        "unknown variable 'persn'; did you mean 'person'?",
+        "level (2)",
+    ):
+        assert part in text
+
+
+def test_clusters_that_one_synthetic_dataset_lacks():
+    table = people(50, 1)
+    bare = table.select(["visits", "age"])
+    with pytest.raises(DataError, match="'person' is not in synthetic dataset 2: add it"):
+        compare_fit(table, [table, bare], "visits ~ age", clusters="person")
+
+
+def test_other_bad_input():
+    table = people(50, 1)
+    with pytest.raises(DataError, match="frames are needed, not dict"):
+        compare_fit(table, [{}, table], "pay ~ sex")
+    with pytest.raises(DataError, match="2 problems") as caught:
+        compare_fit(table, table, "pay ~ log(age)", family="gamma")
+    assert "stands inside I" in str(caught.value)
+    with pytest.raises(DataError, match="'sex' is not in synthetic dataset 1"):
+        compare_fit(table, table.select(["pay", "age"]), "pay ~ sex")
+    with pytest.raises(DataError, match="no synthetic dataset"):
+        compare_fit(table, [], "pay ~ sex")
+    with pytest.raises(DataError, match="the original has no fit: 2 complete records are too few"):
+        compare_fit(table.take(slice(0, 2)), table, "pay ~ age")
+    with pytest.raises(DataError, match="needs at least two synthetic datasets, there is one"):
+        compare_fit(table, table, "pay ~ sex", rule="fully")
+
+
+def test_a_missing_statsmodels_names_the_extra(monkeypatch):
+    monkeypatch.setattr(fits, "find_spec", lambda name: None)
+    table = people(50, 1)
+    with pytest.raises(DataError, match=r"pip install 'synthesizer\[analysis\]'"):
+        compare_fit(table, table, "pay ~ sex")
+
+
+def broken(table, how):
+    """A synthetic dataset that a logit of smoker on age, sex and area has no fit for."""
+    age, area = table["age"].data, table["area"].data
+    smoker = table["smoker"].variable
+    if how == "separated":
+        return table.with_column(Column(smoker, (age > 45).astype(np.int32)))
+    if how == "constant outcome":
+        return table.with_column(Column(smoker, np.zeros(len(age), dtype=np.int32)))
+    if how == "collinear":
+        return table.with_column(numeric("age", 30 + 5 * table["sex"].data))
+    if how == "lost level":
+        return table.take(area != 0)
+    if how == "constant column":
+        return table.with_column(numeric("age", np.full(len(age), 40.0)))
+    return table.with_column(numeric("age", age, np.ones(len(age)), missing=("",)))
+
+
+WHY = {
+    "separated": "the logit fit does not converge: age tells the response exactly; leave it out",
+    "constant outcome": "response smoker has one value in the complete records, so there is",
+    "collinear": "the model is singular: ",
+    "lost level": "no complete record has area[east], which the original has: join levels",
+    "constant column": "the model is singular: age: one value in all complete records",
+    "nothing complete": "no record is complete: leave out variables that are mostly missing",
+}
+
+
+@pytest.mark.parametrize("how", list(WHY))
+def test_one_dataset_without_a_fit_does_not_stop_the_rest(how):
+    original, good = people(300, 8), people(300, 9)
+    bad = broken(people(300, 10), how)
+    formula = "smoker ~ age + sex + area"
+    result = compare_fit(original, [bad, good], formula, family="logit")
+    assert result.notes[0].startswith(f"synthetic dataset 1 is left out: {WHY[how]}")
+    assert result.notes[1] == "the results are of 1 of 2 synthetic datasets"
+    assert result.datasets[1].problem.startswith(WHY[how])
+    assert (result.datasets[1].n > 0) == (how != "nothing complete")
+    assert result.to_dict()["datasets"][1]["problem"] == result.datasets[1].problem
+    alone = compare_fit(original, good, formula, family="logit")
+    assert result.coefficients == alone.coefficients
+    if how != "lost level":
+        with pytest.raises(DataError, match="original"):
+            compare_fit(bad, good, formula, family="logit")
+
+
+def test_numbers_too_large_in_one_dataset():
+    original, good = people(300, 8), people(300, 9)
+    huge = good.with_column(numeric("pay", good["age"].data ** 2 * 1e304))
+    result = compare_fit(original, [good, huge], "pay ~ age + sex")
+    assert "dataset 2 is left out: the ols fit has coefficients that are not finite" in str(
+        result.notes
+    )
+
+
+def test_weights_by_hand_and_their_faults():
+    original, made = people(300, 1), people(300, 2)
+    rng = np.random.default_rng(3)
+    original, made = (
+        table.with_column(numeric("weight", rng.integers(1, 9, 300))) for table in (original, made)
+    )
+    result = compare_fit(original, made, "visits ~ age", weights="weight")
+    frame = frame_of(original).assign(weight=original["weight"].data)
+    expected = smf.wls("visits ~ age", frame, weights=frame["weight"]).fit(cov_type="HC1")
+    assert [c.original for c in result.coefficients] == pytest.approx(list(expected.params))
+    assert [c.original_error for c in result.coefficients] == pytest.approx(list(expected.bse))
+    assert result.to_dict()["weights"] == "weight"
+    assert result.errors.startswith("robust to unequal variances (HC1), times n / (n - K)")
+    odd = numeric("weight", [0, 0, -1, *range(1, 298)], [0, 0, 0, 1, *[0] * 296], missing=("",))
+    told = compare_fit(original, [made, made.with_column(odd)], "visits ~ age", weights="weight")
+    assert told.datasets[2].problem == (
+        "weights 'weight': of 300 there are 1 missing, 2 zero, 1 negative: leave out those "
+        "records, or give every record a positive weight"
+    )
+    with pytest.raises(DataError, match="the original has no fit: weights .* 1 missing, 2 zero"):
+        compare_fit(original.with_column(odd), made, "visits ~ age", weights="weight")
+    with pytest.raises(DataError, match="weights area: "):
+        compare_fit(original, made, "visits ~ age", weights="area")
+
+
+def test_weights_of_a_frame_with_few_distinct_numbers():
+    frame = frame_of(people(200, 1)).assign(weight=np.arange(200) % 2 + 1)
+    result = compare_fit(frame, frame, "age ~ sex", weights="weight")
+    expected = smf.wls("age ~ sex", frame, weights=frame["weight"]).fit(cov_type="HC1")
+    assert [c.original for c in result.coefficients] == pytest.approx(list(expected.params))
+
+
+@pytest.mark.parametrize("offset", ["hours", "I(log(time))"])
+def test_an_offset(offset):
+    rng = np.random.default_rng(3)
+    time = rng.uniform(1, 9, 300)
+    original = people(300, 1)
+    for column in (numeric("time", time), numeric("hours", np.log(time))):
+        original = original.with_column(column)
+    states = np.arange(300) < 7
+    holes = original.with_column(numeric("time", time, states, missing=("",)))
+    holes = holes.with_column(numeric("hours", np.log(time), states, missing=("",)))
+    result = compare_fit(original, holes, "visits ~ age", family="poisson", offset=offset)
+    frame = frame_of(original).assign(hours=np.log(time))
+    expected = smf.poisson("visits ~ age", frame, offset=frame["hours"]).fit(disp=0)
+    assert [c.original for c in result.coefficients] == pytest.approx(list(expected.params))
+    assert (result.datasets[1].n, result.datasets[1].n_missing) == (293, 7)
+    assert result.to_dict()["offset"] == offset
+
+
+def test_what_does_not_go_together_is_told_with_the_nearest_names():
+    table = people(50, 1)
+    with pytest.raises(DataError) as caught:
+        compare_fit(
+            table, table, "area ~ agee | sexx", family="multinomial", weights="wait", offset="a +",
+            clusters="persn",
+        )  # fmt: skip
+    text = str(caught.value)
+    for part in (
+        "fixed effects (behind '|') are for families 'ols' and 'poisson', not 'multinomial'",
+        "weights are not for family 'multinomial': fit a 'logit' model",
+        "an offset is for family 'poisson', not 'multinomial'",
+        "offset ('a +') must be a variable or I(...)",
+        "unknown variable 'agee'; did you mean 'age'?",
+        "unknown variable 'sexx'; did you mean 'sex'?",
+        "unknown variable 'persn'; did you mean 'person'?",
+        "unknown variable 'wait'; name a column of the data",
+    ):
+        assert part in text
+
+
+def test_the_lack_of_fit_allows_for_parameters_drawn_anew():
+    original, made = people(300, 7), [people(300, seed) for seed in (10, 11)]
+    simple, proper, fully = (
+        compare_fit(original, made, "visits ~ age", rule=rule)
+        for rule in ("simple", "proper", "fully")
+    )
+    assert proper.lack_of_fit == fully.lack_of_fit
+    assert proper.lack_of_fit.statistic == pytest.approx(simple.lack_of_fit.statistic / 2)
+    assert proper.combined.total == pytest.approx([own * 2 / 1.5 for own in simple.combined.total])
+
+
+def test_what_a_report_needs_is_in_the_plain_values():
+    original, made = people(300, 7), [people(200, 8), people(300, 9)]
+    result = compare_fit(original, made, "visits ~ age + sex", family="poisson")
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert plain["errors"] == "of the model"
+    assert (plain["effects"], plain["weights"], plain["clusters"]) == ([], None, None)
+    first = plain["coefficients"][1]
+    assert first["original_low"] < first["original"] < first["original_high"]
+    assert first["synthetic_low"] < first["synthetic"] < first["synthetic_high"]
+    assert {"name", "difference", "standardised", "overlap"} <= set(first)
+    assert plain["lack_of_fit"]["ratio"] == plain["lack_of_fit"]["statistic"] / 3
+    assert [own["n"] for own in plain["datasets"]] == [300, 200, 300]
+    assert [own["name"] for own in plain["figures"]] == [
+        "mean CI overlap", "lowest CI overlap", "mean standardised difference", "lack of fit",
+    ]  # fmt: skip
+    worst = min(plain["coefficients"], key=lambda own: own["overlap"])["name"]
+    assert plain["figures"][1]["meaning"].endswith(f"differ most, {worst}")
+    assert f"{plain['lack_of_fit']['p_value']:.3f}" in plain["figures"][3]["meaning"]
+    assert len(plain["combined"]["low"]) == 3
+
+
+@needs_reference
+def test_a_model_of_the_reference_data():
+    original = load_reference("original.csv")
+    made = [load_reference(f"synthetic_cart_{number}.csv") for number in range(1, 6)]
+    result = compare_fit(original, made, "PINCP ~ AGEP + I(AGEP ** 2) + SEX*HISP")
+    assert result.datasets[0].n == (original["PINCP"].is_observed).sum()
+    assert 0.5 < result.mean_overlap < 1
+    assert result.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("rule", "m", "expected"),
+    [("simple", 1, 0.796), ("simple", 5, 0.909), ("proper", 1, 0.712), ("partially", 2, None)],
+)
+def test_the_overlap_that_a_right_synthesis_has(rule, m, expected):
+    original, made = people(300, 7), [people(300, seed) for seed in range(10, 10 + m)]
+    found = compare_fit(original, made, "visits ~ age", rule=rule)
+    overlap = found.figures[0]
+    assert overlap.name == "mean CI overlap"
+    assert overlap.baseline == (None if expected is None else pytest.approx(expected, abs=1e-3))
+
+
+def test_the_expected_overlap_is_that_of_a_right_model():
+    """Synthetic data drawn from the model that is fitted, mean over repetitions."""
+    rng = np.random.default_rng(1)
+    overlaps = []
+    for _ in range(150):
+        x = rng.normal(size=200)
+        original = Table([numeric("x", x), numeric("y", x + rng.normal(size=200))])
+        slope, start = np.polyfit(x, original["y"].data, 1)
+        left = original["y"].data - start - slope * x
+        sigma = np.sqrt(left @ left / 198)
+        made = []
+        for _ in range(2):
+            drawn = rng.choice(x, 200)
+            y = start + slope * drawn + sigma * rng.normal(size=200)
+            made.append(Table([numeric("x", drawn), numeric("y", y)]))
+        overlaps.append(compare_fit(original, made, "y ~ x"))
+    expected = overlaps[0].expected_overlap
+    assert np.mean([found.mean_overlap for found in overlaps]) == pytest.approx(expected, abs=0.03)
+
+
+def test_many_records_without_a_part_are_told():
+    original = people(300, 8)
+    short = compare_fit(original, original, "visits ~ I(log(age - 50))")
+    assert any("take no part" in note for note in short.notes)
+    assert not any(
+        "take no part" in n for n in compare_fit(original, original, "visits ~ age").notes
+    )

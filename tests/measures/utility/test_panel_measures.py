@@ -1,0 +1,342 @@
+"""Careers and histories, against counting by hand."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from scipy.stats.contingency import association
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.table import Column, Kind, Variable
+from synthesizer.measures.figure import Attempts
+from synthesizer.measures.utility import career_distances as panel_sequences
+from synthesizer.measures.utility.career_distances import (
+    SequenceComparison,
+    career_matrix,
+    changing_share,
+    cramers_v,
+    lag_association,
+)
+from synthesizer.measures.utility.longitudinal import CHANGING, RATIO, PanelCollector, PanelResult
+from tests.tables import coded, numeric
+
+YEARS = np.arange(1990.0, 1995.0)
+STATES = ("w", "x", "y", "z")
+
+
+def frame(career: str | None = "state") -> Frame:
+    year = Variable(name="year", kind=Kind.NUMERIC, decimals=0)
+    return Frame(periods=Column(year, YEARS), times=YEARS, career=career)
+
+
+def panel(n: int = 60, seed: int = 0, *, absent: bool = True) -> PanelTable:
+    """States that stay mostly, a wage with a missing code, a constant."""
+    rng = np.random.default_rng(seed)
+    seen = rng.random((n, len(YEARS))) < (0.8 if absent else 2)
+    seen[~seen.any(axis=1), 0] = True
+    index = PanelIndex.of_presence(seen, YEARS)
+    r = index.n_rows
+    fresh = index.is_first | (rng.random(r) < 0.3)
+    start = np.maximum.accumulate(np.where(fresh, np.arange(r), 0))
+    wage = np.round(rng.normal(20, 5, n)[index.person] + rng.normal(0, 1, r))
+    return PanelTable(
+        [
+            coded("state", rng.integers(0, 3, r)[start], STATES),
+            numeric("wage", wage, (rng.random(r) < 0.1).astype(np.int8), missing=("-1",)),
+            coded("sex", rng.integers(0, 2, n)[index.person], ("f", "m")),
+            numeric("year", YEARS[index.period]),
+        ],
+        index,
+    )
+
+
+def collected(original: PanelTable, *datasets: PanelTable, career: str | None = "state"):
+    attempts = Attempts()
+    rng = np.random.default_rng(1)
+    collector = PanelCollector(original, frame(career), rng, attempts=attempts)
+    for drawn in datasets:
+        collector.add(drawn)
+    return collector.result()
+
+
+def histories(table: PanelTable, name: str) -> list[list[str | None]]:
+    """Return the labels of every person by period, None for absence."""
+    found: list[list[str | None]] = [[None] * len(YEARS) for _ in range(table.n_units)]
+    column = table[name]
+    for row in range(table.n_rows):
+        label = (
+            str(column.data[row])
+            if not column.is_coded
+            else (column.variable.labels[int(column.data[row])])
+        )
+        found[int(table.index.person[row])][int(table.index.period[row])] = label
+    return found  # fmt: skip
+
+
+def distance(one: Iterable[object], other: Iterable[object]) -> float:
+    """Half the sum of the absolute differences of two sets of cells."""
+    a, b = Counter(one), Counter(other)
+    sums = sum(a.values()), sum(b.values())
+    return sum(abs(a[c] / sums[0] - b[c] / sums[1]) for c in set(a) | set(b)) / 2
+
+
+def cells(measure: str, careers: Sequence[Sequence[object]]) -> list[object]:
+    """List what a measure counts, one person after the other."""
+    found: list[object] = []
+    for career in careers:
+        pairs = list(pairwise(career))
+        there = [t for t, state in enumerate(career) if state is not None]
+        runs: list[list[object]] = []
+        for state in career:
+            if runs and runs[-1][0] == state:
+                runs[-1][1] = int(str(runs[-1][1])) + 1
+            else:
+                runs.append([state, 1])
+        found += {
+            "headcounts": list(enumerate(career)),
+            "transitions": list(pairs),
+            "changes": [pair for pair in pairs if pair[0] != pair[1]],
+            "n_moves": [len(runs) - 1],
+            "spells": [tuple(run) for run in runs],
+            "first_last": [(career[0], career[-1])],
+            "entry": [(there[0], career[there[0]])],
+            "exit": [(there[-1], career[there[-1]])],
+        }[measure]
+    return found
+
+
+MEASURES = ("headcounts", "transitions", "changes", "n_moves", "spells", "first_last")
+
+
+@pytest.mark.parametrize("measure", [*MEASURES, "entry", "exit"])
+def test_distances_are_those_counted_by_hand(measure: str) -> None:
+    original, one, other = panel(), panel(50, 1), panel(70, 2)
+    found = collected(original, one, other).sequences
+    ours = cells(measure, histories(original, "state"))
+    expected = [distance(ours, cells(measure, histories(s, "state"))) for s in (one, other)]
+    assert [getattr(d, measure) for d in found.distances] == pytest.approx(expected)
+    assert getattr(found.mean, measure) == pytest.approx(np.mean(expected))
+
+
+def test_without_a_career_the_states_are_present_and_absent() -> None:
+    original, drawn = panel(), panel(50, 1)
+    found = collected(original, drawn, career=None).sequences
+    assert set(found.states) == {"present", "(absent)"}
+    careers = [
+        [[None if s is None else "there" for s in career] for career in histories(t, "state")]
+        for t in (original, drawn)
+    ]
+    for measure in ("headcounts", "spells", "entry"):
+        expected = distance(*(cells(measure, side) for side in careers))
+        assert getattr(found.mean, measure) == pytest.approx(expected)
+
+
+def test_where_everybody_is_there_entry_and_exit_say_nothing() -> None:
+    found = collected(panel(absent=False), panel(40, 1, absent=False)).sequences
+    assert found.measures == MEASURES
+    assert (found.mean.entry, found.floor.exit, found.original.entry) == (None, None, None)
+    assert "(absent)" not in found.states
+    assert found.original.headcounts.shape == (5, len(found.states))
+
+
+def test_shares_of_the_shown_states() -> None:
+    original, drawn = panel(), panel(50, 1)
+    found = collected(original, drawn).sequences
+    careers = histories(original, "state")
+    labels = [None if state == "(absent)" else state for state in found.states]
+    for t in range(len(YEARS)):
+        here = Counter(career[t] for career in careers)
+        expected = [here[label] / len(careers) for label in labels]
+        assert found.original.headcounts[t] == pytest.approx(expected)
+    lengths = found.original.spell_lengths
+    for label, length in zip(labels, lengths, strict=True):
+        own = [n for state, n in cells("spells", careers) if state == label]
+        assert length == pytest.approx(np.mean(own))
+    for share in (found.original, found.synthetic):
+        for array in (share.transitions, share.n_moves, share.spells, share.first_last):
+            assert array.sum() == pytest.approx(1)
+        assert share.entry.sum() == pytest.approx(1)
+    first = Counter(next(t for t, s in enumerate(c) if s is not None) for c in careers)
+    assert found.original.entry[:-1] == pytest.approx([first[t] / 60 for t in range(5)])
+    assert found.periods == ("1990", "1991", "1992", "1993", "1994")
+    assert found.states[0] == Counter(s for c in careers for s in c if s).most_common(1)[0][0]
+
+
+def test_a_bootstrap_of_the_persons_is_noise() -> None:
+    original = panel(3_000)
+    rng = np.random.default_rng(5)
+    drawn = [original.take_units(rng.integers(3_000, size=3_000)) for _ in range(4)]
+    found = collected(original, *drawn).sequences
+    for measure in found.measures:
+        assert 0.5 < found.ratio(measure) < 1.8, measure
+    far = collected(original, panel(3_000, 9, absent=False)).sequences
+    assert far.worst_ratio > 10
+    same = collected(original, original).sequences
+    assert same.worst_ratio == 0
+
+
+def test_the_floor_of_few_bootstrapped_persons_has_the_right_size(monkeypatch) -> None:
+    original = panel(4_000)
+    whole = collected(original, original).sequences.floor
+    small = collected(original, original.take_units(np.arange(1_000))).sequences.floor
+    monkeypatch.setattr(panel_sequences, "FLOOR_PERSONS", 1_000)
+    part = collected(original, original).sequences
+    assert part.floor_persons == 1_000
+    for measure in ("headcounts", "transitions", "n_moves", "spells"):
+        assert getattr(part.floor, measure) == pytest.approx(getattr(whole, measure), rel=0.35)
+        assert getattr(small, measure) == pytest.approx(2 * getattr(whole, measure), rel=0.35)
+
+
+def test_rare_states_are_told_together(monkeypatch) -> None:
+    monkeypatch.setattr(panel_sequences, "MOST_STATES", 2)
+    original, drawn = panel(), panel(50, 1)
+    found = collected(original, drawn).sequences
+    assert found.states[2:] == ("(other states)", "(absent)")
+    kept = {*found.states[:2], None}
+    careers = [
+        [[s if s in kept else "other" for s in career] for career in histories(t, "state")]
+        for t in (original, drawn)
+    ]
+    expected = distance(*(cells("headcounts", side) for side in careers))
+    assert found.mean.headcounts == pytest.approx(expected)
+
+
+def test_few_shown_states_change_no_distance(monkeypatch) -> None:
+    whole = collected(panel(), panel(50, 1)).sequences
+    monkeypatch.setattr(panel_sequences, "SHOWN_STATES", 1)
+    found = collected(panel(), panel(50, 1)).sequences
+    assert found.states == (whole.states[0], "(other states)", "(absent)")
+    assert found.mean == whole.mean
+    others = whole.original.headcounts[:, 1:-1].sum(axis=1)
+    assert found.original.headcounts[:, 1] == pytest.approx(others)
+    assert found.original.transitions.sum() == pytest.approx(1)
+
+
+def test_share_ever_changing_and_association_by_hand() -> None:
+    table = panel(80, 3)
+    for name in ("state", "wage", "sex"):
+        column = table[name]
+        values: dict[int, list[float]] = {}
+        for row in range(table.n_rows):
+            value = float(column.data[row])
+            values.setdefault(int(table.index.person[row]), []).append(value)
+        changes = []
+        for own in values.values():
+            keys = ["missing" if np.isnan(v) else v for v in own]
+            changes.append(any(key != keys[0] for key in keys))
+        assert changing_share(table.index, column) == pytest.approx(np.mean(changes))
+        pairs = [p for own in values.values() for p in pairwise(own)]
+        known = [pair for pair in pairs if not np.isnan(pair).any()]
+        one, other = zip(*known, strict=True)
+        if column.is_coded:
+            counts = np.zeros((4, 4), dtype=int)
+            for a, b in known:
+                counts[int(a), int(b)] += 1
+            counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
+            expected = association(counts, method="cramer")
+        else:
+            expected = spearmanr(one, other).statistic
+        assert lag_association(table.index, column) == pytest.approx(expected)
+
+
+def test_missing_codes_are_levels_of_a_coded_variable() -> None:
+    index = PanelIndex.of_presence(np.ones((4, 2), dtype=bool), YEARS[:2])
+    column = coded("a", [0, 2, 0, 2, 2, 0, 2, 0], ("p", "q"), missing=("N",))
+    assert lag_association(index, column) == pytest.approx(1.0)
+    assert changing_share(index, column) == 1.0
+
+
+def test_no_association_where_nobody_has_two_rows_or_nothing_varies() -> None:
+    once = PanelIndex.of_presence(np.eye(3, dtype=bool), YEARS[:3])
+    for column in (coded("a", [0, 1, 0], STATES), numeric("b", [1, 2, 3])):
+        assert lag_association(once, column) is None
+        assert changing_share(once, column) == 0
+    twice = PanelIndex.of_presence(np.ones((2, 2), dtype=bool), YEARS[:2])
+    assert lag_association(twice, numeric("b", [1, 1, 1, 1])) is None
+    assert lag_association(twice, coded("a", [0, 0, 0, 0], STATES)) is None
+
+
+def test_many_levels_are_counted_without_a_full_table() -> None:
+    rng = np.random.default_rng(0)
+    one, other = rng.integers(0, 30, 500), rng.integers(0, 30, 500)
+    assert cramers_v(one * 1_000, other * 1_000, 30_000) == pytest.approx(cramers_v(one, other, 30))
+
+
+def test_every_variable_has_a_row_and_time_has_none() -> None:
+    found = collected(panel(), panel(50, 1), panel(50, 2))
+    assert [own.name for own in found.variables] == ["state", "wage", "sex"]
+    assert found.variables[0].association == "Cramer's V"
+    assert found.variables[1].association == "Spearman correlation"
+    sex = found.variables[2]
+    assert sex.is_constant
+    assert found.worst[0].name in ("state", "wage")
+    state = found.variables[0]
+    assert state.difference == pytest.approx(
+        100 * (np.mean(state.changing_synthetic) - state.changing)
+    )
+    assert (found.original.persons, found.original.rows) == (60, panel().n_rows)
+    assert [own.persons for own in found.synthetic] == [50, 50]
+
+
+def test_figures_and_files() -> None:
+    found = collected(panel(), panel(50, 1))
+    figures = {figure.name: figure for _, figure in found.figures}
+    assert figures[RATIO].value == pytest.approx(found.sequences.worst_ratio)
+    assert figures[CHANGING].value == pytest.approx(abs(found.worst[0].difference) / 100)
+    assert figures["careers: n moves"].baseline == found.sequences.floor.n_moves
+    text = json.dumps(found.to_dict(), allow_nan=False)
+    told = json.loads(text)["sequences"]
+    assert len(told["sample"]) == 40
+    assert {code for career in told["sample"] for code in career} <= set(range(len(told["states"])))
+
+
+def test_what_fails_loses_nothing_else() -> None:
+    original, drawn = panel(), panel(50, 1)
+    states = drawn["state"]
+    other = Column(Variable(name="state", kind=Kind.CATEGORICAL, levels=("a", "b", "c", "d")),
+                   states.data)  # fmt: skip
+    found = collected(original, drawn.with_column(other))
+    assert found.sequences is None
+    assert "other levels" in found.failed["careers"]
+    assert len(found.variables) == 3
+    comparison = SequenceComparison(original, frame(), np.random.default_rng(0))
+    with pytest.raises(DataError, match="other levels"):
+        comparison.add(drawn.with_column(other))
+    with pytest.raises(ValueError, match="needs a synthetic dataset"):
+        comparison.result()
+    assert collected(original) is None
+
+
+def test_nothing_of_a_dataset_is_kept() -> None:
+    attempts = Attempts()
+    collector = PanelCollector(panel(), frame(), np.random.default_rng(0), attempts=attempts)
+    collector.add(panel(50, 1))
+    before = collector.result()
+    assert isinstance(before, PanelResult)
+    floor = before.sequences.floor
+    for seed in range(2, 5):
+        collector.add(panel(50, seed))
+    after = collector.result()
+    assert after.sequences.floor == floor
+    assert len(after.sequences.distances) == 4
+    assert attempts.failed == {}
+
+
+def test_the_matrix_of_careers() -> None:
+    table = panel(20)
+    matrix = career_matrix(table, "state")
+    expected = [
+        [len(STATES) if s is None else STATES.index(s) for s in own]
+        for own in histories(table, "state")
+    ]
+    assert matrix.tolist() == expected
+    seen = career_matrix(table, None)
+    assert seen.tolist() == [[int(s is None) for s in own] for own in histories(table, "state")]

@@ -1,0 +1,107 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from synthesizer.measures.utility.sequences import (
+    MEASURES,
+    mean_distances,
+    noise_floor,
+    sequence_distances,
+    sequence_distributions,
+)
+
+
+def drawn(seed, n, periods=6, states=3):
+    return np.random.default_rng(seed).integers(0, states, size=(n, periods))
+
+
+def tally(items):
+    return {item: items.count(item) / len(items) for item in set(items)}
+
+
+def variation(one, other):
+    one, other = tally(one), tally(other)
+    return sum(abs(one.get(k, 0) - other.get(k, 0)) for k in one | other) / 2
+
+
+def cells(data, out):
+    """List what each measure compares, by loops."""
+    found = {name: [] for name in MEASURES}
+    for row in data.tolist():
+        found["headcounts"] += list(enumerate(row))
+        pairs = list(itertools.pairwise(row))
+        found["transitions"] += pairs
+        found["changes"] += [(a, b) for a, b in pairs if a != b]
+        found["n_moves"].append(sum(a != b for a, b in pairs))
+        starts = [t for t in range(len(row)) if t == 0 or row[t] != row[t - 1]]
+        ends = [*starts[1:], len(row)]
+        found["spells"] += [(row[s], e - s) for s, e in zip(starts, ends, strict=True)]
+        found["first_last"].append((row[0], row[-1]))
+        work = [t for t, state in enumerate(row) if state != out]
+        found["entry"].append((work[0], row[work[0]]) if work else None)
+        found["exit"].append((work[-1], row[work[-1]]) if work else None)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_distances_agree_with_loops(seed):
+    one, other = drawn(seed, 30), drawn(seed + 100, 45)
+    found = sequence_distances(one, other, 3, out_code=1)
+    first, second = cells(one, 1), cells(other, 1)
+    for name in MEASURES:
+        assert getattr(found, name) == pytest.approx(variation(first[name], second[name])), name
+
+
+def test_equal_careers_have_no_distance_whatever_their_order_and_number():
+    data = drawn(1, 20)
+    twice = np.concatenate([data[::-1], data])
+    found = sequence_distances(data, twice, 3, out_code=0)
+    assert all(getattr(found, name) == pytest.approx(0) for name in MEASURES)
+
+
+def test_nothing_in_common():
+    found = sequence_distances([[0, 0]], [[1, 2]], 3)
+    assert found.headcounts == found.spells == found.first_last == found.n_moves == 1
+    assert found.changes == 1
+    assert found.entry is None
+
+
+def test_one_period():
+    found = sequence_distances([[0], [1]], [[0]], 2)
+    assert (found.headcounts, found.transitions, found.changes) == (0.5, 0.0, 0.0)
+
+
+def test_blocks_change_nothing(monkeypatch):
+    data = drawn(2, 50)
+    whole = sequence_distributions(data, 3, out_code=0)
+    monkeypatch.setattr("synthesizer.measures.utility.sequences.BLOCK_PERSONS", 7)
+    parts = sequence_distributions(data, 3, out_code=0)
+    for name in MEASURES:
+        assert np.allclose(getattr(whole, name), getattr(parts, name))
+
+
+def test_the_noise_floor_falls_with_the_size():
+    data = drawn(3, 100)
+    small = noise_floor(data, 3, rng=np.random.default_rng(1))
+    large = noise_floor(data, 3, n_persons=10_000, rng=np.random.default_rng(1))
+    assert small.headcounts > 3 * large.headcounts > 0
+    again = noise_floor(data, 3, rng=np.random.default_rng(1))
+    assert again == small
+
+
+def test_means():
+    one = sequence_distances([[0, 0]], [[0, 1]], 2)
+    other = sequence_distances([[0, 0]], [[0, 0]], 2)
+    assert mean_distances([one, other]).headcounts == 0.25
+
+
+@pytest.mark.parametrize("data", [np.empty((0, 2), int), [[0, 3]], [[-1, 0]], [0, 1]])
+def test_wrong_sequences_are_refused(data):
+    with pytest.raises(ValueError, match="sequences must h"):
+        sequence_distributions(data, 3)
+
+
+def test_different_periods_are_refused():
+    with pytest.raises(ValueError, match="same number of periods"):
+        sequence_distances([[0, 1]], [[0]], 2)

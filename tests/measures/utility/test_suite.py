@@ -1,0 +1,228 @@
+"""The suite: the same figures as the measures alone, one dataset after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.table import Kind, Table
+from synthesizer.measures.figure import Attempts
+from synthesizer.measures.utility import (
+    FitRequest,
+    Synthesis,
+    UtilityCollector,
+    UtilityMeasures,
+    UtilityResult,
+    compare_fit,
+    jensen_shannon,
+    pmse,
+    ratio_of_estimates,
+    suite,
+    table_utility,
+)
+from synthesizer.measures.utility.suite import fit_names
+from tests.tables import coded, persons
+
+ORIGINAL, MADE = persons(300), [persons(300, 1), persons(200, 2)]
+NAMES = list(ORIGINAL.names)
+PROPER = Synthesis(proper=True)
+
+
+def generator_of(dataset: int) -> np.random.Generator:
+    return np.random.default_rng([7, dataset])
+
+
+def collected(
+    measures: UtilityMeasures | None = None, made: list[Table] | None = None
+) -> UtilityResult:
+    collector = UtilityCollector(
+        ORIGINAL, measures or UtilityMeasures(), generator_of, attempts=Attempts()
+    )
+    tables = MADE if made is None else made
+    for table in tables:
+        collector.add(table)
+    return collector.finish(tables)
+
+
+def test_figures_are_those_of_the_measures_on_all_datasets_at_once() -> None:
+    found = collected(UtilityMeasures(models=("logit", "cart"), permutations=3))
+    tables = table_utility(ORIGINAL, MADE)
+    assert found.tables is not None
+    assert found.tables.to_dict() == tables.to_dict()
+    assert found.distance == jensen_shannon(ORIGINAL, MADE)
+    assert found.propensity[0] == pmse(ORIGINAL, MADE)
+    trees = [
+        pmse(ORIGINAL, table, model="cart", permutations=3, rng=generator_of(number)).datasets[0]
+        for number, table in enumerate(MADE, start=1)
+    ]
+    assert list(found.propensity[1].datasets) == trees
+    figures = {(place, figure.name): figure for place, figure in found.figures}
+    two = tables.mean[tables.mean["ways"] == 2]
+    assert figures["tables", "mean two-way S_pMSE"].value == pytest.approx(two["S_pMSE"].mean())
+    assert figures["tables", "largest two-way S_pMSE"].value == two["S_pMSE"].max()
+    assert figures["tables", "largest two-way S_pMSE"].n == 800
+    assert " and ".join(two["names"].iloc[0]) in figures["tables", "largest two-way S_pMSE"].meaning
+    assert figures["tables", "ROE (two-way)"].value == pytest.approx(
+        ratio_of_estimates(ORIGINAL, MADE, ways=(2,)).mean, abs=0.05
+    )
+    p = tables.by_dataset.loc[tables.by_dataset["ways"] == 1, "p_chi_square"]
+    rejected = figures["tables", "chi-square rejections (one-way)"].value
+    assert rejected == pytest.approx((p < 0.05).mean())
+
+
+def test_both_ends() -> None:
+    copies = collected(UtilityMeasures(models=("logit", "cart"), permutations=5), [ORIGINAL] * 2)
+    values = {figure.name: figure.value for _, figure in copies.figures}
+    assert values["mean two-way S_pMSE"] == 0
+    assert values["ROE (two-way)"] == 1
+    assert values["chi-square rejections (two-way)"] == 0
+    assert values["Jensen-Shannon distance"] == 0
+    assert values["SPECKS"] == 0
+    shuffled = Table([column.take(np.arange(299, -1, -1)) for column in ORIGINAL.columns])
+    far = Table(
+        [
+            *(c for c in shuffled.columns if c.name != "marital"),
+            coded("marital", np.zeros(300, dtype=int), ("single", "married")),
+        ]
+    )
+    values = {figure.name: figure.value for _, figure in collected(made=[far]).figures}
+    assert values["largest one-way S_pMSE"] is not None
+    assert values["largest one-way S_pMSE"] > 50
+    assert values["chi-square rejections (one-way)"] == 0.25
+
+
+def test_file_holds_plain_values_of_everything() -> None:
+    found = collected().to_dict()
+    assert (found["n"], found["n_synthetic"]) == (300, [300, 200])
+    assert len(found["tables"]["mean"]) == 4 + 6
+    assert {len(row[0]) for row in found["tables"]["mean"]} == {1, 2}
+    assert [(row["dataset"], row["ways"]) for row in found["tables"]["by_dataset"]] == [
+        (1, 1), (1, 2), (2, 1), (2, 2),
+    ]  # fmt: skip
+    assert [part["variable"] for part in found["distributions"]] == NAMES
+    assert len(found["pairs"]) == 6
+    assert all(place["meaning"] and place["direction"] for place in found["figures"])
+
+
+def test_only_the_worst_pairs_are_kept() -> None:
+    found = collected(UtilityMeasures(pairs=2))
+    assert found.tables is not None
+    worst = table_utility(ORIGINAL, MADE[:1]).worst(2, 2)["names"]
+    assert [pair.variables for pair in found.pairs] == list(worst)
+    assert collected(UtilityMeasures(ways=(1,))).pairs == ()
+
+
+def test_what_is_off_is_not_there() -> None:
+    off = UtilityMeasures(ways=(), distributions=False, models=(), distance=False)
+    found = collected(off)
+    assert found.figures == ()
+    assert (found.tables, found.distance, found.distributions, found.pairs) == (None, None, (), ())
+    assert found.failed == {}
+    assert collected(made=[]).figures == ()
+
+
+def test_identifiers_are_not_compared() -> None:
+    person = coded("person", np.arange(300), [str(n) for n in range(300)], kind=Kind.ID)
+    table = Table([person, *ORIGINAL.columns])
+    collector = UtilityCollector(table, UtilityMeasures(), generator_of, attempts=Attempts())
+    collector.add(table)
+    found = collector.finish([table])
+    assert [part.variable for part in found.distributions] == NAMES
+
+
+def test_a_measure_that_fails_for_one_dataset_is_told_and_loses_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def second_fails(original: Table, made: list[Table], **_: object) -> object:
+        if made[0] is MADE[1]:
+            raise DataError("the second one is odd")
+        return table_utility(original, made)
+
+    monkeypatch.setattr(suite, "table_utility", second_fails)
+    found = collected()
+    assert found.failed == {"tables": "the second one is odd"}
+    assert found.tables is None
+    assert len(found.propensity[0].datasets) == 2
+    assert len(found.distributions) == 4
+
+
+def test_fits_are_compared_and_one_without_a_fit_is_told() -> None:
+    sound = FitRequest(formula="age ~ sex + marital")
+    missing = FitRequest(formula="age ~ wealth", clusters="sex")
+    found = collected(UtilityMeasures(fits=(sound, missing)))
+    assert found.fits == (compare_fit(ORIGINAL, MADE, "age ~ sex + marital"),)
+    (why,) = found.failed.values()
+    assert "wealth" in why
+    assert any(place == "ols: age ~ sex + marital" for place, _ in found.figures)
+    assert fit_names(missing) == ("age", "wealth", "sex")
+
+
+def test_settings_out_of_range_are_told_at_once() -> None:
+    wrong = UtilityMeasures(
+        ways=(1, 4),
+        groups=1,
+        models=("forest",),
+        interactions=0,
+        permutations=-1,  # type: ignore[arg-type]
+    )
+    assert len(wrong.problems) == 5
+    assert UtilityMeasures().problems == []
+
+
+def test_what_is_expected_depends_on_how_the_data_were_made() -> None:
+    proper = UtilityCollector(
+        ORIGINAL, UtilityMeasures(), generator_of, attempts=Attempts(), synthesis=PROPER
+    )
+    for table in MADE:
+        proper.add(table)
+    found = proper.finish(MADE)
+    fresh = 1 + (300 + 200) / 2 / 300
+    assert found.to_dict()["expected"] == {"S_pMSE": fresh, "fresh": fresh}
+    for result, expected in ((found, fresh), (collected(), 1.0)):
+        baselines = {
+            figure.baseline
+            for _, figure in result.figures
+            if figure.name in ("mean two-way S_pMSE", "largest one-way S_pMSE", "pMSE ratio")
+        }
+        assert baselines == {expected}
+    assert collected().to_dict()["expected"] == {"S_pMSE": 1.0, "fresh": fresh}
+
+
+def test_tables_of_kept_variables_alone_are_left_out() -> None:
+    kept = ("sex", "age")
+    made = Table([ORIGINAL[name] if name in kept else MADE[0][name] for name in NAMES])
+    collector = UtilityCollector(
+        ORIGINAL,
+        UtilityMeasures(),
+        generator_of,
+        attempts=Attempts(),
+        synthesis=Synthesis(kept=kept),
+    )
+    collector.add(made)
+    found = collector.finish([made])
+    assert found.kept == kept
+    assert found.tables is not None
+    left = {names for names in found.tables.mean["names"] if set(names) <= set(kept)}
+    assert left == set()
+    assert len(found.tables.mean) == 10 - 3
+    whole = table_utility(ORIGINAL, [made]).mean.set_index("variables")["S_pMSE"]
+    ours = found.tables.mean.set_index("variables")["S_pMSE"]
+    assert ours.to_dict() == whole[ours.index].to_dict()
+
+
+def test_parameters_of_copied_variables_are_not_in_the_logits_null() -> None:
+    """Two of six independent variables drawn anew from their law: the ratio is 1 on average."""
+    ratios, naive = [], []
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        columns = [coded(name, rng.integers(0, 3, 400), "abc") for name in "uvwxyz"]
+        original = Table(columns)
+        drawn = [
+            coded(c.name, rng.permutation(rng.choice(c.data, 400)), "abc") for c in columns[4:]
+        ]
+        made = Table([*columns[:4], *drawn])
+        ratios.append(pmse(original, made, copied="uvwx").mean.s_pmse)
+        naive.append(pmse(original, made).mean.s_pmse)
+    assert np.mean(ratios) == pytest.approx(1, abs=0.15)  # standard error 0.06
+    assert np.mean(naive) == pytest.approx(1 / 3, abs=0.05)

@@ -1,0 +1,246 @@
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.utility import (
+    MEASURES,
+    cell_measures,
+    chi_square,
+    combine_tables,
+    ratio_of_estimates,
+    table_utility,
+)
+from synthesizer.measures.utility.cells import breaks_of, group_pair
+
+_spec = importlib.util.spec_from_file_location(
+    "reference_data", Path(__file__).resolve().parents[1] / "reference_data.py"
+)
+reference = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(reference)
+
+
+def coded(name, codes, levels):
+    variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=tuple(levels))
+    return Column(variable, np.asarray(codes, dtype=np.int32))
+
+
+def measures(o, s):
+    found = cell_measures(np.array(o, dtype=float), np.array(s, dtype=float))
+    return dict(zip(MEASURES, found, strict=True))
+
+
+counts = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=8).filter(
+    lambda cells: all(sum(side) > 0 for side in zip(*cells, strict=True))
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(counts)
+def test_measures_equal_record_by_record_computation(cells):
+    """The propensity score of the saturated model is a cell's share of synthetic records."""
+    o, s = zip(*cells, strict=True)
+    ours = [b / (a + b) for a, b in cells for _ in range(a)]
+    theirs = [b / (a + b) for a, b in cells for _ in range(b)]
+    n, c = len(ours) + len(theirs), len(theirs) / (len(ours) + len(theirs))
+    pmse = sum((p - c) ** 2 for p in ours + theirs) / n
+    found = measures(o, s)
+    assert found["pMSE"] == pytest.approx(pmse, abs=1e-12)
+    pairs = [(p > q) + (p == q) / 2 for p in theirs for q in ours]
+    assert found["U"] == pytest.approx(sum(pairs))
+    thresholds = sorted({*ours, *theirs})
+    gaps = [
+        abs(sum(p <= x for p in ours) / len(ours) - sum(p <= x for p in theirs) / len(theirs))
+        for x in thresholds
+    ]
+    assert found["SPECKS"] == pytest.approx(max(gaps), abs=1e-12)
+    if found["df"] > 0:
+        null = found["df"] * (1 - c) ** 2 * c / n
+        assert found["S_pMSE"] == pytest.approx(pmse / null, abs=1e-9)
+
+
+@pytest.mark.parametrize("n_s", [500, 2000, 8000])
+def test_standardised_measures_are_one_on_average_for_a_right_synthesis(n_s):
+    """Synthesis from the original's own shares, of other sizes than the original too."""
+    rng = np.random.default_rng(n_s)
+    o = rng.multinomial(20_000, [0.1, 0.2, 0.3, 0.15, 0.25])
+    runs = pd.DataFrame([measures(o, rng.multinomial(n_s, o / o.sum())) for _ in range(1500)])
+    # Given the original the variance is that of the synthetic counts; e pools both, hence near 1.
+    for name in ("S_VW", "S_FT", "S_G", "S_pMSE"):
+        assert runs[name].mean() == pytest.approx(1, abs=0.1)
+
+
+def test_the_same_table_is_perfect():
+    found = measures([3, 0, 2], [3, 0, 2])
+    for name in ("VW", "FT", "JSD", "SPECKS", "G", "pMSE", "PO50", "MabsDD", "WMabsDD", "dBhatt"):
+        assert found[name] == pytest.approx(0, abs=1e-12)
+    assert found["U"] == 12.5
+    assert found["df"] == 1
+
+
+def test_tables_without_a_common_cell_are_as_far_as_can_be():
+    found = measures([4, 0], [0, 6])
+    assert found["SPECKS"] == 1
+    assert found["PO50"] == 50
+    assert found["JSD"] == pytest.approx(1)
+    assert (found["G"], found["dfG"]) == (0, -1)
+    assert np.isnan(found["S_G"])
+
+
+def test_levels_of_one_side_missing_codes_and_order():
+    missing = Variable(name="x", kind=Kind.NUMERIC, missing=("", "-8"))
+    ours = Column(missing, np.array([1.0, -2.0, np.nan]), np.array([0, 0, 1], dtype=np.int8))
+    other = Variable(name="x", kind=Kind.NUMERIC, missing=("-8",))
+    theirs = Column(other, np.array([1.0, np.nan]), np.array([0, 1], dtype=np.int8))
+    pair = group_pair(ours, theirs)
+    assert pair.labels == ("below 1", "1 and above", "", "-8")
+    assert pair.original.tolist() == [1, 0, 2]
+    assert pair.synthetic.tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([3.0], []),
+        ([], []),
+        ([1.0, -1.0, 5.0], [1.0, 5.0]),
+        (list(range(1, 11)), [2.8, 4.6, 6.4, 8.2]),
+        ([*[0.0] * 90, 1, 2, 3, 4, 5, 10], [2.0, 4.0, 6.0, 8.0]),
+    ],
+)
+def test_breaks(values, expected):
+    assert breaks_of(np.array(values, dtype=float), 5).tolist() == pytest.approx(expected)
+
+
+def test_quantiles_of_the_original_alone():
+    variable = Variable(name="x", kind=Kind.DATE)
+    ours = Column(variable, np.arange(100.0))
+    pair = group_pair(ours, Column(variable, np.arange(100.0) + 1000), quantiles_of="original")
+    assert np.bincount(pair.original, minlength=5).tolist() == [20] * 5
+    assert set(pair.synthetic) == {4}
+
+
+def random_table(seed, n=300):
+    rng = np.random.default_rng(seed)
+    return Table(
+        [
+            coded("a", rng.integers(0, 3, n), "xyz"),
+            coded("b", rng.integers(0, 2, n), "pq"),
+            Column(Variable(name="c", kind=Kind.NUMERIC), rng.normal(size=n)),
+            Column(Variable(name="who", kind=Kind.ID), np.arange(float(n))),
+        ]
+    )
+
+
+def test_datasets_are_averaged_and_combined():
+    original, first, second = (random_table(seed) for seed in range(3))
+    both = table_utility(original, [first, second], ways=[1, 2, 3])
+    assert both.mean["variables"].size == 3 + 3 + 1
+    assert not both.mean["variables"].str.contains("who").any()
+    assert both.mean["S_pMSE"].is_monotonic_decreasing
+    one = both.by_dataset[both.by_dataset["variables"] == "a:b"]
+    row = both.mean.set_index("variables").loc["a:b"]
+    assert row["VW"] == pytest.approx(one["VW"].mean())
+    assert one["p"].between(0, 1).all()
+    assert set(one["names"]) == {("a", "b")}
+    assert row["names"] == ("a", "b")
+    assert (one["p_chi_square"] >= one["p"]).all()
+    apart = [table_utility(original, [t], ways=[1, 2, 3]) for t in (first, second)]
+    joined = combine_tables(apart)
+    key = ["variables", "dataset"]
+    pd.testing.assert_frame_equal(
+        joined.by_dataset.sort_values(key, ignore_index=True),
+        both.by_dataset.sort_values(key, ignore_index=True),
+    )
+    assert joined.worst(2, 1)["variables"].tolist() == both.worst(2, 1)["variables"].tolist()
+
+
+def test_names_that_hold_a_colon_are_not_mixed_up():
+    codes = np.arange(12)
+    names = ("a", "b:c", "a:b", "c")
+    table = Table([coded(name, codes % (2 + n), "uvwxy") for n, name in enumerate(names)])
+    result = table_utility(table, [table, table], ways=[2])
+    assert len(result.mean) == 6
+    mixed = result.mean[result.mean["variables"] == "a:b:c"]
+    assert set(mixed["names"]) == {("a", "b:c"), ("a:b", "c")}
+    assert mixed["df"].nunique() == 2
+    assert result.to_dict()["mean"][0]["names"] == list(result.mean["names"][0])
+
+
+def test_ratio_and_chi_square_equal_the_measures_of_their_own():
+    original, made = (random_table(seed, n).select(["a", "b"]) for seed, n in ((0, 300), (1, 90)))
+    ways = [1, 2]
+    result = table_utility(original, [made, original], ways=ways)
+    rows = {(row["names"], row["dataset"]): row for _, row in result.by_dataset.iterrows()}
+    for table in ratio_of_estimates(original, [made, original], ways=ways).tables:
+        for number, ratio in enumerate(table.ratios, start=1):
+            assert rows[table.variables, number]["ROE"] == pytest.approx(ratio, rel=1e-12)
+    for table in chi_square(original, [made, original], ways=ways).tables:
+        for number, test in enumerate(table.datasets, start=1):
+            row = rows[table.variables, number]
+            assert row["chi_square"] == pytest.approx(test.chi_square, rel=1e-9)
+            assert row["p_chi_square"] == pytest.approx(test.p, rel=1e-9)
+            assert row["p"] == pytest.approx(test.p_vw, rel=1e-9)
+
+
+def test_one_record_empty_columns_and_levels_of_one_side_are_no_errors():
+    empty = Variable(name="e", kind=Kind.NUMERIC, missing=("",))
+    none = Column(empty, np.array([np.nan]), np.array([1], dtype=np.int8))
+    original = Table([coded("a", [0], "x"), none])
+    made = Table([coded("a", [0], "y"), none])
+    mean = table_utility(original, [made]).mean.set_index("variables")
+    assert (mean.loc["a", "ROE"], mean.loc["a", "df"]) == (0, 1)
+    assert (mean.loc["e", "ROE"], mean.loc["e", "chi_square"]) == (1, 0)
+    assert np.isnan(mean.loc["e", "S_pMSE"])
+
+
+def test_a_constant_variable_has_no_degrees_of_freedom():
+    table = Table([coded("a", [0, 0, 0], "xy")])
+    result = table_utility(table, [table])
+    assert np.isnan(result.mean["S_pMSE"][0])
+    assert json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_sparse_counting_equals_dense(monkeypatch):
+    original, made = random_table(0), random_table(1)
+    dense = table_utility(original, [made], ways=[3]).mean
+    monkeypatch.setattr("synthesizer.measures.utility.cells._DENSE_CELLS", 1)
+    pd.testing.assert_frame_equal(table_utility(original, [made], ways=[3]).mean, dense)
+
+
+def test_all_problems_are_told_at_once():
+    table = random_table(0)
+    with pytest.raises(DataError) as caught:
+        table_utility(table, [table], names=["a", "nowhere"], ways=[4], groups=1)
+    assert len(caught.value.problems) == 3
+    with pytest.raises(DataError, match="generate it again"):
+        table_utility(table, [table.take(slice(0, 0))])
+
+
+@reference.needs_reference
+@pytest.mark.parametrize(
+    ("file", "made", "ways"),
+    [
+        ("oneway_cart.csv", "synthetic_cart.csv", 1),
+        ("twoway_cart.csv", "synthetic_cart.csv", 2),
+        ("twoway_parametric.csv", "synthetic_parametric.csv", 2),
+    ],
+)
+def test_equals_the_reference(file, made, ways):
+    expected = pd.read_csv(reference.REFERENCE / file, index_col=0)
+    expected.index = [
+        ":".join(part.split(".", 1)[1] for part in name.split(":")) for name in expected.index
+    ]
+    original = reference.load_reference("original.csv")
+    result = table_utility(original, [reference.load_reference(made)], ways=[ways])
+    found = result.mean.set_index("variables").loc[expected.index, list(expected.columns)]
+    np.testing.assert_allclose(
+        found.to_numpy(dtype=float), expected.to_numpy(dtype=float), rtol=1e-9
+    )

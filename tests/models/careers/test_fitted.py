@@ -1,0 +1,325 @@
+import math
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from synthesizer.data.errors import DataError, ModelError
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.utility.sequences import mean_distances, noise_floor, sequence_distances
+from synthesizer.models.careers import (
+    CareerOptions,
+    FittedCareers,
+    fit_careers,
+    replication,
+    to_runs,
+)
+from synthesizer.models.careers.match import match_cells
+from synthesizer.models.careers.runs import pattern_keys
+
+MVAD = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "mvad.csv"
+BOTH = pytest.mark.parametrize("transition", ["cart", "markov"])
+
+
+def careers(seed, n=300, periods=8, states=4, stay=0.7):
+    rng = np.random.default_rng(seed)
+    data = np.empty((n, periods), dtype=np.int32)
+    data[:, 0] = rng.integers(0, states, n)
+    for t in range(1, periods):
+        moved = (data[:, t - 1] + 1 + rng.integers(0, 2, n)) % states
+        data[:, t] = np.where(rng.random(n) < stay, data[:, t - 1], moved)
+    return data
+
+
+def nobody(n):
+    return Table([], n)
+
+
+def fitted_to(data, options=None, *, states=4, persons=None, seed=1, **rules):
+    table = nobody(len(data)) if persons is None else persons
+    rng = np.random.default_rng(seed)
+    return fit_careers(data, states, table, options or CareerOptions(), rng=rng, **rules)
+
+
+def draw(fitted, n, persons=None, seed=2):
+    table = nobody(n) if persons is None else persons
+    return fitted.sample(table, n, rng=np.random.default_rng(seed))
+
+
+def tally(cells):
+    return Counter(map(tuple, cells.tolist()))
+
+
+def sex_of(codes):
+    variable = Variable(name="first", kind=Kind.CATEGORICAL, levels=("f", "m"))
+    return Table([Column(variable, codes.astype(np.int32))])
+
+
+@BOTH
+def test_every_run_exists_in_each_of_its_periods(transition):
+    data = careers(1, n=40)
+    drawn = draw(fitted_to(data, CareerOptions(transition=transition, theta=1.0)), 2_000)
+    assert drawn.shape == (2_000, 8)
+    assert drawn.dtype == np.int32
+    for t in range(8):
+        assert np.isin(drawn[:, t], data[:, t]).all()
+
+
+@BOTH
+@pytest.mark.parametrize("seed", range(3))
+def test_rules_hold_without_dead_ends(transition, seed):
+    data = careers(seed, n=200)
+    allowed = np.ones((4, 4), dtype=bool)
+    allowed[2] = False  # absorbing
+    allowed[0, 1] = False
+    first = np.array([True, True, False, True])
+    rules = {"allowed": allowed, "first_allowed": first}
+    options = CareerOptions(transition=transition, theta=2.0)
+    drawn = draw(fitted_to(data, options, **rules), 1_000)
+    assert first[drawn[:, 0]].all()
+    before, after = drawn[:, :-1], drawn[:, 1:]
+    moved = before != after
+    assert allowed[before[moved], after[moved]].all()
+
+
+def test_lengths_that_no_state_fits_are_drawn_again():
+    """State 0 exists in the first period only, 1 in the others: G = 2 has one possible Z."""
+    data = np.array([[0, 1, 1, 1, 1]] * 20 + [[0, 2, 2, 2, 2]] * 20, dtype=np.int32)
+    drawn = draw(fitted_to(data, CareerOptions(theta=0.1), states=3), 500)
+    assert {tuple(row) for row in drawn.tolist()} <= {tuple(row) for row in data.tolist()}
+
+
+def test_rules_that_nobody_obeys_are_told():
+    data = np.array([[0, 1, 1], [0, 0, 1]], dtype=np.int32)
+    fitted = fitted_to(data, states=2, allowed=np.zeros((2, 2)))
+    with pytest.raises(ModelError, match="loosen"):
+        draw(fitted, 5)
+
+
+def test_infinite_theta_keeps_the_frequencies_of_patterns():
+    data = careers(3, n=400)
+    fitted = fitted_to(data, CareerOptions(theta=math.inf, even=False))
+    drawn = draw(fitted, 20_000)
+    keys, own = np.unique(pattern_keys(data), return_inverse=True)
+    found = pattern_keys(drawn)
+    assert np.isin(found, keys).all()
+    counts = np.bincount(np.searchsorted(keys, found), minlength=len(keys))
+    expected = np.bincount(own) / len(data) * 20_000
+    assert stats.chisquare(counts, expected).pvalue > 0.001
+
+
+def test_numbers_of_runs_keep_their_frequencies():
+    data = careers(4, n=500)
+    drawn = draw(fitted_to(data), 5_000)
+    own = np.bincount(to_runs(data).counts, minlength=9) / 500
+    found = np.bincount(to_runs(drawn).counts, minlength=9) / 5_000
+    assert np.abs(own - found).max() < 0.01
+
+
+def test_fewer_uniques_return_the_smaller_theta():
+    data = careers(5, n=400, periods=20, stay=0.85)
+    shares = []
+    for theta in (1.0, 5.0, 20.0, 100.0, math.inf):
+        options = CareerOptions(theta=theta, transition="markov")
+        shares.append(replication(data, draw(fitted_to(data, options), 8_000)).unique)
+    assert (np.diff(shares) > -0.005).all()
+    assert shares[0] < 0.6 * shares[-1]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_predictors_are_used_and_may_be_left_out(seed):
+    rng = np.random.default_rng(seed)
+    sex = rng.integers(0, 2, 600)
+    data = careers(seed, n=600)
+    data[sex == 1] = data[sex == 1][:, :1]  # men never move
+    used = fitted_to(data, persons=sex_of(sex))
+    unused = fitted_to(data, CareerOptions(person_predictors=False), persons=sex_of(sex))
+    moves = [to_runs(draw(f, 600, sex_of(sex))).counts for f in (used, unused)]
+    assert moves[0][sex == 1].max() == 1
+    assert moves[0][sex == 0].mean() > 2
+    assert moves[1][sex == 1].mean() > 1.5
+
+
+def test_matching_reproduces_the_joint_counts_better():
+    data = careers(6, n=300, states=3)
+    options = CareerOptions(theta=5.0, match=True, oversample=5)
+    matched = fitted_to(data, options, states=3, out_codes=[0])
+    plain = replace(matched, quota=None)
+    own = tally(match_cells(data, [0]))
+    gaps = []
+    for model in (plain, matched):
+        found = tally(match_cells(draw(model, 300), [0]))
+        gaps.append(sum(abs(own[cell] - found[cell]) for cell in own | found))
+    assert gaps[1] == 0 < gaps[0]
+
+
+def test_cells_that_the_rules_forbid_are_told_and_left_out():
+    """0 is never left: the careers from 0 to 1 have no place, those from 1 to 0 have."""
+    data = np.array([[0, 0, 1]] * 10 + [[1, 0, 0]] * 20 + [[0, 0, 0]] * 10, dtype=np.int32)
+    fitted = fitted_to(data, CareerOptions(match=True), states=2, allowed=[[1, 0], [1, 1]])
+    assert fitted.quota.cells.tolist() == [[0, 0, 2, 0], [0, 1, 2, 0]]
+    assert fitted.quota.counts.tolist() == [10, 20]
+    assert any("10 confidential persons" in note for note in fitted.notes)
+    own = Counter(map(tuple, match_cells(draw(fitted, 30), []).tolist()))
+    assert own == {(0, 0, 2, 0): 10, (0, 1, 2, 0): 20}
+
+
+def test_numbers_of_runs_without_legal_lengths_are_drawn_again():
+    """Whoever has three runs breaks the rule: G is drawn anew, and nobody's career is copied."""
+    data = np.array([[0, 1, 1, 0, 0, 0]] * 30 + [[0, 0, 0, 1, 1, 1]] * 30, dtype=np.int32)
+    fitted = fitted_to(data, CareerOptions(theta=1.0), states=2, allowed=[[1, 1], [0, 1]])
+    assert fitted.notes == ()
+    drawn = draw(fitted, 400)
+    assert (np.diff(drawn, axis=1) >= 0).all()
+    assert replication(data, drawn).new > 0.3
+
+
+def test_careers_that_would_be_copied_are_told():
+    data = np.array([[0, 1, 0]] * 20 + [[1, 0, 1]] * 20, dtype=np.int32)
+    fitted = fitted_to(data, states=2, allowed=[[1, 1], [0, 1]])
+    assert "of 40 careers drawn to try, 40 found no states" in fitted.notes[0]
+
+
+@BOTH
+@pytest.mark.parametrize("components", ["patterns", 3])
+def test_saved_models_draw_the_same(transition, components):
+    options = CareerOptions(
+        transition=transition, components=components, theta=5.0, match=True, min_leaf=5
+    )
+    fitted = fitted_to(careers(7, n=80), options, out_codes=[0])
+    again = FittedCareers.from_dict(fitted.to_dict())
+    assert (draw(again, 50) == draw(fitted, 50)).all()
+    assert again.notes == fitted.notes
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_states": 3},
+        {"n_periods": 7},
+        {"theta": -1},
+        {"oversample": 0},
+        {"reserve": np.full((1, 8), 9)},
+        {"reserve": np.zeros((1, 3))},
+        {"quota": {"cells": [[1, 2]], "counts": [1]}},
+        {"quota": {"cells": [[1, 2, 3, 4]], "counts": [0]}},
+    ],
+)
+def test_altered_models_are_refused(change):
+    state = fitted_to(careers(8, n=60)).to_dict()
+    with pytest.raises(ValueError, match=r"\w"):
+        FittedCareers.from_dict(state | change)
+
+
+def test_altered_trees_are_refused():
+    state = fitted_to(careers(8, n=60)).to_dict()
+    state["trees"]["later"]["encoding"]["names"][0] = "unknown"
+    with pytest.raises(ValueError, match="unknown predictor"):
+        FittedCareers.from_dict(state)
+    state = fitted_to(careers(8, n=60)).to_dict()
+    state["lengths"]["component_trees"][0]["leaves"]["donors"]["data"][:] = 99
+    with pytest.raises(ValueError, match="out of range"):
+        FittedCareers.from_dict(state)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("data", "states"),
+    [
+        ([[0]], 1),  # one person, one period, one state
+        ([[2]], 500),  # more states than persons
+        ([[0, 1, 0]], 2),
+        ([[0], [1], [0]], 2),  # one period
+        ([[0, 0], [0, 0]], 1),  # nobody ever moves
+        ([[0, 0, 0]] * 30 + [[0, 1, 0]], 2),  # a state seen once
+    ],
+)
+@pytest.mark.parametrize("theta", [0.0, 1.0, "auto", math.inf])
+def test_smallest_data(transition, data, states, theta):
+    data = np.array(data, dtype=np.int32)
+    fitted = fitted_to(data, CareerOptions(transition=transition, theta=theta), states=states)
+    drawn = draw(fitted, 20)
+    assert drawn.shape == (20, data.shape[1])
+    assert np.isin(drawn, data).all()
+    assert draw(fitted, 0).shape == (0, data.shape[1])
+
+
+def test_draws_depend_on_the_generator_only():
+    data = careers(9)
+    fitted = fitted_to(data)
+    assert (draw(fitted, 50, seed=5) == draw(fitted, 50, seed=5)).all()
+    assert (draw(fitted, 50, seed=5) != draw(fitted, 50, seed=6)).any()
+
+
+def test_blocks_of_persons_are_drawn_apart(monkeypatch):
+    monkeypatch.setattr("synthesizer.models.careers.fitted.BLOCK_CELLS", 100)
+    data = careers(10)
+    sex = np.arange(200) % 2
+    drawn = draw(fitted_to(data), 200, sex_of(sex))
+    floor = noise_floor(data, 4, n_persons=200, rng=np.random.default_rng(1))
+    assert sequence_distances(data, drawn, 4).headcounts < 2 * floor.headcounts
+
+
+def test_wrong_input_is_told():
+    with pytest.raises(DataError, match="codes of states from 0 to 1"):
+        fitted_to(careers(1), states=2)
+    with pytest.raises(ModelError, match="persons must have"):
+        fitted_to(careers(1), persons=nobody(3))
+    fitted = fitted_to(careers(1), persons=sex_of(np.arange(300) % 2))
+    with pytest.raises(ModelError, match="persons must have 5 rows"):
+        draw(fitted, 5, sex_of(np.zeros(4)))
+
+
+def test_notes_say_what_was_chosen():
+    notes = fitted_to(careers(11), CareerOptions(theta="auto")).notes
+    assert notes[0].startswith("theta ")
+    notes = fitted_to(careers(11), CareerOptions(components=5000, theta=3.0)).notes
+    assert "components (5000)" in notes[0]
+    assert "no effect" in notes[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"components": 0}, "components (0) must be"),
+        ({"components": True}, "components (True) must be"),
+        ({"theta": -1}, "theta (-1) must be"),
+        ({"theta": float("nan")}, "theta (nan) must be"),
+        ({"transition": "chain"}, "transition ('chain') must be"),
+        ({"concentration": 0}, "concentration (0) must be"),
+        ({"shrinkage": -1.0}, "shrinkage (-1.0) must be"),
+        ({"min_leaf": 0}, "min_leaf (0) must be"),
+        ({"copies": 0}, "copies (0) must be"),
+        ({"person_min_leaf": 1.5}, "person_min_leaf (1.5) must be"),
+        ({"oversample": 0}, "oversample (0) must be"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(ValueError, match=r"must be") as caught:
+        CareerOptions(**options)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.skipif(not MVAD.exists(), reason="needs the shared data")
+def test_school_to_work_at_the_defaults():
+    """The defaults stay within 1.5 times the noise floor where the chain of order one does not."""
+    wide = pd.read_csv(MVAD).loc[:, "Jul.93":"Jun.99"].to_numpy(dtype=str)
+    codes = np.unique(wide, return_inverse=True)[1].reshape(wide.shape).astype(np.int32)
+    floor = noise_floor(codes, 6, rng=np.random.default_rng(1))
+    found, new = {}, {}
+    for transition in ("cart", "markov"):
+        fits = [
+            fitted_to(codes, CareerOptions(transition=transition), states=6, seed=s)
+            for s in (1, 2, 3, 4)
+        ]
+        drawn = [draw(fitted, len(codes), seed=s) for s, fitted in enumerate(fits)]
+        found[transition] = mean_distances(sequence_distances(codes, one, 6) for one in drawn)
+        new[transition] = np.mean([replication(codes, one).new for one in drawn])
+    for name in ("headcounts", "transitions", "n_moves", "spells", "first_last"):
+        assert getattr(found["cart"], name) < 1.6 * getattr(floor, name), name
+    assert found["markov"].headcounts > 2.5 * floor.headcounts
+    assert new["cart"] > 0.6

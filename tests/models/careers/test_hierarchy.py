@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from synthesizer.models.careers.states import CountTable, Hierarchy, cell_keys, fit_hierarchy
+
+
+@pytest.fixture
+def fitted():
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(0, 3, 400), rng.integers(0, 4, 400)
+    states = (a + rng.integers(0, 3, 400)) % 5
+    keys = [cell_keys([a, b], [3, 4]), a.astype(np.int64), np.zeros(400, dtype=np.int64)]
+    return fit_hierarchy(keys, states, 5, concentration=10.0), keys, states
+
+
+def test_probabilities_follow_the_formula(fitted):
+    model, keys, states = fitted
+    found = model.probabilities([level[:7] for level in keys])
+    for i in range(7):
+        p = np.bincount(states, minlength=5) / 400
+        for level in (1, 0):
+            own = states[keys[level] == keys[level][i]]
+            n = len(own)
+            p = np.bincount(own, minlength=5) / (n + 10) + p * 10 / (n + 10)
+        assert np.allclose(found[i], p)
+
+
+def test_draws_have_these_probabilities(fitted):
+    model, keys, _ = fitted
+    rows = np.zeros(60_000, dtype=np.int64)
+    drawn = model.draw([level[rows] for level in keys], rng=np.random.default_rng(2))
+    expected = model.probabilities([level[:1] for level in keys])[0]
+    assert np.allclose(np.bincount(drawn, minlength=5) / 60_000, expected, atol=0.01)
+
+
+def test_unknown_cells_use_the_coarser_level(fitted):
+    model, _keys, states = fitted
+    new = [np.array([10**6]), np.array([77]), np.array([0])]
+    assert np.allclose(model.probabilities(new)[0], np.bincount(states, minlength=5) / 400)
+
+
+def test_saved_tables_are_checked(fitted):
+    model, keys, _ = fitted
+    state = model.to_dict()
+    again = Hierarchy.from_dict(state, n_states=5, n_levels=3)
+    rows = [level[:50] for level in keys]
+    assert (again.probabilities(rows) == model.probabilities(rows)).all()
+    table = state["tables"][0]
+    for change in (
+        {"states": table["states"] + 5},
+        {"ends": table["ends"][::-1]},
+        {"counts": table["counts"] * 0},
+        {"cells": table["cells"][:-1]},
+    ):
+        with pytest.raises(ValueError, match=r"count|cell|states"):
+            CountTable.from_dict(table | change, n_states=5)
+
+
+def test_keys_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="too many"):
+        cell_keys([np.zeros(1, dtype=int)] * 4, [10**6] * 4)

@@ -1,0 +1,168 @@
+"""Variables that advance with time."""
+
+import numpy as np
+import pytest
+
+from synthesizer.data.panel.panel_table import PanelIndex
+from synthesizer.data.table import Column, Kind, Variable
+from synthesizer.models.cart import Cart
+from synthesizer.models.histories.advance import Advance
+from synthesizer.models.histories.parts import elapsed_since_first, starting_positions
+from tests.data.panel.panels import full_index, panel, persons_of, random_index
+from tests.models.histories.drawing import drawn_by
+from tests.tables import coded, numeric
+
+BASE = Cart(min_leaf=5)
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.5, 2.0])
+def test_numbers_grow_with_the_elapsed_time(rate):
+    index = random_index(n=100)
+    start = np.random.default_rng(1).integers(20, 60, 100)
+    target = numeric("x", start[index.person] + rate * elapsed_since_first(index), decimals=1)
+    drawn = drawn_by(Advance(base=BASE, rate=rate), panel(index), target)
+    first = drawn.data[index.starts[index.person]]
+    np.testing.assert_array_equal(drawn.data - first, rate * elapsed_since_first(index))
+    assert np.array_equal(drawn.data, np.round(drawn.data, 1))
+
+
+def test_dates_grow_by_days():
+    index = full_index(40, 3)
+    day = Variable(name="x", kind=Kind.DATE)
+    target = Column(day, 365.0 * index.period + 30 * index.person)
+    drawn = drawn_by(Advance(base=BASE, rate=365), panel(index), target).data.reshape(40, 3)
+    assert (np.diff(drawn, axis=1) == 365).all()
+
+
+def in_classes(n=300, periods=8, width=5, seed=1):
+    index = full_index(n, periods)
+    age = np.random.default_rng(seed).integers(0, 40, n)[index.person] + index.period
+    levels = tuple(f"{k}" for k in range(10))
+    return index, coded("x", np.minimum(age // width, 9), levels, kind=Kind.ORDERED)
+
+
+@pytest.mark.parametrize("width", [2, 5])
+def test_ordered_levels_last_their_width(width):
+    index, column = in_classes(width=width)
+    drawn = drawn_by(Advance(base=BASE, width=width), panel(index), column).data.reshape(300, 8)
+    steps = np.diff(drawn, axis=1)
+    assert set(np.unique(steps)) <= {0, 1}
+    top = drawn == 9
+    for own, at_top in zip(drawn, top, strict=True):
+        runs = np.diff(np.flatnonzero(np.diff(own) == 1))
+        assert (runs == width).all()
+        assert len(own) - at_top.sum() <= width * (len(set(own)) + 1)
+    # the first step comes as early and as late as in the data
+    wanted = np.argmax(np.diff(column.data.reshape(300, 8), axis=1) == 1, axis=1)
+    found = np.argmax(steps == 1, axis=1)
+    assert abs(found.mean() - wanted.mean()) < 0.5
+
+
+def test_missing_codes_lie_over_a_value_that_goes_on():
+    index = full_index(120, 5)
+    rng = np.random.default_rng(2)
+    states = np.where(rng.random(index.n_rows) < 0.2, rng.integers(1, 3, index.n_rows), 0)
+    states[:10] = 1  # two persons without any value
+    values = rng.integers(20, 60, 120)[index.person] + index.period
+    column = numeric("x", values, states, missing=("", "-9"))
+    drawn = drawn_by(Advance(base=BASE), panel(index), column)
+    assert np.isfinite(drawn.data[drawn.is_observed]).all()
+    assert abs((drawn.missing_state() > 0).mean() - (states > 0).mean()) < 0.08
+    for history in persons_of(index, drawn):
+        starts = {v - t for t, v in history.items() if not isinstance(v, str)}
+        assert len(starts) <= 1
+
+
+def test_missing_codes_of_levels():
+    index, column = in_classes(width=2)
+    gone = np.random.default_rng(3).random(index.n_rows) < 0.2
+    labels = column.variable.levels
+    gappy = coded("x", np.where(gone, 10, column.data), labels, ("",), kind=Kind.ORDERED)
+    drawn = drawn_by(Advance(base=BASE, width=2), panel(index), gappy)
+    assert abs((drawn.data == 10).mean() - 0.2) < 0.05
+    for history in persons_of(index, drawn):
+        codes = [int(v) for _, v in sorted(history.items()) if v != ""]
+        assert codes == sorted(codes)
+
+
+def test_late_and_single_persons_and_one_period():
+    for index in (full_index(40, 1), full_index(1, 4), full_index(1, 1), random_index(n=9)):
+        start = np.arange(index.n_persons) + 20
+        column = numeric("x", start[index.person] + elapsed_since_first(index))
+        drawn = drawn_by(Advance(base=BASE), panel(index), column)
+        first = drawn.data[index.starts[index.person]]
+        np.testing.assert_array_equal(drawn.data - first, elapsed_since_first(index))
+
+
+@pytest.mark.parametrize("option", ["rate", "width"])
+def test_options_are_checked(option):
+    for value in (0, -1, float("nan")):
+        with pytest.raises(ValueError, match=option):
+            Advance(**{option: value})
+
+
+def test_a_late_first_value_is_reckoned_back():
+    n, periods = 4000, 10
+    index = full_index(n, periods)
+    start = np.random.default_rng(4).integers(20, 55, n)
+    truth = (start[index.person] + index.period) // 5 - 4
+    late = (index.period < 3) & (index.person % 2 == 0)
+    levels = tuple(str(k) for k in range(20))
+    variable = Variable(name="x", kind=Kind.ORDERED, levels=levels, missing=("NA",))
+    target = Column(variable, np.where(late, 20, truth).astype(np.int32))
+    drawn = drawn_by(Advance(base=BASE), panel(index), target)
+    data = drawn.data.astype(float)
+    data[~drawn.is_observed] = np.nan
+    steps = np.diff(data.reshape(n, periods), axis=1)
+    shares = np.array([(own[~np.isnan(own)] == 1).mean() for own in steps.T])
+    np.testing.assert_allclose(shares, 0.2, atol=0.035)
+    means = np.nanmean(data.reshape(n, periods), axis=0)
+    np.testing.assert_allclose(means, truth.reshape(n, periods).mean(axis=0), atol=0.1)
+
+
+def test_gaps_do_not_shift_when_persons_move_up():
+    n, periods = 4000, 12
+    rng = np.random.default_rng(5)
+    there = rng.random((n, periods)) < 0.6
+    there[:, 0] = True
+    index = PanelIndex.of_presence(there, np.arange(float(periods)))
+    start = rng.integers(20, 55, n)
+    gone = elapsed_since_first(index).astype(int)
+    truth = (start[index.person] + gone) // 5 - 4
+    target = coded("x", truth, tuple(str(k) for k in range(20)), kind=Kind.ORDERED)
+    drawn = drawn_by(Advance(base=BASE), panel(index), target).data
+    for g in range(1, periods):
+        assert abs(drawn[gone == g].mean() - truth[gone == g].mean()) < 0.1
+
+
+@pytest.mark.parametrize("width", [1.0, 2.5, 5.0])
+def test_positions_agree_with_every_row(width):
+    index = random_index(n=200)
+    rng = np.random.default_rng(6)
+    gone = elapsed_since_first(index)
+    truth = rng.uniform(0, 40, index.n_persons)
+    levels = np.floor((truth[index.person] + gone) / width).astype(int)
+    seen = np.where(rng.random(len(levels)) < 0.7, levels, -1)
+    found = starting_positions(index, seen, levels.max() + 1, width, rng)
+    again = np.floor((found[index.person] + gone) / width)
+    known = seen >= 0
+    assert (np.maximum(again, 0)[known] == levels[known]).all()
+    none = np.bincount(index.person, weights=known) == 0
+    assert np.array_equal(np.isnan(found), none)
+
+
+def test_a_wide_lowest_and_an_open_highest_level():
+    index = full_index(3, 12)
+    lowest = np.where(index.period < 9, 0, 1)
+    levels = np.select([index.person == 0, index.person == 1], [lowest, 0], 3)
+    rng = np.random.default_rng(7)
+    found = starting_positions(index, levels, 3, 5.0, rng)
+    assert -4 <= found[0] < -3  # moves up after the ninth period
+    assert found[1] < 5 - 11
+    assert 15 <= found[2] < 20
+
+
+def test_contradictions_are_passed_over():
+    index = full_index(1, 4)
+    found = starting_positions(index, np.array([2, 9, 3, 3]), 20, 5.0, np.random.default_rng(8))
+    assert 13 <= found[0] < 15

@@ -1,0 +1,196 @@
+"""Careers inside a panel: presence, gaps, rules, and the frame that they open."""
+
+import math
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+
+from synthesizer.data.errors import ModelError
+from synthesizer.data.panel.panel_table import PanelIndex
+from synthesizer.data.panel.paths import PathRule, broken_steps
+from synthesizer.data.table import Kind
+from synthesizer.models.careers.career import Career, _steps
+from synthesizer.models.careers.support import fit_rules
+from synthesizer.models.histories.history import Limits, panel_of
+from tests.data.panel.panels import TIMES, full_index, panel, random_column, random_index
+from tests.tables import coded, numeric
+
+
+def fitted_careers(target, index, rules=(), seed=1, **options):
+    model = Career(**options)
+    return model.fit_history(panel(index), target, rules, rng=np.random.default_rng(seed))
+
+
+def opened(target, index, n=150, rules=(), seed=1, **options):
+    fitted = fitted_careers(target, index, rules, seed, **options)
+    persons = panel(PanelIndex.of_persons(n, index.times))
+    return fitted.open(persons, rng=np.random.default_rng(seed + 1))
+
+
+@pytest.mark.parametrize("transition", ["cart", "markov"])
+def test_states_and_presence_are_as_frequent_as_in_the_data(transition):
+    index = random_index(n=300, share=0.7, seed=1)
+    column = random_column(index, Kind.CATEGORICAL, 1)
+    found, states = opened(column, index, 300, transition=transition)
+    assert abs(found.n_rows / 300 - index.n_rows / 300) < 0.35
+    shares = [np.bincount(c.data, minlength=5) / len(c) for c in (column, states)]
+    assert np.abs(shares[0] - shares[1]).max() < 0.08
+    assert (found.counts > 0).all()
+
+
+@pytest.mark.parametrize("transition", ["cart", "markov"])
+def test_rules_are_kept_across_gaps(transition):
+    index = random_index(n=200, share=0.6, seed=2)
+    column = random_column(index, Kind.CATEGORICAL, 2)
+    allowed = np.ones((5, 5), dtype=bool)
+    allowed[0] = np.arange(5) == 0
+    allowed[1, 2] = False
+    rule = PathRule(variable="x", allowed=allowed, text="rule")
+    assert broken_steps(index, column, [rule]).any()
+    found, states = opened(column, index, rules=[rule], transition=transition)
+    assert not broken_steps(found, states, [rule]).any()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_careers_are_legal_exactly_where_no_row_breaks_a_rule(seed):
+    rng = np.random.default_rng(seed)
+    n, periods = 3, 4
+    allowed = (rng.random((n, n)) < 0.6) | np.eye(n, dtype=bool)
+    steps = _steps([PathRule(variable="x", allowed=allowed)], n)
+    every = np.array(list(product(range(n + 1), repeat=periods)), dtype=np.int32)
+    every = every[(every < n).any(axis=1)]
+    coded_gaps = steps.with_gaps(every)
+    rules = fit_rules(coded_gaps, len(steps.allowed), steps.allowed, steps.first)
+    for plain, bad in zip(every, rules.violations(coded_gaps), strict=True):
+        seen = plain[plain < n]
+        assert bad == (not allowed[seen[:-1], seen[1:]].all())
+    # and no other code of absence stands for the same career
+    whole = np.array(list(product(range(len(allowed) + 2), repeat=3)), dtype=np.int32)
+    whole = whole[whole.max(axis=1) < len(steps.allowed)]
+    legal = whole[~rules.violations(whole) & (whole[:, -1] < n)]
+    assert (steps.with_gaps(np.minimum(legal, n)) == legal).all()
+
+
+def with_retirement(seed=2, n=1000, periods=8):
+    """Working x or y, never back from y to x; retired for good; in a fifth of periods absent."""
+    rng = np.random.default_rng(seed)
+    sequences = np.full((n, periods), 3)
+    for person in range(n):
+        start, state = rng.integers(0, 4), 0
+        for t in range(start, periods):
+            if state < 2 and rng.random() < 0.06:
+                state = 2
+            elif state < 2 and rng.random() < 0.2:
+                state = 1
+            if t == start or rng.random() > 0.2:
+                sequences[person, t] = state
+    index = PanelIndex.of_presence(sequences < 3, np.arange(float(periods)))
+    return index, coded("x", sequences[sequences < 3], ("x", "y", "retired"))
+
+
+def retired(index, states):
+    """Share of persons ever retired, and steps of 100 persons from there across a gap."""
+    held = states.data == 2
+    ever = len(np.unique(index.person[held])) / index.n_persons
+    later = np.flatnonzero(~index.is_first)
+    gap = index.period[later] - index.period[later - 1] > 1
+    return ever, 100 * (gap & held[later] & held[later - 1]).sum() / index.n_persons
+
+
+ABSORBING = np.array([[True, True, True], [True, True, True], [False, False, True]])
+NO_WAY_BACK = np.array([[True, True, True], [False, True, True], [True, True, True]])
+
+
+@pytest.mark.parametrize("transition", ["cart", "markov"])
+@pytest.mark.parametrize("theta", [100.0, math.inf])
+@pytest.mark.parametrize("allowed", [ABSORBING, ABSORBING & NO_WAY_BACK])
+def test_an_absorbing_state_keeps_its_share_and_its_gaps(transition, theta, allowed):
+    index, column = with_retirement()
+    rule = PathRule(variable="x", allowed=allowed, text="rule")
+    assert not broken_steps(index, column, [rule]).any()
+    found, states = opened(column, index, 1000, [rule], transition=transition, theta=theta)
+    assert not broken_steps(found, states, [rule]).any()
+    (own, gaps), (ever, again) = retired(index, column), retired(found, states)
+    assert abs(ever - own) < 0.05
+    assert 0.7 * gaps < again < 1.4 * gaps
+
+
+def ends(index, states):
+    last = index.starts + index.counts - 1
+    parts = (index.period[index.starts], states.data[index.starts])
+    return Counter(zip(*parts, index.period[last], states.data[last], strict=True))
+
+
+@pytest.mark.parametrize("theta", [5.0, 100.0])
+@pytest.mark.parametrize("rules", [[], [ABSORBING], [NO_WAY_BACK], [ABSORBING, NO_WAY_BACK]])
+def test_matching_gives_the_exact_joint_counts_of_first_and_last(theta, rules):
+    index, column = with_retirement(n=600)
+    told = [PathRule(variable="x", allowed=allowed, text="rule") for allowed in rules]
+    options = {"match": True, "theta": theta}
+    found, states = opened(column, index, 600, told, **options)
+    assert not broken_steps(found, states, told).any()
+    own, drawn = ends(index, column), ends(found, states)
+    assert sum(abs(own[cell] - drawn[cell]) for cell in own | drawn) == 0
+    assert fitted_careers(column, index, told, **options).notes == ()
+
+
+def test_matching_tells_what_the_rules_forbid():
+    """Some retired persons of the data work again, and end so: these places are not filled."""
+    index, column = with_retirement(n=600)
+    codes = column.data.copy()
+    last = index.starts + index.counts - 1
+    codes[last[(codes[index.starts] == 2) & (index.counts > 1)]] = 0
+    column = coded("x", codes, ("x", "y", "retired"))
+    own = ends(index, column)
+    lost = sum(count for (_, one, _, other), count in own.items() if (one, other) == (2, 0))
+    assert lost
+    rules = [PathRule(variable="x", allowed=ABSORBING, text="rule")]
+    fitted = fitted_careers(column, index, rules, match=True)
+    assert any(f"'x': match: {lost} confidential persons" in note for note in fitted.notes)
+    found, states = opened(column, index, 600, rules, match=True)
+    drawn = ends(found, states)
+    share = sum(max(own[cell] - drawn[cell], 0) for cell in own)
+    assert share == lost
+
+
+def test_presence_only():
+    index = random_index(n=120, share=0.5, seed=4)
+    found, states = opened(numeric("year", TIMES[index.period]), index)
+    assert states is None
+    assert abs(found.counts.mean() - index.counts.mean()) < 0.5
+
+
+@pytest.mark.parametrize("shape", [(40, 1), (1, 5), (1, 1)])
+def test_one_period_and_one_person(shape):
+    index = full_index(*shape)
+    found, states = opened(coded("x", np.arange(index.n_rows) % 3, ("a", "b", "c")), index, 20)
+    assert found.n_persons == 20
+    assert np.isin(states.data, [0, 1, 2]).all()
+
+
+def test_more_states_than_persons_and_one_seen_once():
+    index = random_index(n=8, share=0.9, seed=5)
+    levels = tuple(f"s{i}" for i in range(index.n_rows))
+    found, states = opened(coded("x", np.arange(index.n_rows), levels), index)
+    assert found.n_rows == len(states)
+    once = np.where(np.arange(index.n_rows) == 3, 1, 0)
+    opened(coded("x", once, ("a", "b")), index)
+
+
+def test_a_career_is_opened_not_sampled():
+    index = full_index(20, 3)
+    column = coded("x", index.period % 2, ("a", "b"))
+    fitted = Career().fit(panel(index), column, rng=np.random.default_rng(1))
+    with pytest.raises(ModelError, match="drawn once"):
+        fitted.sample(panel(index), rng=np.random.default_rng(1))
+    with pytest.raises(ModelError, match="`panel`"):
+        panel_of(panel(index).first_rows)
+
+
+def test_limits_of_a_part_of_the_rows():
+    limits = Limits(lambda rows, values: rows % 2 == 0)
+    part = limits.of_rows(np.array([1, 2, 4]))
+    assert part.judge(np.array([0, 1, 2]), None).tolist() == [False, True, True]
+    assert Limits().of_rows(np.array([1])).judge is None

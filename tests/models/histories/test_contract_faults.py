@@ -1,0 +1,168 @@
+"""Every clause of the contract of histories and careers catches the model that breaks it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from synthesizer.data.errors import RuleError
+from synthesizer.data.panel.panel_table import PanelIndex
+from synthesizer.data.table import Column, Kind
+from synthesizer.engine.testing import check_model
+from synthesizer.models.base import Abilities
+from synthesizer.models.careers.career import Career, FittedCareer
+from synthesizer.models.histories.history import FittedHistory, HistoryModel
+from synthesizer.models.limits import redrawn
+from synthesizer.models.sample import FittedSample
+
+
+class Marginal(FittedHistory):
+    """Draws every row from the margin refuses rules, and keeps the contract."""
+
+    def __init__(self, donors: Column) -> None:
+        self.donors = donors
+
+    def draw(self, predictors, limits, *, rng):
+        drawn = self.free(predictors, rng)
+        if limits.judge is None:
+            return drawn
+
+        def again(rows, widen):
+            return self.free(predictors.take(rows), rng)
+
+        every = np.arange(len(drawn))
+        drawn, bad = redrawn(drawn, every, again, limits.judge, rng, limits.reserve)
+        if len(bad):
+            raise RuleError(f"variable {drawn.name!r}: nothing is allowed; relax the rules")
+        return drawn
+
+    def free(self, predictors, rng):
+        return FittedSample(self.donors).sample(predictors, rng=rng)
+
+    def to_dict(self):
+        return {"donors": self.donors.to_dict()}
+
+    @classmethod
+    def from_dict(cls, state):
+        return cls(Column.from_dict(state["donors"]))
+
+
+def broken(fault_fit=None, **methods: Any) -> HistoryModel:
+    fitted_class = type("FittedBroken", (Marginal,), methods)
+
+    @dataclass(frozen=True, kw_only=True)
+    class Model(HistoryModel):
+        abilities = Abilities(panel=True)
+        fitted_type = fitted_class
+
+        def fit_history(self, predictors, target, rules, *, rng):
+            if rules and "keeps_rules" not in methods:
+                raise RuleError(f"variable {target.name!r}: cannot keep rules; use 'lag_one'")
+            fitted = fitted_class(target)
+            if fault_fit is not None:
+                fault_fit(fitted, predictors, target)
+            return fitted
+
+    return Model()
+
+
+def one_too_many(self, predictors, rng):
+    return self.donors.take(rng.integers(len(self.donors), size=predictors.n_rows + 1))
+
+
+def own_randomness(self, predictors, rng):
+    return Marginal.free(self, predictors, np.random.default_rng())
+
+
+def same_always(self, predictors, rng):
+    return Marginal.free(self, predictors, np.random.default_rng(1))
+
+
+def needs_predictors(self, predictors, rng):
+    predictors["p_number"]
+    return Marginal.free(self, predictors, rng)
+
+
+def ignores_limits(self, predictors, limits, *, rng):
+    return self.free(predictors, rng)
+
+
+def keeps_panel(fitted, predictors, target):
+    fitted.hidden = predictors
+
+
+def needs_two_persons(fitted, predictors, target):
+    if predictors.n_units < 2:
+        raise ValueError("too few")
+
+
+def needs_two_periods(fitted, predictors, target):
+    if predictors.index.n_periods < 2:
+        raise ValueError("too short")
+
+
+def not_plain(self):
+    return {"donors": self.donors.to_dict(), "names": ("a", "b")}
+
+
+FAULTS = {
+    "one row too many": (broken(free=one_too_many), "161 values were drawn for 160 rows"),
+    "own randomness": (broken(free=own_randomness), "two draws differ"),
+    "same draw for every generator": (broken(free=same_always), "three draws are equal"),
+    "no predictors": (broken(free=needs_predictors), "without any predictor"),
+    "limits": (broken(draw=ignores_limits), "rows hold what is forbidden"),
+    "rules": (broken(keeps_rules=True), "rows break"),
+    "panel kept": (broken(keeps_panel), "it holds a table"),
+    "one person": (broken(needs_two_persons), "Fit must work on one person"),
+    "one period": (broken(needs_two_periods), "in the only period"),
+    "state not plain": (broken(to_dict=not_plain), "content.names is a tuple"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_is_found_and_named(fault):
+    model, message = FAULTS[fault]
+    with pytest.raises(AssertionError) as caught:
+        check_model(model)
+    assert message in str(caught.value)
+
+
+def test_the_unbroken_model_passes():
+    check_model(broken())
+
+
+class Nobody(FittedCareer):
+    """Careers in which the first person is never there."""
+
+    def open(self, persons, *, rng):
+        index, states = super().open(persons, rng=rng)
+        kept = index.person != 0
+        odd = PanelIndex(
+            person=index.person[kept],
+            period=index.period[kept],
+            n_persons=index.n_persons,
+            times=index.times,
+        )
+        return odd, None if states is None else states.take(kept)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Odd(Career):
+    """The careers, opened wrongly."""
+
+    fitted_type = Nobody
+
+    def fit_history(self, predictors, target, rules, *, rng):
+        found = Career().fit_history(predictors, target, rules, rng=rng)
+        return Nobody(found.careers, found.variable, found.rules)
+
+    def options(self):
+        return Career().options()
+
+
+def test_careers_need_everybody_somewhere():
+    with pytest.raises(AssertionError, match="a person is there in no period"):
+        check_model(Odd(), kinds=[Kind.BOOLEAN])

@@ -1,0 +1,193 @@
+"""The lag-one model against slow obvious code on simulated Markov chains."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from synthesizer.data.panel.panel_table import PanelIndex
+from synthesizer.data.panel.paths import PathRule
+from synthesizer.data.table import Kind
+from synthesizer.models.cart import Cart
+from synthesizer.models.histories.lag_one import LagOne
+from tests.data.panel.panels import full_index, panel, persons_of, random_column, random_index
+from tests.models.histories.drawing import drawn_by
+from tests.tables import coded, numeric
+
+BASE = Cart(min_leaf=5)
+STEPS = np.array([[0.8, 0.15, 0.05], [0.1, 0.7, 0.2], [0.3, 0.0, 0.7]])
+
+
+def markov(n=600, periods=8, seed=1, steps=STEPS):
+    rng = np.random.default_rng(seed)
+    states = np.zeros((n, periods), dtype=np.int32)
+    states[:, 0] = rng.integers(0, 3, n)
+    for t in range(1, periods):
+        cuts = np.cumsum(steps[states[:, t - 1]], axis=1)
+        states[:, t] = (rng.random((n, 1)) > cuts).sum(axis=1)
+    return full_index(n, periods), coded("x", states.ravel(), ("a", "b", "c"))
+
+
+def transitions(index, column):
+    """Shares of the next state, by nested loops."""
+    counts = np.zeros((3, 3))
+    for history in persons_of(index, column):
+        periods = sorted(history)
+        for one, two in pairwise(periods):
+            counts["abc".index(history[one]), "abc".index(history[two])] += 1
+    return counts / counts.sum(axis=1, keepdims=True), counts.sum(axis=1)
+
+
+@pytest.mark.parametrize("stay_or_move", [True, False])
+@pytest.mark.parametrize("fit_by", ["pooled", "by_period"])
+def test_transitions_are_those_of_the_chain(stay_or_move, fit_by):
+    index, column = markov()
+    model = LagOne(base=BASE, stay_or_move=stay_or_move, fit_by=fit_by)
+    drawn = drawn_by(model, panel(index), column)
+    wanted, rows = transitions(index, column)
+    found, _ = transitions(index, drawn)
+    error = np.sqrt(2 * wanted * (1 - wanted) / rows[:, None])
+    assert (np.abs(found - wanted) < 5 * error + 0.02).all()
+    assert found[2, 1] == 0  # a step that never occurs is never drawn
+
+
+def test_a_period_of_its_own():
+    index, column = markov(n=300, periods=6)
+    states = column.data.reshape(300, 6).copy()
+    states[:, 3] = (states[:, 2] + 1) % 3  # everybody moves on, in this period only
+    states[:, 4:] = states[:, 3:4]
+    column = coded("x", states.ravel(), ("a", "b", "c"))
+    model = LagOne(base=BASE, fit_by="by_period")
+    drawn = drawn_by(model, panel(index), column).data.reshape(300, 6)
+    assert ((drawn[:, 3] - drawn[:, 2]) % 3 == 1).all()
+    assert (drawn[:, 4:] == drawn[:, 3:4]).all()
+
+
+def test_small_periods_share_a_fit():
+    index, column = markov(n=60, periods=4)
+    model = LagOne(base=BASE, fit_by="by_period", min_rows=61)
+    wanted, _ = transitions(index, column)
+    found, _ = transitions(index, drawn_by(model, panel(index), column))
+    assert np.abs(found - wanted).max() < 0.25
+
+
+FROM_C = np.array([[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.45, 0.2, 0.35]])
+
+
+def not_from_c_to(*codes):
+    allowed = np.ones((3, 3), dtype=bool)
+    allowed[2, list(codes)] = False
+    return PathRule(variable="x", allowed=allowed, text="never")
+
+
+@pytest.mark.parametrize("stay_or_move", [True, False])
+@pytest.mark.parametrize("codes", [(0,), (1,), (0, 1), (2,)])
+def test_forbidden_steps_leave_the_law_of_the_others(stay_or_move, codes):
+    index, column = markov(n=4000, periods=5, steps=FROM_C)
+    rule = not_from_c_to(*codes)
+    model = LagOne(base=BASE, stay_or_move=stay_or_move)
+    drawn = drawn_by(model, panel(index), column, rules=[rule])
+    wanted, own = transitions(index, column)
+    wanted = np.where(rule.allowed, wanted, 0)
+    wanted /= wanted.sum(axis=1, keepdims=True)
+    found, rows = transitions(index, drawn)
+    error = np.sqrt(wanted * (1 - wanted) * (1 / rows + 1 / own)[:, None])
+    assert (np.abs(found - wanted) <= 4 * error).all()
+
+
+def test_forbidden_falls_leave_the_law_of_the_rises():
+    index = full_index(3000, 5)
+    rng = np.random.default_rng(5)
+    steps = rng.choice([-2, 0, 1, 2], p=[0.6, 0.05, 0.25, 0.1], size=(3000, 5))
+    values = 100 + np.cumsum(steps, axis=1)
+    rule = PathRule(variable="x", non_decreasing=True, text="never falls")
+    drawn = drawn_by(
+        LagOne(base=Cart(min_leaf=5)), panel(index), numeric("x", values.ravel()), rules=[rule]
+    )
+    early = np.diff(drawn.data.reshape(3000, 5)[:, :2], axis=1)
+    shares = [(early == step).mean() for step in (0, 1, 2)]
+    assert np.abs(np.array(shares) - [0.125, 0.625, 0.25]).max() < 0.04
+
+
+def test_the_lag_is_the_nearest_earlier_period_across_gaps():
+    index = random_index(n=200, share=0.5, seed=2)
+    own = np.random.default_rng(3).integers(0, 3, 200)
+    column = coded("x", own[index.person], ("a", "b", "c"))
+    for model in (LagOne(base=BASE), LagOne(base=BASE, stay_or_move=False)):
+        drawn = drawn_by(model, panel(index), column)
+        for history in persons_of(index, drawn):
+            assert len(set(history.values())) == 1
+
+
+def test_numbers_rise_by_what_they_rise_in_the_data():
+    index = full_index(100, 4)
+    start = np.random.default_rng(4).integers(0, 5, 100)
+    values = (10 * start[:, None] + np.arange(4)).ravel()
+    drawn = drawn_by(LagOne(base=Cart(min_leaf=2)), panel(index), numeric("x", values))
+    steps = np.diff(drawn.data.reshape(100, 4), axis=1)
+    assert (steps == 1).all()
+
+
+def test_missing_codes_come_and_go():
+    index = random_index(n=300, seed=5, share=0.8)
+    column = random_column(index, Kind.NUMERIC, 5)
+    drawn = drawn_by(LagOne(base=BASE), panel(index), column)
+    states = [np.bincount(c.missing_state(), minlength=3) / index.n_rows for c in (column, drawn)]
+    assert np.abs(states[0] - states[1]).max() < 0.06
+    assert np.isfinite(drawn.data[drawn.is_observed]).all()
+    assert np.isin(drawn.data[drawn.is_observed], column.data).all()
+
+
+def test_one_state_seen_once():
+    index, column = markov(n=50, periods=4)
+    data = np.where(np.arange(200) == 77, 2, np.minimum(column.data, 1)).astype(np.int32)
+    drawn = drawn_by(LagOne(base=BASE), panel(index), coded("x", data, ("a", "b", "c")))
+    assert (drawn.data == 2).mean() < 0.1
+
+
+def test_nobody_has_a_lag():
+    present = np.eye(5, dtype=bool)[np.arange(60) % 5]
+    index = PanelIndex.of_presence(present, np.arange(5.0))
+    column = coded("x", np.arange(60) % 3, ("a", "b", "c"))
+    fitted = LagOne(base=BASE).fit(panel(index), column, rng=np.random.default_rng(1))
+    drawn = fitted.sample(panel(index), rng=np.random.default_rng(2))
+    assert len(drawn) == 60
+    # synthetic persons who have one hold on to their value: there is nothing to learn a move from
+    full = full_index(20, 5)
+    held = fitted.sample(panel(full), rng=np.random.default_rng(2)).data.reshape(20, 5)
+    assert (held == held[:, :1]).all()
+
+
+def test_a_lag_that_no_confidential_person_has_in_a_period():
+    present = np.ones((80, 3), dtype=bool)
+    present[:, 1] = False
+    index = PanelIndex.of_presence(present, np.arange(3.0))
+    column = coded("x", np.arange(160) // 2 % 3, ("a", "b", "c"))
+    model = LagOne(base=BASE, fit_by="by_period", min_rows=1)
+    fitted = model.fit(panel(index), column, rng=np.random.default_rng(1))
+    full = full_index(20, 3)
+    drawn = fitted.sample(panel(full), rng=np.random.default_rng(2)).data.reshape(20, 3)
+    assert (drawn == drawn[:, :1]).all()
+
+
+def test_everything_missing_in_one_period():
+    index = full_index(60, 4)
+    states = np.where(index.period == 2, 1, 0)
+    values = np.random.default_rng(1).integers(0, 9, index.n_rows)
+    column = numeric("x", values, states, missing=("",))
+    drawn = drawn_by(LagOne(base=BASE), panel(index, column), column, wave=True)
+    assert (drawn.missing_state()[index.period == 2] == 1).mean() > 0.85
+    assert drawn.is_observed[index.period != 2].mean() > 0.85
+
+
+def test_changes_of_earlier_variables_are_seen():
+    index, column = markov(n=300, periods=5)
+    shift = coded("y", (column.data + 1) % 3, ("p", "q", "r"))
+    moved = np.diff(column.data.reshape(300, 5), axis=1) != 0
+    drawn = drawn_by(LagOne(base=BASE), panel(index, column), shift).data.reshape(300, 5)
+    assert ((np.diff(drawn, axis=1) != 0) == moved).mean() > 0.97
+
+
+def test_options_are_checked():
+    with pytest.raises(ValueError, match="min_rows"):
+        LagOne(min_rows=0)

@@ -1,0 +1,115 @@
+"""Predictors that a history adds and a steward leaves out: in fits, in draws, and when saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pytest
+
+from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.table import Column, Kind, Table
+from synthesizer.models.base import ConditionalModel, FittedModel
+from synthesizer.models.histories.history import HistoryModel, Limits
+from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
+from synthesizer.models.histories.monotone import Monotone
+from synthesizer.models.histories.mostly_constant import MostlyConstant
+from tests.data.panel.panels import full_index
+from tests.tables import coded
+
+SEEN: list[tuple[str, tuple[str, ...]]] = []
+
+
+class FittedListener(FittedModel):
+    """Draws observed values, and takes note of the predictors that it is given."""
+
+    def __init__(self, target: Column) -> None:
+        self.target = target
+
+    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
+        SEEN.append(("draw", predictors.names))
+        return self.target.take(rng.integers(len(self.target), size=predictors.n_rows))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"target": self.target.to_dict()}
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        return cls(Column.from_dict(state["target"]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listener(ConditionalModel):
+    fitted_type: ClassVar[type[FittedModel]] = FittedListener
+
+    kind: str = field(default="")
+
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedModel:
+        SEEN.append(("fit", predictors.names))
+        return FittedListener(target)
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> Iterator[None]:
+    SEEN.clear()
+    yield
+    SEEN.clear()
+
+
+def data() -> tuple[PanelTable, Column]:
+    rng = np.random.default_rng(1)
+    index = full_index(40, 4)
+    sex = coded("sex", np.repeat(rng.integers(0, 2, 40), 4), ("f", "m"))
+    step = coded("step", rng.integers(0, 2, 160), ("1", "2"))
+    levels = rng.integers(0, 3, (40, 4))
+    levels[:10] = levels[:10, :1]
+    levels[10:25] = np.sort(levels[10:25], axis=1)
+    return PanelTable([sex, step], index), coded(
+        "level", levels.ravel(), ("a", "b", "c"), kind=Kind.ORDERED
+    )
+
+
+@pytest.mark.parametrize("model_class", [LagOne, MostlyConstant, Monotone])
+def test_own_predictors_are_those_that_are_added(model_class: type[HistoryModel]) -> None:
+    table, target = data()
+    model = model_class(base=Listener())  # type: ignore[call-arg]
+    fitted = model.fit_history(table, target, (), rng=np.random.default_rng(1))
+    fitted.draw(table, Limits(), rng=np.random.default_rng(2))  # type: ignore[attr-defined]
+    added = {name for _, names in SEEN for name in names} - set(table.names)
+    assert added <= set(model.own_predictors(table.names))
+    assert {"own.before", "own.changes", "own.since", "own.elapsed", "own.changed step"} <= added
+
+
+@pytest.mark.parametrize("model_class", [LagOne, MostlyConstant, Monotone])
+def test_what_is_left_out_is_left_out_of_fits_and_draws(model_class: type[HistoryModel]) -> None:
+    table, target = data()
+    gone = {"own.since", "own.changed step", "own.ever step"}
+    model = model_class(base=Listener()).leaving_out(gone)  # type: ignore[call-arg]
+    fitted = model.fit_history(table, target, (), rng=np.random.default_rng(1))
+    fitted.draw(table, Limits(), rng=np.random.default_rng(2))  # type: ignore[attr-defined]
+    assert {action for action, _ in SEEN} == {"fit", "draw"}
+    assert not any(gone & set(names) for _, names in SEEN)
+    assert any("own.before" in names for action, names in SEEN if action == "draw")
+
+
+def test_options_stay_options_and_the_model_as_it_was() -> None:
+    model = LagOne(min_rows=7)
+    other = model.leaving_out(["own.since"])
+    assert (model.left_out, other.left_out) == ((), ("own.since",))
+    assert other.min_rows == 7
+
+
+def test_a_saved_history_leaves_out_the_same() -> None:
+    table, target = data()
+    model = LagOne(base=Listener()).leaving_out(["own.since"])
+    fitted = model.fit_history(table, target, (), rng=np.random.default_rng(1))
+    again = FittedLagOne.read(
+        fitted.to_dict(), lambda state: FittedListener.from_dict(state["state"])
+    )
+    SEEN.clear()
+    drawn = again.draw(table, Limits(), rng=np.random.default_rng(2))
+    assert not any("own.since" in names for _, names in SEEN)
+    same = fitted.draw(table, Limits(), rng=np.random.default_rng(2))
+    assert np.array_equal(drawn.data, same.data)

@@ -1,0 +1,30 @@
+"""The codebook: what it shows of a file, and what it does not."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from synthesizer.data.sources import from_pandas
+from synthesizer.plan.overview import describe
+
+
+def test_what_is_shown_says_what_it_is() -> None:
+    frame = pd.DataFrame(
+        {
+            "pay": range(0, 2020, 20),
+            "day": pd.date_range("2020-01-01", periods=101),
+            "sex": ["f", "m"] * 50 + ["x"],
+        }
+    )
+    pay, day, sex = describe(from_pandas(frame), {}).variables
+    assert pay.shows == "5 %: 100, median: 1000, 95 %: 1900"
+    assert day.shows == "5 %: 2020-01-06, median: 2020-02-20, 95 %: 2020-04-05"
+    assert sex.shows == "f, m and 1 more"
+
+
+def test_notes_count_in_words_that_agree() -> None:
+    frame = pd.DataFrame({"a": ["p"] * 50 + ["q"], "b": ["p"] * 49 + ["q", "r"]})
+    assert describe(from_pandas(frame), {}).notes == (
+        "column 'a': 1 level has fewer than 3 rows",
+        "column 'b': 2 levels have fewer than 3 rows",
+    )

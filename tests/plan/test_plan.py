@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from synthesizer.config.reading import read_chain_config
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.engine.registry import Registry
+from synthesizer.plan.columns import Columns
+from synthesizer.plan.plan import Plan, make_plan, try_plan
+from tests.tables import coded, numeric, persons
+
+REGISTRY = Registry.load()
+TABLE = persons(200)
+
+
+def plan(table: Table = TABLE, **options: Any) -> Plan:
+    return make_plan(read_chain_config(options), table, REGISTRY)
+
+
+def problems(table: Table = TABLE, **options: Any) -> str:
+    with pytest.raises(ConfigError) as caught:
+        plan(table, **options)
+    return str(caught.value)
+
+
+def methods(made: Plan) -> dict[str, str]:
+    return {step.variable: step.method for step in made.spec.steps}
+
+
+def predictors(made: Plan) -> dict[str, tuple[str, ...]]:
+    return {step.variable: step.predictors for step in made.spec.steps}
+
+
+def test_file_order_first_sampled_and_all_earlier_predict() -> None:
+    made = plan()
+    assert made.spec.order == ("sex", "age", "marital", "income")
+    assert methods(made) == dict.fromkeys(TABLE, "cart") | {"sex": "sample"}
+    assert predictors(made)["marital"] == ("sex", "age")
+
+
+def test_order_by_name_and_by_position() -> None:
+    for given in (["income", "sex"], [4, 1]):
+        made = plan(visit_sequence=given)
+        assert made.spec.order == ("income", "sex", "age", "marital")
+        assert any("leaves out 2 variables" in note for note in made.notes)
+
+
+def test_kept_variables_come_first() -> None:
+    made = plan(keep=["marital"])
+    assert made.spec.order == ("marital", "sex", "age", "income")
+    assert methods(made)["marital"] == "keep"
+    assert methods(made)["sex"] == "cart"
+
+
+def test_parametric_set_chooses_by_kind() -> None:
+    made = plan(default_method="parametric", visit_sequence=["age"])
+    assert methods(made) == {
+        "age": "sample", "sex": "logistic", "marital": "logistic", "income": "normrank",
+    }  # fmt: skip
+    assert made.spec.steps[-1].missing_method in ("multinomial", "logistic")
+
+
+def test_four_models_as_in_synthpop_are_the_parametric_set() -> None:
+    four = ["normrank", "logreg", "polyreg", "polr"]
+    grade = coded("grade", [i % 3 for i in range(200)], "abc", kind=Kind.ORDERED)
+    table = TABLE.with_column(grade)
+    assert methods(plan(table, default_method=four))["grade"] == "ordinal"
+    for listed, named in zip(
+        plan(table, default_method=four).spec.steps,
+        plan(table, default_method="parametric").spec.steps,
+        strict=True,
+    ):
+        assert (listed.method, listed.missing_method) == (named.method, named.missing_method)
+
+
+def test_models_by_position_of_the_columns() -> None:
+    made = plan(method=["sample", "norm", "", "~ age * 2"])
+    assert methods(made) == {
+        "marital": "keep", "sex": "sample", "age": "normal", "income": "derived",
+    }  # fmt: skip
+    assert made.spec.order[0] == "marital"
+    assert plan(method=["", "norm", "", ""], keep=["sex"]).spec.order[0] == "sex"
+
+
+def test_smoothing_of_what_is_no_number_is_noted() -> None:
+    notes = plan(smoothing={"sex": "density", "age": "density"}).notes
+    assert [note for note in notes if "smoothing" in note] == [
+        "variables.sex.options.smoothing: only numbers and dates are smoothed; 'sex' is categorical"
+    ]
+
+
+def test_a_model_for_each_kind_and_options_of_models() -> None:
+    made = plan(
+        default_method={"numeric": "pmm", "categorical": "rf"},
+        models={"cart": {"min_leaf": 9}},
+        variables={"income": {"method": "cart", "options": {"min_leaf": 3}}},
+        method={"marital": "ctree"},
+    )
+    assert methods(made) == {"sex": "sample", "age": "pmm", "marital": "cart", "income": "cart"}
+    leaves = {s.variable: getattr(s.model, "min_leaf", None) for s in made.spec.steps}
+    assert (leaves["marital"], leaves["income"]) == (9, 3)
+
+
+def test_predictors_and_exclusions() -> None:
+    made = plan(
+        predictor_matrix={"marital": ["age"]},
+        variables={"income": {"exclude": ["marital"]}},
+    )
+    assert predictors(made)["marital"] == ("age",)
+    assert predictors(made)["income"] == ("sex", "age")
+
+
+def test_derived_variables_move_behind_their_inputs() -> None:
+    made = plan(variables={"sex": {"kind": "categorical"}, "age": {"derived": "income / 100"}})
+    assert made.spec.order == ("sex", "marital", "income", "age")
+    assert methods(made)["age"] == "derived"
+    assert predictors(made)["age"] == ("income",)
+    assert methods(plan(method={"age": "~ income / 100"}))["age"] == "derived"
+
+
+def test_ids_take_no_part() -> None:
+    ids = Column(Variable(name="id", kind=Kind.ID), numeric("id", range(200)).data)
+    table = Table([ids, *TABLE.columns])
+    assert "id" not in plan(table).spec.order
+    for options in (
+        {"keep": ["id"]},
+        {"strata": ["id"]},
+        {"checks": {"keys": ["id"], "target": "sex"}},
+        {"variables": {"age": {"predictors": ["id"]}}},
+        {"variables": {"age": {"derived": "id * 2"}}},
+    ):
+        assert "'id' is an id" in problems(table, **options)
+
+
+def test_suggested_and_configured_scenario() -> None:
+    region = coded("region", [i % 5 for i in range(200)], "abcde")
+    made = plan(
+        TABLE.with_column(region).with_column(coded("job", [i % 7 for i in range(200)], "abcdefg"))
+    )
+    (scenario,) = made.scenarios
+    assert scenario.target not in scenario.keys
+    made = plan(checks={"keys": ["sex", "age"], "target": "marital"})
+    assert [(s.keys, s.target) for s in made.scenarios] == [(("sex", "age"), "marital")]
+    assert plan(checks=False).scenarios == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": {"age": "cart"}, "variables": {"age": {"method": "pmm"}}}, "disagree"),
+        ({"method": ["cart"]}, "method: has 1 models and the data have 4 columns"),
+        ({"method": ["cart", "crat", "", ""]}, "method, column 2 (age): "),
+        ({"method": ["crat", "", "", ""], "drop": ["sex"]}, "method, column 1 (sex): "),
+        ({"method": ["", "norm", "", ""], "variables": {"age": {"method": "pmm"}}}, "disagree"),
+        ({"default_method": ["cart", "cart", "crat", "cart"]}, "default_method: "),
+        ({"default_method": ["cart", "cart", "", "cart"]}, "would keep variables"),
+        ({"visit_sequence": ["age", "age"]}, "twice"),
+        ({"variables": {"age": {"predictors": ["age"]}}}, "own predictor"),
+        ({"method": {"sex": "normal"}}, "cannot draw kind categorical"),
+        ({"method": {"age": "logistic"}}, "cannot draw kind numeric"),
+        ({"default_method": {"number": "cart"}}, "unknown kind"),
+        ({"variables": {"income": {"missing_method": "normal"}}}, "cannot draw"),
+        ({"variables": {"income": {"missing_method": "nrmal"}}}, "'normal'"),
+        ({"checks": {"keys": ["sex", "sex"], "target": "age"}}, "twice"),
+        ({"checks": {"keys": [], "target": "age"}}, "at least one key"),
+        ({"drop": ["age"], "checks": {"keys": ["age"], "target": "sex"}}, "dropped"),
+        ({"keep": ["sex"], "rules": [{"if": "age > 3", "then": {"sex": "f"}}]}, "kept or derived"),
+        ({"keep": ["age"], "forbid": ["age > 3"]}, "kept or derived"),
+        ({"rules": [{"if": "income > 3", "then": {"age": 3}}]}, "must come before 'age'"),
+        ({"limits": {"differential_confidentiality": 0}, "checks": False}, "switched off"),
+    ],
+)
+def test_problems(options: dict[str, Any], words: str) -> None:
+    assert words in problems(**options)
+
+
+def test_problems_are_told_together_and_once() -> None:
+    text = problems(
+        keep=["sexx"], method={"age": "crat"}, forbid=["foo > 1"], visit_sequence=["bar"]
+    )
+    assert text.startswith("4 problems")
+
+
+def test_plan_with_faulty_columns_tells_the_other_problems_only() -> None:
+    columns = Columns(names=(*TABLE.names, "bad"), sound=frozenset(TABLE))
+    options = {
+        "keep": ["bad"],
+        "visit_sequence": ["bad", 5, "sex"],
+        "variables": {"bad": {"method": "crat"}, "age": {"derived": "bad * 2"}},
+        "forbid": ["bad > 1 and age > 3"],
+        "rules": [{"if": "bad > 1", "then": {"income": 1}}, {"if": "age > 1", "then": {"bad": 1}}],
+        "checks": {"keys": ["bad"], "target": "sex"},
+        "strata": ["worse"],
+    }
+    _, found = try_plan(read_chain_config(options), TABLE, REGISTRY, columns)
+    assert len(found) == 2, found
+    assert "'cart'" in found[0] + found[1]
+    assert "'worse'" in found[0] + found[1]
+
+
+def test_plan_without_any_column_tells_what_needs_none() -> None:
+    columns = Columns(names=None, sound=frozenset())
+    options = {"keep": ["x"], "method": {"y": "crat"}, "checks": {"keys": ["a"], "target": "a"}}
+    _, found = try_plan(read_chain_config(options), Table((), 0), REGISTRY, columns)
+    assert len(found) == 2, found

@@ -1,0 +1,54 @@
+"""Fits that a configuration asks for: formulas, names and rules are checked before the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from synthesizer.config.reading import read_chain_config
+from synthesizer.engine.registry import Registry
+from synthesizer.plan.plan import try_plan
+from tests.tables import persons
+
+REGISTRY = Registry.load()
+TABLE = persons(300)
+
+
+def planned(**options: Any) -> tuple[Any, list[str]]:
+    return try_plan(read_chain_config(options), TABLE, REGISTRY)
+
+
+def test_a_formula_alone_a_list_and_settings() -> None:
+    plan, problems = planned(checks={"fits": "income ~ age"})
+    assert problems == []
+    assert [(fit.formula, fit.rule) for fit in plan.fits] == [("income ~ age", "simple")]
+    settings = {"formula": "age ~ sex", "family": "poisson", "clusters": "marital"}
+    plan, problems = planned(checks={"fits": ["income ~ age", settings]}, m=2, proper=True)
+    assert problems == []
+    assert [(fit.family, fit.rule, fit.clusters) for fit in plan.fits] == [
+        ("ols", "proper", None),
+        ("poisson", "proper", "marital"),
+    ]
+    plan, _ = planned(checks={"fits": "income ~ age"}, keep=["sex"], m=3)
+    assert plan.fits[0].rule == "partially"
+
+
+def test_every_problem_is_told_before_the_run() -> None:
+    fits = [
+        "income ~ (age",
+        "income ~ wealth",
+        {"formula": "income ~ age", "rule": "fully"},
+        {"formula": "income ~ age", "clusters": "marital", "weights": "weigth"},
+    ]
+    _, problems = planned(checks={"fits": fits}, m=2)
+    assert any(problem.startswith("checks.fits.1.formula: ") for problem in problems)
+    assert any("'wealth'" in problem for problem in problems)
+    assert any("checks.fits.3: rule 'fully'" in problem for problem in problems)
+    assert any("'weigth'" in problem for problem in problems)
+    assert len(problems) == 4
+
+
+def test_a_rule_that_needs_several_datasets_and_dropped_variables() -> None:
+    _, problems = planned(checks={"fits": "income ~ age"}, keep=["sex"], m=1)
+    assert any("needs at least two synthetic datasets" in problem for problem in problems)
+    _, problems = planned(checks={"fits": "income ~ age"}, drop=["age"])
+    assert any("'age' is dropped" in problem for problem in problems)

@@ -1,0 +1,242 @@
+"""Which history each variable of a panel gets, in which order, and the rules across time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.config.reading import read_chain_config
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.sources import from_pandas
+from synthesizer.engine.registry import Registry
+from synthesizer.plan.plan import Plan
+from synthesizer.plan.prepare import plan_source
+
+REGISTRY = Registry.load()
+
+
+def frame(n: int = 60) -> pd.DataFrame:
+    """Three years: sex never changes, race changes for a tenth, grade for most persons."""
+    person = np.repeat(np.arange(n), 3)
+    year = np.tile([2001, 2002, 2003], n)
+    return pd.DataFrame(
+        {
+            "person": person,
+            "year": year,
+            "state": np.where((person + year) % 3 == 0, "work", "school"),
+            "grade": (person + year) % 4,
+            "race": np.where((person % 10 == 0) & (year > 2002), "b", "a"),
+            "sex": np.where(person % 2 == 0, "f", "m"),
+        }
+    )
+
+
+PANEL = {"person": "person", "time": "year", "career": "state"}
+
+
+def planned(data: pd.DataFrame | None = None, **options: Any) -> Plan:
+    options = {"panel": PANEL, "min_stratum_rows": 1} | options
+    plan = plan_source(
+        from_pandas(frame() if data is None else data), read_chain_config(options), REGISTRY
+    ).plan
+    assert plan is not None
+    return plan
+
+
+def models(plan: Plan) -> dict[str, str]:
+    return {step.variable: step.method for step in plan.spec.steps}
+
+
+def step(plan: Plan, name: str) -> Any:
+    return next(s for s in plan.spec.steps if s.variable == name)
+
+
+def test_histories_follow_from_how_many_persons_change() -> None:
+    plan = planned()
+    assert models(plan) == {
+        "state": "career",
+        "sex": "time_invariant",
+        "grade": "lag_one",
+        "race": "mostly_constant",
+    }
+    assert list(models(plan)) == ["state", "sex", "grade", "race"]
+
+
+def test_presence_is_the_career_where_none_is_named() -> None:
+    plan = planned(panel={"person": "person", "time": "year"})
+    assert models(plan) == {
+        "year": "career",
+        "sex": "time_invariant",
+        "state": "lag_one",
+        "grade": "lag_one",
+        "race": "mostly_constant",
+    }
+
+
+def test_a_plain_model_becomes_the_base() -> None:
+    plan = planned(
+        variables={"grade": {"method": "forest", "options": {"n_trees": 3}}},
+        models={"forest": {"min_leaf": 7}, "cart": {"min_leaf": 11}},
+    )
+    base = step(plan, "grade").model.base
+    assert (type(base).__name__, base.n_trees, base.min_leaf) == ("Forest", 3, 7)
+    assert models(plan)["grade"] == "lag_one"
+    assert step(plan, "race").model.base.min_leaf == 11
+
+
+def test_a_history_gets_the_usual_base_with_its_options() -> None:
+    variables = {
+        "grade": {"method": "each_period"},
+        "race": {"method": "lag_one", "options": {"base": "cart", "fit": "by_period"}},
+    }
+    plan = planned(variables=variables, models={"cart": {"min_leaf": 11}})
+    assert step(plan, "grade").model.base.min_leaf == 11
+    assert step(plan, "race").model.base.min_leaf == 11
+    assert step(plan, "race").model.fit_by == "by_period"
+
+
+def test_predictors_are_earlier_variables_and_what_follows_from_the_careers() -> None:
+    plan = planned()
+    assert step(plan, "state").predictors == ()
+    derived = {"year", "career.first", "career.last", "career.gaps", "career.moves"}
+    assert derived | {"state"} <= set(step(plan, "sex").predictors)
+    assert {"sex", "state"} | derived <= set(step(plan, "grade").predictors)
+    assert "race" not in step(plan, "grade").predictors
+
+
+def test_a_variable_of_persons_may_come_before_the_careers() -> None:
+    plan = planned(visit_sequence=["sex", "state", "grade", "race"])
+    assert list(models(plan)) == ["sex", "state", "grade", "race"]
+    assert step(plan, "sex").predictors == ()
+    assert step(plan, "state").predictors == ("sex",)
+
+
+def test_rules_are_compiled_for_their_variable_and_counted() -> None:
+    rules = [
+        {"variable": "state", "absorbing": ["work"], "never": [["school", "work"]]},
+        {"variable": "grade", "non_decreasing": True},
+    ]
+    plan = planned(panel=PANEL | {"rules": rules}, variables={"grade": {"kind": "numeric"}})
+    (state,) = step(plan, "state").paths
+    school, work = (("school", "work").index(s) for s in ("school", "work"))
+    assert not state.allowed[work, school]
+    assert not state.allowed[school, work]
+    assert state.allowed.diagonal().all()
+    (grade,) = step(plan, "grade").paths
+    assert grade.non_decreasing
+    assert not step(plan, "sex").paths
+    data = frame()
+    falls = data.groupby("person")["grade"].diff() < 0
+    persons = data.loc[falls, "person"].nunique()
+    told = [note for note in plan.notes if "'grade never falls'" in note]
+    assert len(told) == 1
+    assert f"{falls.sum()} confidential rows of {persons} persons" in told[0]
+
+
+def test_violations_are_not_counted_where_the_policy_says_so() -> None:
+    rules = [{"variable": "grade", "non_decreasing": True}]
+    plan = planned(
+        panel=PANEL | {"rules": rules},
+        variables={"grade": {"kind": "numeric"}},
+        on_violation="ignore",
+    )
+    assert not any("never falls" in note for note in plan.notes)
+
+
+def test_support_is_planned_on_its_last_variable() -> None:
+    plan = planned(support=[["sex", "race"], ["grade", "year"]])
+    assert [(s.text, s.variable) for s in plan.spec.forbids] == [
+        ("support [sex, race]", "race"),
+        ("support [year, grade]", "grade"),
+    ]
+
+
+def test_problems_of_many_kinds_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        planned(
+            panel=PANEL | {"rules": [{"variable": "sex", "absorbing": ["x"]}]},
+            keep=["race"],
+            strata=["grade"],
+            support=[["sex"]],
+            variables={"grade": {"method": "career"}},
+        )
+    told = "\n".join(caught.value.problems)
+    for words in ("no state 'x'", "kept", "strata: grade", "at least two", "careers are drawn"):
+        assert words in told, told
+
+
+def test_values_set_by_rules_cannot_break_rules_across_time() -> None:
+    with pytest.raises(ConfigError, match="could be broken by values of 'grade'"):
+        planned(
+            panel=PANEL | {"rules": [{"variable": "grade", "non_decreasing": True}]},
+            variables={"grade": {"kind": "numeric"}},
+            rules=[{"if": "state == 'work'", "then": {"grade": 1}}],
+        )
+    assert planned(rules=[{"if": "state == 'work'", "then": {"grade": 1}}]).spec.rules
+
+
+def test_what_follows_from_others_keeps_no_rule_across_time() -> None:
+    with pytest.raises(ConfigError, match="follows from other variables"):
+        planned(
+            data=frame().assign(double=lambda f: 2 * f["grade"]),
+            panel=PANEL | {"rules": [{"variable": "double", "non_decreasing": True}]},
+            variables={
+                "grade": {"kind": "numeric"},
+                "double": {"kind": "numeric", "derived": "2 * grade"},
+            },
+        )
+
+
+def test_values_of_single_units_are_cautioned() -> None:
+    base = {"model": "nominal", "given": ["year"], "min_cell": 1}
+    plan = planned(variables={"grade": {"method": "each_period", "options": {"base": base}}})
+    assert any("only for values that are public" in note for note in plan.notes)
+
+
+def test_predictors_take_all_names_of_careers_and_of_the_own_past() -> None:
+    variables = {
+        "grade": {"predictors": ["sex", "own.before", "career.moves", "own.changed sex"]},
+        "race": {"exclude": ["career.moves", "own.since", "own.ever sex"]},
+    }
+    plan = planned(variables=variables)
+    assert step(plan, "grade").predictors == ("career.moves", "sex")
+    assert "career.moves" not in step(plan, "race").predictors
+    assert step(plan, "race").model.left_out == ("own.since", "own.ever sex")
+
+
+def test_named_predictors_of_the_own_past_leave_out_the_others() -> None:
+    plan = planned(variables={"grade": {"predictors": ["sex", "own.before"]}})
+    assert set(step(plan, "grade").model.left_out) == {
+        *("own.changes", "own.since", "own.elapsed", "own.changed sex")
+    }
+    plan = planned(predictor_matrix={"grade": ["sex"]})
+    assert step(plan, "grade").model.left_out == ()
+
+
+def test_rules_about_what_is_one_value_a_person() -> None:
+    rules = [{"if": "`career.moves` >= 0", "then": {"sex": "m"}}]
+    assert len(planned(rules=rules).spec.rules) == 1
+    for condition in ("state == 'work'", "year > 2001", "`career.so_far` == 1"):
+        with pytest.raises(ConfigError, match="'sex' is one value a person"):
+            planned(rules=[{"if": condition, "then": {"sex": "m"}}])
+    told = planned(variables={"sex": {"method": "lag_one"}}, rules=[
+        {"if": "state == 'work'", "then": {"sex": "m"}},
+    ])  # fmt: skip
+    assert len(told.spec.rules) == 1
+
+
+def test_rules_about_what_few_persons_change_are_noted() -> None:
+    plan = planned(rules=[{"if": "state == 'work'", "then": {"race": "a"}}])
+    assert any("sets 'race', which few persons ever change" in note for note in plan.notes)
+    plan = planned(rules=[{"if": "sex == 'm'", "then": {"race": "a"}}])
+    assert not any("few persons ever change" in note for note in plan.notes)
+
+
+def test_structural_zeros_of_two_variables_may_cover_all_rows_between_them() -> None:
+    forbid = ["sex == 'm'", "sex == 'f' and race == 'a'"]
+    assert len(planned(forbid=forbid).spec.forbids) == 2
+    with pytest.raises(ConfigError, match="forbid 2, 3: every confidential row"):
+        planned(forbid=["grade == 0", "sex == 'm'", "sex != 'm'"])

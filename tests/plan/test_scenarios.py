@@ -1,0 +1,103 @@
+"""What the plan says of the checks before anything is fitted: every problem, with its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from synthesizer.config.reading import read_chain_config
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.plan.columns import Columns
+from synthesizer.plan.scenarios import plan_scenarios
+from tests.tables import persons
+
+PERSON = Variable(name="person", kind=Kind.ID)
+TABLE = persons(200).with_column(Column(PERSON, np.repeat(np.arange(100.0), 2)))
+KNOWN: dict[str, Any] = {"keys": ["sex", "age"], "target": "marital"}
+
+
+def planned(checks: dict[str, Any], table: Table = TABLE) -> tuple[Any, list[str], list[str]]:
+    config = read_chain_config({"checks": checks})
+    return plan_scenarios(config, table, Columns.of(table.names))
+
+
+@pytest.mark.parametrize(
+    ("checks", "words"),
+    [
+        ({"scenarios": [{"keys": ["sex"], "target": "agee"}]}, ["scenarios.1.target", "'agee'"]),
+        ({"scenarios": [{"keys": ["sex"], "target": "sex"}]}, ["scenarios.1", "also a key"]),
+        ({"groups": {"sex": 3}}, ["checks.groups", "not numeric"]),
+        ({"groups": {"income": 3}}, ["neither a key nor the target"]),
+        ({"tolerance": {"absolute": 1}}, ["checks.tolerance", "not numeric"]),
+        (
+            {"target": "income", "groups": {"income": 3}, "tolerance": {"relative": 0.1}},
+            ["groups and a tolerance"],
+        ),
+        ({"exclude": [{"target_level": "widowed"}]}, ["checks.exclude", "names a level"]),
+        (
+            {"exclude": [{"target_level": "single", "key": "income", "key_level": 1}]},
+            ["not among the keys"],
+        ),
+        ({"exclude": [{"target_level": "single", "key": "x", "key_level": 1}]}, ["'x'"]),
+        ({"differential_confidentiality": {"by": "sexx"}}, ["by", "did you mean 'sex'"]),
+        ({"differential_confidentiality": {"units": "sex"}}, ["names 2 persons"]),
+        ({"inference": {"sensitive": "sexx", "public": ["age"]}}, ["inference.1", "'sexx'"]),
+        ({"inference": {"sensitive": "income", "public": ["age"]}}, ["inference.1", "groups"]),
+        (
+            {"inference": {"sensitive": "sex", "public": ["age"], "positive": "x"}},
+            ["inference.1", "positive"],
+        ),
+        (
+            {"inference": {"sensitive": "sex", "public": ["age"], "baseline": ["marital"]}},
+            ["'marital' is not public"],
+        ),
+    ],
+)
+def test_problems_are_told_with_their_place(checks: dict[str, Any], words: list[str]) -> None:
+    scenarios, _, problems = planned(KNOWN | checks)
+    assert scenarios == ()
+    assert len(problems) == 1, problems
+    for word in words:
+        assert word in problems[0]
+    assert "widowed" not in problems[0]
+
+
+def test_all_problems_are_told_at_once() -> None:
+    checks = {
+        "keys": ["sexx"],
+        "target": "agee",
+        "scenarios": [{"keys": ["no"], "target": "sex"}],
+        "inference": {"sensitive": "nobody", "public": ["age"]},
+        "differential_confidentiality": {"by": "nothing", "units": "nowhere"},
+    }
+    assert len(planned(checks)[2]) == 6
+
+
+def test_attacks_need_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synthesizer.plan.scenarios.find_spec", lambda _: None)
+    (problem,) = planned(KNOWN | {"attacks": True})[2]
+    assert "pip install 'synthesizer[attacks]'" in problem
+
+
+def test_a_panel_without_units_is_told() -> None:
+    _, notes, problems = planned(KNOWN)
+    assert problems == []
+    assert any("several records have the same 'person'" in note for note in notes)
+    _, notes, _ = planned(KNOWN | {"differential_confidentiality": {"units": "person"}})
+    assert notes == []
+    assert planned(KNOWN, persons(50))[1] == []
+
+
+def test_scenarios_are_as_configured() -> None:
+    checks = KNOWN | {
+        "groups": {"age": [20, 40]},
+        "exclude": [{"target_level": "single", "key": "age", "key_level": 3}],
+        "scenarios": [{"keys": ["sex"], "target": "income", "tolerance": {"relative": 0.1}}],
+    }
+    (first, second), _, problems = planned(checks)
+    assert problems == []
+    assert first.groups == {"age": (20, 40)}
+    assert first.exclude[0].key == "age"
+    assert (second.target, second.tolerance.relative) == ("income", 0.1)

@@ -1,0 +1,697 @@
+"""The codebook for researchers: what it tells, and above all what it does not."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.data.errors import DataError, OutputError
+from synthesizer.report.codebook.codebook_page import codebook_page
+from synthesizer.report.codebook.write import (
+    NAMES,
+    is_result,
+    release_codebook,
+    run_codebook,
+    write_release_codebook,
+    write_run_codebook,
+)
+
+MARK = "MARKER"
+STEPS = (
+    ("sex", "categorical", "sample", []),
+    ("age", "numeric", "cart", ["sex"]),
+    ("job", "ordered", "cart", ["sex", "age"]),
+    ("pay", "numeric", "normrank", ["age"]),
+    ("born", "date", "cart", ["sex", "age", "job", "pay"]),
+    ("double", "numeric", "derived", ["age"]),
+)
+
+
+def frame(seed: int, n: int = 40) -> pd.DataFrame:
+    """A synthetic dataset as a run would write it: an identifier and every kind of variable."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(20, 60, n)
+    pay = np.char.mod("%.2f", np.round(rng.gamma(2, 1000, n), 2)).astype(object)
+    pay[:4], pay[4] = "-8", ""
+    return pd.DataFrame(
+        {
+            "id": np.arange(1, n + 1),
+            "sex": rng.choice(["f", "m"], n),
+            "age": age,
+            "job": rng.choice(["none", "some", "10", "9"], n),
+            "pay": pay,
+            "born": pd.to_datetime("2000-02-28") + pd.to_timedelta(rng.integers(0, 9, n), "D"),
+            "double": 2 * age,
+        }
+    )
+
+
+def manifest_of(directory: Path, **config: Any) -> dict[str, Any]:
+    """What a run writes beside such datasets."""
+    files = [
+        {
+            "name": path.name,
+            "bytes": path.stat().st_size,
+            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        }
+        for path in sorted(directory.glob("synthetic_*"))
+    ]
+    return {
+        "confidential": "not for release with the datasets",
+        "format": 1,
+        "created": "2026-01-01T00:00:00+00:00",
+        "config": {"version": 1, "m": len(files), "data": {"path": "original.csv"}, **config},
+        "config_sha256": "0" * 64,
+        "data": {"origin": "original.csv", "sha256": "1" * 64, "rows": 40, "columns": 7},
+        "seed": 1,
+        "m": len(files),
+        "rows": 40,
+        "chain": [
+            {
+                "variable": name,
+                "kind": kind,
+                "model": model,
+                "model_of_missing_codes": "multinomial" if name == "pay" else None,
+                "predictors": predictors,
+            }
+            for name, kind, model, predictors in STEPS
+        ],
+        "notes": [],
+        "seconds": {"fit": 0.1},
+        "python": "3.11.7",
+        "packages": {"synthesizer": "0.1.0", "numpy": "2.4.6"},
+        "exceeded_limits": [],
+        "files": files,
+    }
+
+
+def make_run(directory: Path, m: int = 2, **config: Any) -> dict[str, Any]:
+    directory.mkdir()
+    for number in range(1, m + 1):
+        frame(number).to_csv(directory / f"synthetic_{number}.csv", index=False)
+    return save(directory, manifest_of(directory, **config))
+
+
+def save(directory: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    (directory / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return manifest
+
+
+def paths_of(directory: Path) -> list[Path]:
+    return sorted(directory.glob("synthetic_*"))
+
+
+def variables(content: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {entry["name"]: entry for entry in content["variables"]}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    make_run(tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_values_are_those_of_the_synthetic_files(run: Path) -> None:
+    content = run_codebook(run)
+    both = pd.concat([frame(1), frame(2)])
+    found = variables(content)
+    assert list(found) == list(both.columns)
+    assert content["datasets"]["rows"] == [40, 40]
+    assert found["age"]["range"] == {"low": both["age"].min(), "high": both["age"].max()}
+    assert found["age"]["decimals"] == 0
+    pay = pd.to_numeric(both["pay"])
+    assert found["pay"]["range"] == {"low": pay[pay > 0].min(), "high": pay.max()}
+    assert found["pay"]["decimals"] == 2
+    codes = {entry["code"]: entry["share"] for entry in found["pay"]["missing"]}
+    assert codes == {"-8": 8 / 80, "": 2 / 80}
+    born = found["born"]
+    assert born["range"]["low"] == str(both["born"].min().date())
+    assert born["range"]["high"] == str(both["born"].max().date())
+    assert born["date_format"] == "%Y-%m-%d"
+    shares = {entry["level"]: entry["share"] for entry in found["sex"]["levels"]}
+    assert shares == both["sex"].value_counts(normalize=True).to_dict()
+    assert [entry["level"] for entry in found["job"]["levels"]] == ["9", "10", "none", "some"]
+    assert found["id"]["levels"] == []
+    assert found["id"]["range"] is None
+    assert found["id"]["made"]["how"] == "numbered"
+
+
+def test_how_each_variable_was_made(run: Path) -> None:
+    found = {name: entry["made"] for name, entry in variables(run_codebook(run)).items()}
+    assert "from its own distribution; it was made first" in found["sex"]["words"]
+    assert found["age"]["words"] == "Drawn by a regression tree from sex."
+    assert "a classification tree from sex, age" in found["job"]["words"]
+    pay = found["pay"]["words"]
+    assert "linear regression of its ranks (normal scores) from age" in pay
+    assert "with which code, was drawn first by a multinomial logistic regression" in pay
+    assert found["double"]["words"] == "Computed from age in every synthetic record, not drawn."
+    assert found["born"]["predictors"] == ["sex", "age", "job", "pay"]
+
+
+def test_what_was_not_modelled_together(run: Path) -> None:
+    content = run_codebook(run)
+    found = {name: entry["not_modelled_with"] for name, entry in variables(content).items()}
+    assert found["pay"] == ["sex", "job"]
+    assert found["sex"] == ["pay"]
+    assert found["born"] == found["double"] == found["id"] == []
+    (text,) = [c["text"] for c in content["cautions"] if "not modelled" in c["title"]]
+    assert text.startswith("2 pairs of variables")
+
+
+def test_words_of_the_configuration(tmp_path: Path) -> None:
+    said = {
+        "age": {"label": "Age in years", "unit": "years", "level_labels": {"59": "59 or more"}},
+        "job": {
+            "levels": ["none", "some", "9", "10", "11"],
+            "level_labels": {"9": "part time"},
+            "options": {"min_leaf": 7, "file": MARK, "smoothing": MARK},
+        },
+        "pay": {"missing": ["-8.0", "-9"], "level_labels": {"-8": "refused", "-9": "not asked"}},
+        "double": {"derived": " age * 2 "},
+        "sex": {"level_labels": {"x": "other", "f": 3}},
+    }
+    make_run(
+        tmp_path / "run",
+        variables=said,
+        models={"cart": {"complexity": 0.01}, "normrank": {"path": MARK}},
+        strata=["sex", "dropped"],
+        rules=[{"if": "age < 30", "then": {"job": "none"}}, {"if": f"{MARK} > 1", "then": {}}],
+        forbid=["age < 18 and job == 'some'", f"{MARK} == 1", "age <"],
+    )
+    content = run_codebook(tmp_path / "run")
+    found = variables(content)
+    assert (found["age"]["label"], found["age"]["unit"]) == ("Age in years", "years")
+    assert found["age"]["levels"] == [{"level": "59", "label": "59 or more", "share": None}]
+    jobs = found["job"]["levels"]
+    assert [entry["level"] for entry in jobs] == ["none", "some", "9", "10", "11"]
+    assert jobs[2]["label"] == "part time"
+    assert jobs[4]["share"] == 0
+    assert found["job"]["made"]["options"] == {"complexity": 0.01, "min_leaf": 7}
+    assert "Where age < 30, it is set to none." in found["job"]["made"]["words"]
+    codes = [(entry["code"], entry["label"]) for entry in found["pay"]["missing"]]
+    assert codes == [("-9", "not asked"), ("-8", "refused"), ("", "")]
+    assert found["double"]["made"]["words"].startswith("Computed as age * 2 in every")
+    assert [entry["level"] for entry in found["sex"]["levels"]] == ["f", "m", "x"]
+    assert content["synthesis"]["rules"] == ["If age < 30, then job is none."]
+    assert content["synthesis"]["forbidden"] == ["No record has: age < 18 and job == 'some'."]
+    assert content["synthesis"]["strata"] == ["sex"]
+    assert found["pay"]["not_modelled_with"] == ["job"]  # strata have chains of their own
+    assert MARK not in json.dumps(content)
+
+
+def test_a_derived_expression_may_stand_under_method(tmp_path: Path) -> None:
+    make_run(tmp_path / "run", method={"double": "~ age + age", "age": "cart"})
+    assert "as age + age" in variables(run_codebook(tmp_path / "run"))["double"]["made"]["words"]
+
+
+@pytest.mark.parametrize(
+    ("model", "predictors", "words"),
+    [
+        ("forest", ["sex"], "Drawn by a random forest of regression trees from sex."),
+        ("own.model", ["sex"], "Drawn by the model 'own.model' (an extension that is no part of"),
+        ("cart", [], "Drawn from its own distribution, without regard to variables made before"),
+        ("pmm", [], "Drawn by predictive mean matching from its own distribution, without"),
+        ("constant", [], "The same value in every record"),
+        ("keep", [], "Copied from the confidential data, record by record"),
+        ("no\nname", ["sex"], "Drawn by the model 'unknown'"),
+    ],
+)
+def test_words_for_models(tmp_path: Path, model: str, predictors: list[str], words: str) -> None:
+    manifest = make_run(tmp_path / "run")
+    manifest["chain"][1] |= {"model": model, "predictors": predictors}
+    content = release_codebook(manifest, paths_of(tmp_path / "run"))
+    assert variables(content)["age"]["made"]["words"].startswith(words)
+
+
+def test_many_predictors_are_counted_in_words(tmp_path: Path) -> None:
+    names = [f"v{i}" for i in range(9)]
+    directory = tmp_path / "run"
+    directory.mkdir()
+    pd.DataFrame({name: [1.5, 2.5] for name in names}).to_csv(
+        directory / "synthetic_1.csv", index=False
+    )
+    manifest = manifest_of(directory)
+    manifest["chain"] = [
+        {"variable": n, "kind": "numeric", "model": "cart", "predictors": names[: max(i, 0)]}
+        for i, n in enumerate(names)
+    ]
+    manifest["chain"][8]["predictors"] = names[:7]
+    found = variables(release_codebook(manifest, paths_of(directory)))
+    assert "from the 7 variables that were made before it" in found["v7"]["made"]["words"]
+    assert "from 7 of the variables that were made before it" in found["v8"]["made"]["words"]
+    assert found["v8"]["not_modelled_with"] == ["v7"]
+
+
+# --- what must not pass -------------------------------------------------------------------------
+
+
+def poisoned(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Put a marker wherever a manifest may hold something that is not for researchers."""
+    bad = json.loads(json.dumps(manifest))
+    bad |= {
+        "created": MARK,
+        "config_sha256": MARK,
+        "data": {"origin": MARK, "sha256": MARK, "rows": 987651, "columns": 987652, "x": MARK},
+        "seed": 987653,
+        "seed_of_fit": 987654,
+        "m": 987655,
+        "rows": 987656,
+        "notes": [f"column {MARK!r}: 987657 levels have fewer than 3 rows"],
+        "seconds": {MARK: 987658.0},
+        "python": MARK,
+        "exceeded_limits": [MARK],
+        "attempts": [{MARK: MARK}],
+        MARK: {MARK: MARK},
+    }
+    bad["packages"] |= {MARK: "1.0", "pandas": MARK, "scipy": {"x": MARK}}
+    for entry in bad["files"]:
+        entry |= {"note": MARK, "bytes": 987659}
+    bad["files"].append({"name": "checks.json", "sha256": MARK, "bytes": 1})
+    for step in bad["chain"]:
+        step |= {"note": MARK, "levels": [MARK], "quantiles": [987660], "mismatches": 987661}
+        step["predictors"] = [*step["predictors"], f"{MARK}_dropped"]
+    bad["variables"] = [
+        {
+            "name": step["variable"],
+            "kind": step["kind"],
+            "missing": ["-8", f"{MARK}_code"],
+            "levels": [f"{MARK}_level"],
+            "storage": {"style": MARK},
+            "date_format": "%Y-%m-%d" if step["kind"] == "date" else f"{MARK}_format",
+            "rows": 987662,
+        }
+        for step in bad["chain"]
+    ]
+    bad["variables"].append({"name": f"{MARK}_column", "kind": "categorical", "missing": [MARK]})
+    config = bad["config"]
+    config |= {
+        "seed": 987663,
+        "data": {"path": MARK, "sql": {"url": MARK, "query": MARK}, "delimiter": MARK},
+        "output": {"directory": MARK},
+        "workers": 987664,
+        "drop": [MARK],
+        "checks": {"keys": [MARK], "target": MARK, "exclude": [{"target_level": MARK}]},
+        "limits": {"cap": 987665},
+        "visit_sequence": [MARK],
+        "predictor_matrix": {MARK: [MARK]},
+        "method": {MARK: MARK, "sex": MARK},
+        "models": {"cart": {"path": MARK, "note": 987666}, MARK: {"min_leaf": 987667}},
+        "keep": [MARK],
+        "strata": [MARK],
+        "rules": [
+            {"if": f"{MARK} == 1", "then": {"sex": "f"}},
+            {"if": "age > 1", "then": {MARK: 1}},
+        ],
+        "forbid": [f"{MARK} == 1", f"not an expression {MARK} ("],
+        MARK: MARK,
+    }
+    config["variables"] = {
+        MARK: {"label": MARK, "level_labels": {MARK: MARK}, "levels": [MARK], "missing": [MARK]},
+        "sex": {"options": {"path": MARK}, "note": MARK, "exclude": [MARK]},
+        "double": {"derived": f"{MARK} * 2"},
+        "born": {"kind": MARK, "predictors": [MARK], "decimals": 987668},
+    }
+    return bad
+
+
+def test_nothing_confidential_reaches_the_files(run: Path, tmp_path: Path) -> None:
+    """Every field that is not on the allow list holds a marker; none comes out."""
+    save(run, poisoned(json.loads((run / "manifest.json").read_text())))
+    (run / "checks.json").write_text(json.dumps({"summary": {MARK: 987670}}))
+    for path in write_run_codebook(run, tmp_path / "out"):
+        text = path.read_text(encoding="utf-8")
+        assert MARK not in text
+        assert "98765" not in text
+        assert "98766" not in text
+        for entry in json.loads((run / "manifest.json").read_text())["files"]:
+            assert entry["sha256"] not in text
+
+
+def test_confidential_numbers_change_nothing(run: Path, tmp_path: Path) -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["data"]["rows"] = 41
+    save(run, manifest)
+    first = [path.read_bytes() for path in write_run_codebook(run, tmp_path / "first")]
+    manifest |= {
+        "seed": 99,
+        "created": "2027-01-01",
+        "notes": ["7 rows break rule 1"],
+        "seconds": {"fit": 9.0},
+        "config_sha256": "f" * 64,
+        "exceeded_limits": ["cap 0.4"],
+        "data": {"origin": "other.csv", "sha256": "e" * 64, "rows": 123456, "columns": 99},
+    }
+    manifest["config"] |= {"seed": 99, "limits": {"cap": 0.5}, "data": {"path": "secret.csv"}}
+    save(run, manifest)
+    second = [path.read_bytes() for path in write_run_codebook(run, tmp_path / "second")]
+    assert first == second
+
+
+def test_original_rows_are_told_only_if_equal(tmp_path: Path) -> None:
+    manifest = make_run(tmp_path / "run")
+    paths = paths_of(tmp_path / "run")
+    assert release_codebook(manifest, paths)["analysis"]["n"] == 40
+    for rows in (39, 4711, None, "40", 40.0, True):
+        manifest["data"]["rows"] = rows
+        found = release_codebook(manifest, paths)["analysis"]
+        assert found["n"] is None
+        assert "ask the data holder" in " ".join(found["words"])
+        assert "4711" not in json.dumps(found)
+
+
+def test_codes_and_levels_that_occur_only_in_the_manifest_stay_there(tmp_path: Path) -> None:
+    manifest = make_run(tmp_path / "run")
+    manifest["variables"] = [
+        {"name": "pay", "kind": "numeric", "missing": ["-8", "-7"], "date_format": None},
+        {"name": "sex", "kind": "categorical", "missing": ["m", "unknown"]},
+    ]
+    found = variables(release_codebook(manifest, paths_of(tmp_path / "run")))
+    assert {entry["code"] for entry in found["pay"]["missing"]} == {"-8", ""}
+    assert [entry["code"] for entry in found["sex"]["missing"]] == ["m"]
+    assert [entry["level"] for entry in found["sex"]["levels"]] == ["f"]
+
+
+def test_unused_categories_of_typed_files_are_not_told(tmp_path: Path) -> None:
+    directory = tmp_path / "run"
+    directory.mkdir()
+    data = frame(1)
+    data["sex"] = pd.Categorical(data["sex"], categories=["f", "m", MARK])
+    data["pay"] = pd.to_numeric(data["pay"])
+    data["born"] = data["born"] + pd.Timedelta(hours=1)
+    data.to_parquet(directory / "synthetic_1.parquet")
+    manifest = manifest_of(directory)
+    manifest["variables"] = [{"name": "pay", "kind": "numeric", "missing": ["-8.0", ""]}]
+    content = release_codebook(manifest, paths_of(directory))
+    assert MARK not in json.dumps(content)
+    found = variables(content)
+    assert found["pay"]["range"]["low"] > 0
+    assert {entry["code"] for entry in found["pay"]["missing"]} == {"-8", ""}
+    assert found["born"]["range"]["low"].endswith("T01:00:00")
+    assert content["datasets"]["format"]["type"] == "parquet"
+    assert "read_parquet" in content["analysis"]["code"]
+
+
+# --- analysis -----------------------------------------------------------------------------------
+
+
+def executed(code: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Run the example in the directory of the datasets and return its variables."""
+    monkeypatch.chdir(directory)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    return names
+
+
+def test_the_example_runs_as_it_stands(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = run_codebook(run)["analysis"]
+    assert (found["rule"], found["formula"]) == ("simple", "T = U (k/n + 1/m)")
+    result = executed(found["code"], run, monkeypatch)["result"]
+    means = [frame(seed)["age"].mean() for seed in (1, 2)]
+    errors = [frame(seed)["age"].var() / 40 for seed in (1, 2)]
+    assert result.estimate == pytest.approx([np.mean(means)])
+    assert result.total == pytest.approx([np.mean(errors) * (1 + 1 / 2)])
+
+
+def test_the_rule_follows_from_the_synthesis(tmp_path: Path) -> None:
+    manifest = make_run(tmp_path / "run", proper=True)
+    paths = paths_of(tmp_path / "run")
+    found = release_codebook(manifest, paths)
+    assert found["analysis"]["rule"] == "proper"
+    assert "bootstrap sample" in " ".join(found["synthesis"]["words"])
+    manifest["chain"][0]["kept"] = True  # a model of another package that copies
+    found = release_codebook(manifest, paths)
+    assert found["analysis"]["rule"] == "partially"
+    assert "B is the variance between" in " ".join(found["analysis"]["words"])
+    assert found["synthesis"]["kept"] == ["sex"]
+    assert variables(found)["sex"]["made"]["how"] == "kept"
+    assert "those of real persons" in found["cautions"][0]["text"]
+    told = json.dumps(found["cautions"])
+    assert "stands for nobody" not in told
+    assert "not the same person" not in told  # rows of copies belong together
+    single = release_codebook(manifest, paths[:1])
+    assert single["analysis"]["applies"] is False
+    assert single["analysis"]["code"] is None
+    assert "needs at least two" in single["analysis"]["words"][0]
+    assert "Do not stack the datasets" not in {c["title"] for c in single["cautions"]}
+
+
+def test_trees_come_with_a_caution_about_intervals(run: Path) -> None:
+    content = run_codebook(run)
+    (text,) = [
+        c["text"] for c in content["cautions"] if c["title"] == "Intervals can be too narrow"
+    ]
+    for told in (text, " ".join(content["analysis"]["words"])):
+        assert "independent draws from a right model" in told
+        assert "pull relations between variables towards zero" in told
+        assert "well below 95 %" in told
+        assert "0.85 in a simulation" in told
+        assert "differ less from each other than independent draws would" in told
+        assert "verified on the confidential data" in told
+    assert content["synthesis"]["even"] is True
+    assert "Draws from trees were even" in " ".join(content["synthesis"]["words"])
+    page = codebook_page(content)
+    assert "Intervals can be too narrow." in page
+
+
+@pytest.mark.parametrize(
+    ("config", "even"),
+    [
+        ({"models": {"cart": {"even": False}}}, False),
+        ({"models": {"cart": {"even": True}}}, True),
+        ({"variables": {n: {"options": {"even": False}} for n in ("age", "job", "born")}}, False),
+        ({"variables": {"age": {"options": {"even": False}}}}, True),
+    ],
+)
+def test_even_draws_are_recorded(tmp_path: Path, config: dict[str, Any], even: bool) -> None:
+    make_run(tmp_path / "run", **config)
+    content = run_codebook(tmp_path / "run")
+    assert content["synthesis"]["even"] is even
+    assert ("Draws from trees were even" in " ".join(content["synthesis"]["words"])) is even
+    told = " ".join(content["analysis"]["words"])
+    assert ("even draws" in told) is even
+    assert "towards zero" in told
+
+
+@pytest.mark.parametrize("model", ["forest", "bagging", "normrank", "keep"])
+def test_the_caution_is_there_only_where_trees_were_used(tmp_path: Path, model: str) -> None:
+    manifest = make_run(tmp_path / "run")
+    for step in manifest["chain"]:
+        step["model"] = model if step["model"] == "cart" else step["model"]
+    content = release_codebook(manifest, paths_of(tmp_path / "run"))
+    trees = model in ("forest", "bagging")
+    assert content["synthesis"]["even"] is (True if trees else None)
+    assert ("towards zero" in json.dumps(content)) is trees
+    titles = {caution["title"] for caution in content["cautions"]}
+    assert ("Intervals can be too narrow" in titles) is trees
+
+
+def test_many_proper_datasets_allow_the_other_rule(tmp_path: Path) -> None:
+    directory = tmp_path / "run"
+    manifest = make_run(directory, m=21, proper=True)
+    found = release_codebook(manifest, paths_of(directory))["analysis"]
+    assert any("Raghunathan" in text for text in found["words"])
+    assert "# and the others" in found["code"]
+
+
+def test_the_example_for_data_without_plain_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A share where there are levels, a mean without missing codes, nothing for dates alone."""
+    directory = tmp_path / "run"
+    directory.mkdir()
+    cases = {"job": "== 'none'", "pay": 'errors="coerce"', "born": None}
+    for name, words in cases.items():
+        for path in paths_of(directory):
+            path.unlink()
+        data = frame(1)[[name]]
+        if name == "job":
+            data["job"] = ["none"] * 30 + ["some"] * 10
+        data.to_csv(directory / "synthetic_1.csv", index=False)
+        manifest = manifest_of(directory)
+        manifest["chain"] = [step for step in manifest["chain"] if step["variable"] == name]
+        manifest["data"]["rows"] = 40
+        code = release_codebook(manifest, paths_of(directory))["analysis"]["code"]
+        if words is None:
+            assert code is None
+            continue
+        assert words in code
+        executed(code, directory, monkeypatch)
+
+
+def test_odd_text_files_are_read_and_described(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tmp_path / "run"
+    directory.mkdir()
+    data = pd.DataFrame({"größe": [1.5, 2.25] * 5, "ort": ["Köln", "Bonn"] * 5})
+    data.to_csv(
+        directory / "synthetic_1.csv", sep=";", decimal=",", encoding="latin-1", index=False
+    )
+    manifest = manifest_of(directory)
+    manifest["config"]["data"] |= {"encoding": "latin-1", "delimiter": ";"}
+    manifest["chain"] = [
+        {"variable": "größe", "kind": "numeric", "model": "sample", "predictors": []},
+        {"variable": "ort", "kind": "categorical", "model": "cart", "predictors": ["größe"]},
+    ]
+    manifest["data"]["rows"] = 10
+    content = release_codebook(manifest, paths_of(directory))
+    found = content["datasets"]["format"]
+    assert (found["delimiter"], found["decimal_mark"]) == (";", ",")
+    assert variables(content)["größe"]["range"] == {"low": 1.5, "high": 2.25}
+    code = content["analysis"]["code"]
+    executed(code, directory, monkeypatch)
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def test_writing_beside_and_into_a_run(run: Path, tmp_path: Path) -> None:
+    written = write_run_codebook(run, tmp_path / "out")
+    assert [path.name for path in written] == list(NAMES)
+    assert all(path.stat().st_mode & 0o777 == 0o644 for path in written)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(NAMES)
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert write_release_codebook(run, manifest) == list(NAMES)
+    for path in written:
+        assert path.read_bytes() == (run / path.name).read_bytes()
+    with pytest.raises(OutputError, match="exists already"):
+        write_run_codebook(run, tmp_path / "out")
+    write_run_codebook(run, tmp_path / "out", overwrite=True)
+
+
+def test_outputs_that_cannot_be(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "full" / NAMES[0]).mkdir(parents=True)
+    for out, words in (
+        (run, "is the result itself"),
+        (tmp_path / "file", "is a file"),
+        (tmp_path / "no" / "such", "make it first"),
+        (tmp_path / "full", "is a directory"),
+    ):
+        with pytest.raises(OutputError, match=words):
+            write_run_codebook(run, out, overwrite=True)
+    assert not (run / NAMES[0]).exists()
+
+
+def test_a_full_disk_leaves_nothing(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("synthesizer.report.codebook.write.os.replace", full)
+    with pytest.raises(OutputError, match="No space left"):
+        write_run_codebook(run, tmp_path / "out")
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_what_is_no_run(tmp_path: Path) -> None:
+    assert not is_result(tmp_path)
+    with pytest.raises(DataError, match="no result of a run"):
+        run_codebook(tmp_path)
+    (tmp_path / "manifest.json").write_text("{broken")
+    assert is_result(tmp_path)
+    with pytest.raises(DataError, match="no result of a run"):
+        run_codebook(tmp_path)
+    for content in ({}, {"chain": 1, "files": None}, {"files": {"name": "synthetic_1.csv"}}):
+        save(tmp_path, content)
+        with pytest.raises(DataError, match="does not list"):
+            run_codebook(tmp_path)
+
+
+def test_datasets_that_are_missing_or_changed(run: Path) -> None:
+    (run / "synthetic_1.csv").unlink()
+    with (run / "synthetic_2.csv").open("a") as file:
+        file.write("41,f,20,none,1.00,2000-02-28,40\n")
+    with pytest.raises(DataError) as caught:
+        run_codebook(run)
+    assert [p.split(": ")[1][:10] for p in caught.value.problems] == ["is missing", "is not the"]
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["files"][0]["name"] = "synthetic_/../../synthetic_1.csv"
+    save(run, manifest)
+    with pytest.raises(DataError, match="files.0.name: .*outside the run directory"):
+        run_codebook(run)
+
+
+def test_datasets_that_are_not_as_the_manifest_says(tmp_path: Path) -> None:
+    directory = tmp_path / "run"
+    manifest = make_run(directory)
+    frame(2).drop(columns="age").to_csv(directory / "synthetic_2.csv", index=False)
+    with pytest.raises(DataError, match="other columns"):
+        release_codebook(manifest, paths_of(directory))
+    wrong = frame(1).assign(pay="secret words", born="never").drop(columns="double")
+    wrong.to_csv(directory / "synthetic_1.csv", index=False)
+    manifest["config"]["variables"] = {"born": {"missing": []}, "pay": {"missing": []}}
+    with pytest.raises(DataError) as caught:
+        release_codebook(manifest, paths_of(directory)[:1])
+    told = "\n".join(caught.value.problems)
+    assert "'pay' is numeric by the manifest" in told
+    assert "'born' is a date by the manifest" in told
+    assert "'double' of the manifest is missing" in told
+    assert "secret" not in told
+
+
+def test_infinite_numbers_are_refused(tmp_path: Path) -> None:
+    directory = tmp_path / "run"
+    directory.mkdir()
+    frame(1).assign(age=["inf"] + ["1"] * 39).to_csv(directory / "synthetic_1.csv", index=False)
+    with pytest.raises(DataError, match="'age' holds infinite numbers"):
+        release_codebook(manifest_of(directory), paths_of(directory))
+
+
+def test_a_dataset_in_which_everything_is_missing(tmp_path: Path) -> None:
+    directory = tmp_path / "run"
+    directory.mkdir()
+    data = frame(1).assign(age="", born="", sex="", pay="-8")
+    data.to_csv(directory / "synthetic_1.csv", index=False)
+    frame(2).to_csv(directory / "synthetic_2.csv", index=False)
+    manifest = manifest_of(directory)
+    manifest["variables"] = [{"name": "pay", "kind": "numeric", "missing": ["-8"]}]
+    found = variables(release_codebook(manifest, paths_of(directory)))
+    assert found["age"]["decimals"] == 0
+    assert found["age"]["missing"] == [{"code": "", "label": "", "share": 0.5}]
+    alone = variables(release_codebook(manifest, paths_of(directory)[:1]))
+    assert alone["age"]["range"] is None
+    assert alone["pay"]["range"] is None
+    assert alone["born"]["range"] is None
+    assert alone["sex"]["levels"] == []
+
+
+def test_surrogates_from_escapes_are_written(run: Path, tmp_path: Path) -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["config"]["variables"] = {"age": {"label": "half \ud800 a pair"}}
+    save(run, manifest)
+    html, plain = write_run_codebook(run, tmp_path / "out")
+    assert "half ? a pair" in html.read_text(encoding="utf-8")
+    assert "half ? a pair" in plain.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "name", ["../elsewhere/synthetic_2.csv", "/tmp/synthetic_2.csv", "..\\synthetic_2.csv", ".."]
+)
+def test_a_path_in_the_manifest_is_refused_and_not_passed_over(run: Path, name: str) -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["files"][1]["name"] = name
+    save(run, manifest)
+    with pytest.raises(DataError) as caught:
+        run_codebook(run)
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"{run / 'manifest.json'}: files.1.name: {name!r} is a path")
+    assert "outside the run directory is refused" in problem
+    assert "write its name alone, or run again" in problem
+
+
+def test_a_dataset_that_the_manifest_leaves_out_is_told(run: Path) -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    del manifest["files"][1]
+    save(run, manifest)
+    with pytest.raises(DataError, match="does not list 'synthetic_2.csv', which is in the"):
+        run_codebook(run)
+    (run / "synthetic_2.csv").unlink()
+    assert run_codebook(run)["datasets"]["files"] == ["synthetic_1.csv"]

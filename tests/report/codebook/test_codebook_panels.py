@@ -1,0 +1,308 @@
+"""The codebook of panels: what is inside models of histories, what was imposed, and clusters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.report.codebook.codebook_page import codebook_page
+from synthesizer.report.codebook.write import release_codebook
+
+MARK = "MARKER"
+EVEN = {"even": True, "tilt": False}
+TILTED = {"even": True, "tilt": True}
+LONG: list[dict[str, Any]] = [
+    {"variable": "state", "kind": "categorical", "model": "career", "trees": EVEN},
+    {"variable": "sex", "kind": "categorical", "model": "time_invariant", "base": ["cart"],
+     "trees": TILTED, "codes": 9},
+    {"variable": "job", "kind": "categorical", "model": "lag_one", "base": ["cart"],
+     "trees": TILTED, "codes": 2},
+    {"variable": "pay", "kind": "numeric", "model": "lag_one", "base": ["grouped", "cart"],
+     "trees": TILTED},
+]  # fmt: skip
+
+
+def long_frame(seed: int, n: int = 30) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    persons = np.repeat(np.arange(1, n + 1), rng.integers(1, 6, n))
+    own = rng.normal(100, 20, n + 1)[persons]
+    rows = len(persons)
+    return pd.DataFrame(
+        {
+            "person": [f"P{number:04d}" for number in persons],
+            "year": pd.Series(persons).groupby(persons).cumcount() + 1990,
+            "state": rng.choice(["a", "b"], rows),
+            "sex": np.where(persons % 2, "f", "m"),
+            "job": rng.choice(["x", "y", "z"], rows),
+            "pay": np.round(own + rng.normal(0, 1, rows), 2),
+        }
+    )
+
+
+def wide_frame(seed: int, n: int = 30) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    states = {f"s{t}": rng.choice(["a", "b"], n) for t in (1, 2, 3)}
+    return pd.DataFrame({"id": np.arange(1, n + 1), **states, "pay": rng.integers(1, 9, n)})
+
+
+def manifest_of(chain: list[dict[str, Any]], told: dict[str, Any], /, **config: Any) -> Any:
+    steps, before = [], []
+    for step in chain:
+        steps.append({"model_of_missing_codes": None, "predictors": [*before], **step})
+        before.append(step["variable"])
+    return {"config": config, "data": {"rows": 987650}, "panel": told, "chain": steps}
+
+
+def long_codebook(
+    folder: Path, chain: list[dict[str, Any]] = LONG, persons: int = 30, **config: Any
+) -> dict[str, Any]:
+    for number in (1, 2):
+        long_frame(number).to_csv(folder / f"synthetic_{number}.csv", index=False)
+    panel = {"form": "long", "person": "person", "time": "year", "career": "state"}
+    given = manifest_of(chain, panel | {"persons": persons, "periods": 987651}, **config)
+    given["variables"] = [{"name": "year", "kind": "numeric", "missing": []}]
+    return release_codebook(given, sorted(folder.glob("synthetic_*")))
+
+
+def wide_codebook(folder: Path, **config: Any) -> dict[str, Any]:
+    for number in (1, 2):
+        wide_frame(number).to_csv(folder / f"synthetic_{number}.csv", index=False)
+    chain = [
+        {"variable": "state", "kind": "categorical", "model": "career", "trees": EVEN,
+         "columns": ["s1", "s2", "s3"]},
+        {"variable": "pay", "kind": "numeric", "model": "time_invariant", "base": ["pmm"],
+         "trees": None},
+    ]  # fmt: skip
+    panel = {"form": "wide", "person": None, "time": None, "career": "state", "persons": 30}
+    return release_codebook(manifest_of(chain, panel, **config), sorted(folder.glob("synthetic_*")))
+
+
+def caution(content: dict[str, Any], title: str) -> str:
+    return next((c["text"] for c in content["cautions"] if c["title"] == title), "")
+
+
+def made(content: dict[str, Any], name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(v["made"] for v in content["variables"] if v["name"] == name)
+    return found
+
+
+def without_trees() -> list[dict[str, Any]]:
+    return [step | {"trees": None, "base": ["pmm"]} for step in LONG]
+
+
+# --- trees inside other models --------------------------------------------------------------------
+
+
+def test_trees_inside_models_of_histories_are_told(tmp_path: Path) -> None:
+    content = long_codebook(tmp_path, models={"cart": {"min_leaf": 7, "tilt": True}})
+    assert content["synthesis"]["even"] is True
+    assert "Draws from trees were even" in " ".join(content["synthesis"]["words"])
+    assert "even draws" in caution(content, "Intervals can be too narrow")
+    job = made(content, "job")
+    assert job["base"] == ["cart"]
+    assert job["options"] == {"min_leaf": 7, "tilt": True}
+    assert "value before it (made of a classification tree) from state, sex" in job["words"]
+    own = "made of a model of its own for each group of records, with a regression tree"
+    assert own in made(content, "pay")["words"]
+    page = codebook_page(content)
+    assert "models inside it" in page
+    assert "grouped, cart" in page
+
+
+def test_histories_without_trees_need_no_caution(tmp_path: Path) -> None:
+    content = long_codebook(tmp_path, without_trees())
+    assert content["synthesis"]["even"] is None
+    assert not caution(content, "Intervals can be too narrow")
+    odd = [*without_trees()[:3], LONG[3] | {"trees": {"even": False, "tilt": False}}]
+    assert long_codebook(tmp_path, odd)["synthesis"]["even"] is False
+
+
+def test_options_of_a_base_that_a_variable_tells(tmp_path: Path) -> None:
+    base = {"model": "grouped", "by": [MARK], "base": {"model": "cart", "min_leaf": 3}}
+    content = long_codebook(tmp_path, variables={"pay": {"options": {"base": base}}})
+    assert made(content, "pay")["options"] == {"min_leaf": 3}
+    assert MARK not in json.dumps(content)
+
+
+# --- tilted trees ---------------------------------------------------------------------------------
+
+
+def test_words_on_weak_effects_depend_on_the_tilt(tmp_path: Path) -> None:
+    """Three levels in the files cannot be tilted, whatever the option says; two and numbers can."""
+    content = long_codebook(tmp_path)
+    told = caution(content, "Intervals can be too narrow")
+    assert "The draws of sex and pay were tilted" in told
+    assert "Other trees with large leaves pull relations" in told
+    lost = caution(content, "Associations that were not modelled are missing")
+    assert "weak effects, interactions and curved relations are the first" in lost
+    assert "Weak linear effects on sex and pay were kept" in lost
+    for name, is_tilted in (("state", False), ("sex", True), ("job", False), ("pay", True)):
+        assert ("Draws from its trees were tilted" in made(content, name)["words"]) is is_tilted
+
+
+def test_where_all_trees_are_tilted_or_none(tmp_path: Path) -> None:
+    tilted = [*without_trees()[:1], *(LONG[i] for i in (1, 3)), LONG[2] | {"kind": "ordered"}]
+    content = long_codebook(tmp_path, tilted)
+    told = caution(content, "Intervals can be too narrow")
+    assert "The draws of sex, pay and job were tilted" in told
+    assert "towards zero" not in told
+    assert "even draws" in told
+    lost = caution(content, "Associations that were not modelled are missing")
+    assert "relation: interactions and curved relations are the first" in lost
+    plain = [step | {"trees": EVEN} for step in LONG]
+    content = long_codebook(tmp_path, plain)
+    assert "tilted" not in json.dumps(content)
+    assert "Trees with large leaves" in caution(content, "Intervals can be too narrow")
+
+
+# --- what was imposed -----------------------------------------------------------------------------
+
+RULES: list[dict[str, Any]] = [
+    {"variable": "state", "absorbing": ["b", "gone"], "never": [["a", "c"]]},
+    {"variable": "pay", "non_decreasing": True},
+    {"variable": MARK, "absorbing": [MARK]},
+]
+
+
+def test_what_was_imposed_is_named(tmp_path: Path) -> None:
+    content = long_codebook(
+        tmp_path,
+        panel={"person": "person", "time": "year", "rules": RULES},
+        support=[["sex", "job"], ["sex", MARK]],
+        forbid=["`career.moves` > 2 and year < 1991", f"`career.moves` > 1 and {MARK} == 1"],
+        rules=[{"if": "sex == 'f'", "then": {"job": "x"}}],
+    )
+    told = content["synthesis"]
+    assert told["paths"] == [
+        "state: each of b and gone is never left again.",
+        "state: a is never followed by c.",
+        "pay: never falls from one period to the next.",
+    ]
+    (support,) = told["support"]
+    assert support.startswith("Combinations of sex and job were limited")
+    assert told["forbidden"] == ["No record has: `career.moves` > 2 and year < 1991."]
+    assert told["rules"] == ["If sex == 'f', then job is x."]
+    text = caution(content, "What was imposed is no finding")
+    assert "says nothing of the original" in text
+    page = codebook_page(content)
+    for title in ("Rules from one period to the next", "Combinations that were limited"):
+        assert title in page
+    assert "that none breaks them says nothing of the original" in page
+    assert MARK not in json.dumps(content)
+    assert "98765" not in json.dumps(content)
+
+
+def test_nothing_imposed_is_not_cautioned_about(tmp_path: Path) -> None:
+    content = long_codebook(tmp_path)
+    assert not caution(content, "What was imposed is no finding")
+    assert "The data holder imposed" not in codebook_page(content)
+
+
+def test_the_wide_form_names_variables_over_time(tmp_path: Path) -> None:
+    content = wide_codebook(
+        tmp_path,
+        panel={"wide": {"state": ["s1", "s2", "s3"]}, "rules": RULES[:1]},
+        forbid=["state == 'b' and period < 2", "period_2 > 1"],
+        support=[["state", "pay"]],
+        rules=[{"if": "pay > 3", "then": {"state": "a"}}],
+    )
+    told = content["synthesis"]
+    assert told["forbidden"] == ["No record has in any period: state == 'b' and period < 2."]
+    assert told["paths"][0].startswith("state: each of b")
+    assert len(told["support"]) == 1
+    assert "Where pay > 3, it is set to a." in made(content, "s2")["words"]
+    assert "hold one variable over time" in caution(
+        content, "The columns of a person belong together"
+    )
+    assert "in the format of the original" in made(content, "id")["words"]
+
+
+# --- persons --------------------------------------------------------------------------------------
+
+
+def test_person_numbers_are_new_ones_in_the_format_of_the_original(tmp_path: Path) -> None:
+    person = made(long_codebook(tmp_path), "person")
+    assert person["how"] == "numbered"
+    assert "numbered anew, in the format of the original" in person["words"]
+    assert "is a coincidence" in person["words"]
+
+
+def executed(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.chdir(folder)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    return names["result"]
+
+
+def clustered(frame: pd.DataFrame, values: pd.Series) -> float:
+    """The variance of a mean of rows, person by person."""
+    residuals = values - values.mean()
+    sums = [residuals[frame["person"] == one].sum() for one in frame["person"].unique()]
+    return len(sums) / (len(sums) - 1) * sum(s**2 for s in sums) / len(values) ** 2
+
+
+def test_the_example_allows_for_clusters_of_persons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = long_codebook(tmp_path)
+    found = content["analysis"]
+    assert (found["k"], found["n"]) == (30, 30)
+    assert "k is the number of persons" in " ".join(found["words"])
+    assert "Persons count, not rows" in " ".join(found["words"])
+    result = executed(found["code"], tmp_path, monkeypatch)
+    frames = [long_frame(seed) for seed in (1, 2)]
+    errors = [clustered(frame, frame["pay"]) for frame in frames]
+    assert result.estimate == pytest.approx([np.mean([f["pay"].mean() for f in frames])])
+    assert result.total == pytest.approx([np.mean(errors) * (1 + 1 / 2)])
+    by_rows = [frame["pay"].var() / len(frame) for frame in frames]
+    assert np.mean(errors) != pytest.approx(np.mean(by_rows), rel=0.2)
+
+
+def test_clusters_of_values_with_missing_codes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that are left out do not shift the others to another person."""
+    frame = long_frame(1)[["person", "pay"]]
+    frame.loc[::3, "pay"] = -8
+    frame.to_csv(tmp_path / "synthetic_1.csv", index=False)
+    step = {"variable": "pay", "kind": "numeric", "model": "lag_one", "trees": None}
+    given = manifest_of(
+        [step], {"person": "person", "persons": 30}, variables={"pay": {"missing": ["-8"]}}
+    )
+    found = release_codebook(given, [tmp_path / "synthetic_1.csv"])["analysis"]
+    observed = frame[frame["pay"] != -8]
+    result = executed(found["code"], tmp_path, monkeypatch)
+    assert result.total == pytest.approx([2 * clustered(observed, observed["pay"])])
+
+
+def test_persons_of_the_original_are_told_only_if_equal(tmp_path: Path) -> None:
+    found = long_codebook(tmp_path, persons=987654)
+    assert found["analysis"]["n"] is None
+    assert "number of original persons: ask the data holder" in found["analysis"]["code"]
+    assert "98765" not in json.dumps(found)
+
+
+def test_records_of_the_wide_form_are_persons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = wide_codebook(tmp_path)["analysis"]
+    assert (found["k"], found["n"]) == (30, 30)
+    assert "clusters" not in found["code"]
+    result = executed(found["code"], tmp_path, monkeypatch)
+    errors = [wide_frame(seed)["pay"].var() / 30 for seed in (1, 2)]
+    assert result.total == pytest.approx([np.mean(errors) * (1 + 1 / 2)])
+
+
+def test_names_of_a_panel_that_are_not_released_stay_untold(tmp_path: Path) -> None:
+    long_frame(1).to_csv(tmp_path / "synthetic_1.csv", index=False)
+    panel = {"person": MARK, "time": MARK, "career": MARK, "persons": MARK, "form": MARK}
+    steps = [step | {"base": [{"model": MARK}], "note": MARK} for step in LONG]
+    given = manifest_of(steps, panel, support=[[MARK]], panel={"rules": RULES[2:], MARK: MARK})
+    content = release_codebook(given, [tmp_path / "synthetic_1.csv"])
+    assert MARK not in json.dumps(content)
+    assert MARK not in codebook_page(content)
