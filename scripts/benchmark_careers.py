@@ -7,7 +7,7 @@ Usage::
 DATA_DIR holds ``mvad.csv`` (712 persons, 72 months) and ``actcal.csv`` (2,000 persons, 12 months).
 Printed as Markdown tables:
 
-- distances of each measure of `synthesizer.measures.utility.sequences` in units of its noise floor (the
+- distances of each measure of `utility.sequences` in units of its noise floor (the
   mean over 20 bootstraps of the persons), mean of the seeds, for the defaults, for the paper's
   chain of order one, and for other values of theta, min_leaf and even, with the share of careers
   that do not occur in the data and of those that equal a career which one person has;

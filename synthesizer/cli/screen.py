@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from synthesizer.data.errors import SynthesizerError
     from synthesizer.data.table import Table
     from synthesizer.engine.genetic.genetic_options import GeneticOptions
+    from synthesizer.engine.genetic.source import GeneticPlan
     from synthesizer.engine.registry import Registry
     from synthesizer.jobs.check_files import FileRisk
     from synthesizer.jobs.compare import Comparison
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from synthesizer.measures.results import CheckResults, RiskResult
     from synthesizer.measures.utility.longitudinal import PanelResult
     from synthesizer.measures.utility.suite import UtilityResult
-    from synthesizer.plan.evolving import GeneticPlan
     from synthesizer.plan.overview import Codebook, PlanRow
     from synthesizer.plan.prepare import Prepared
 
@@ -440,7 +440,6 @@ def _methods(chain: Sequence[Mapping[str, Any]]) -> str:
 
 def show_result(result: RunResult) -> None:
     """Print where the outputs are and what the checks found."""
-
     evolved = result.evolved
     notes_told([*result.manifest["notes"]])
     say(_methods(result.manifest["chain"]))

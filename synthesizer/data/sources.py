@@ -343,7 +343,6 @@ def read_sql(url: str, query: str) -> RawTable:
     DataError
         If SQLAlchemy or the driver is missing, or the query is refused or fails.
     """
-
     arrow, origin = read_query(url, query)
     return typed(arrow, "sql", origin)
 

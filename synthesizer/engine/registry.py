@@ -551,7 +551,8 @@ class Registry:
         >>> Registry.load().build("sample", {"min_leaf": 5})
         Traceback (most recent call last):
         ...
-        synthesizer.data.errors.ConfigError: model 'sample': unknown option 'min_leaf'; it has no options
+        synthesizer.data.errors.ConfigError: model 'sample': unknown option 'min_leaf'; it has no \
+options
         """
         model_class = self.get(name)
         values, problems = read_options(model_class, options or {}, self._build_inner)

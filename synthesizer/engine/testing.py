@@ -247,8 +247,9 @@ PanelClause = Callable[[PanelCase], None]
 def panel_clauses(model: ConditionalModel) -> tuple[PanelClause, ...]:
     """Return the clauses that apply to a model of a panel with its abilities."""
     always = (
-        _panel_inputs_unchanged, _panel_read_only_inputs, _panel_result, _panel_same_draw, _panel_other_draw, _panel_saved,
-        _panel_keeps_no_frame, _few_persons, _one_period, _panel_unseen_values, _panel_no_predictors, _rules,
+        _panel_inputs_unchanged, _panel_read_only_inputs, _panel_result, _panel_same_draw,
+        _panel_other_draw, _panel_saved, _panel_keeps_no_frame, _few_persons, _one_period,
+        _panel_unseen_values, _panel_no_predictors, _rules,
     )  # fmt: skip
     return always if model.abilities.career else (*always, _limits)
 

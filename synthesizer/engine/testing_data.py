@@ -1,4 +1,4 @@
-"""The data on which `synthesizer.engine.testing.check_model` tests a model: small, and full of traps."""
+"""The data on which `testing.check_model` tests a model: small, and full of traps."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.jobs.assess import Question, assess
-from synthesizer.jobs.checks import PanelChecks, RowFits, split_fits
+from synthesizer.jobs.checks import PanelChecks
 from synthesizer.jobs.evaluate import evaluate
 from synthesizer.measures.figure import Attempts, in_units
 from synthesizer.measures.results import CheckResults, RiskResult, exceeded_limits
@@ -38,6 +38,7 @@ from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for
 from synthesizer.measures.utility.design import Family
 from synthesizer.measures.utility.longitudinal import PanelResult
 from synthesizer.measures.utility.propensity import Model
+from synthesizer.measures.utility.row_fits import RowFits, split_fits
 from synthesizer.measures.utility.suite import FitRequest, Synthesis, UtilityMeasures, UtilityResult
 from synthesizer.plan.arrange import Arranged, arrange
 from synthesizer.plan.prepare import declared_for, encode_sound
@@ -736,7 +737,7 @@ class AskedUtility:
     formulas : tuple of str
         Models that a researcher might fit.
     family, rule, clusters, weights, offset
-        Of these models; see `synthesizer.measures.utility.compare_fit`. The rule is that of the kind of
+        Of these models; see `utility.compare_fit`. The rule is that of the kind of
         synthesis when None, as far as a manifest tells it.
     seed : int
         Decides the permutations.

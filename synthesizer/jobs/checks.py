@@ -6,17 +6,13 @@ the keys, the targets and what inference needs stay.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 
 from synthesizer.config.keys import ChainConfig
-from synthesizer.data.errors import ExpressionError
-from synthesizer.data.panel.arrangement import panel_rows, person_name
 from synthesizer.data.panel.frame import Frame
-from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import Seed
@@ -45,15 +41,12 @@ from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import Measures, scenario_risk
 from synthesizer.measures.settings import CheckConfig, InferenceConfig
 from synthesizer.measures.utility.career_distances import career_matrix
-from synthesizer.measures.utility.coefficients import FitComparison
-from synthesizer.measures.utility.compare_fit import compare_fit
 from synthesizer.measures.utility.longitudinal import PanelCollector, PanelResult
+from synthesizer.measures.utility.row_fits import RowFits
 from synthesizer.measures.utility.suite import (
-    FitRequest,
     Synthesis,
     UtilityCollector,
     UtilityMeasures,
-    UtilityResult,
     fit_names,
 )
 from synthesizer.plan.plan import Plan
@@ -222,113 +215,6 @@ class PanelChecks:
         if counter is None or not counter.datasets or CAREERS in self.attempts.failed:
             return None
         return counter.result
-
-
-# Models of researchers that are fitted to the rows of a panel, with errors clustered by person.
-
-
-def split_fits(
-    requests: Sequence[FitRequest], table: Table, person: str | None
-) -> tuple[tuple[FitRequest, ...], tuple[FitRequest, ...]]:
-    """Return the fits to one row a person, and those to the rows of persons and periods.
-
-    A fit is of the rows where they have all of its variables. The rows of a person are not
-    independent, so its errors are clustered by person unless it names other clusters.
-
-    Parameters
-    ----------
-    requests : sequence of FitRequest
-        What is asked for.
-    table : Table
-        The panel.
-    person : str or None
-        Column of persons in the source.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> from synthesizer.data.table import Column
-    >>> pay = Column(Variable(name="pay", kind=Kind.NUMERIC), np.array([1.0, 2.0]))
-    >>> asked = [FitRequest(formula="pay ~ 1"), FitRequest(formula="`pay@first` ~ 1")]
-    >>> persons, rows = split_fits(asked, Table([pay]), "id")
-    >>> persons[0].formula, rows[0].clusters
-    ('`pay@first` ~ 1', 'id')
-    """
-    who = person_name(person, table.names)
-    names = {*table.names, who}
-    on_rows = [_is_within(request, names) for request in requests]
-    parts = list(zip(requests, on_rows, strict=True))
-    return (
-        tuple(request for request, is_row in parts if not is_row),
-        tuple(
-            request if request.clusters is not None else replace(request, clusters=who)
-            for request, is_row in parts
-            if is_row
-        ),
-    )
-
-
-def _is_within(request: FitRequest, names: Collection[str]) -> bool:
-    try:
-        return set(fit_names(request)) <= set(names)
-    except ExpressionError:  # told by whoever reads the formula
-        return False
-
-
-class RowFits:
-    """Fits to the rows of datasets that come in one by one; of each only their variables stay.
-
-    Parameters
-    ----------
-    original : PanelTable
-        Confidential data.
-    requests : sequence of FitRequest
-        Of variables of its rows; see `split_fits`.
-    person : str or None
-        Column of persons in the source.
-    """
-
-    def __init__(
-        self, original: PanelTable, requests: Sequence[FitRequest], person: str | None
-    ) -> None:
-        self.requests = tuple(requests)
-        self._person = person_name(person, original.names)
-        self._names = tuple(dict.fromkeys(n for r in self.requests for n in fit_names(r)))
-        self._original = self._rows(original)
-        self._known: list[Table] = []
-
-    def add(self, synthetic: PanelTable) -> None:
-        """Keep what the fits need of the next dataset."""
-        self._known.append(self._rows(synthetic))
-
-    def joined(self, found: UtilityResult) -> UtilityResult:
-        """Return what was found of persons with the fits to rows beside it."""
-        attempts = Attempts()
-        fits: list[FitComparison] = []
-        for request in self.requests:
-            compute = partial(
-                compare_fit, self._original, self._known, request.formula, **request.settings
-            )
-            fit = attempts.of(f"fit {request.formula}", compute)
-            fits += [] if fit is None else [fit]
-        return replace(
-            found,
-            fits=(*found.fits, *fits),
-            failed={**found.failed, **attempts.failed},
-            notes=(*found.notes, *self._notes()),
-        )
-
-    def _notes(self) -> tuple[str, ...]:
-        return tuple(
-            f"{request.formula}: fitted to the rows of persons and periods, with errors "
-            f"clustered by {request.clusters!r}"
-            for request in self.requests
-        )
-
-    def _rows(self, table: PanelTable) -> Table:
-        rows = panel_rows(table, self._person)
-        return rows.select(name for name in self._names if name in rows)
 
 
 def needed_names(config: ChainConfig, plan: Plan) -> tuple[str, ...]:

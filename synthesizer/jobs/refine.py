@@ -34,7 +34,8 @@ from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.scores import Score, make_risk
 from synthesizer.engine.genetic.source import Words, told_in_words
 from synthesizer.jobs.check_files import read_compared
-from synthesizer.plan.evolving import like_original, sought_in
+from synthesizer.engine.genetic.source import sought_in
+from synthesizer.plan.evolving import like_original
 
 FILE = 0
 """The evolution's number among those of a seed."""
@@ -187,7 +188,7 @@ def refine(
     advance, told : callable, optional
         Show the progress.
     **options
-        Of `synthesizer.engine.genetic.genetic_options.GeneticOptions`, such as ``risk`` and ``generations``.
+        Of `genetic_options.GeneticOptions`, such as ``risk`` and ``generations``.
 
     Raises
     ------

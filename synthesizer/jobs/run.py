@@ -18,7 +18,7 @@ from synthesizer.data.randomness import Seed, fresh_seed
 from synthesizer.data.table import Table
 from synthesizer.data.writing import suffix, write
 from synthesizer.engine.genetic.evolution import Generation
-from synthesizer.engine.genetic.source import NOT_SAVED, Evolving, Source, fitted_source
+from synthesizer.engine.genetic.source import NOT_SAVED, Evolving, Source
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel
 from synthesizer.jobs.checks import Checker, needed_names
@@ -30,6 +30,7 @@ from synthesizer.jobs.manifest import (
     write_json,
 )
 from synthesizer.measures.results import CheckResults, exceeded_limits
+from synthesizer.plan.plan import fitted_source
 from synthesizer.plan.prepare import Prepared, prepare
 from synthesizer.report.build import REPORT, build_report, read_record
 from synthesizer.report.codebook.write import write_release_codebook

@@ -14,10 +14,11 @@ from synthesizer.data.layout import Layout
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.writing import to_pandas
-from synthesizer.engine.genetic.source import NOT_SAVED, Evolving, fitted_source
+from synthesizer.engine.genetic.source import NOT_SAVED, Evolving
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
 from synthesizer.jobs.manifest import plain_config, workers_or_all
+from synthesizer.plan.plan import fitted_source
 from synthesizer.plan.prepare import plan_source
 
 DEFAULT_SEED = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,62 +12,14 @@ from synthesizer.data.encoding import encode_like
 from synthesizer.data.errors import DataError, SynthesizerError
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import RawTable, read_path
-from synthesizer.data.table import Kind, Schema, Table
+from synthesizer.data.table import Schema, Table
 from synthesizer.engine.genetic.coding import Coding, Records, coding_problems
 from synthesizer.engine.genetic.evolver import Evolver, below_random
-from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.engine.genetic.scores import Sought, make_risk
+from synthesizer.engine.genetic.scores import make_risk
+from synthesizer.engine.genetic.source import GeneticPlan, evolved_names, sought_in
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class GeneticPlan:
-    """What will be evolved.
-
-    Parameters
-    ----------
-    options : Options
-        Settings of the evolution.
-    start : str
-        ``mutants``, ``chain`` or ``files``.
-    mutants : float
-        Largest share of cells drawn anew in the start population.
-    points : int
-        Most datasets of a frontier that are written.
-    keys, target : tuple of str, str
-        What an intruder knows and seeks.
-    files : tuple of ndarray
-        Records of the start files.
-    """
-
-    options: GeneticOptions
-    start: str
-    mutants: float
-    points: int
-    keys: tuple[str, ...]
-    target: str
-    files: tuple[Records, ...] = ()
-
-
-def evolved_names(table: Table) -> list[str]:
-    """Return the variables of a candidate: all but identifiers."""
-    return [variable.name for variable in table.schema if variable.kind is not Kind.ID]
-
-
-def sought_in(table: Table, keys: Sequence[str], target: str) -> Sought:
-    """Return an original as candidates are scored against it.
-
-    Raises
-    ------
-    DataError
-        For variables that are no categories.
-    """
-    names = evolved_names(table)
-    coding = Coding.of([table[name].variable for name in names])
-    places = tuple(names.index(key) for key in keys)
-    return Sought(coding.encode(table), coding, places, names.index(target))
 
 
 def plan_genetic(

@@ -16,9 +16,11 @@ from synthesizer.config.keys import ChainConfig
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.panel.frame import Frame
 from synthesizer.data.panel.view import period_labels
+from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
-from synthesizer.engine.chain import ChainSpec
+from synthesizer.engine.chain import ChainSpec, Progress
 from synthesizer.engine.drawing import split_strata, whole_number_problems
+from synthesizer.engine.genetic.source import Evolving, Source, Words, keeping
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.utility.suite import FitRequest
@@ -26,7 +28,8 @@ from synthesizer.models.histories.history import panel_of
 from synthesizer.models.step import Step
 from synthesizer.plan.columns import Columns, unknown_models, unknown_variables
 from synthesizer.plan.context import Context
-from synthesizer.plan.evolving import GeneticPlan, plan_genetic
+from synthesizer.engine.genetic.source import GeneticPlan
+from synthesizer.plan.evolving import plan_genetic
 from synthesizer.plan.methods import plan_methods
 from synthesizer.plan.order import Places, plan_order
 from synthesizer.plan.rules import overridden, plan_paths, plan_rules
@@ -189,3 +192,46 @@ def _row_problems(config: ChainConfig, context: Context, steps: list[Step]) -> l
                 "repeat persons"
             )
     return problems
+
+
+def fitted_source(
+    plan: Plan,
+    table: Table,
+    seed: Seed,
+    *,
+    replicates: int,
+    n_jobs: int,
+    progress: Progress | None = None,
+    told: Words | None = None,
+    keeps_best: bool = True,
+) -> Source:
+    """Fit what datasets are drawn from.
+
+    Parameters
+    ----------
+    plan : Plan
+        Says whether the chain is fitted, and whether datasets are evolved.
+    table : Table
+        Confidential data.
+    seed, replicates, n_jobs, progress
+        As for `ChainSpec.fit`.
+    told : callable, optional
+        Is told how far an evolution has come.
+    keeps_best : bool
+        Whether an interrupt of an evolution keeps the best so far.
+    """
+    genetic, chain = plan.genetic, None
+    if genetic is None or genetic.start == "chain":
+        chain = plan.spec.fit(table, seed, replicates=replicates, n_jobs=n_jobs, progress=progress)
+    if genetic is None:
+        assert chain is not None  # noqa: S101 - for the type checker
+        return chain
+    rules, zeros = plan.spec.rules, plan.spec.forbids
+    return Evolving(
+        plan=genetic,
+        table=table,
+        chain=chain,
+        allowed=keeping(rules, zeros, table),
+        told=told,
+        keeps_best=keeps_best,
+    )

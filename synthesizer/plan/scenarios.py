@@ -14,7 +14,6 @@ from synthesizer.data.errors import DataError, ExpressionError
 from synthesizer.data.panel.arrangement import person_name
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import Kind, Table
-from synthesizer.jobs.checks import split_fits
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.risk.dominance import Exclusion, check_exclusions
 from synthesizer.measures.risk.halves import units_of
@@ -25,6 +24,7 @@ from synthesizer.measures.settings import FitConfig, InferenceConfig, ScenarioCo
 from synthesizer.measures.utility.combining import kind_problems, rule_for, rule_problems
 from synthesizer.measures.utility.fits import need_pyfixest, need_statsmodels
 from synthesizer.measures.utility.formulas import parse_formula
+from synthesizer.measures.utility.row_fits import split_fits
 from synthesizer.measures.utility.suite import FitRequest, fit_names
 from synthesizer.plan.columns import Columns
 

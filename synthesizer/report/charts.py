@@ -218,14 +218,14 @@ def legend(x: float, y: float, entries: Sequence[tuple[str, str]]) -> Markup:
     1
     """
     parts: list[Markup] = []
-    for mark, words in entries:
+    for mark, caption in entries:
         if mark.startswith("line-"):
             parts.append(line(x, y - 4, x + 14, y - 4, class_=f"{mark} thick"))
         else:
             box: dict[str, Value] = {"x": x, "y": y - 10, "width": 12, "height": 12, "class": mark}
             parts.append(el("rect", box))
-        parts.append(text(x + 19, y, words, class_="label"))
-        x += 19 + text_width(words, 12) + 18
+        parts.append(text(x + 19, y, caption, class_="label"))
+        x += 19 + text_width(caption, 12) + 18
     return el("g", {"aria-hidden": "true"}, *parts)
 
 
@@ -431,11 +431,11 @@ def mark(name: str, x: float, y: float) -> Markup:
 def _legend(marks: Mapping[str, str]) -> tuple[Markup, float]:
     """Return the legend, in as many lines as it needs, and where the rows begin."""
     parts, x, y = [], _SIDE, 12.0
-    for name, words in marks.items():
-        width = 18 + text_width(words, 12) + 16
+    for name, caption in marks.items():
+        width = 18 + text_width(caption, 12) + 16
         if x > _SIDE and x + width > WIDTH:
             x, y = _SIDE, y + 18
-        parts += [mark(name, x + 6, y), text(x + 18, y + 4, words, class_="label")]
+        parts += [mark(name, x + 6, y), text(x + 18, y + 4, caption, class_="label")]
         x += width
     return el("g", {"aria-hidden": "true"}, *parts), y + _TOP - 6
 

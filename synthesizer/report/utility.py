@@ -710,10 +710,10 @@ def _panel(
 
 
 def _references(axis: RiskAxis, x: Scale, top: float) -> Iterator[Markup]:
-    for value, words, style in (
+    for value, caption, style in (
         (axis.baseline, "guessing", "line-baseline dashed"),
         (axis.original, "original", "line-original dashed"),
     ):
         if value is not None:
             yield line(x(value), top - 4, x(value), _BOTTOM, class_=style)
-            yield text(x(value), top - 8, words, class_="tick", text_anchor="middle")
+            yield text(x(value), top - 8, caption, class_="tick", text_anchor="middle")

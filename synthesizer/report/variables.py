@@ -210,11 +210,11 @@ def _edge_labels(found: Distribution, x: Scale) -> Iterator[Markup]:
     every = max(1, round(room / (x(1) - x(0)) + 0.499))
     base = _TOP + _TALL
     yield line(_LEFT, base, _WIDTH - 14, base, class_="axis")
-    for place, words in enumerate(texts):
+    for place, caption in enumerate(texts):
         if place % every == 0:
             at = x(place + 0.5) if single else x(place)
             yield line(at, base, at, base + 4, class_="axis")
-            yield text(at, base + 16, words, class_="tick", text_anchor="middle")
+            yield text(at, base + 16, caption, class_="tick", text_anchor="middle")
 
 
 def _edge(found: Distribution, edge: float) -> str:

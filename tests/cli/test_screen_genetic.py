@@ -16,7 +16,7 @@ from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.measures.utility.tables import table_utility
-from synthesizer.plan.evolving import GeneticPlan
+from synthesizer.engine.genetic.source import GeneticPlan
 from synthesizer.plan.overview import plan_table
 from synthesizer.plan.prepare import prepare
 from tests.end_to_end.commands import call, write_yaml

@@ -96,7 +96,10 @@ def test_the_model_is_used_from_yaml(installed, tmp_path):
 
 
 def test_wrong_option_of_a_plugin_names_model_and_option(installed):
-    code = "from synthesizer.engine.registry import Registry\nRegistry.load().build('hotdeck', {'bye': 1})"
+    code = (
+        "from synthesizer.engine.registry import Registry\n"
+        "Registry.load().build('hotdeck', {'bye': 1})"
+    )
     done = run(code, installed)
     assert done.returncode == 1
     assert "model 'hotdeck': unknown option 'bye'; did you mean 'by'?" in done.stderr

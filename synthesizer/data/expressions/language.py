@@ -220,11 +220,11 @@ class _Checker:
         return self.children(node, depth)
 
     def children(self, node: ast.expr, depth: int) -> ast.expr:
-        for field, child in ast.iter_fields(node):
+        for name, child in ast.iter_fields(node):
             if isinstance(child, list):
-                setattr(node, field, [self.child(item, node, depth) for item in child])
+                setattr(node, name, [self.child(item, node, depth) for item in child])
             elif isinstance(child, ast.AST):
-                setattr(node, field, self.child(child, node, depth))
+                setattr(node, name, self.child(child, node, depth))
         return node
 
     def child(self, child: ast.AST, parent: ast.expr, depth: int) -> ast.AST:

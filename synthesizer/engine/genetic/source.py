@@ -10,16 +10,16 @@ import numpy as np
 
 from synthesizer.data.errors import ModelError
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import BoolArray, Table
+from synthesizer.data.table import BoolArray, Kind, Table
 from synthesizer.engine.chain import FittedChain, Progress, with_ids
 from synthesizer.engine.drawing import whole_number_problems
 from synthesizer.engine.genetic.coding import Coding, Records
 from synthesizer.engine.genetic.evolution import Generation
 from synthesizer.engine.genetic.evolver import Evolver, Outcome, spread
+from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.population import Allowed, Candidate
+from synthesizer.engine.genetic.scores import Sought
 from synthesizer.models.step import Rule, Zero, forbidden_rows
-from synthesizer.plan.evolving import GeneticPlan, evolved_names, sought_in
-from synthesizer.plan.plan import Plan
 
 # Rules and structural zeros as evolution keeps them.
 
@@ -48,6 +48,54 @@ NOT_SAVED = (
     "datasets of the genetic synthesizer are evolved against the confidential data, so there is no "
     "model to save; use 'run' or generate(), or take genetic out of the configuration"
 )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GeneticPlan:
+    """What will be evolved.
+
+    Parameters
+    ----------
+    options : Options
+        Settings of the evolution.
+    start : str
+        ``mutants``, ``chain`` or ``files``.
+    mutants : float
+        Largest share of cells drawn anew in the start population.
+    points : int
+        Most datasets of a frontier that are written.
+    keys, target : tuple of str, str
+        What an intruder knows and seeks.
+    files : tuple of ndarray
+        Records of the start files.
+    """
+
+    options: GeneticOptions
+    start: str
+    mutants: float
+    points: int
+    keys: tuple[str, ...]
+    target: str
+    files: tuple[Records, ...] = ()
+
+
+def evolved_names(table: Table) -> list[str]:
+    """Return the variables of a candidate: all but identifiers."""
+    return [variable.name for variable in table.schema if variable.kind is not Kind.ID]
+
+
+def sought_in(table: Table, keys: Sequence[str], target: str) -> Sought:
+    """Return an original as candidates are scored against it.
+
+    Raises
+    ------
+    DataError
+        For variables that are no categories.
+    """
+    names = evolved_names(table)
+    coding = Coding.of([table[name].variable for name in names])
+    places = tuple(names.index(key) for key in keys)
+    return Sought(coding.encode(table), coding, places, names.index(target))
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,49 +288,6 @@ class Evolving:
 
 Source = FittedChain | Evolving
 """What datasets are drawn from."""
-
-
-def fitted_source(
-    plan: Plan,
-    table: Table,
-    seed: Seed,
-    *,
-    replicates: int,
-    n_jobs: int,
-    progress: Progress | None = None,
-    told: Words | None = None,
-    keeps_best: bool = True,
-) -> Source:
-    """Fit what datasets are drawn from.
-
-    Parameters
-    ----------
-    plan : Plan
-        Says whether the chain is fitted, and whether datasets are evolved.
-    table : Table
-        Confidential data.
-    seed, replicates, n_jobs, progress
-        As for `ChainSpec.fit`.
-    told : callable, optional
-        Is told how far an evolution has come.
-    keeps_best : bool
-        Whether an interrupt of an evolution keeps the best so far.
-    """
-    genetic, chain = plan.genetic, None
-    if genetic is None or genetic.start == "chain":
-        chain = plan.spec.fit(table, seed, replicates=replicates, n_jobs=n_jobs, progress=progress)
-    if genetic is None:
-        assert chain is not None  # noqa: S101 - for the type checker
-        return chain
-    rules, zeros = plan.spec.rules, plan.spec.forbids
-    return Evolving(
-        plan=genetic,
-        table=table,
-        chain=chain,
-        allowed=keeping(rules, zeros, table),
-        told=told,
-        keeps_best=keeps_best,
-    )
 
 
 def told_in_words(

@@ -257,7 +257,7 @@ def cap(
     tolerance : Tolerance, optional
         How near a numeric target must be to be right, in place of groups.
     special_uniques : bool
-        Whether special uniques (`synthesizer.measures.risk.suda`) are a subset too; minimal uniques are
+        Whether special uniques (`risk.suda`) are a subset too; minimal uniques are
         looked for among as many keys as is affordable.
     subsets : mapping of str to ndarray of bool, shape (n,), optional
         Further subsets of the original records, beside "all", "uniques" and "special_uniques".

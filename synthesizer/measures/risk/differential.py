@@ -435,7 +435,7 @@ def differential_confidentiality(
     rng : numpy.random.Generator
         Draws the splits.
     groups, tolerance
-        For numeric keys and target, as in `synthesizer.measures.risk.cap.cap`; quantiles are those of
+        For numeric keys and target, as in `cap.cap`; quantiles are those of
         the whole table.
     units : ndarray of int, shape (n,), optional
         Person of each record where the data are a panel: persons are split, and a person's

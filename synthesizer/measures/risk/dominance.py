@@ -275,8 +275,8 @@ def check_thresholds(**thresholds: Thresholds) -> None:
     >>> check_thresholds(one_way=(50, 90))
     Traceback (most recent call last):
     ...
-    synthesizer.data.errors.DataError: one_way (50, 90) must be a number of records of at least 0 and \
-a share in [0, 1]
+    synthesizer.data.errors.DataError: one_way (50, 90) must be a number of records of at least 0 \
+and a share in [0, 1]
     """
     problems = [
         f"{name} {pair} must be a number of records of at least 0 and a share in [0, 1]"

@@ -220,7 +220,7 @@ def compare_fit(
         m synthetic datasets.
     formula : str
         For example ``pay ~ age*sex + C(grade) + I(age ** 2)``; see
-        `synthesizer.measures.utility.formulas`. Nothing in it is run as code. Categories have treatment
+        `utility.formulas`. Nothing in it is run as code. Categories have treatment
         coding with the first level that occurs in the original as reference. Behind ``|`` stand
         fixed effects of many levels (``pay ~ age | agency + year``; ``ols`` and ``poisson``), see
         `synthesizer.measures.utility.fits`; their levels need not be the original's.
@@ -230,13 +230,13 @@ def compare_fit(
     rule : str
         How the data were synthesised: ``simple`` (all values, with fixed parameters), ``proper``
         (all values, parameters drawn anew for each dataset), ``fully`` (the same, for many
-        datasets), ``partially`` (some values replaced); see `synthesizer.measures.utility.combining`.
+        datasets), ``partially`` (some values replaced); see `utility.combining`.
     clusters : str, optional
         Variable whose values mark records that belong together, such as a person's; for
         cluster-robust covariances. Its values need not be the same in both.
     weights : str, optional
         Variable of positive sampling weights: estimates maximise the weighted log-likelihood, and
-        errors are robust ones; see `synthesizer.measures.utility.fits.fit_model`. Not for ``multinomial``.
+        errors are robust ones; see `fits.fit_model`. Not for ``multinomial``.
     offset : str, optional
         What is added to the linear predictor of a ``poisson`` model, written as in the formula:
         ``log_hours`` or ``I(log(hours))``.

@@ -1,7 +1,7 @@
 """The distribution of every variable, original beside synthetic, as shares of records in cells.
 
-Cells are decided by the original alone, see `synthesizer.measures.utility.number_cells` for numbers and
-dates and `synthesizer.measures.utility.number_cells` for levels. Every missing code is a cell of its own.
+Cells are decided by the original alone, see `utility.number_cells` for numbers and
+dates and `utility.number_cells` for levels. Every missing code is a cell of its own.
 Levels and missing codes that only synthetic data have are counted together.
 """
 

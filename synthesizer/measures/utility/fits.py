@@ -47,8 +47,8 @@ def check_rank(X: FloatArray, names: Sequence[str]) -> None:
     >>> check_rank(np.array([[-1.0, -1], [1, 1]]), ["age", "years"])
     Traceback (most recent call last):
     ...
-    synthesizer.data.errors.DataError: the model is singular: years: determined by the other columns: \
-leave out or join levels
+    synthesizer.data.errors.DataError: the model is singular: years: determined by the other \
+columns: leave out or join levels
     """
     _, pivots, rank, _ = lapack.dpstrf(X.T @ X / len(X), tol=DEPENDENT)
     redundant = sorted(pivots[rank:] - 1)

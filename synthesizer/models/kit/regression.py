@@ -222,6 +222,7 @@ class IterativeModel(ParametricModel):
 
 
 def require_positive(name: str, value: int) -> None:
+    """Raise ValueError unless the value is a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError(f"{name} ({value}) must be a whole number of at least 1")
 

@@ -1,7 +1,7 @@
 """The codebook that goes to researchers with the synthetic datasets.
 
 It holds no number computed from confidential data: it is made from the datasets themselves
-(`synthesizer.report.codebook.datasets`) and from what a manifest may tell (`synthesizer.report.codebook.facts`).
+(`codebook.datasets`) and from what a manifest may tell (`codebook.facts`).
 """
 
 from __future__ import annotations
