@@ -29,7 +29,7 @@ from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.risk.attribute import attribute
 from synthesizer.measures.risk.differential import differential_confidentiality
-from synthesizer.measures.utility.propensity_models import logit_pmse
+from synthesizer.measures.utility.propensity import logit_pmse
 from synthesizer.measures.utility.tables import table_utility
 from synthesizer.plan.plan import Plan, make_plan
 from synthesizer.plan.prepare import read_input

@@ -36,8 +36,8 @@ from synthesizer.engine.genetic.evolver import Evolver
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.population import Candidate
 from synthesizer.engine.genetic.scores import Score, Sought, make_risk
-from synthesizer.measures.settings import ALL_OFF
 from synthesizer.engine.genetic.source import sought_in
+from synthesizer.measures.settings import ALL_OFF
 from synthesizer.plan.evolving import like_original
 
 ROWS = 82_851

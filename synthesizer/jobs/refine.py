@@ -32,9 +32,8 @@ from synthesizer.engine.genetic.coding import coding_problems
 from synthesizer.engine.genetic.evolver import Evolver, Outcome, below_random
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.scores import Score, make_risk
-from synthesizer.engine.genetic.source import Words, told_in_words
+from synthesizer.engine.genetic.source import Words, sought_in, told_in_words
 from synthesizer.jobs.check_files import read_compared
-from synthesizer.engine.genetic.source import sought_in
 from synthesizer.plan.evolving import like_original
 
 FILE = 0

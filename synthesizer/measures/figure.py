@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
 from math import sqrt
 from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from synthesizer.data.errors import SynthesizerError
 
@@ -17,56 +18,99 @@ Direction = Literal[
     "lower is safer", "about 0 is good", "lower is better", "about 1 is good", "a count"
 ]
 
+Form = Literal["text", "count", "share", "percent", "number", "interval"]
+"""How a column is shown; whoever shows it decides about digits."""
 
-@dataclass(frozen=True, kw_only=True)
-class Figure:
-    """A figure with what is needed to read it; all shares are in [0, 1], never in percent.
 
-    Parameters
-    ----------
-    name : str
-        The field's name of it, such as ``DiSCO``.
-    value : float or None
-        None where it could not be computed (no record to compute it from): never good news.
-    meaning : str
-        What it is, in plain words.
-    direction : str
-        Which direction is good.
-    n : int
-        Number of records that it rests on.
-    low, high : float or None
-        Ends of its 95 % interval, where there is one.
-    baseline : float or None
-        The value that such data would have if what is sought had nothing to do with the persons,
-        where there is one.
-    original : float or None
-        The value of the original data, released as they are, where there is one.
+class Result(BaseModel):
+    """What a measure returns: typed, frozen, written to a file and read back by its fields.
+
+    Properties are computed from the fields and are not written.
 
     Examples
     --------
-    >>> cap = Figure(name="CAP", value=0.27, meaning="right attributions", n=100,
+    >>> class Shares(Result):
+    ...     zero: float | None
+    >>> plain(Shares(zero=0.5)), typed(Shares, {"zero": 0.5})
+    ({'zero': 0.5}, Shares(zero=0.5))
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Row(Result):
+    """A row of a table whose fields say how their columns are headed and shown; see `column`."""
+
+
+def column(heading: str, form: Form, meaning: str = "", **settings: Any) -> Any:
+    """Return a field of a `Row`: heading of the column, how it is shown, and what it means.
+
+    Examples
+    --------
+    >>> class CapRow(Row):
+    ...     m: int = column("Datasets", "count", "the first m pooled")
+    >>> CapRow.model_fields["m"].title, CapRow.model_fields["m"].json_schema_extra
+    ('Datasets', {'form': 'count'})
+    """
+    extra: dict[str, Any] = {"form": form}
+    return Field(title=heading, description=meaning, json_schema_extra=extra, **settings)
+
+
+def plain(result: Result) -> dict[str, Any]:
+    """Return the fields of a result as plain values for a file."""
+    return result.model_dump(mode="json")
+
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Result)
+
+
+def typed(kind: type[R], content: Any) -> R:
+    """Return the result that plain values of a file hold.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If the values are not those that this version writes.
+    """
+    return kind.model_validate(content)
+
+
+class Figure(Result):
+    """A figure with what is needed to read it; all shares are in [0, 1], never in percent.
+
+    Examples
+    --------
+    >>> cap = Figure(key="cap", name="CAP", value=0.27, meaning="right attributions", n=100,
     ...              direction="lower is safer", baseline=0.13, original=0.66)
-    >>> cap.to_dict()["baseline"]
+    >>> plain(cap)["baseline"]
     0.13
     """
 
+    key: str = ""
+    """Which figure it is; `synthesizer.measures.catalogue` knows it by this key."""
     name: str
+    """The field's name of it, such as ``DiSCO``."""
     value: float | None
+    """None where it could not be computed (no record to compute it from): never good news."""
     meaning: str
+    """What it is, in plain words."""
     direction: Direction
+    """Which direction is good."""
     n: int
+    """Number of records that it rests on."""
     low: float | None = None
+    """Lower end of its 95 % interval, where there is one."""
     high: float | None = None
+    """Upper end."""
     baseline: float | None = None
+    """What it would be if what is sought had nothing to do with the persons, if known."""
     original: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return asdict(self)
+    """The value of the original data, released as they are, where there is one."""
 
     def counting(self, units: Units) -> Figure:
         """Return the figure with words about what it counts; its name stays."""
-        return replace(self, meaning=in_units(self.meaning, units))
+        return self.model_copy(update={"meaning": in_units(self.meaning, units)})
 
 
 def is_above_chance(value: float | None, baseline: float | None, n: float | None) -> bool:
@@ -140,8 +184,6 @@ def plain_in_units(content: Any, units: Units, *, worded: bool = False) -> Any:
 
 
 # Measures that are tried one by one: one that cannot be computed does not lose the others.
-
-T = TypeVar("T")
 
 
 class Attempts:

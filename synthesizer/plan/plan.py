@@ -20,7 +20,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.engine.chain import ChainSpec, Progress
 from synthesizer.engine.drawing import split_strata, whole_number_problems
-from synthesizer.engine.genetic.source import Evolving, Source, Words, keeping
+from synthesizer.engine.genetic.source import Evolving, GeneticPlan, Source, Words, keeping
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.utility.suite import FitRequest
@@ -28,7 +28,6 @@ from synthesizer.models.histories.history import panel_of
 from synthesizer.models.step import Step
 from synthesizer.plan.columns import Columns, unknown_models, unknown_variables
 from synthesizer.plan.context import Context
-from synthesizer.engine.genetic.source import GeneticPlan
 from synthesizer.plan.evolving import plan_genetic
 from synthesizer.plan.methods import plan_methods
 from synthesizer.plan.order import Places, plan_order

@@ -12,7 +12,7 @@ import yaml
 from synthesizer.engine.registry import Registry
 from tests.end_to_end.commands import call, persons_frame, write_yaml
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture

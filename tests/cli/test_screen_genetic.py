@@ -13,10 +13,10 @@ from synthesizer.cli.screen import evolution_lines, frontier_lines, plan_lines
 from synthesizer.cli.screen_checks import utility_lines
 from synthesizer.data.pairs import as_tables
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
+from synthesizer.engine.genetic.source import GeneticPlan
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.measures.utility.tables import table_utility
-from synthesizer.engine.genetic.source import GeneticPlan
 from synthesizer.plan.overview import plan_table
 from synthesizer.plan.prepare import prepare
 from tests.end_to_end.commands import call, write_yaml

@@ -12,7 +12,7 @@ from synthesizer.data.errors import DataError, OutputError
 from synthesizer.jobs.starter import write_starter
 from tests.end_to_end.commands import persons_frame
 
-SD2011 = Path(__file__).resolve().parents[2] / "shared" / "data" / "sd2011.csv"
+SD2011 = Path(__file__).resolve().parents[3] / "shared" / "data" / "sd2011.csv"
 
 
 def odd_frame(n: int = 120) -> pd.DataFrame:

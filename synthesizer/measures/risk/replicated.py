@@ -21,7 +21,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys, column_names
 from synthesizer.data.panel.reports import Replication, replication
 from synthesizer.data.table import BoolArray, IntArray, Table
-from synthesizer.measures.figure import Direction, Figure
+from synthesizer.measures.figure import Direction, Figure, plain
 from synthesizer.measures.risk.identity import SharedCoder
 
 
@@ -110,7 +110,7 @@ class ReplicatedUniques:
             "n": self.n,
             "uniques": self.uniques,
             "datasets": [counts.to_dict() for counts in self.datasets],
-            "figures": [asdict(figure) for figure in self.figures],
+            "figures": [plain(figure) for figure in self.figures],
         }
 
 
@@ -300,7 +300,7 @@ class ReplicatedCareers:
         """Return plain values for a file."""
         return asdict(self) | {
             "datasets": [asdict(own) for own in self.datasets],
-            "figures": [asdict(figure) for figure in self.figures],
+            "figures": [plain(figure) for figure in self.figures],
         }
 
 

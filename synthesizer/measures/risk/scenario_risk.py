@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from synthesizer.data.codes import ColumnCoder, Groups
 from synthesizer.data.progress import Listener, counted, silent
 from synthesizer.data.table import Table
-from synthesizer.measures.figure import Attempts, Figure
+from synthesizer.measures.figure import Attempts, Figure, plain
 from synthesizer.measures.risk.attribute import AttributeResult, attribute
 from synthesizer.measures.risk.cap import CapRegression, CapResult, cap, cap_regression
 from synthesizer.measures.risk.determined import DeterminedResult, determined
@@ -151,7 +151,7 @@ class ScenarioRisk:
         }
         return {
             "scenario": self.scenario.to_dict(),
-            "figures": [figure.to_dict() for figure in self.figures],
+            "figures": [plain(figure) for figure in self.figures],
             "warnings": list(self.warnings),
             **parts,
             "regression_on_m": [row.to_dict() for row in self.regression],

@@ -26,7 +26,7 @@ from synthesizer.data.codes import Groups
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_table, check_keys
 from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
-from synthesizer.measures.figure import Figure
+from synthesizer.measures.figure import Figure, plain
 from synthesizer.measures.risk.minimal_uniques import (
     Cells,
     MinimalUniques,
@@ -121,7 +121,7 @@ class SudaResult:
             "contributions": dict(self.contributions),
             "scores": _quantiles(self.scores[self.unique]),
             "dis_scores": self._dis_bands(),
-            "figures": [figure.to_dict() for figure in self.figures],
+            "figures": [plain(figure) for figure in self.figures],
         }
 
     def _by_size(self) -> list[dict[str, int]]:

@@ -19,8 +19,7 @@ from synthesizer.measures.utility.estimates import (
     jensen_shannon,
     ratio_of_estimates,
 )
-from synthesizer.measures.utility.propensity import PmseResult, PropensityResult, pmse
-from synthesizer.measures.utility.propensity_models import logit_pmse
+from synthesizer.measures.utility.propensity import PmseResult, PropensityResult, logit_pmse, pmse
 from synthesizer.measures.utility.suite import (
     FitRequest,
     Synthesis,

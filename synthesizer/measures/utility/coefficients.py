@@ -266,7 +266,7 @@ class FitComparison:
             "effects": list(self.effects),
             "errors": self.errors,
             "level": self.level,
-            "figures": [own.to_dict() for own in self.figures],
+            "figures": [plain(own) for own in self.figures],
             "coefficients": [_plain(asdict(own)) for own in self.coefficients],
             "mean_overlap": self.mean_overlap,
             "mean_standardised": self.mean_standardised,

@@ -7,7 +7,7 @@ a researcher might fit need all datasets, of which the caller keeps the variable
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -17,7 +17,15 @@ import pandas as pd
 
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import Kind, Table
-from synthesizer.measures.figure import Attempts, Direction, Figure, Units, in_units, plain_in_units
+from synthesizer.measures.figure import (
+    Attempts,
+    Direction,
+    Figure,
+    Units,
+    in_units,
+    plain,
+    plain_in_units,
+)
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.combining import Rule
 from synthesizer.measures.utility.compare_fit import compare_fit
@@ -137,7 +145,8 @@ class UtilityResult:
             place = f"propensity score by {score.model}"
             for figure in score.figures:
                 is_logit_ratio = figure.name == "pMSE ratio" and score.model == "logit"
-                yield place, replace(figure, baseline=self.expected) if is_logit_ratio else figure
+                right = {"baseline": self.expected} if is_logit_ratio else {}
+                yield place, figure.model_copy(update=right)
         if self.distance is not None:
             yield from (("full table", figure) for figure in self.distance.figures)
 
@@ -150,7 +159,7 @@ class UtilityResult:
             "proper": self.proper,
             "kept": list(self.kept),
             "expected": {"S_pMSE": self.expected, "fresh": self.fresh},
-            "figures": [{"place": place, **figure.to_dict()} for place, figure in self.figures],
+            "figures": [{"place": place, **plain(figure)} for place, figure in self.figures],
             "tables": None if self.tables is None else _tables(self.tables),
             "distributions": [part.to_dict() for part in self.distributions],
             "pairs": [part.to_dict() for part in self.pairs],

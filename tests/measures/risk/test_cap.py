@@ -13,7 +13,7 @@ from synthesizer.measures.risk import Tolerance, cap, cap_scores
 
 # Tests are no package (importlib mode): the helper is loaded from its file.
 _spec = importlib.util.spec_from_file_location(
-    "reference_data", Path(__file__).resolve().parents[1] / "reference_data.py"
+    "reference_data", Path(__file__).resolve().parents[2] / "reference_data.py"
 )
 reference = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(reference)

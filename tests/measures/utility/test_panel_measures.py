@@ -17,15 +17,18 @@ from synthesizer.data.panel.frame import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.measures.figure import Attempts
-from synthesizer.measures.utility import career_distances as panel_sequences
-from synthesizer.measures.utility.career_distances import (
+from synthesizer.measures.utility import longitudinal as panel_sequences
+from synthesizer.measures.utility.longitudinal import (
+    CHANGING,
+    RATIO,
+    PanelCollector,
+    PanelResult,
     SequenceComparison,
     career_matrix,
     changing_share,
     cramers_v,
     lag_association,
 )
-from synthesizer.measures.utility.longitudinal import CHANGING, RATIO, PanelCollector, PanelResult
 from tests.tables import coded, numeric
 
 YEARS = np.arange(1990.0, 1995.0)

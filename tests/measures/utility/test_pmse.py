@@ -8,8 +8,7 @@ import statsmodels.api as sm
 from synthesizer.data.errors import DataError
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
-from synthesizer.measures.utility.propensity import combine_pmse, pmse
-from synthesizer.measures.utility.propensity_models import logit_pmse
+from synthesizer.measures.utility.propensity import combine_pmse, logit_pmse, pmse
 from tests.reference_data import REFERENCE, load_reference, needs_reference
 from tests.tables import coded, numeric, persons
 
@@ -111,7 +110,7 @@ def test_a_separable_fit_settles():
 
 
 def test_a_fit_that_does_not_settle_says_so(monkeypatch):
-    monkeypatch.setattr("synthesizer.measures.utility.propensity_models._MOST_STEPS", 2)
+    monkeypatch.setattr("synthesizer.measures.utility.propensity._MOST_STEPS", 2)
     result = pmse(*separable())
     assert not result.datasets[0].converged
     assert all("did not settle for 1 of 1 datasets" in f.meaning for f in result.figures)
@@ -174,7 +173,7 @@ def test_results_can_be_written_and_read(kwargs):
 def test_threads_do_not_change_a_bit(monkeypatch, interactions):
     one, other = persons(300), persons(200, 1)
     whole = pmse(one, other, interactions=interactions).mean
-    monkeypatch.setattr("synthesizer.measures.utility.propensity_models._PART", 64)
+    monkeypatch.setattr("synthesizer.measures.utility.propensity._PART", 64)
     alone, several = (pmse(one, other, interactions=interactions, n_jobs=n) for n in (1, 3))
     assert alone == several
     assert alone.mean.pmse == pytest.approx(whole.pmse, rel=1e-9)

@@ -11,7 +11,7 @@ from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.utility import logit_pmse
 
 _spec = importlib.util.spec_from_file_location(
-    "reference_data", Path(__file__).resolve().parents[1] / "reference_data.py"
+    "reference_data", Path(__file__).resolve().parents[2] / "reference_data.py"
 )
 reference = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(reference)

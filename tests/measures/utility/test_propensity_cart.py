@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesizer.data.table import Table
-from synthesizer.measures.utility.propensity_models import _features, _null, cart_pmse
+from synthesizer.measures.utility.propensity import _features, _null, cart_pmse
 from synthesizer.measures.utility.tables import MEASURES, cell_measures
 from tests.tables import coded, numeric, persons
 

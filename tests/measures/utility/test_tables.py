@@ -21,7 +21,7 @@ from synthesizer.measures.utility import (
 from synthesizer.measures.utility.cells import breaks_of, group_pair
 
 _spec = importlib.util.spec_from_file_location(
-    "reference_data", Path(__file__).resolve().parents[1] / "reference_data.py"
+    "reference_data", Path(__file__).resolve().parents[2] / "reference_data.py"
 )
 reference = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(reference)

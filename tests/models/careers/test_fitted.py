@@ -21,7 +21,7 @@ from synthesizer.models.careers import (
 from synthesizer.models.careers.match import match_cells
 from synthesizer.models.careers.runs import pattern_keys
 
-MVAD = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "mvad.csv"
+MVAD = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "mvad.csv"
 BOTH = pytest.mark.parametrize("transition", ["cart", "markov"])
 
 

@@ -18,7 +18,7 @@ from synthesizer.data.files import sha256
 from synthesizer.data.samples.workforce import blocks
 from synthesizer.data.sources import read_path
 
-FEDSCOPE = Path(__file__).resolve().parents[4] / "shared" / "data" / "fedscope"
+FEDSCOPE = Path(__file__).resolve().parents[5] / "shared" / "data" / "fedscope"
 APP = typer.Typer()
 APP.command()(script.main)
 
