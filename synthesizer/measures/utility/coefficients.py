@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import chi2, f, norm, t
 
 from synthesizer.data.table import FloatArray
-from synthesizer.measures.figure import Figure
+from synthesizer.measures.figure import Figure, plain
 from synthesizer.measures.utility.combining import CombinedEstimates, Rule
 from synthesizer.measures.utility.design import Family
 from synthesizer.measures.utility.fits import Fit
