@@ -17,12 +17,11 @@ from typing import Annotated
 import typer
 from joblib import Parallel, delayed, parallel_config
 
-from synthesizer.cli.commands import errors_told
+from synthesizer.cli.commands import Plugins, errors_told, models_with
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import new_directory
 from synthesizer.data.randomness import Seed
 from synthesizer.data.writing import suffix, write
-from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model
 from synthesizer.jobs.generate import write_manifest
 
@@ -44,15 +43,17 @@ def main(
     backend: Annotated[str, typer.Option(help="loky, threading, sequential, dask, ...")] = "loky",
     workers: Annotated[int, typer.Option(help="Workers; -1 for all cores.")] = -1,
     overwrite: Annotated[bool, typer.Option("--overwrite")] = False,
+    plugin: Plugins = None,
 ) -> None:
     """Draw m datasets in parallel."""
     with errors_told():
-        for path in draw(model, out, m, rows, seed, backend, workers, overwrite=overwrite):
+        loaded = load_model(model, models_with(plugin))
+        for path in draw(loaded, out, m, rows, seed, backend, workers, overwrite=overwrite):
             print(path)
 
 
 def draw(
-    file: Path,
+    model: SavedModel,
     out: Path,
     m: int,
     rows: int | None,
@@ -63,7 +64,6 @@ def draw(
     overwrite: bool,
 ) -> list[Path]:
     """Write m datasets and their manifest, and return their paths."""
-    model = load_model(file, Registry.load())
     problems = model.chain.request_problems(m, rows)
     if problems:
         raise ConfigError(problems)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +20,10 @@ from synthesizer.data.errors import (
     Terminated,
 )
 
+if TYPE_CHECKING:
+    from synthesizer.engine.registry import Registry
+
+
 # What the commands share: kinds of arguments, and how errors are told.
 
 ConfigPath = Annotated[Path, typer.Argument(help="YAML file of the run.", show_default=False)]
@@ -30,6 +34,19 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existin
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 Workers = Annotated[int | None, typer.Option(help="Parallel workers; all cores by default.")]
 Seed = Annotated[int | None, typer.Option(help="Replaces the seed of the configuration.")]
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plugin", help="Module whose MODELS are added; it is imported, which runs its code."
+    ),
+]
+
+
+def models_with(plugins: list[str] | None) -> Registry:
+    """Return all installed models and those of plug-ins."""
+    from synthesizer.engine.registry import Registry
+
+    return Registry.load().with_plugins(plugins or ())
 
 
 @contextmanager
@@ -119,6 +136,7 @@ def frontier(
     ] = None,
     overwrite: Overwrite = False,
     plan: Annotated[bool, typer.Option("--plan", help="Check and show the settings only.")] = False,
+    plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
     """Run a grid of settings and draw the frontier of risk and utility.
@@ -136,6 +154,7 @@ def frontier(
         given: dict[str, Any] = {
             "vary": vary or (), "directory": out, "m": m, "seed": seed,
             "workers": workers, "overwrite": overwrite, "risk": risk, "utility": utility,
+            "registry": models_with(plugin),
         }  # fmt: skip
         if plan:
             screen.say("\n".join(plan_frontier(config, **given).lines))
@@ -435,6 +454,7 @@ def run(
     no_checks: Annotated[
         bool, typer.Option("--no-checks", help="Leave out all checks; not where limits are set.")
     ] = False,
+    plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
     """Read, fit, generate, check and write. Exit code 3 means: a check exceeded a limit."""
@@ -460,7 +480,9 @@ def run(
             # limits stay and are refused: a pipeline must not take unchecked data for checked ones
             overrides["checks"] = ALL_OFF
         with screen.progress(quiet=quiet) as listener:
-            result = job.run(config, overrides=overrides, listener=listener)
+            result = job.run(
+                config, overrides=overrides, registry=models_with(plugin), listener=listener
+            )
         if not quiet:
             screen.show_result(result)
         if result.interrupted:
@@ -471,25 +493,23 @@ def run(
             raise LimitExceededError(result.exceeded)
 
 
-def validate(config: ConfigPath) -> None:
+def validate(config: ConfigPath, plugin: Plugins = None) -> None:
     """Check configuration, data and output, and tell every problem at once."""
     with errors_told():
         from synthesizer.cli import screen as screen_plan
-        from synthesizer.engine.registry import Registry
         from synthesizer.plan.prepare import prepare
 
-        screen_plan.show_valid(prepare(config, Registry.load()))
+        screen_plan.show_valid(prepare(config, models_with(plugin)))
 
 
-def plan(config: ConfigPath) -> None:
+def plan(config: ConfigPath, plugin: Plugins = None) -> None:
     """Show order, models, predictors, levels, rare levels and cost before any fit."""
     with errors_told():
         from synthesizer.cli import screen as screen_plan
-        from synthesizer.engine.registry import Registry
         from synthesizer.plan.overview import plan_table
         from synthesizer.plan.prepare import prepare
 
-        ready = prepare(config, Registry.load(), check_directory=False)
+        ready = prepare(config, models_with(plugin), check_directory=False)
         screen_plan.show_plan(ready, plan_table(ready))
 
 
@@ -566,6 +586,7 @@ def fit(
     config: ConfigPath,
     model: Annotated[Path, typer.Option("--out", "-o", help="File for the model (mode 0600).")],
     overwrite: Overwrite = False,
+    plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
     """Fit the chain and save the model, which holds confidential values."""
@@ -576,7 +597,7 @@ def fit(
 
         check_model_path(model, overwrite=overwrite)
         with screen.progress(quiet=quiet) as listener:
-            fitted = job.fit(config, listener=listener)
+            fitted = job.fit(config, registry=models_with(plugin), listener=listener)
         save_model(model, fitted)
         if not quiet:
             screen.say(f"wrote {model} (confidential: it holds values of the data; mode 0600)")
@@ -590,16 +611,16 @@ def generate(
     out: Annotated[Path, typer.Option("--out", "-o", help="Output directory.")] = Path("synthetic"),
     workers: Workers = None,
     overwrite: Overwrite = False,
+    plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
     """Draw synthetic datasets from a saved model, without the confidential data."""
     with errors_told():
         from synthesizer.cli import screen
-        from synthesizer.engine.registry import Registry
         from synthesizer.engine.saved import load_model
         from synthesizer.jobs import generate as generation
 
-        loaded = load_model(model, Registry.load())
+        loaded = load_model(model, models_with(plugin))
         with screen.progress(quiet=quiet) as listener:
             paths = generation.generate(
                 loaded, out, m=m, rows=rows, seed=seed, overwrite=overwrite, workers=workers,
@@ -611,27 +632,26 @@ def generate(
 
 def models(
     name: Annotated[str | None, typer.Argument(help="Show the options of this model.")] = None,
+    plugin: Plugins = None,
 ) -> None:
     """List the conditional models that are known, and the package that offers each."""
     with errors_told():
         from synthesizer.cli import screen as screen_plan
-        from synthesizer.engine.registry import Registry
 
-        registry = Registry.load()
+        registry = models_with(plugin)
         if name is None:
             screen_plan.show_models(registry)
         else:
             screen_plan.show_model(registry, registry.canonical(name))
 
 
-def schema() -> None:
+def schema(plugin: Plugins = None) -> None:
     """Print the JSON Schema of the YAML, for editors."""
     with errors_told():
         from synthesizer.cli import screen
         from synthesizer.config.reading import config_schema
-        from synthesizer.engine.registry import Registry
 
-        screen.say_json(config_schema(Registry.load()))
+        screen.say_json(config_schema(models_with(plugin)))
 
 
 def _gathered() -> typer.Typer:

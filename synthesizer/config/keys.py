@@ -389,6 +389,9 @@ class ChainConfig(Part):
     models: dict[str, ModelOptions] = Field(
         default_factory=dict, description="options of models, such as cart: {min_leaf: 10}"
     )
+    plugins: Names = Field(
+        (), description="modules whose MODELS are used; they are imported, which runs their code"
+    )
     variables: dict[str, VariableConfig] = Field(default_factory=dict)
     rules: tuple[RuleConfig, ...] = ()
     forbid: Names = Field((), description="conditions that no synthetic row may satisfy")

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 
 from synthesizer.data.errors import ModelError
 from synthesizer.data.panel.frame import BLOCK_PERSONS, Frame
@@ -311,9 +312,16 @@ def with_ids(drawn: Table, schema: Schema) -> Table:
 
 
 def _parallel(n_jobs: int | None, tasks: Iterator[Any], progress: Progress | None) -> list[Any]:
-    """Run tasks in order of their results; threads unless a joblib context says otherwise."""
+    """Run tasks in order of their results; threads unless a joblib context says otherwise.
+
+    Some backends, such as multiprocessing, return all results at the end; so progress is told then.
+    """
+    backend, _ = get_active_backend(prefer="threads")
+    streams = getattr(backend, "supports_return_generator", False)
     results = []
-    for result in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks):
+    for result in Parallel(
+        n_jobs=n_jobs, prefer="threads", return_as="generator" if streams else "list"
+    )(tasks):
         results.append(result)
         if progress is not None:
             progress(1)

@@ -1,8 +1,9 @@
 """Names of conditional models: who offers them, and how options of a configuration build them.
 
 Every model enters through the entry-point group ``synthesizer.models``, the built-in ones as well
-as those of other packages; Python users may also call `Registry.register`. The engine holds a
-registry that it was given and asks abilities.
+as those of other packages. A module that is no installed package is a plug-in: it lists its models
+in ``MODELS`` and is imported only when a configuration or a user names it. Python users may also
+call `Registry.register`. The engine holds a registry that it was given and asks abilities.
 """
 
 from __future__ import annotations
@@ -354,6 +355,18 @@ def _parameter_texts(doc: str) -> dict[str, str]:
 
 GROUP = "synthesizer.models"
 
+NO_MODELS = (
+    f"no model is installed: no package declares entry points {GROUP!r}; reinstall synthesizer "
+    "(a source folder alone declares none: pip install .)"
+)
+
+PLUGIN = "MODELS"
+"""What a plug-in calls its models: a mapping from name to class."""
+
+_NO_PLUGIN = (
+    "; a model of your own: name its module under plugins (--plugin MODULE), or install its package"
+)
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Entry:
@@ -399,6 +412,7 @@ class Registry:
     def __init__(self) -> None:
         self._declared: dict[str, _Declared] = {}
         self._classes: dict[str, type[ConditionalModel]] = {}
+        self.plugins: tuple[str, ...] = ()
 
     @classmethod
     def load(cls) -> Self:
@@ -448,6 +462,58 @@ class Registry:
         self._declare(name, _Declared(target, package))
         self._classes[name] = model_class
 
+    def with_plugins(self, modules: Iterable[str]) -> Self:
+        """Return a registry that also has the models of plug-ins; this one stays as it is.
+
+        Importing a module runs its code: name only modules that you trust.
+
+        Parameters
+        ----------
+        modules : iterable of str
+            Names of modules, as ``import`` takes them. Each has ``MODELS``, a mapping from the
+            names of models to subclasses of `ConditionalModel`.
+
+        Raises
+        ------
+        ConfigError
+            With every module that cannot be imported, offers no model, offers what is no model,
+            or uses a name that is taken.
+
+        Examples
+        --------
+        >>> Registry().with_plugins(["json"])
+        Traceback (most recent call last):
+        ...
+        synthesizer.data.errors.ConfigError: plug-in 'json': registers no model; give it \
+MODELS = ...
+        """
+        result = type(self)()
+        result._declared, result._classes = dict(self._declared), dict(self._classes)
+        result.plugins = self.plugins
+        problems: list[str] = []
+        for module in dict.fromkeys(modules):
+            if module in result.plugins:
+                continue
+            try:
+                for name, model_class in _models_of(module).items():
+                    result._plug(module, name, model_class)
+            except ModelError as error:
+                problems += [f"plug-in {module!r}: {problem}" for problem in error.problems]
+            result.plugins += (module,)
+        if problems:
+            raise ConfigError(problems)
+        return result
+
+    def _plug(self, module: str, name: str, model_class: type[ConditionalModel]) -> None:
+        """Add a model of a plug-in, which may also be there as the entry point of its package."""
+        if name not in self._declared:
+            self.register(name, model_class)
+        elif self.get(name) is not model_class:
+            raise ModelError(
+                f"model {name!r} is offered by package {self._declared[name].package!r} already; "
+                f"rename it in {PLUGIN} of {module!r}"
+            )
+
     def _declare(self, name: str, declared: _Declared) -> None:
         if name in self._declared:
             raise ModelError(
@@ -479,7 +545,7 @@ class Registry:
         alias = METHOD_ALIASES.get(name)
         if alias in self._declared:
             return alias
-        raise ConfigError(unknown_name("model", name, self.names))
+        raise ConfigError(unknown_name("model", name, self.names) + _NO_PLUGIN)
 
     def get(self, name: str) -> type[ConditionalModel]:
         """Return the class of a model, imported on first use.
@@ -594,6 +660,38 @@ def _loaded(name: str, declared: _Declared) -> type[ConditionalModel]:
             "reinstall or remove the package"
         ) from error
     return _check_class(found, where)
+
+
+def _models_of(module: str) -> dict[str, type[ConditionalModel]]:
+    """Import a plug-in and return its models by name.
+
+    Raises
+    ------
+    ModelError
+        If it cannot be imported, or what it offers are no models.
+    """
+    try:
+        models = getattr(importlib.import_module(module), PLUGIN, None)
+    except (Exception, SystemExit) as error:
+        raise ModelError(
+            f"cannot be imported: {type(error).__name__}: {error}; mend it, and see that it is "
+            "installed or its folder is in PYTHONPATH"
+        ) from error
+    if not isinstance(models, Mapping) or not models:
+        raise ModelError(f'registers no model; give it {PLUGIN} = {{"NAME": CLASS}}')
+    wrong = [
+        name
+        for name in models
+        if not (isinstance(name, str) and name.isidentifier()) or name in DEFAULT_SETS
+    ]
+    taken = ", ".join(DEFAULT_SETS)
+    if wrong:
+        raise ModelError(
+            f"{PLUGIN} names {name!r}; a name is letters, digits and underscores, and none of "
+            f"{taken}"
+            for name in wrong
+        )
+    return {name: _check_class(models[name], f"model {name!r}") for name in models}
 
 
 def _check_class(found: object, where: str) -> type[ConditionalModel]:

@@ -49,6 +49,8 @@ class SavedModel:
         Plain facts for manifests: versions, hashes, methods.
     path : Path or None
         The file that it was loaded from.
+    plugins : tuple of str
+        Modules whose models were known to the fit; loading names them and imports none.
     arrangement : Arrangement
         How the source held its units; datasets are written in the same form.
     """
@@ -58,6 +60,7 @@ class SavedModel:
     seed: int
     origin: Mapping[str, Any]
     path: Path | None = None
+    plugins: tuple[str, ...] = ()
     arrangement: Arrangement = PLAIN
 
     @contextmanager
@@ -91,6 +94,7 @@ def save_model(path: Path, model: SavedModel) -> None:
     content = {
         "seed": model.seed,
         "origin": dict(model.origin),
+        "plugins": list(model.plugins),
         "layout": model.layout.to_dict(),
         "schema": [variable.to_dict() for variable in chain.schema],
         "rules": [{"if": r.condition.text, "value": r.value.to_dict()} for r in chain.rules],
@@ -115,8 +119,8 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
     Raises
     ------
     SavedModelError
-        If the file is cut short, altered, of another version, or needs a model that no
-        installed package offers.
+        If the file is cut short, altered, of another version, or needs a model that is not in
+        the registry; the plug-ins of the fit are named then, none is imported.
     """
     content = read_archive(path, kind=KIND)
     try:
@@ -124,12 +128,28 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
     except SavedModelError:
         raise
     except SynthesizerError as error:
-        raise SavedModelError(f"{path}: {problem}" for problem in error.problems) from error
+        absent = _absent_plugins(content, registry)
+        raise SavedModelError(f"{path}: {problem}{absent}" for problem in error.problems) from error
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError):
         raise SavedModelError(
             f"{path}: its content does not make a model; it was altered or written by another "
-            "version: fit and save the model again"
+            f"version: fit and save the model again{_absent_plugins(content, registry)}"
         ) from None
+
+
+def _plugins(content: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of modules that a file holds; it may be older, or altered."""
+    names = [str(name) for name in content.get("plugins", ())]
+    return tuple(name for name in names if all(word.isidentifier() for word in name.split(".")))
+
+
+def _absent_plugins(content: Mapping[str, Any], registry: Registry) -> str:
+    """Say which plug-ins the fit had and the registry lacks."""
+    absent = [name for name in _plugins(content) if name not in registry.plugins]
+    if not absent:
+        return ""
+    options = " ".join(f"--plugin {name}" for name in absent)
+    return f"; the model was fitted with plug-ins: if you trust them, say {options}"
 
 
 def _from_content(content: Mapping[str, Any], registry: Registry, path: Path) -> SavedModel:
@@ -160,6 +180,7 @@ def _from_content(content: Mapping[str, Any], registry: Registry, path: Path) ->
         seed=Seed(int(content["seed"])).entropy,
         origin=dict(content["origin"]),
         path=path,
+        plugins=_plugins(content),
         arrangement=read_arrangement(content["arrangement"]),
     )
 

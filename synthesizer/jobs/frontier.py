@@ -266,9 +266,9 @@ def plan_frontier(
         With every problem of the configuration, of what is varied, of each setting, of the data,
         of the output and of the names of axes; or if all settings would make the same data.
     """
-    registry = registry or Registry.load()
     overrides = {"m": m, "seed": seed, "workers": workers}
     base, problems = _base(config, {k: v for k, v in overrides.items() if v is not None})
+    registry = (registry or Registry.load()).with_plugins(() if base is None else base.plugins)
     varied, told = variations(vary, registry)
     problems += told + axis_problems(risk, utility)
     if base is None or has_faulty_panel(problems):

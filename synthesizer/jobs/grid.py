@@ -32,6 +32,7 @@ REFUSED: Mapping[str, str] = {
     "output": "every setting gets a directory of its own; say --out for the whole",
     "seed": f"{_ALIKE}; say --seed for all, and m to see how much is chance",
     "version": "it is the version of the format",
+    "plugins": f"{_ALIKE}; name all of them in the configuration, and vary method",
     "workers": "it changes no data; say --workers",
 }
 """Keys that cannot be varied, and why."""

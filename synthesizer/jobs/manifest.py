@@ -61,9 +61,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 PACKAGES = ("synthesizer", "joblib", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn")
 
 
-def manifest_of(
-    ready: Prepared, source: Source, seed: Seed, phases: Phases, registry: Registry
-) -> dict[str, Any]:
+def manifest_of(ready: Prepared, source: Source, seed: Seed, phases: Phases) -> dict[str, Any]:
     """Return the manifest of a run but its files: how its datasets were made, confidential.
 
     Parameters
@@ -72,8 +70,6 @@ def manifest_of(
         The run and what was fitted.
     seed, phases : Seed, Phases
         Its random numbers and its times.
-    registry : Registry
-        Tells the names of the models.
     """
     config, plan = ready.config, ready.plan
     dump = plain_config(config)
@@ -102,7 +98,7 @@ def manifest_of(
             for variable in ready.source.table.schema
         ],
         "chain": [
-            _step(step, ready.table[step.variable].variable, registry)
+            _step(step, ready.table[step.variable].variable, ready.registry)
             | _columns(ready, step.variable)
             | _not_fitted(source)
             for step in plan.spec.steps
@@ -111,6 +107,7 @@ def manifest_of(
         "notes": [*ready.source.notes, *plan.notes, *source.notes],
         "seconds": phases.seconds,
         "python": platform.python_version(),
+        "plugins": list(ready.registry.plugins),
         "packages": {name: version(name) for name in PACKAGES},
     }
 

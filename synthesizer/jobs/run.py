@@ -146,7 +146,8 @@ def run(
     overrides : mapping, optional
         Replace keys of the file, such as ``{"m": 5}``.
     registry : Registry, optional
-        Models to choose from; all that installed packages offer by default.
+        Models to choose from; all that installed packages offer by default. Those of the
+        configuration's ``plugins`` are added.
     listener : Listener, optional
         Is told about the progress.
 
@@ -159,10 +160,9 @@ def run(
     -----
     A check above a limit is no error here: see ``RunResult.exceeded``.
     """
-    registry = registry or Registry.load()
     phases = Phases(listener)
     with phases.phase("read"):
-        ready = prepare(config, registry, overrides=overrides)
+        ready = prepare(config, registry or Registry.load(), overrides=overrides)
     settings = ready.config
     with new_directory(settings.output.directory, overwrite=settings.output.overwrite) as work:
         seed = Seed(fresh_seed() if settings.seed is None else settings.seed)
@@ -184,7 +184,7 @@ def run(
             evolved, files = write_evolution(source, seed, work, ready)
             told, further = {"genetic": evolved}, [*further, *files]
         write_json(work / "checks.json", results.to_dict() | told | {"exceeded": list(exceeded)})
-        manifest = manifest_of(ready, source, seed, phases, registry)
+        manifest = manifest_of(ready, source, seed, phases)
         manifest["m"] = len(names)
         manifest["exceeded_limits"] = list(exceeded)
         manifest["files"] = [file_entry(work / name) for name in names]
@@ -224,20 +224,20 @@ def fit(
     ConfigError
         With every problem of configuration and data.
     """
-    registry = registry or Registry.load()
     phases = Phases(listener)
     with phases.phase("read"):
-        ready = prepare(config, registry, check_directory=False)
+        ready = prepare(config, registry or Registry.load(), check_directory=False)
     seed = Seed(fresh_seed() if ready.config.seed is None else ready.config.seed)
     chain = _fit(ready, seed, phases)
     if isinstance(chain, Evolving):
         raise ModelError(NOT_SAVED)
-    origin = manifest_of(ready, chain, seed, phases, registry)
+    origin = manifest_of(ready, chain, seed, phases)
     return SavedModel(
         chain=chain,
         layout=ready.source.layout,
         seed=seed.entropy,
         origin=origin,
+        plugins=ready.registry.plugins,
         arrangement=ready.arrangement,
     )
 

@@ -55,8 +55,8 @@ class Synthesizer:
     """
 
     def __init__(self, *, registry: Registry | None = None, **options: Any) -> None:
-        self.registry = registry or Registry.load()
         self.config = read_chain_config(options)
+        self.registry = (registry or Registry.load()).with_plugins(self.config.plugins)
         self._model: SavedModel | None = None
         self._evolution: _Evolution | None = None
 
@@ -90,6 +90,7 @@ class Synthesizer:
             layout=raw.layout,
             seed=seed.entropy,
             origin=origin,
+            plugins=self.registry.plugins,
             arrangement=found.arrangement,
         )
         return self

@@ -21,7 +21,7 @@ from synthesizer.data.table import Table
 from synthesizer.engine.chain import ChainSpec, Progress
 from synthesizer.engine.drawing import split_strata, whole_number_problems
 from synthesizer.engine.genetic.source import Evolving, GeneticPlan, Source, Words, keeping
-from synthesizer.engine.registry import Registry
+from synthesizer.engine.registry import NO_MODELS, Registry
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.utility.suite import FitRequest
 from synthesizer.models.histories.history import panel_of
@@ -103,6 +103,8 @@ def try_plan(
     read; the plan is then good for its problems only. Of a panel, ``table`` is a `PanelTable`,
     ``frame`` its periods and ``view`` one row a person, which the checks look at.
     """
+    if not registry.names:
+        return None, [NO_MODELS]
     columns = columns or Columns.of(table.names)
     context = Context(config=config, table=table, registry=registry, columns=columns, frame=frame)
     _check_names(context)

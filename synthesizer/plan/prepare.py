@@ -236,6 +236,8 @@ class Prepared:
         The confidential data as the chain models them; a `PanelTable` of a panel.
     view : Table
         One row a unit, which the checks look at.
+    registry : Registry
+        The models that are known, those of the configuration's plug-ins among them.
     """
 
     config: Config
@@ -244,6 +246,7 @@ class Prepared:
     arrangement: Arrangement
     table: Table
     view: Table
+    registry: Registry
 
 
 def prepare(
@@ -260,7 +263,7 @@ def prepare(
     config : Config or path
         A configuration or the file that holds one.
     registry : Registry
-        The models that are known.
+        The models that are known, without those of the plug-ins that the configuration names.
     overrides : mapping, optional
         Replace keys of the file.
     check_directory : bool
@@ -282,7 +285,9 @@ def prepare(
         output = sound.output
         problems += check_output(output.directory, overwrite=output.overwrite)
     source, encoded = try_input(sound.data, sound.declarations, sound.drop)
-    if has_faulty_panel(problems):
+    registry, faulty = _plugged(registry, sound.plugins)
+    if faulty or has_faulty_panel(problems):
+        problems += faulty
         raise ConfigError(dict.fromkeys([*problems, *encoded.problems]))
     modelled = model_of(sound, encoded, registry)
     problems += [*encoded.problems, *modelled.problems]
@@ -295,7 +300,16 @@ def prepare(
         arrangement=modelled.arrangement,
         table=modelled.table,
         view=modelled.view,
+        registry=registry,
     )
+
+
+def _plugged(registry: Registry, plugins: Sequence[str]) -> tuple[Registry, tuple[str, ...]]:
+    """Return the registry with plug-ins, and their problems."""
+    try:
+        return registry.with_plugins(plugins), ()
+    except ConfigError as error:
+        return registry, error.problems
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -164,7 +164,9 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
     try:
         model = context.registry.build(method.name, options)
     except (ConfigError, ModelError) as error:
-        told = set(options) <= set(context.options.get(method.name, {}))
+        # the planner tells what is wrong with options under ``models`` once, for all variables
+        listed = context.options.get(method.name)
+        told = listed is not None and set(options) <= set(listed)
         if isinstance(error, ModelError) or not told:
             context.tell(f"variable {name!r}", error.problems)
         return None

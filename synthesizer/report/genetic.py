@@ -9,7 +9,13 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from synthesizer.report.expected import AGAIN
-from synthesizer.report.genetic_charts import Point, generations_chart, path_chart
+from synthesizer.report.genetic_charts import (
+    Point,
+    generations_chart,
+    path_chart,
+    rate,
+    steps_of,
+)
 from synthesizer.report.page import (
     Block,
     Cell,
@@ -27,86 +33,6 @@ from synthesizer.report.page import (
 from synthesizer.report.record import Record, dig, listed, mappings, number, words
 
 # What the files of a run tell of an evolution: results, points and generations that make sense.
-
-MOST_GENERATIONS = 10_000_000
-"""Above this a number of a generation is a slip of an editor."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """One generation; every rate lies in [0, 1], lower is better.
-
-    Parameters
-    ----------
-    generation : int
-        Its number; 0 is the start population.
-    utility, risk : float
-        Of the candidate that would be the result.
-    fitness, median_utility, median_risk : float or None
-        F of that candidate, and medians over all candidates, where the file holds them.
-    """
-
-    generation: int
-    utility: float
-    risk: float
-    fitness: float | None = None
-    median_utility: float | None = None
-    median_risk: float | None = None
-
-
-def rate(content: Any, *path: str | int) -> float | None:
-    """Return the number at a path if it lies in [0, 1]; None otherwise.
-
-    Examples
-    --------
-    >>> rate({"risk": 0.3}, "risk"), rate({"risk": 7}, "risk"), rate({}, "risk")
-    (0.3, None, None)
-    """
-    found = number(content, *path)
-    return found if found is not None and 0 <= found <= 1 else None
-
-
-def steps_of(history: Sequence[Any]) -> list[Step]:
-    """Return the generations that have a number, utility and risk, in order.
-
-    Examples
-    --------
-    >>> rows = [{"generation": 1, "utility": 0.2, "risk": 0.1}, {"generation": 0}, None]
-    >>> [(step.generation, step.risk) for step in steps_of(rows)]
-    [(1, 0.1)]
-    """
-    found = {step.generation: step for step in map(_step, history) if step is not None}
-    return [found[generation] for generation in sorted(found)]
-
-
-def _step(row: Mapping[str, Any]) -> Step | None:
-    generation, utility, risk = number(row, "generation"), rate(row, "utility"), rate(row, "risk")
-    if generation is None or not 0 <= generation <= MOST_GENERATIONS:
-        return None
-    if utility is None or risk is None:
-        return None
-    return Step(
-        generation=round(generation),
-        utility=utility,
-        risk=risk,
-        fitness=rate(row, "fitness"),
-        median_utility=rate(row, "median_utility"),
-        median_risk=rate(row, "median_risk"),
-    )
-
-
-def thinned(steps: Sequence[Step], most: int) -> list[Step]:
-    """Return every so many-th generation and the last one, at most about ``most``.
-
-    Examples
-    --------
-    >>> steps = [Step(generation=i, utility=0.1, risk=0.1) for i in range(10)]
-    >>> [step.generation for step in thinned(steps, 4)]
-    [0, 3, 6, 9]
-    """
-    every = max(1, -(-len(steps) // most))
-    kept = list(steps[::every])
-    return kept if not steps or kept[-1] is steps[-1] else [*kept, steps[-1]]
 
 
 @dataclass(frozen=True, kw_only=True)

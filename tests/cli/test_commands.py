@@ -42,6 +42,17 @@ def test_help_names_every_command() -> None:
         assert call(command, "--help").exit_code == 0
 
 
+@pytest.mark.parametrize("command", ["run", "validate", "plan"])
+def test_without_installed_models(
+    command: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
+    result = call(command, folder / "run.yaml")
+    assert result.exit_code == 2
+    assert "no model is installed" in result.output
+    assert not (folder / "out").exists()
+
+
 def test_usage_errors() -> None:
     assert call("run").exit_code == 2
     assert call("ran", "x").exit_code == 2

@@ -3,13 +3,24 @@
 import importlib.util
 import json
 import os
+import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
+import typer
+
+from synthesizer import Synthesizer
+from synthesizer.data.errors import SavedModelError
+from synthesizer.engine.registry import Registry
+from tests.end_to_end.commands import call, hashes
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "plugin_example"
+MODULE = "synthesizer_hotdeck"
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "generate_parallel.py"
 
 FIND = """
 import json
@@ -31,8 +42,13 @@ print(json.dumps({
 """
 
 
+def searched(folder: Path) -> str:
+    """Return where modules are looked for: a folder, then where this process does."""
+    return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH", "")]))
+
+
 def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(folder)}
+    environment = os.environ | {"PYTHONPATH": searched(folder)}
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         env=environment,
@@ -141,3 +157,117 @@ def test_broken_plugin_is_named_and_hurts_only_who_asks_for_it(tmp_path, target,
     assert done.stdout == "alive\n"
     for part in ("'ruin'", repr(target), "'broken'", reason):
         assert part in done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Data and a configuration whose model is in a module that can be imported, no package."""
+    rows = "".join(f"{'fm'[i % 2]},{i % 7 + 10 * (i % 2)}\n" for i in range(100))
+    (tmp_path / "data.csv").write_text("sex,x\n" + rows)
+    (tmp_path / "run.yaml").write_text(
+        "data: {path: data.csv}\nseed: 1\nm: 2\nworkers: 1\nchecks: false\n"
+        "variables:\n  sex: {kind: categorical}\n"
+        "  x: {kind: numeric, method: hotdeck, options: {by: sex}}\n"
+    )
+    monkeypatch.syspath_prepend(EXAMPLE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def command(code: int, *words: object) -> str:
+    """Call a command and return what it says, without line breaks."""
+    result = call(*words)
+    assert result.exit_code == code, result.output
+    return " ".join(result.output.split())
+
+
+def test_a_module_in_the_yaml_offers_models(folder):
+    command(0, "run", "run.yaml", "--plugin", MODULE, "-o", "one")
+    plain = (folder / "run.yaml").read_text()
+    (folder / "run.yaml").write_text(f"{plain}plugins: [{MODULE}]\n")
+    for words in (["validate", "run.yaml"], ["plan", "run.yaml"], ["run", "run.yaml", "-o", "two"]):
+        command(0, *words)
+    assert len(hashes(folder / "one")) == 2
+    assert hashes(folder / "one") == hashes(folder / "two")
+    told = [json.loads((folder / n / "manifest.json").read_text()) for n in ("one", "two")]
+    assert [manifest["plugins"] for manifest in told] == [[MODULE], [MODULE]]
+    assert told[1]["chain"][1]["model"] == "hotdeck"
+
+
+@pytest.mark.parametrize("words", [["models", "hotdeck"], ["schema"]])
+def test_listings_know_plugins(words, folder):
+    assert "The coded predictor whose codes are the classes" in command(
+        0, *words, "--plugin", MODULE
+    )
+
+
+def test_a_grid_of_settings_knows_plugins(folder):
+    grid = ["frontier", "run.yaml", "--plan", "--vary", "hotdeck.by=sex,none"]
+    assert "no model" in command(2, *grid)
+    text = (folder / "run.yaml").read_text().replace(", options: {by: sex}", "")
+    (folder / "run.yaml").write_text(text)
+    assert "2 settings" in command(0, *grid, "--plugin", MODULE)
+    (folder / "run.yaml").write_text(f"{text}plugins: {MODULE}\n")
+    assert "2 settings" in command(0, *grid)
+
+
+def test_a_saved_model_names_its_plugins_and_imports_none(folder, capsys):
+    command(0, "run", "run.yaml", "--plugin", MODULE, "-o", "run")
+    command(0, "fit", "run.yaml", "--plugin", MODULE, "-o", "model")
+    sys.modules.pop(MODULE)
+    advice = f"unknown model 'hotdeck'.*fitted with plug-ins.*say --plugin {MODULE}"
+    assert re.search(advice, command(2, "generate", "model"))
+    with pytest.raises(typer.Exit):
+        runpy.run_path(str(SCRIPT))["main"](Path("model"), Path("out"), plugin=[])
+    assert re.search(advice, " ".join(capsys.readouterr().err.split()))
+    assert MODULE not in sys.modules
+    command(0, "generate", "model", "-m", 2, "-o", "drawn", "--plugin", MODULE)
+    assert hashes(folder / "drawn") == hashes(folder / "run")
+
+
+def test_worker_processes_know_plugins(folder):
+    command(0, "run", "run.yaml", "--plugin", MODULE, "-o", "run")
+    command(0, "fit", "run.yaml", "--plugin", MODULE, "-o", "model")
+    words = ["model", "loky", "-m", "2", "--backend", "loky", "--workers", "2", "--plugin", MODULE]
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), *words],
+        env=os.environ | {"PYTHONPATH": searched(EXAMPLE)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert hashes(folder / "loky") == hashes(folder / "run")
+
+
+def test_a_faulty_plugin_is_told_with_all_other_problems(folder):
+    with (folder / "run.yaml").open("a") as file:
+        file.write("plugins: [absent_plugin]\nmm: 3\n")
+    told = command(2, "run", "run.yaml")
+    assert "plug-in 'absent_plugin': cannot be imported: ModuleNotFoundError" in told
+    assert "mm: unknown key" in told
+    assert not (folder / "synthetic").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_model_without_its_plugin_names_both_ways():
+    told = command(2, "validate", "run.yaml")
+    assert "unknown model 'hotdeck'" in told
+    assert "name its module under plugins (--plugin MODULE), or install its package" in told
+
+
+def test_plugins_of_the_python_interface(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(EXAMPLE)
+    numbers = [i % 7 for i in range(100)]
+    frame = pd.DataFrame({"sex": pd.Categorical(list("fm") * 50), "x": numbers})
+    options = {"seed": 1, "workers": 1, "method": {"x": "hotdeck"}}
+    fitted = Synthesizer(plugins=[MODULE], **options).fit(frame)
+    fitted.save(tmp_path / "model")
+    registry = Registry.load().with_plugins([MODULE])
+    for other in (
+        Synthesizer(registry=registry, **options).fit(frame),
+        Synthesizer.load(tmp_path / "model", registry=registry),
+    ):
+        pd.testing.assert_frame_equal(other.generate()[0], fitted.generate()[0])
+    with pytest.raises(SavedModelError, match=f"fitted with plug-ins.*--plugin {MODULE}"):
+        Synthesizer.load(tmp_path / "model")

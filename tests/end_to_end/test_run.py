@@ -14,9 +14,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from joblib import parallel_config
 
 from synthesizer import Synthesizer, load_config, run
 from synthesizer.jobs.run import RunResult
+from tests.backends import FORKS
 from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -347,6 +349,17 @@ def test_parallel_script_gives_the_bytes_of_run_for_every_backend(
     )
     assert done.returncode == 0, done.stderr
     assert hashes(tmp_path / "loky") == hashes(result.directory)
+
+
+@FORKS
+def test_worker_processes_give_the_bytes_of_threads(data: Path, tmp_path: Path) -> None:
+    options = {"m": 2, "workers": 2, "checks": CHECKS}
+    expected = made(tmp_path, data, **options)
+    for backend in ("loky", "multiprocessing"):
+        with parallel_config(backend=backend):
+            again = made(tmp_path, data, **options, output={"directory": backend})
+        assert hashes(again.directory) == hashes(expected.directory)
+        assert again.checks.to_dict() == expected.checks.to_dict()
 
 
 def test_the_command_in_a_process_of_its_own(data: Path, tmp_path: Path) -> None:

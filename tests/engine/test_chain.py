@@ -17,6 +17,7 @@ from synthesizer.engine.chain import ChainSpec, FittedChain
 from synthesizer.engine.drawing import allocate, split_strata
 from synthesizer.engine.registry import Registry
 from synthesizer.models.step import Forbid, Rule, Step
+from tests.backends import BACKENDS, FORKS
 from tests.tables import assert_same, coded, numeric, persons
 
 REGISTRY = Registry.load()
@@ -38,14 +39,31 @@ def fitted(table: Table, seed: int = 1, **changes: Any) -> FittedChain:
     return spec(table, **changes).fit(table, Seed(seed))
 
 
-def test_same_seed_same_bytes_for_any_backend_and_number_of_workers() -> None:
+@FORKS
+@pytest.mark.parametrize(("backend", "n_jobs"), BACKENDS)
+def test_same_seed_same_bytes_for_any_backend_and_number_of_workers(
+    backend: str, n_jobs: int
+) -> None:
     table = persons()
-    expected = list(fitted(table).generate(Seed(3), m=3))
-    for backend, n_jobs in [("threading", 2), ("sequential", 1), ("loky", 2)]:
-        with parallel_config(backend=backend, n_jobs=n_jobs):
-            again = list(spec(table).fit(table, Seed(1)).generate(Seed(3), m=3))
-        for one, other in zip(expected, again, strict=True):
-            assert_same(one, other)
+    rules: dict[str, Any] = {
+        "rules": (
+            Rule(
+                condition=Expression.parse("round(age / 10, 0) < 2 and sex == 'f'"),
+                value=single_value(table["marital"].variable, "single"),
+            ),
+        ),
+        "forbids": (
+            Forbid(condition=Expression.parse("age > 60 and income > 900"), variable="income"),
+        ),
+    }
+    told: list[int] = []
+    expected = list(fitted(table, **rules).generate(Seed(3), m=3))
+    with parallel_config(backend=backend, n_jobs=n_jobs):
+        chain = spec(table, **rules).fit(table, Seed(1), progress=told.append)
+        again = list(chain.generate(Seed(3), m=3))
+    assert told == [1] * len(chain.strata[0].replicates[0])
+    for one, other in zip(expected, again, strict=True):
+        assert_same(one, other)
 
 
 def test_datasets_are_nested_and_differ() -> None:

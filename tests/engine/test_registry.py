@@ -1,5 +1,6 @@
 """Names, options and errors of the registry."""
 
+import importlib
 import pickle
 import re
 import subprocess
@@ -231,3 +232,90 @@ def test_identifiers_and_unknown_sets_are_refused():
         default_method("cart", Variable(name="v", kind=Kind.ID))
     with pytest.raises(ConfigError, match="unknown default set of models 'crat'.*'cart'"):
         default_method("crat", coded(Kind.BOOLEAN, 2))
+
+
+PLUGIN = """
+from dataclasses import dataclass
+from synthesizer.models.sample import Sample
+
+@dataclass(frozen=True, kw_only=True)
+class Marginal(Sample):
+    "Draw from the margin."
+
+MODELS = {models}
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """Write a module that offers ``models``, and return its name."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(models, name="plugin_of_a_test", text=PLUGIN):
+        (tmp_path / f"{name}.py").write_text(text.replace("{models}", models))
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        importlib.invalidate_caches()
+        return name
+
+    yield write
+    for path in tmp_path.glob("*.py"):
+        sys.modules.pop(path.stem, None)
+
+
+def test_a_plugin_adds_its_models_to_a_copy(plugin, registry):
+    name = plugin("{'marginal': Marginal}")
+    again = registry.with_plugins([name, name])
+    assert again.plugins == (name,)
+    assert set(again.names) == {*registry.names, "marginal"}
+    assert again.entry("marginal").summary == "Draw from the margin."
+    assert again.name_of(again.build("marginal")) == "marginal"
+    assert "marginal" not in registry.names
+    assert again.with_plugins([name]).names == again.names
+
+
+def test_a_plugin_may_be_an_installed_package_too(plugin, registry):
+    name = plugin("{'marginal': Marginal}")
+    registry.register("marginal", importlib.import_module(name).Marginal)
+    assert registry.with_plugins([name]).plugins == (name,)
+
+
+@pytest.mark.parametrize(
+    ("models", "reason"),
+    [
+        ("{'sample': Marginal}", "model 'sample' is offered by package 'synthesizer' already"),
+        ("{}", "registers no model"),
+        ("[Marginal]", "registers no model"),
+        ("{'marginal': 3}", "model 'marginal' is no subclass of ConditionalModel"),
+        ("{'~ age': Marginal}", "MODELS names '~ age'"),
+        ("{'parametric': Marginal}", "MODELS names 'parametric'"),
+        ("1 / 0", "cannot be imported: ZeroDivisionError"),
+        ("exit()", "cannot be imported: SystemExit"),
+    ],
+)
+def test_faulty_plugins_are_named(plugin, registry, models, reason):
+    name = plugin(models)
+    with pytest.raises(ConfigError) as caught:
+        registry.with_plugins([name])
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"plug-in '{name}': ")
+    assert reason in problem
+
+
+def test_all_faulty_plugins_are_told_at_once(plugin, registry):
+    name = plugin("{'sample': Marginal}")
+    with pytest.raises(ConfigError) as caught:
+        registry.with_plugins(["absent_plugin", name, "json", "", ".relative"])
+    assert len(caught.value.problems) == 5
+    assert "ModuleNotFoundError" in caught.value.problems[0]
+    assert "PYTHONPATH" in caught.value.problems[0]
+
+
+def test_two_plugins_with_one_name_clash(plugin, registry):
+    names = [plugin("{'marginal': Marginal}", name) for name in ("plugin_one", "plugin_two")]
+    with pytest.raises(ConfigError, match="'plugin_two'.*by package 'plugin_one' already"):
+        registry.with_plugins(names)
+
+
+def test_an_unknown_model_names_both_ways_to_add_it(registry):
+    with pytest.raises(ConfigError, match=r"plugins \(--plugin MODULE\), or install its package"):
+        registry.get("hotdeck")

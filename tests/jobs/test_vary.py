@@ -98,6 +98,7 @@ def test_keys_by_any_name(key: str, path: tuple[str, ...]) -> None:
         ({"seed": [1, 2]}, "must be the same for all settings"),
         ({"data.path": ["a", "b"]}, "must be the same"),
         ({"checks.cap": [True, False]}, "must be the same"),
+        ({"plugins": ["one", "two"]}, "must be the same for all settings"),
         ({"n_jobs": [1, 2]}, "it changes no data; say --workers"),
         ({"m": range(1, 102), "rows": [5, 6]}, f"202 settings, more than {MAX_SETTINGS}"),
         (["m=3,,4"], "cannot be read"),

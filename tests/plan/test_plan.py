@@ -7,7 +7,7 @@ import pytest
 from synthesizer.config.reading import read_chain_config
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.engine.registry import Registry
+from synthesizer.engine.registry import NO_MODELS, Registry
 from synthesizer.plan.columns import Columns
 from synthesizer.plan.plan import Plan, make_plan, try_plan
 from tests.tables import coded, numeric, persons
@@ -39,6 +39,28 @@ def test_file_order_first_sampled_and_all_earlier_predict() -> None:
     assert made.spec.order == ("sex", "age", "marital", "income")
     assert methods(made) == dict.fromkeys(TABLE, "cart") | {"sex": "sample"}
     assert predictors(made)["marital"] == ("sex", "age")
+
+
+def test_without_models_nothing_is_planned() -> None:
+    made, told = try_plan(read_chain_config({}), TABLE, Registry())
+    assert made is None
+    assert told == [NO_MODELS]
+    assert "reinstall synthesizer" in NO_MODELS
+
+
+def test_a_usual_model_that_is_not_there_is_told() -> None:
+    registry = Registry()
+    registry.register("sample", REGISTRY.get("sample"))
+    made, told = try_plan(read_chain_config({}), TABLE, registry)
+    assert made is None
+    for name in ("age", "marital", "income"):
+        assert any(f"variable {name!r}: unknown model 'cart'" in problem for problem in told)
+
+
+def test_a_model_that_needs_options_and_has_none_is_told() -> None:
+    assert "variable 'age': model 'derived': expression ('') must be a text" in problems(
+        variables={"age": {"method": "derived"}}
+    )
 
 
 def test_order_by_name_and_by_position() -> None:

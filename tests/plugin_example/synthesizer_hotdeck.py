@@ -58,3 +58,6 @@ class HotDeck(ConditionalModel):
         codes, n = predictors[self.by].data, predictors[self.by].variable.n_codes
         starts = np.searchsorted(np.sort(codes), np.arange(n + 1))
         return FittedHotDeck(target.take(np.argsort(codes, kind="stable")), starts, self.by)
+
+
+MODELS = {"hotdeck": HotDeck}

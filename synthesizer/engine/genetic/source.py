@@ -24,22 +24,30 @@ from synthesizer.models.step import Rule, Zero, forbidden_rows
 # Rules and structural zeros as evolution keeps them.
 
 
+@dataclass(frozen=True)
+class _Keeping:
+    """Says which records keep to the rules; an object, so that it reaches worker processes."""
+
+    rules: tuple[Rule, ...]
+    zeros: tuple[Zero, ...]
+    coding: Coding
+
+    def __call__(self, records: Records) -> BoolArray:
+        cells, place = np.unique(np.asarray(records, dtype=np.int64), return_inverse=True)
+        made = self.coding.decode(cells)
+        kept = ~forbidden_rows(self.zeros, made)
+        for rule in self.rules:
+            own = made[rule.variable]
+            kept &= np.asarray(rule.apply(own, made).data == own.data)
+        return np.asarray(kept[place])
+
+
 def keeping(rules: Sequence[Rule], zeros: Sequence[Zero], table: Table) -> Allowed | None:
     """Return what says which records keep to rules and structural zeros; None without any."""
     if not rules and not zeros:
         return None
     coding = Coding.of([table[name].variable for name in evolved_names(table)])
-
-    def allowed(records: Records) -> BoolArray:
-        cells, place = np.unique(np.asarray(records, dtype=np.int64), return_inverse=True)
-        made = coding.decode(cells)
-        kept = ~forbidden_rows(zeros, made)
-        for rule in rules:
-            own = made[rule.variable]
-            kept &= np.asarray(rule.apply(own, made).data == own.data)
-        return np.asarray(kept[place])
-
-    return allowed
+    return _Keeping(tuple(rules), tuple(zeros), coding)
 
 
 Words = Callable[[str], None]

@@ -12,10 +12,11 @@ synthetic data, JRSS A 181(3).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial, reduce
-from typing import Any, Literal, TypeVar
+from operator import add
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -450,8 +451,6 @@ _DEPENDENT = 1e-10
 # Rows that a thread works on at a time.
 _PART = 32_768
 
-_Sums = TypeVar("_Sums", bound=tuple[Any, ...])
-
 
 def logit_pmse(
     original: Table, synthetic: Table, *, names: Sequence[str] | None = None, n_jobs: int | None = 1
@@ -570,7 +569,8 @@ def _measured(
 
 
 def _threads(n_jobs: int | None) -> Parallel:
-    return Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    """Return threads, whatever the joblib context says: BLAS is limited in this process only."""
+    return Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
 
 
 def _logit_null(effects: int, n: int, n_original: int) -> Null:
@@ -592,7 +592,9 @@ def _independent(gram: FloatArray) -> npt.NDArray[np.intp]:
 
 def _rank(design: Design, threads: Parallel) -> int:
     nothing = np.zeros(design.n_rows)
-    gram, _ = _summed(design, threads, lambda rows: design.products(rows, nothing[rows]))
+    gram, _ = _summed(
+        threads(delayed(design.products)(rows, nothing[rows]) for rows in _parts(design))
+    )
     return len(_independent(gram))
 
 
@@ -625,7 +627,9 @@ def _started(design: Design, truth: FloatArray, threads: Parallel) -> tuple[Desi
     columns, is a multiple of the first information.
     """
     side = 2 * truth - 1
-    gram, moments = _summed(design, threads, lambda rows: design.products(rows, side[rows]))
+    gram, moments = _summed(
+        threads(delayed(design.products)(rows, side[rows]) for rows in _parts(design))
+    )
     columns = _independent(gram)
     weight = 3 / 16
     response = weight * math.log(3) + 1 / 4
@@ -637,42 +641,54 @@ def _predicted(
     design: Design, coefficients: FloatArray, truth: FloatArray, threads: Parallel
 ) -> tuple[FloatArray, float]:
     """Return the linear predictor, shape (N,), and the deviance."""
-    linear = np.empty(design.n_rows)
+    results = threads(
+        delayed(_deviance)(design, rows, coefficients, truth[rows]) for rows in _parts(design)
+    )
+    linear, deviances = zip(*results, strict=True)
+    return np.concatenate(linear), reduce(add, deviances)
 
-    def deviance(rows: slice) -> tuple[float]:
-        linear[rows] = design.predictor(rows, coefficients)
-        right = np.where(truth[rows] > 0, linear[rows], -linear[rows])
-        return (float(-2 * log_expit(right).sum()),)
 
-    (total,) = _summed(design, threads, deviance)
-    return linear, total
+def _deviance(
+    design: Design, rows: slice, coefficients: FloatArray, truth: FloatArray
+) -> tuple[FloatArray, float]:
+    """Return the linear predictor of some rows, shape (rows,), and their share of the deviance."""
+    linear = design.predictor(rows, coefficients)
+    right = np.where(truth > 0, linear, -linear)
+    return linear, float(-2 * log_expit(right).sum())
 
 
 def _equations(
     design: Design, linear: FloatArray, truth: FloatArray, threads: Parallel
 ) -> tuple[FloatArray, FloatArray]:
     """Return the weighted normal equations of the working response."""
-
-    def equations(rows: slice) -> tuple[FloatArray, FloatArray]:
-        score = expit(linear[rows])
-        weight = score * (1 - score)
-        return design.products(rows, weight * linear[rows] + truth[rows] - score, np.sqrt(weight))
-
-    return _summed(design, threads, equations)
-
-
-def _summed(design: Design, threads: Parallel, work: Callable[[slice], _Sums]) -> _Sums:
-    """Return the sums of what every part of the rows gives.
-
-    Parts and the order of summing do not depend on the number of threads, and so do no bits.
-    """
-    n = design.n_rows
-    parts = (slice(start, min(start + _PART, n)) for start in range(0, n, _PART))
-    sums: _Sums = reduce(
-        lambda total, part: tuple(a + b for a, b in zip(total, part, strict=True)),
-        threads(delayed(work)(rows) for rows in parts),
+    return _summed(
+        threads(
+            delayed(_weighted)(design, rows, linear[rows], truth[rows]) for rows in _parts(design)
+        )
     )
-    return sums
+
+
+def _weighted(
+    design: Design, rows: slice, linear: FloatArray, truth: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return what some rows add to the weighted normal equations."""
+    score = expit(linear)
+    weight = score * (1 - score)
+    return design.products(rows, weight * linear + truth - score, np.sqrt(weight))
+
+
+def _parts(design: Design) -> Iterator[slice]:
+    """Yield the rows of one task after the other; they do not depend on the number of threads."""
+    n = design.n_rows
+    return (slice(start, min(start + _PART, n)) for start in range(0, n, _PART))
+
+
+def _summed(
+    results: Iterable[tuple[FloatArray, FloatArray]],
+) -> tuple[FloatArray, FloatArray]:
+    """Return the sums of what the parts give, in their order, so that no bit depends on threads."""
+    gram, moments = reduce(lambda total, part: (total[0] + part[0], total[1] + part[1]), results)
+    return gram, moments
 
 
 def _solved(information: FloatArray, moments: FloatArray) -> FloatArray:

@@ -3,13 +3,18 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 
 from synthesizer.data.errors import RuleError
+from synthesizer.data.expressions.language import Expression
 from synthesizer.data.randomness import Seed
 from synthesizer.engine.genetic import evolution
 from synthesizer.engine.genetic import evolver as evolver_module
 from synthesizer.engine.genetic.evolution import fronts, hypervolume
 from synthesizer.engine.genetic.population import Breeder
+from synthesizer.engine.genetic.source import keeping
+from synthesizer.models.step import Forbid
+from tests.backends import BACKENDS, FORKS
 from tests.engine.genetic.breeding import (
     as_bytes,
     assert_counted,
@@ -51,6 +56,21 @@ def test_the_seed_decides_everything_and_threads_nothing(options, monkeypatch):
     assert one == as_bytes(evolved(n_jobs=2, **options))
     assert one[0] != as_bytes(evolved(seed=Seed(5), **options))[0]
     assert one[0] != as_bytes(evolved(dataset=1, **options))[0]
+
+
+@FORKS
+@pytest.mark.parametrize(("backend", "n_jobs"), BACKENDS)
+def test_no_backend_changes_an_evolution(backend, n_jobs, monkeypatch):
+    monkeypatch.setattr(evolver_module, "ALONE", 0)
+    original = sought(60, (4, 3, 3))
+    condition = Expression.parse("v0 == '0' and v1 == '1'")
+    table = original.coding.decode(original.records)
+    allowed = keeping((), (Forbid(condition=condition, variable="v1"),), table)
+    expected, found = (evolver(original=original, allowed=allowed, generations=2) for _ in range(2))
+    start = expected.mutants(SEED, 0, 0.3)
+    with parallel_config(backend=backend):
+        outcome = found.evolve(start, SEED, 0, n_jobs=n_jobs)
+    assert as_bytes(outcome) == as_bytes(expected.evolve(start, SEED, 0))
 
 
 def test_every_pair_draws_for_itself():

@@ -4,11 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from joblib import parallel_config
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
 from synthesizer.measures.utility.propensity import combine_pmse, logit_pmse, pmse
+from tests.backends import BACKENDS, FORKS
 from tests.reference_data import REFERENCE, load_reference, needs_reference
 from tests.tables import coded, numeric, persons
 
@@ -177,6 +179,18 @@ def test_threads_do_not_change_a_bit(monkeypatch, interactions):
     alone, several = (pmse(one, other, interactions=interactions, n_jobs=n) for n in (1, 3))
     assert alone == several
     assert alone.mean.pmse == pytest.approx(whole.pmse, rel=1e-9)
+
+
+@FORKS
+@pytest.mark.parametrize(("backend", "n_jobs"), BACKENDS)
+def test_no_backend_changes_a_bit(monkeypatch, backend, n_jobs):
+    one, other = persons(300), persons(200, 1)
+    monkeypatch.setattr("synthesizer.measures.utility.propensity_models._PART", 64)
+    asked = [{"interactions": 2, "n_jobs": n_jobs}]
+    asked += [{"model": "cart", "permutations": 3, "n_jobs": n_jobs}]
+    expected = [pmse(one, other, rng=rng(), **own | {"n_jobs": 1}) for own in asked]
+    with parallel_config(backend=backend):
+        assert [pmse(one, other, rng=rng(), **own) for own in asked] == expected
 
 
 def test_frames_equal_tables():
