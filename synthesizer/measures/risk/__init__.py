@@ -5,7 +5,6 @@ frozen result with its ``figures`` (value, interval, baseline, the original's ow
 records, direction) and ``to_dict()``.
 """
 
-from synthesizer.measures.results import RiskResult
 from synthesizer.measures.risk.attacks import Attack, AttackResult, attacks
 from synthesizer.measures.risk.attribute import AttributeResult, attribute
 from synthesizer.measures.risk.cap import (
@@ -67,7 +66,6 @@ __all__ = [
     "NearestResult",
     "ReplicatedUniques",
     "ReproducedUniques",
-    "RiskResult",
     "Scenario",
     "Spread",
     "SudaResult",
