@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
 # Makes a virtual environment with the tested versions and installs the project into it, once:
-#   . scripts/setup_environment.sh DIRECTORY EXTRAS [CONSTRAINTS]
+#   . scripts/setup_environment.sh DIRECTORY EXTRAS
 # The stamp in the directory says for which requirements it was made.
 set -euo pipefail
 
 venv="$1"
 extras="$2"
-constraints="${3:-constraints.txt}"
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
-stamp="$(cat "$root/pyproject.toml" "$root/$constraints" | cksum) $extras $root"
+stamp="$(cat "$root/pyproject.toml" "$root/constraints.txt" | cksum) $extras $root"
 
 find_python() {
   local name
@@ -28,7 +27,7 @@ if [ ! -f "$venv/stamp" ] || [ "$(cat "$venv/stamp")" != "$stamp" ]; then
   rm -rf "$venv"
   "$(find_python)" -m venv "$venv"
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-    --constraint "$root/$constraints" --editable "$root[$extras]"
+    --constraint "$root/constraints.txt" --editable "$root[$extras]"
   echo "$stamp" > "$venv/stamp"
 fi
 export PATH="$venv/bin:$PATH"

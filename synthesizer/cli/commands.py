@@ -216,7 +216,7 @@ def risk(
         float | None, typer.Option(help="DIS-SUDA: share of the population in the data; 0.01.")
     ] = None,
     attacks: Annotated[
-        bool, typer.Option("--attacks", help="Run anonymeter's attacks (needs --control).")
+        bool, typer.Option("--attacks", help="Attack as intruders do (needs --control).")
     ] = False,
     config: Annotated[
         Path | None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -113,8 +112,6 @@ class Request:
         if not 0 <= self.seed <= MAX_SEED:
             yield f"seed ({self.seed}) must be in 0 to 2**63 - 1"
         yield from self.measures.problems
-        if self.attacks and find_spec("anonymeter") is None:
-            yield "attacks need anonymeter: pip install 'synthesizer[attacks]'"
         asked = {"by": self.by, "units": self.units, "attacks": "" if self.attacks else None}
         for what, value in asked.items():
             if value is not None and not has_control:
@@ -359,7 +356,7 @@ def assess(
         Variable that names the person of each record where the data are a panel: persons count,
         not records; needs ``control``.
     with_attacks : bool
-        Whether to run anonymeter's attacks; needs ``control`` and the extra ``attacks``.
+        Whether to attack by singling out, linkability and inference; needs ``control``.
     measures : Measures, optional
         Families of measures and their settings.
     declared : mapping of str to Declaration, optional

@@ -372,7 +372,7 @@ class Asked:
     control : bool
         Whether there is a control file.
     attacks : bool
-        Whether to run anonymeter's attacks.
+        Whether to attack by singling out, linkability and inference.
     seed : int
         Decides everything that is random.
     """

@@ -185,7 +185,7 @@ RISK: tuple[Measure, ...] = (
     Measure(
         key="attack_risk",
         title="largest risk of an attack",
-        meaning="the most successful of anonymeter's attacks, above its success on persons who "
+        meaning="the most successful of the attacks, above its success on persons who "
         "were not in the data",
         axis="risk",
         scope="pooled",

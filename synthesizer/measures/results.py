@@ -34,7 +34,7 @@ class RiskResult:
     nearest : NearestResult or None
         Share of synthetic records nearer to the records that were fitted.
     attacks : AttackResult or None
-        Singling out, linkability and inference of the anonymeter package.
+        Attacks by singling out, linkability and inference.
     failed : mapping of str to str
         Measures that could not be computed, and why.
     notes : tuple of str

@@ -178,7 +178,7 @@ class InferenceConfig(Part):
 
 
 class AttackConfig(Part):
-    """Attacks of the anonymeter package (extra 'attacks')."""
+    """Attacks of an intruder: singling out, linkability, inference."""
 
     enabled: bool = True
     attempts: int = Field(500, ge=10, le=100_000, description="attempts of each attack")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -192,8 +191,6 @@ FEWEST_PERSONS = 20
 
 
 def _half_split_problems(names: _Names, config: ChainConfig) -> Iterator[str]:
-    if config.checks.attacks.enabled and find_spec("anonymeter") is None:
-        yield "checks.attacks: need anonymeter; pip install 'synthesizer[attacks]'"
     settings = config.checks.differential_confidentiality
     if settings.by is not None:
         yield from names.known("checks.differential_confidentiality.by", settings.by)

@@ -51,13 +51,13 @@ from synthesizer.report.risk_halves import differential_section
 # Attacks that were carried out: singling out, linkability and inference.
 
 _ATTACKS_OFF = (
-    "No attack was carried out. Switch them on with checks: {attacks: true}; that needs the extra "
-    "'attacks' (pip install '.[attacks]'). Worth it where exact numbers could be recognised, such "
-    "as an income to the cent: default CART repeats numbers that occur."
+    "No attack was carried out. Switch them on with checks: {attacks: true}. Worth it "
+    "where exact numbers could be recognised, such as an income to the cent: default CART repeats "
+    "numbers that occur."
 )
 _ATTACKS_OFF_FILES = (
     "No attack was carried out. They need a control file (--control, with --attacks), records of "
-    "other people of the same population that were kept out of the fit, and the extra 'attacks'."
+    "other people of the same population that were kept out of the fit."
 )
 _WHAT = {
     "singling out by rare values": "Conditions on single rare values that fit one synthetic "

@@ -51,6 +51,24 @@ def test_files_of_others(folder: Path) -> None:
     assert "nearer" not in result.output  # no control file: nothing to hold it against
 
 
+def test_attacks_are_made_by_a_run_and_on_files(folder: Path, tmp_path: Path) -> None:
+    files = [folder / "original.csv", folder / "made.csv", "--control", folder / "control.csv"]
+    result = call("risk", *files, *KNOWN, "--attacks", "--json")
+    assert result.exit_code == 0, result.output
+    checks = {"keys": ["sex", "age", "region"], "target": "marital", "attacks": {"attempts": 60}}
+    content = {
+        "data": {"path": str(folder / "original.csv")},
+        "output": {"directory": "out"},
+        "seed": 3,
+        "checks": checks,
+    }
+    assert call("run", write_yaml(tmp_path / "run.yaml", content), "-q").exit_code == 0
+    of_run = json.loads((tmp_path / "out" / "checks.json").read_text())["risk"]["attacks"]
+    for attacks, asked in ((json.loads(result.output)["attacks"], 500), (of_run, 60)):
+        assert len(attacks["attacks"]) == 4
+        assert all(each["asked"] == asked >= each["n"] > 0 for each in attacks["attacks"])
+
+
 def test_json_is_the_same_with_every_number(folder: Path) -> None:
     words = ["risk", folder / "original.csv", folder / "made.csv", folder / "sample.parquet"]
     asked = ["--sensitive", "sex", "--public", "age,region", "--groups", "age=4", "--json"]

@@ -75,12 +75,6 @@ def test_all_problems_are_told_at_once() -> None:
     assert len(planned(checks)[2]) == 6
 
 
-def test_attacks_need_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synthesizer.plan.scenarios.find_spec", lambda _: None)
-    (problem,) = planned(KNOWN | {"attacks": True})[2]
-    assert "pip install 'synthesizer[attacks]'" in problem
-
-
 def test_a_panel_without_units_is_told() -> None:
     _, notes, problems = planned(KNOWN)
     assert problems == []

@@ -52,7 +52,7 @@ def test_off_says_how_to_switch_on_and_why() -> None:
 
 
 def test_failed_and_unreadable_are_gaps() -> None:
-    lost = _section(risk() | {"attacks": None, "failed": {"attacks": "anonymeter is missing"}})
-    assert "anonymeter is missing" in gaps(lost)[0].why
+    lost = _section(risk() | {"attacks": None, "failed": {"attacks": "no condition was found"}})
+    assert "no condition was found" in gaps(lost)[0].why
     assert "run the checks again" in gaps(_section(risk() | {"attacks": {"attacks": []}}))[0].why
     assert attacks_section(record({})) is None

@@ -6,8 +6,10 @@ one person alone meets (singling out), to join two sources by way of the synthet
 also attack records that the synthesis never saw. What they achieve there the population gives
 away, not the release; the risk is what they achieve beyond it.
 
-The attacks are those of the package anonymeter, an optional part of the installation, which makes
-the conditions on combinations; nearest records are those of `synthesizer.measures.risk.nearest`.
+Attacks are counted as they were made, which may be fewer than were asked for; records that are
+alike in everything are the several persons that they are; chance levels are computed, not
+simulated, where they can be. Conditions are those of `synthesizer.measures.risk.singling_out`, nearest
+records those of `synthesizer.measures.risk.nearest`.
 
 Source: Giomi, Boenisch, Wehmeyer and Tasnadi (2023), A unified framework for quantifying privacy
 risk in synthetic data, Proceedings on Privacy Enhancing Technologies 2023(2).
@@ -15,15 +17,9 @@ risk in synthetic data, Proceedings on Privacy Enhancing Technologies 2023(2).
 
 from __future__ import annotations
 
-import logging
 import math
-import operator
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial, reduce
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -31,257 +27,23 @@ import numpy as np
 from synthesizer.data.codes import Codes, Groups, cut_points
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_keys
-from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
+from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
 from synthesizer.measures.figure import Figure
 from synthesizer.measures.risk.halves import all_names, as_halves, equal_sizes
 from synthesizer.measures.risk.intervals import excess, wilson
 from synthesizer.measures.risk.nearest import MixedRecords, mixed_records, nearest_places, stacked
+from synthesizer.measures.risk.singling_out import (
+    SortedRecords,
+    guesses,
+    rare_combinations,
+    rare_values,
+)
 
-# The attacks themselves, as the package anonymeter makes them: what is tried, what succeeds.
+SECRET_GROUPS = 10
 
-
-@dataclass(frozen=True, eq=False)
-class Attacked:
-    """Who is attacked with what, coded together: both halves and the synthetic records."""
-
-    fitted: MixedRecords
-    unseen: MixedRecords
-    synthetic: MixedRecords
-
-
-@dataclass(frozen=True)
-class Tries:
-    """How often one attack was made and succeeded on either half.
-
-    ``baseline`` is the share of successes of an attacker who guesses; None if there is no attack.
-    """
-
-    n: int
-    successes: int
-    control_successes: int
-    baseline: float | None
-
-
-def single_out(
-    data: Attacked,
-    *,
-    n_columns: int | None,
-    n_attacks: int,
-    max_attempts: int,
-    rng: np.random.Generator,
-) -> Tries:
-    """Try conditions that hold for one synthetic record: does just one real record meet them?
-
-    ``n_columns`` is how many variables a condition names; None for rare values of single ones.
-    The halves must be of one size: a condition is met by more records of a larger one.
-    """
-    import polars as pl
-
-    syn, fitted, unseen = _polars_frames(pl, (data.synthetic, data.fitted, data.unseen))
-    if n_columns is None:
-        queries = _rare_values(pl, syn, n_attacks, rng)
-    else:
-        queries = _rare_combinations(syn, n_columns, n_attacks, max_attempts, rng)
-    guesses = list(_random_queries(pl, syn, n_columns or 1, n_attacks, rng))
-    return Tries(
-        n=len(queries),
-        successes=int(_one_record(pl, fitted, queries).sum()),
-        control_successes=int(_one_record(pl, unseen, queries).sum()),
-        baseline=float(_one_record(pl, fitted, guesses).mean()),
-    )
-
-
-def link_records(
-    data: Attacked,
-    parts: tuple[Sequence[str], Sequence[str]],
-    *,
-    n_neighbours: int,
-    n_attacks: int,
-    rng: np.random.Generator,
-) -> Tries:
-    """Try to join two sources on persons: do both parts of a record lead to one synthetic record?
-
-    A success is a person whose nearest synthetic records by the first part of the variables and
-    those by the second have one in common.
-    """
-    size = data.synthetic.n_rows
-    k = min(n_neighbours, size)
-    targets, n = _targets(data, n_attacks, rng)
-    first, second = (_neighbours(data.synthetic, targets, names, k, rng) for names in parts)
-    linked = (first[:, :, None] == second[:, None, :]).any(axis=(1, 2))
-    # Two sets of k out of `size` records, drawn at random, have one in common.
-    chance = 1 - math.comb(size - k, k) / math.comb(size, k)
-    return Tries(
-        n=n,
-        successes=int(linked[:n].sum()),
-        control_successes=int(linked[n:].sum()),
-        baseline=chance,
-    )
-
-
-def guess_secrets(
-    data: Attacked,
-    keys: Sequence[str],
-    target: str,
-    *,
-    n_attacks: int,
-    rng: np.random.Generator,
-) -> Tries:
-    """Try to learn a secret: does the synthetic record nearest in the keys show it?
-
-    The target must be coded. An attacker who guesses takes the secret of any synthetic record.
-    """
-    shown = data.synthetic.labels[target].astype(np.int64)
-    targets, n = _targets(data, n_attacks, rng)
-    truth = targets.labels[target].astype(np.int64)
-    right = shown[_neighbours(data.synthetic, targets, keys, 1, rng)[:, 0]] == truth
-    size = int(max(shown.max(), truth.max())) + 1
-    share, true_share = (
-        np.bincount(codes, minlength=size) / len(codes) for codes in (shown, truth[:n])
-    )
-    return Tries(
-        n=n,
-        successes=int(right[:n].sum()),
-        control_successes=int(right[n:].sum()),
-        baseline=float(share @ true_share),
-    )
-
-
-def _targets(data: Attacked, n_attacks: int, rng: np.random.Generator) -> tuple[MixedRecords, int]:
-    """Draw n targets of the whole fitted half and, after them, n of the whole unseen half."""
-    halves = (data.fitted, data.unseen)
-    n = min(n_attacks, *(half.n_rows for half in halves))
-    return stacked([half.take(rng.permutation(half.n_rows)[:n]) for half in halves]), n
-
-
-def _neighbours(
-    synthetic: MixedRecords,
-    targets: MixedRecords,
-    names: Sequence[str],
-    k: int,
-    rng: np.random.Generator,
-) -> Codes:
-    """Return the places of the k nearest synthetic records, shape (targets, k).
-
-    Of equally near ones those that come first are taken. By the order of the file both parts of a
-    record would agree without knowing anything: each search has an order of its own.
-    """
-    order = rng.permutation(synthetic.n_rows)
-    asked = targets.take(np.arange(targets.n_rows), names)
-    return np.asarray(order[nearest_places(asked, synthetic.take(order, names), k)])
-
-
-def _polars_frames(pl: Any, parts: Sequence[MixedRecords]) -> list[Any]:
-    """Return frames of texts and of whole-number ranks, null where a number is missing."""
-    together = stacked(parts)
-    columns: dict[str, Any] = {}
-    for codes in together.labels.values():
-        texts = pl.Series([str(code) for code in range(int(codes.max()) + 1)])
-        columns[f"v{len(columns)}"] = texts.gather(codes)
-    for values in together.numbers.values():
-        kept = np.where(values > together.unit, np.nan, values)
-        columns[f"v{len(columns)}"] = pl.Series(kept, nan_to_null=True).cast(pl.Int64)
-    frame, frames, start = pl.DataFrame(columns), [], 0
-    for part in parts:
-        frames.append(frame.slice(start, part.n_rows))
-        start += part.n_rows
-    return frames
-
-
-def _rare_values(pl: Any, frame: Any, n_attacks: int, rng: np.random.Generator) -> list[Any]:
-    """Return conditions on rare values, all that there are, or a random choice of them.
-
-    These are anonymeter's: being a value, or missing, where one record is, and being at most the
-    least or at least the largest number, if one record is. Only those chosen are made.
-    """
-    lists: list[tuple[Any, Any]] = []
-    for name in frame.columns:
-        lists += _rare_in_column(pl, frame[name])
-    ends = np.cumsum([len(values) for _, values in lists])
-    chosen = rng.permutation(int(ends[-1]))[:n_attacks]
-    found = []
-    for place, number in zip(chosen, np.searchsorted(ends, chosen, side="right"), strict=True):
-        condition, values = lists[number]
-        found.append(condition(values[int(place - ends[number])]))
-    return found
-
-
-def _rare_in_column(pl: Any, column: Any) -> list[tuple[Any, Any]]:
-    """Return conditions as functions of a value, each with all values that it is made of."""
-    once = column.value_counts(name="n").filter(pl.col("n") == 1)[column.name].sort()
-    values, variable = once.drop_nulls(), pl.col(column.name)
-    found = [
-        (partial(operator.eq, variable), values),
-        (lambda _: variable.is_null(), once.filter(once.is_null())),
-    ]
-    if column.dtype.is_numeric():
-        found += [
-            (partial(operator.le, variable), values.filter(values == column.min())),
-            (partial(operator.ge, variable), values.filter(values == column.max())),
-        ]
-    return found
-
-
-def _rare_combinations(
-    frame: Any, n_columns: int, n_attacks: int, max_attempts: int, rng: np.random.Generator
-) -> list[Any]:
-    from anonymeter.evaluators.singling_out_evaluator import multivariate_singling_out_queries
-
-    with _quiet():
-        queries = multivariate_singling_out_queries(
-            frame,
-            n_queries=n_attacks,
-            n_cols=min(n_columns, len(frame.columns)),
-            max_attempts=max_attempts,
-            rng=rng,
-        )
-    return list(queries)
-
-
-def _random_queries(
-    pl: Any, frame: Any, n_columns: int, n_attacks: int, rng: np.random.Generator
-) -> Iterator[Any]:
-    values = {name: frame[name].unique().sort() for name in frame.columns}
-    for _ in range(n_attacks):
-        size = min(n_columns, len(frame.columns))
-        names = rng.choice(frame.columns, size=size, replace=False).tolist()
-        terms = [_random_term(pl.col(name), values[name], rng) for name in names]
-        yield reduce(operator.and_, terms)
-
-
-def _random_term(column: Any, values: Any, rng: np.random.Generator) -> Any:
-    value = values[int(rng.integers(len(values)))]
-    if value is None:
-        return column.is_null() if rng.integers(2) else column.is_not_null()
-    operators: list[Callable[[Any, Any], Any]] = [operator.eq, operator.ne]
-    if not isinstance(value, str):
-        operators += [operator.lt, operator.le, operator.ge, operator.gt]
-    return operators[rng.integers(len(operators))](column, value)
-
-
-def _one_record(pl: Any, frame: Any, queries: Sequence[Any]) -> BoolArray:
-    """Return which conditions just one record meets, shape (queries,)."""
-    if not queries:
-        return np.zeros(0, dtype=bool)
-    counts = [query.cast(pl.Int64).sum().alias(str(i)) for i, query in enumerate(queries)]
-    return np.asarray(np.array(frame.select(counts).row(0)) == 1)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence anonymeter on what the result says: fewer attacks; and polars on its null values."""
-    log = logging.getLogger("anonymeter")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        log.setLevel(level)
-
-
-# What attacks on synthetic data achieved: rates of success, and the risk beyond the control.
+# Trying a condition takes a look at every synthetic record at most: five seconds for so many.
+MAX_LOOKS = 5_000_000_000
+FEWEST_ATTEMPTS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -468,13 +230,6 @@ class AttackResult:
         }
 
 
-SECRET_GROUPS = 10
-
-# Trying a condition takes a look at every synthetic record: half a minute for so many.
-MAX_LOOKS = 5_000_000_000
-FEWEST_ATTEMPTS = 1000
-
-
 def attacks(
     fitted: Data,
     unseen: Data,
@@ -538,7 +293,7 @@ def attacks(
     Raises
     ------
     DataError
-        If anonymeter is not installed, and for every problem of the data and the arguments.
+        For every problem of the data and the arguments.
 
     Notes
     -----
@@ -552,7 +307,6 @@ def attacks(
     >>> result["inference"].risk, result["inference"].low  # doctest: +SKIP
     (0.07, 0.01)
     """
-    _need_anonymeter()
     settings = _Settings(n_attacks, n_columns, n_neighbours, max_attempts, confidence)
     _check_arguments(settings, linked)
     sources = _sources(keys, linked)
@@ -568,13 +322,13 @@ def attacks(
     kept = halves[0].n_rows / first.n_rows
     # Conditions are on values of the synthetic records: these are told apart, too.
     single = _coded([*halves, *tables], named, ranked_by=2 + len(tables))
-    tries = _single_out_twice(single, settings, rng)
+    tries = _single_out(single, settings, rng)
     scenario = _coded([_grouped(p, cuts) for p in (first, second, *tables)], used, ranked_by=2)
     if sources is not None:
-        tries["linkability"] = link_records(
+        tries["linkability"] = _link_records(
             scenario, sources, n_neighbours=n_neighbours, n_attacks=n_attacks, rng=rng
         )
-    tries["inference"] = guess_secrets(scenario, keys, target, n_attacks=n_attacks, rng=rng)
+    tries["inference"] = _guess_secrets(scenario, keys, target, n_attacks=n_attacks, rng=rng)
     return AttackResult(
         keys=tuple(keys),
         target=target,
@@ -607,11 +361,6 @@ class _Settings:
     n_neighbours: int
     max_attempts: int
     confidence: float
-
-
-def _need_anonymeter() -> None:
-    if find_spec("anonymeter") is None:
-        raise DataError("the attacks need anonymeter: pip install 'synthesizer[attacks]'")
 
 
 def _check_arguments(
@@ -668,24 +417,134 @@ def _grouped(table: Table, cuts: Mapping[str, FloatArray]) -> Table:
     return table
 
 
-def _coded(parts: Sequence[Table], names: Sequence[str], *, ranked_by: int) -> Attacked:
+def _coded(parts: Sequence[Table], names: Sequence[str], *, ranked_by: int) -> _Attacked:
     fitted, unseen, *synthetic = mixed_records(parts, names, real=ranked_by)
-    return Attacked(fitted, unseen, stacked(synthetic))
+    return _Attacked(fitted, unseen, stacked(synthetic))
 
 
-def _single_out_twice(
-    data: Attacked, settings: _Settings, rng: np.random.Generator
-) -> dict[str, Tries]:
+@dataclass(frozen=True, eq=False)
+class _Attacked:
+    """Who is attacked with what, coded together: both halves and the synthetic records."""
+
+    fitted: MixedRecords
+    unseen: MixedRecords
+    synthetic: MixedRecords
+
+
+@dataclass(frozen=True)
+class _Tries:
+    """How often one attack was made and succeeded on either half.
+
+    ``baseline`` is the share of successes of an attacker who guesses; None if there is no attack.
+    """
+
+    n: int
+    successes: int
+    control_successes: int
+    baseline: float | None
+
+
+def _single_out(
+    data: _Attacked, settings: _Settings, rng: np.random.Generator
+) -> dict[str, _Tries]:
+    """Try conditions that hold for one synthetic record: does just one real record meet them?
+
+    The halves must be of one size: a condition is met by more records of a larger one.
+    """
+    synthetic = SortedRecords(data.synthetic)
+    fitted, unseen = SortedRecords(data.fitted), SortedRecords(data.unseen)
+    n, n_columns = settings.n_attacks, settings.n_columns
+    rare = rare_values(synthetic, n, rng)
+    combined = rare_combinations(synthetic, n_columns, n, settings.max_attempts, rng)
     return {
-        name: single_out(
-            data,
-            n_columns=n_columns,
-            n_attacks=settings.n_attacks,
-            max_attempts=settings.max_attempts,
-            rng=rng,
+        name: _Tries(
+            n=len(conditions),
+            successes=int(fitted.met_by_one(conditions).sum()),
+            control_successes=int(unseen.met_by_one(conditions).sum()),
+            baseline=float(fitted.met_by_one(guesses(synthetic, size, n, rng)).mean()),
         )
-        for name, n_columns in (
-            ("singling out by rare values", None),
-            ("singling out by combinations", settings.n_columns),
+        for name, conditions, size in (
+            ("singling out by rare values", rare, 1),
+            ("singling out by combinations", combined, n_columns),
         )
     }
+
+
+def _link_records(
+    data: _Attacked,
+    parts: tuple[Sequence[str], Sequence[str]],
+    *,
+    n_neighbours: int,
+    n_attacks: int,
+    rng: np.random.Generator,
+) -> _Tries:
+    """Try to join two sources on persons: do both parts of a record lead to one synthetic record?
+
+    A success is a person whose nearest synthetic records by the first part of the variables and
+    those by the second have one in common.
+    """
+    size = data.synthetic.n_rows
+    k = min(n_neighbours, size)
+    targets, n = _targets(data, n_attacks, rng)
+    first, second = (_neighbours(data.synthetic, targets, names, k, rng) for names in parts)
+    linked = (first[:, :, None] == second[:, None, :]).any(axis=(1, 2))
+    # Two sets of k out of `size` records, drawn at random, have one in common.
+    chance = 1 - math.comb(size - k, k) / math.comb(size, k)
+    return _Tries(
+        n=n,
+        successes=int(linked[:n].sum()),
+        control_successes=int(linked[n:].sum()),
+        baseline=chance,
+    )
+
+
+def _guess_secrets(
+    data: _Attacked,
+    keys: Sequence[str],
+    target: str,
+    *,
+    n_attacks: int,
+    rng: np.random.Generator,
+) -> _Tries:
+    """Try to learn a secret: does the synthetic record nearest in the keys show it?
+
+    The target must be coded. An attacker who guesses takes the secret of any synthetic record.
+    """
+    shown = data.synthetic.labels[target].astype(np.int64)
+    targets, n = _targets(data, n_attacks, rng)
+    truth = targets.labels[target].astype(np.int64)
+    right = shown[_neighbours(data.synthetic, targets, keys, 1, rng)[:, 0]] == truth
+    size = int(max(shown.max(), truth.max())) + 1
+    share, true_share = (
+        np.bincount(codes, minlength=size) / len(codes) for codes in (shown, truth[:n])
+    )
+    return _Tries(
+        n=n,
+        successes=int(right[:n].sum()),
+        control_successes=int(right[n:].sum()),
+        baseline=float(share @ true_share),
+    )
+
+
+def _targets(data: _Attacked, n_attacks: int, rng: np.random.Generator) -> tuple[MixedRecords, int]:
+    """Draw n targets of the whole fitted half and, after them, n of the whole unseen half."""
+    halves = (data.fitted, data.unseen)
+    n = min(n_attacks, *(half.n_rows for half in halves))
+    return stacked([half.take(rng.permutation(half.n_rows)[:n]) for half in halves]), n
+
+
+def _neighbours(
+    synthetic: MixedRecords,
+    targets: MixedRecords,
+    names: Sequence[str],
+    k: int,
+    rng: np.random.Generator,
+) -> Codes:
+    """Return the places of the k nearest synthetic records, shape (targets, k).
+
+    Of equally near ones those that come first are taken. By the order of the file both parts of a
+    record would agree without knowing anything: each search has an order of its own.
+    """
+    order = rng.permutation(synthetic.n_rows)
+    asked = targets.take(np.arange(targets.n_rows), names)
+    return np.asarray(order[nearest_places(asked, synthetic.take(order, names), k)])

@@ -211,7 +211,7 @@ class Measures:
     sampling_fraction : float
         DIS-SUDA: share of the population that the data hold, in (0, 1].
     attempts : int
-        Attempts of each of anonymeter's attacks, where these are asked for.
+        Attempts of each attack, where attacks are asked for.
     """
 
     cap: bool = True
