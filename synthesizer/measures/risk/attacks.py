@@ -8,7 +8,7 @@ away, not the release; the risk is what they achieve beyond it.
 
 Attacks are counted as they were made, which may be fewer than were asked for; records that are
 alike in everything are the several persons that they are; chance levels are computed, not
-simulated, where they can be. Conditions are those of `synthesizer.measures.risk.singling_out`, nearest
+simulated, where they can be. Conditions are those of `singling_out`, nearest
 records those of `synthesizer.measures.risk.nearest`.
 
 Source: Giomi, Boenisch, Wehmeyer and Tasnadi (2023), A unified framework for quantifying privacy
