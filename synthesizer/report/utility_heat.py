@@ -144,7 +144,7 @@ def _in_words(step: _Step, earlier: Sequence[str], *, worse: bool) -> str:
         return (
             f"{start}: the model {model} draws it without any predictor, so that it keeps no "
             "relation. Give it a model with predictors, for example "
-            f"variables: {{{_key(name)}: {{method: cart}}}}."
+            f"variables: {{{_yaml_key(name)}: {{method: cart}}}}."
         )
     unseen = [other for other in earlier if other not in step.predictors]
     if unseen:
@@ -152,7 +152,7 @@ def _in_words(step: _Step, earlier: Sequence[str], *, worse: bool) -> str:
         more = "..., " if len(step.predictors) + len(unseen) > _NAMED else ""
         return (
             f"{start}: the model {model} draws it without {joined(unseen)} among its predictors. "
-            f"Add it, as in variables: {{{_key(name)}: {{predictors: [{more}{listed_}]}}}}."
+            f"Add it, as in variables: {{{_yaml_key(name)}: {{predictors: [{more}{listed_}]}}}}."
         )
     told = f"{start}: the model {model} draws it from {plural(len(step.predictors), 'variable')}"
     if worse:
@@ -171,7 +171,7 @@ def _remedy(model: str) -> str:
     return "Another model may follow it better, for example method: cart."
 
 
-def _key(name: str) -> str:
+def _yaml_key(name: str) -> str:
     """Write a name as it may stand in YAML."""
     return name if re.fullmatch(r"[^\W\d]\w*", name) else json.dumps(name, ensure_ascii=False)
 
