@@ -10,37 +10,26 @@ Source: Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic d
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from pydantic import Field
 
 from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table
+from synthesizer.measures.figure import Result, Row, column
 
-# Disclosures that do not count, since they tell nobody anything new.
-
-Level = str | float
+Level = str | int | float
 """A label or a missing code as text, a number, or a date as ISO text (``2019-02-28``)."""
+
+Thresholds = tuple[int, float]
+"""A number of records and a share in [0, 1], both to be exceeded."""
 
 _MICROSECONDS = 86_400_000_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Exclusion:
+class Exclusion(Result):
     """A level of the target that discloses nothing, for everybody or for one level of a key.
-
-    Parameters
-    ----------
-    target_level : str or float
-        Level of the target: a label or a missing code as text, a number (where the target is
-        grouped: any number of the group), or a date as ISO text. synthpop: ``not.targetlev``,
-        and with a key ``exclude.targetlevs``.
-    key : str, optional
-        Key of a two-way exclusion; synthpop: ``exclude.keys``.
-    key_level : str or float, optional
-        Level of that key; synthpop: ``exclude.keylevs``.
 
     Examples
     --------
@@ -50,9 +39,55 @@ class Exclusion:
     Exclusion(key='age')
     """
 
-    target_level: Level = field(repr=False)
+    target_level: Level = Field(repr=False)
+    """Level of the target: a label or a missing code as text, a number (where the target is
+    grouped: any number of the group), or a date as ISO text. synthpop: ``not.targetlev``, and with
+    a key ``exclude.targetlevs``."""
     key: str | None = None
-    key_level: Level | None = field(default=None, repr=False)
+    """Key of a two-way exclusion; synthpop: ``exclude.keys``."""
+    key_level: Level | None = Field(None, repr=False)
+    """Level of that key; synthpop: ``exclude.keylevs``."""
+
+
+class Dominance(Row):
+    """A target level, or a pair of a key level and a target level, behind many disclosures."""
+
+    dataset: int = column("Dataset", "count", "number of the synthetic dataset, from 1")
+    target: str = column("Target", "text", "what the intruder wants to learn")
+    target_rank: int = column(
+        "Rank of its level", "count", "by frequency in the original; 1 is the most frequent"
+    )
+    key: str | None = column("Key", "text", "empty where the target level dominates", default=None)
+    key_rank: int | None = column("Rank of the key's level", "count", default=None)
+    records: int = column("Records", "count", "counted in DiSCO, with the level or the pair")
+    share: float = column("Of all", "share", "share of what DiSCO counts")
+    prior: float = column(
+        "Known anyway",
+        "share",
+        "share of the original records with the level of the key that have this target",
+    )
+    exclusion: Exclusion = Field(repr=False)
+    """What to add to ``exclude`` if this discloses nothing. Confidential: it holds the levels,
+    and it is not printed."""
+
+    @property
+    def kind(self) -> str:
+        """``one-way`` (a target level) or ``two-way`` (a key level with a target level)."""
+        return "one-way" if self.key is None else "two-way"
+
+    @property
+    def message(self) -> str:
+        """What was found and what to do, without any value of the data."""
+        which = f"level number {self.target_rank} (by frequency) of {self.target!r}"
+        among = "all original {records}"
+        if self.key is not None:
+            which += f" with level number {self.key_rank} of {self.key!r}"
+            among = "the original {records} with this level of the key"
+        return (
+            f"dataset {self.dataset}: {which} accounts for {self.records} of the {{records}} that "
+            f"DiSCO counts ({self.share:.0%}), and {self.prior:.0%} of {among} have this target: "
+            "if that is common knowledge, add the exclusion to exclude"
+        )
 
 
 def level_rows(column: Column, level: Level, groups: Groups | None = None) -> BoolArray:
@@ -196,75 +231,6 @@ def _number(level: Level, kind: Kind) -> float:
         return float(level)
     except ValueError:
         return np.nan
-
-
-Thresholds = tuple[int, float]
-"""A number of records and a share in [0, 1], both to be exceeded."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Dominance:
-    """A target level, or a pair of a key level and a target level, behind many disclosures.
-
-    Parameters
-    ----------
-    dataset : int
-        Number of the synthetic dataset, from 1.
-    target : str
-        Variable that the intruder wants to learn.
-    target_rank : int
-        Rank of the level by its frequency in the original; 1 is the most frequent.
-    key, key_rank : str and int, or None
-        The same of the key; None for one-way warnings.
-    records : int
-        Records counted in DiSCO that have the level or the pair.
-    share : float
-        Of all records counted in DiSCO.
-    prior : float
-        Share of the original records (with the key level, where there is one) that have the
-        target level: what anybody knows who knows the population.
-    exclusion : Exclusion
-        What to add to ``exclude`` if this discloses nothing. Confidential: it holds the levels,
-        and it is not printed.
-    """
-
-    dataset: int
-    target: str
-    target_rank: int
-    records: int
-    share: float
-    prior: float
-    exclusion: Exclusion = field(repr=False)
-    key: str | None = None
-    key_rank: int | None = None
-
-    @property
-    def kind(self) -> str:
-        """``one-way`` (a target level) or ``two-way`` (a key level with a target level)."""
-        return "one-way" if self.key is None else "two-way"
-
-    @property
-    def message(self) -> str:
-        """What was found and what to do, without any value of the data."""
-        which = f"level number {self.target_rank} (by frequency) of {self.target!r}"
-        among = "all original records"
-        if self.key is not None:
-            which += f" with level number {self.key_rank} of {self.key!r}"
-            among = "the original records with this level of the key"
-        return (
-            f"dataset {self.dataset}: {which} accounts for {self.records} of the records that "
-            f"DiSCO counts ({self.share:.0%}), and {self.prior:.0%} of {among} have this target: "
-            "if that is common knowledge, add the exclusion to exclude"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file; the levels are under the key ``confidential``."""
-        names = ("kind", "dataset", "target", "target_rank", "key", "key_rank", "records")
-        values = {name: getattr(self, name) for name in (*names, "share", "prior", "message")}
-        levels = {"target_level": self.exclusion.target_level}
-        if self.exclusion.key_level is not None:
-            levels["key_level"] = self.exclusion.key_level
-        return values | {"confidential": levels}
 
 
 def check_thresholds(**thresholds: Thresholds) -> None:
