@@ -310,7 +310,7 @@ class CheckResults:
             "summary": asdict(self.summary),
             "risk": self.risk.to_dict(),
             "utility": None if self.utility is None else self.utility.to_dict(),
-            "panel": None if self.panel is None else self.panel.to_dict(),
+            "panel": None if self.panel is None else plain(self.panel),
             "failed": dict(self.failed),
         }
 
