@@ -22,6 +22,7 @@ from synthesizer.data.pairs import Data
 from synthesizer.data.table import BoolArray, Table
 from synthesizer.measures.figure import Figure, Result, Row, column
 from synthesizer.measures.risk.dominance import (
+    Disclosed,
     Dominance,
     Exclusion,
     Level,
@@ -29,8 +30,6 @@ from synthesizer.measures.risk.dominance import (
     check_exclusions,
     check_thresholds,
     excluded_rows,
-    one_way,
-    two_way,
 )
 from synthesizer.measures.risk.inputs import SharedCoder, checked_tables, fixed_groups
 
@@ -226,9 +225,9 @@ def attribute(
     values: list[AttributeValues] = []
     warnings: list[Dominance] = []
     for number, table in enumerate(tables, start=1):
-        shares, disclosed = attack.values(table)
+        shares, disclosed = attack.values(table, number)
         values.append(shares)
-        warnings += attack.warnings(disclosed, number, thresholds_1way, thresholds_2way)
+        warnings += [*disclosed.one_way(thresholds_1way), *disclosed.two_way(thresholds_2way)]
     return AttributeResult(
         keys=tuple(keys),
         target=target,
@@ -269,19 +268,8 @@ def _missing_out(
 class _Attack:
     """The original's side of the comparison, computed once for all synthetic datasets.
 
-    Parameters
-    ----------
-    original : Table
-        Confidential records, shape (n, p).
-    keys : sequence of str
-        What the intruder knows.
-    groups : mapping of str to sequence of float
-        Cut points of numeric variables.
-    choice : mapping
-        Target, exclusions and variables whose missing codes do not count, as keyword arguments
-        of `excluded_rows`.
-    limit : int or None
-        Largest group of records that counts.
+    ``choice`` holds target, exclusions and variables whose missing codes do not count, as keyword
+    arguments of `excluded_rows`; ``limit`` is the largest group of records that counts.
     """
 
     def __init__(
@@ -306,7 +294,7 @@ class _Attack:
         """Return which groups of these sizes count."""
         return np.asarray(sizes <= (self._limit or np.inf))
 
-    def values(self, table: Table) -> tuple[AttributeValues, BoolArray]:
+    def values(self, table: Table, dataset: int) -> tuple[AttributeValues, Disclosed]:
         """Return the measures of one synthetic dataset, and the records counted in DiSCO."""
         known, truth, n = self._known, self._truth, len(self._known)
         theirs, size = self._key_coder.encode(table)
@@ -336,18 +324,10 @@ class _Attack:
             left_out=int(right.sum() - disclosed.sum()),
             **_caps((known, truth), (theirs, levels), (ours, made), width),
         )
-        return values, disclosed
-
-    def warnings(
-        self, disclosed: BoolArray, dataset: int, first: Thresholds, second: Thresholds
-    ) -> list[Dominance]:
-        """Return the target levels and the pairs behind many of the disclosed records."""
-        original, target = self._original, self._choice["target"]
-        codes = (self._known, self._truth)
-        return [
-            *one_way(original, target, self._truth, disclosed, first, dataset),
-            *two_way(original, self._keys, target, codes, disclosed, second, dataset, self._groups),
-        ]
+        target = self._choice["target"]
+        return values, Disclosed(
+            self._original, self._keys, target, self._groups, known, truth, disclosed, dataset
+        )
 
 
 def _only_level(keys: Codes, levels: Codes, size: int) -> Codes:
