@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
@@ -39,6 +40,9 @@ _WORDS: Mapping[str, str] = {
 }
 """What pydantic says in words of Python, by its type of fault."""
 
+_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
+"""What pydantic calls an unknown key, of a map and of options."""
+
 
 def sentence(kind: type[BaseModel], content: Any, item: Mapping[str, Any]) -> str:
     """Say what is wrong at one place of a configuration.
@@ -54,7 +58,7 @@ def sentence(kind: type[BaseModel], content: Any, item: Mapping[str, Any]) -> st
     """
     location: tuple[int | str, ...] = item["loc"]
     place = ".".join(_steps(content, location)) or "configuration"
-    if item["type"] == "extra_forbidden":
+    if item["type"] in _UNKNOWN:
         return f"{place}: unknown key{nearest(str(location[-1]), _siblings(kind, location))}"
     if item["type"] == "missing":
         return f"{place}: is needed"
@@ -101,14 +105,18 @@ def _siblings(kind: type[BaseModel], location: tuple[int | str, ...]) -> set[str
     for part in location[:-1]:
         if not _is_branch(part):
             here = [inner for one in here for inner in _inner(one, part)]
-    models = [one for one in here if isinstance(one, type) and issubclass(one, BaseModel)]
-    return {f.alias or name for model in models for name, f in model.model_fields.items()}
+    return {field.alias or name for one in here for name, field in _fields(one).items()}
+
+
+def _fields(kind: Any) -> Mapping[str, Any]:
+    """Return the fields of a part of the configuration, a model or options; none of others."""
+    return getattr(kind, "__pydantic_fields__", {})
 
 
 def _inner(kind: Any, part: int | str) -> Iterator[Any]:
     """Yield the types that may stand at a key or position of a type."""
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        fields = kind.model_fields.items()
+    fields = _fields(kind).items()
+    if fields:
         found = [field.annotation for name, field in fields if part in (name, field.alias)]
     elif get_origin(kind) is dict:
         found = [get_args(kind)[1]]
@@ -230,7 +238,7 @@ def _validated(
         # what a part with a misspelt key lacks is what was misspelt, which is told already
         told = [i for i in found if i["type"] != "value_error" or i["loc"] not in misspelt]
         problems += [sentence(kind, content, item) for item in told]
-        misspelt |= {i["loc"][:-1] for i in found if i["type"] == "extra_forbidden"}
+        misspelt |= {i["loc"][:-1] for i in found if i["type"] in _UNKNOWN}
         # all of them first: a part that two faults are in must not be looked for again
         faulty = [part for item in found if (part := _faulty_part(content, item["loc"]))]
         for container, key in faulty:
@@ -301,7 +309,7 @@ def _resolved(config: Config, base: Path) -> Config:
     genetic = config.genetic
     if genetic is not None and not isinstance(genetic.start, str):
         start = tuple(_joined(base, path) for path in genetic.start)
-        genetic = genetic.model_copy(update={"start": start})
+        genetic = replace(genetic, start=start)
     return config.model_copy(update={"data": data, "output": output, "genetic": genetic})
 
 

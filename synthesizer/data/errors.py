@@ -4,6 +4,7 @@
 
     SynthesizerError
     ├── ConfigError          the configuration is wrong (exit code 2)
+    │   └── OptionError      options of a model or an evolution are wrong; also a ValueError
     ├── DataError            the confidential data cannot be used as they are (exit code 2)
     │   └── ExpressionError  a condition or a derived expression cannot be read or evaluated
     ├── ModelError           a conditional model cannot be fitted, drawn from or found
@@ -54,6 +55,10 @@ class ConfigError(SynthesizerError):
     """The configuration is wrong: unknown keys, models or variables, impossible orders."""
 
     exit_code = 2
+
+
+class OptionError(ConfigError, ValueError):
+    """Options of a model are wrong: ``name (value) must be ...``; also a ValueError of Python."""
 
 
 class DataError(SynthesizerError):

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from synthesizer.config.keys import GeneticConfig
 from synthesizer.data.encoding import encode_like
 from synthesizer.data.errors import DataError, SynthesizerError
 from synthesizer.data.randomness import Seed
@@ -15,6 +14,7 @@ from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Schema, Table
 from synthesizer.engine.genetic.coding import Coding, Records, coding_problems
 from synthesizer.engine.genetic.evolver import Evolver, below_random
+from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.scores import make_risk
 from synthesizer.engine.genetic.source import GeneticPlan, evolved_names, sought_in
 from synthesizer.measures.risk.scenario import Scenario
@@ -49,7 +49,7 @@ def plan_genetic(
         return None
     context.notes += [*_ignored(context, config), *_notes(context.table, config, main)]
     return GeneticPlan(
-        options=config.options,
+        options=config,
         start=config.start if isinstance(config.start, str) else "files",
         mutants=config.mutants,
         points=config.points,
@@ -59,7 +59,7 @@ def plan_genetic(
     )
 
 
-def _problems(context: Context, config: GeneticConfig, steps: Sequence[Step]) -> Iterator[str]:
+def _problems(context: Context, config: GeneticOptions, steps: Sequence[Step]) -> Iterator[str]:
     """Yield what stands against evolving anything."""
     given = context.config
     if context.frame is not None:
@@ -80,7 +80,7 @@ def _problems(context: Context, config: GeneticConfig, steps: Sequence[Step]) ->
     yield from _size_problems(context, config)
 
 
-def _size_problems(context: Context, config: GeneticConfig) -> Iterator[str]:
+def _size_problems(context: Context, config: GeneticOptions) -> Iterator[str]:
     """Yield what stands against so many datasets, or datasets of such a size."""
     given, n = context.config, context.table.n_rows
     if config.mode == "pareto" and given.m > 1:
@@ -104,7 +104,7 @@ CHAIN_KEYS = ("default_method", "method", "models", "visit_sequence", "predictor
 """What a configuration says of conditional models."""
 
 
-def _ignored(context: Context, config: GeneticConfig) -> Iterator[str]:
+def _ignored(context: Context, config: GeneticOptions) -> Iterator[str]:
     """Say what has no effect where no chain is fitted."""
     given = [key for key in CHAIN_KEYS if key in context.config.model_fields_set]
     given += [
@@ -114,7 +114,7 @@ def _ignored(context: Context, config: GeneticConfig) -> Iterator[str]:
         yield f"genetic: {', '.join(given)}: not used, since no model is fitted; say start: chain"
 
 
-def _scenario_problems(table: Table, config: GeneticConfig, scenario: Scenario) -> Iterator[str]:
+def _scenario_problems(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator[str]:
     """Yield why the risk cannot be computed for this original."""
     target = table[scenario.target]
     if len(np.unique(target.data)) < 2:
@@ -202,7 +202,7 @@ def _new_levels(table: Table, made: Table) -> Mapping[str, int]:
     return counts
 
 
-def _notes(table: Table, config: GeneticConfig, scenario: Scenario) -> Iterator[str]:
+def _notes(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator[str]:
     """Yield what a steward should know of this evolution before it starts."""
     sought = sought_in(table, scenario.keys, scenario.target)
     cells = len(np.unique(sought.records))
@@ -215,7 +215,7 @@ def _notes(table: Table, config: GeneticConfig, scenario: Scenario) -> Iterator[
     limit = config.risk_at_most
     yield f"genetic: R rests on {make_risk(config.risk, sought).people:,} people"
     if limit is not None:
-        random = Evolver(sought, config.options).random_risk(Seed(0))
+        random = Evolver(sought, config).random_risk(Seed(0))
         if limit < random:
             yield below_random("genetic.risk_at_most", limit, random)
     if config.start == "mutants":
