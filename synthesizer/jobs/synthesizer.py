@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
 from synthesizer.data.writing import to_pandas
-from synthesizer.engine.genetic.source import NOT_SAVED, Evolution, Source
+from synthesizer.engine.genetic.source import NOT_SAVED, Source
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
 from synthesizer.jobs.checks import Checker
@@ -41,8 +42,8 @@ class Synthesizer:
     **options
         Such as ``default_method``, ``variables``, ``visit_sequence``, ``keep``, ``rules``,
         ``models`` and ``seed``. The seed of the fit is ``seed``, 0 when absent; draws use it too
-        unless `generate` is told another one. With ``checks`` or ``limits`` every `generate` is
-        followed by the checks: see `checks` and `exceeded`.
+        unless `generate` is told another one. With ``checks`` the frames of `generate` can be
+        checked (see `checks`), with ``limits`` they always are (see `exceeded`).
 
     Raises
     ------
@@ -84,7 +85,7 @@ class Synthesizer:
     def generate(
         self, m: int | None = None, *, rows: int | None = None, seed: int | None = None
     ) -> list[pd.DataFrame]:
-        """Draw synthetic frames, and check them where ``checks`` or ``limits`` are in the options.
+        """Draw synthetic frames, and check them where the options have ``limits``.
 
         Parameters
         ----------
@@ -115,35 +116,31 @@ class Synthesizer:
         rows = config.rows if rows is None else rows
         draws = Seed(fitted.seed if seed is None else seed)
         workers = -1 if config.workers is None else config.workers
-        judge = fitted.judge(m, rows, draws) if self._is_checked else None
-        frames = []
+        tables, frames = [], []
         with fitted.guarded():
             for table in fitted.source.generate(draws, m=m, rows=rows, n_jobs=workers):
                 frames.append(fitted.frame_of(table))
-                if judge is not None:
-                    judge.checks.add(fitted.arrangement.viewed(table))
-        results = None if judge is None else judge.results()
-        self._generated = _Generated(
-            evolution=fitted.source.evolution(draws),
-            checks=results,
-            exceeded=limits_exceeded(config.limits, fitted.source, results),
-        )
+                if config.model_fields_set & {"checks", "limits"}:
+                    tables.append(table)
+        self._generated = _Generated(fitted, draws, tables, m=m, rows=rows)
         if fitted.source.interrupted:
             warnings.warn(
                 f"interrupted: {len(frames)} of {m} datasets, the last one as good as it had "
                 "become",
                 stacklevel=2,
             )
-        if self._generated.exceeded:
-            above = "; ".join(self._generated.exceeded)
+        if self.exceeded:
+            above = "; ".join(self.exceeded)
             warnings.warn(f"above a limit (see exceeded): {above}", stacklevel=2)
         return frames
 
     @property
     def checks(self) -> CheckResults:
-        """What the checks of the last `generate` found: ``risk``, ``utility`` and ``panel``.
+        """What the checks find in the frames of the last `generate`; computed when asked for.
 
-        Confidential: figures are computed from the original.
+        They run as the option ``checks`` says; ``checks=True`` takes all that run by default. They
+        take as long as the synthesis, or longer. Confidential: figures are computed from the
+        original.
 
         Raises
         ------
@@ -151,9 +148,9 @@ class Synthesizer:
             Without ``checks`` or ``limits`` in the options, before `generate`, or after `load`: a
             saved model has no original to be held against.
         """
-        if self._generated is None or self._generated.checks is None:
+        if self._generated is None or not self._generated.tables:
             raise ModelError(
-                "nothing is checked yet; give checks=True (or settings of the checks), call "
+                "nothing can be checked yet; give checks=True (or settings of the checks), call "
                 "fit(frame) and generate()"
             )
         return self._generated.checks
@@ -165,7 +162,11 @@ class Synthesizer:
         Those under ``limits``, and ``risk_at_most`` of the genetic synthesizer. A figure that has
         a limit and could not be computed counts as above it.
         """
-        return () if self._generated is None else self._generated.exceeded
+        if self._generated is None:
+            return ()
+        limited = "limits" in self.config.model_fields_set
+        results = self._generated.checks if limited else None
+        return limits_exceeded(self.config.limits, self._sure.source, results)
 
     @property
     def evolution(self) -> dict[str, Any]:
@@ -225,34 +226,6 @@ class Synthesizer:
             raise ModelError("nothing is fitted yet; call fit(frame) first")
         return self._fitted
 
-    @property
-    def _is_checked(self) -> bool:
-        """Whether checks were asked for: they take as long as the synthesis, or longer."""
-        return bool(self.config.model_fields_set & {"checks", "limits"})
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Generated:
-    """What the last `generate` left beside its frames."""
-
-    evolution: Evolution | None
-    checks: CheckResults | None
-    exceeded: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Judge:
-    """The checks of one `generate`."""
-
-    plan: Plan
-    source: Source
-    seed: Seed
-    checks: Checker
-
-    def results(self) -> CheckResults:
-        """Return what the checks found."""
-        return self.checks.finish(partial(self.plan.refit, self.source, self.seed))
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Fitted:
@@ -300,13 +273,6 @@ class _Fitted:
             model=model,
         )
 
-    def judge(self, m: int, rows: int | None, seed: Seed) -> _Judge | None:
-        """Return the checks of m datasets; None where there is no original."""
-        if self.plan is None:
-            return None
-        plan = replace(self.plan, m=m, rows=rows)
-        return _Judge(plan=plan, source=self.source, seed=seed, checks=Checker(plan, seed))
-
     def frame_of(self, table: Table) -> pd.DataFrame:
         """Return a drawn table like the confidential frame."""
         return to_pandas(self.arrangement.restored(table), self.layout)
@@ -314,3 +280,24 @@ class _Fitted:
     def guarded(self) -> AbstractContextManager[None]:
         """Turn what an altered model sets off into an error of the package."""
         return nullcontext() if self.model is None else self.model.guarded()
+
+
+class _Generated:
+    """What the last `generate` left beside its frames."""
+
+    def __init__(
+        self, fitted: _Fitted, seed: Seed, tables: Sequence[Table], *, m: int, rows: int | None
+    ) -> None:
+        self.fitted, self.seed, self.m, self.rows = fitted, seed, m, rows
+        self.tables = () if fitted.plan is None else tuple(tables)
+        self.evolution = fitted.source.evolution(seed)
+
+    @cached_property
+    def checks(self) -> CheckResults:
+        """What the checks find."""
+        assert self.fitted.plan is not None  # noqa: S101 - there are no tables otherwise
+        plan = replace(self.fitted.plan, m=self.m, rows=self.rows)
+        checks = Checker(plan, self.seed)
+        for table in self.tables:
+            checks.add(plan.viewed(table))
+        return checks.finish(partial(plan.refit, self.fitted.source, self.seed))
