@@ -29,6 +29,7 @@ from synthesizer.data.table import Column, Kind, Table
 from synthesizer.jobs.assess import Question, assess
 from synthesizer.jobs.checks import PanelChecks
 from synthesizer.jobs.evaluate import evaluate
+from synthesizer.measures import figure as results
 from synthesizer.measures.figure import Attempts, in_units
 from synthesizer.measures.results import CheckResults, RiskResult, exceeded_limits
 from synthesizer.measures.risk.scenario import Scenario
@@ -873,7 +874,7 @@ class FileUtility:
             "version": version("synthesizer"),
             "exceeded": list(self.exceeded),
             **self.utility.to_dict(),
-            **({} if self.panel is None else {"panel": self.panel.to_dict()}),
+            **({} if self.panel is None else {"panel": results.plain(self.panel)}),
             "notes": [*self.notes, *self.utility.notes],
         }
 

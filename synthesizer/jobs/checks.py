@@ -39,8 +39,9 @@ from synthesizer.measures.risk.replicated import (
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import Measures, scenario_risk
 from synthesizer.measures.settings import CheckConfig, InferenceConfig
-from synthesizer.measures.utility.longitudinal import PanelCollector, PanelResult, career_matrix
+from synthesizer.measures.utility.longitudinal import PanelCollector, PanelResult
 from synthesizer.measures.utility.row_fits import RowFits
+from synthesizer.measures.utility.sequences import career_matrix
 from synthesizer.measures.utility.suite import (
     Synthesis,
     UtilityCollector,

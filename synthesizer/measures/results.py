@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from synthesizer.measures.figure import Figure, Units, in_units, plain_in_units
+from synthesizer.measures.figure import Figure, Units, in_units, plain, plain_in_units
 from synthesizer.measures.risk.attacks import AttackResult
 from synthesizer.measures.risk.inference import InferenceResult
 from synthesizer.measures.risk.nearest import NearestResult
@@ -306,7 +306,7 @@ class CheckResults:
             "summary": asdict(self.summary),
             "risk": self.risk.to_dict(),
             "utility": None if self.utility is None else self.utility.to_dict(),
-            "panel": None if self.panel is None else self.panel.to_dict(),
+            "panel": None if self.panel is None else plain(self.panel),
             "failed": dict(self.failed),
         }
 
