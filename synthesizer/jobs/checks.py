@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.frame import Frame, RowFrame
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import Seed
@@ -156,7 +156,7 @@ class PanelChecks:
     ----------
     original : Table
         Confidential data; a `PersonView` where they are a panel.
-    frame : Frame or None
+    frame : Frame or RowFrame
         Its periods, and the variable of the careers.
     sequences : bool
         Whether careers and histories are compared.
@@ -171,7 +171,7 @@ class PanelChecks:
     def __init__(
         self,
         original: Table,
-        frame: Frame | None,
+        frame: Frame | RowFrame,
         *,
         sequences: bool,
         careers: bool,
@@ -181,8 +181,8 @@ class PanelChecks:
         self.attempts = attempts
         self._sequences: PanelCollector | None = None
         self._careers: CareerReplicates | None = None
-        self._career = None if frame is None else frame.career
-        if not isinstance(original, PersonView) or frame is None:
+        self._career = frame.career
+        if not isinstance(original, PersonView) or isinstance(frame, RowFrame):
             return
         if sequences:
             self._sequences = PanelCollector(

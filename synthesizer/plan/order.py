@@ -18,7 +18,7 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
     listed = _listed(context)
     rest = [n for n in context.names if n not in listed]
     order = [n for n in rest if n in kept] + listed + [n for n in rest if n not in kept]
-    if context.frame is not None:
+    if context.is_panel:
         order = _panel_order(context, listed, rest)
     if listed and rest:
         context.notes.append(
@@ -126,8 +126,6 @@ class Places:
         known = tuple(context.earlier(order, len(order)))
         fixed = frozenset(step.variable for step in steps if step.is_fixed)
         frame = context.frame
-        if frame is None:
-            return cls(order=known, fixed=fixed)
         personal = set(frame.personal)
         for step in steps:
             abilities = step.model.abilities

@@ -265,7 +265,7 @@ def plan_fits(
     config, problems = context.config, context.problems
     requests, columns, table = [], context.seen, context.table
     person = context.arrangement.person_column
-    if context.frame is not None:
+    if context.is_panel:
         columns = columns.joined([*table.names, person_name(person, table.names)])
     natural = rule_for(proper=config.proper, keeps=keeps)
     for number, fit in enumerate(config.checks.fits, 1):
@@ -282,7 +282,7 @@ def plan_fits(
         problems.at(place, _rule_problems(fit, config, keeps=keeps))
         problems += _name_problems(place, request, config, columns)
     problems.at("checks.fits", _packages_missing(requests))
-    if context.frame is None:
+    if not context.is_panel:
         return tuple(requests), ()
     return split_fits(requests, table, person)
 

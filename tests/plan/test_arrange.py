@@ -15,6 +15,7 @@ from synthesizer.data.errors import ConfigError, SavedModelError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.forms import FORMS
+from synthesizer.data.panel.frame import ROWS
 from synthesizer.data.panel.long_form import LongForm
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.panel.wide_form import WideForm
@@ -61,7 +62,7 @@ def long_form(**more: Any) -> tuple[Any, tuple[str, ...], Any]:
 def test_without_a_panel_nothing_is_arranged() -> None:
     table = encode(from_pandas(LONG))
     assert arrange(None, table) == (PLAIN, ())
-    assert PLAIN.frame is None
+    assert PLAIN.frame is ROWS
     assert PLAIN.facts is None
     assert PLAIN.viewed(PLAIN.modelled(table)) is table
 
@@ -72,7 +73,9 @@ def test_long_form() -> None:
     assert ["3 persons only" in note for note in notes] == [True]
     assert form.frame.times.tolist() == [2001, 2002, 2003]
     assert form.frame.career == "state"
-    assert form.facts == {"form": "long", "person": "who", "time": "year", "career": "state"}
+    assert form.facts == {
+        "form": "long", "person": "who", "time": "year", "career": "state", "periods": 3,
+    }  # fmt: skip
     assert form.constant >= {"sex"}
     panel = form.modelled(table)
     assert panel.index.counts.tolist() == [2, 2, 1]
@@ -163,7 +166,9 @@ def test_wide_form() -> None:
     form, _ = arranged(WIDE, wide={"state": ["s1..s2"]}, absent=["gone"], career="state")
     assert isinstance(form, WideForm)
     assert (form.frame.time, form.frame.career) == ("period", "state")
-    assert form.facts == {"form": "wide", "person": None, "time": None, "career": "state"}
+    assert form.facts == {
+        "form": "wide", "person": None, "time": None, "career": "state", "periods": 2,
+    }  # fmt: skip
     table = encode(from_pandas(WIDE))
     panel = form.modelled(table)
     assert panel.index.matrix(np.zeros(panel.n_rows), 1).tolist() == [[0, 0], [1, 0], [0, 1]]

@@ -10,13 +10,12 @@ from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.panel.arrangement import (
     MIN_PERSONS,
     Arrangement,
-    as_panel,
     label_problems,
     thin_notes,
 )
 from synthesizer.data.panel.frame import Frame
 from synthesizer.data.panel.moments import Moments, missing_times, moments_of, row_numbers
-from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
 from synthesizer.data.panel.view import constant_names, period_labels, person_view
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Schema, Table
 
@@ -69,9 +68,15 @@ class LongForm(Arrangement):
         return self.person
 
     @property
-    def facts(self) -> dict[str, str | None]:
+    def facts(self) -> dict[str, str | int | None]:
         """What a manifest says of the form."""
-        return {"form": "long", "person": self.person, "time": self.time, "career": self.career}
+        return {
+            "form": "long",
+            "person": self.person,
+            "time": self.time,
+            "career": self.career,
+            "periods": len(self.times),
+        }
 
     def modelled(self, source: Table) -> PanelTable:
         """Sort the rows by person and period; persons are numbered."""

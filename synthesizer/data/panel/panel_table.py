@@ -245,3 +245,10 @@ class PersonRows(Table):
     def with_column(self, column: Column) -> PersonRows:
         """Return the table with one column added or replaced."""
         return PersonRows((dict(self) | {column.name: column}).values(), self._owners)
+
+
+def as_panel(table: Table) -> PanelTable:
+    """Return a table that is a panel, or raise TypeError: it was altered, or misplaced."""
+    if not isinstance(table, PanelTable):
+        raise TypeError("needs a PanelTable")
+    return table

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from synthesizer.data.errors import DataError, Problems
-from synthesizer.data.panel.arrangement import Arrangement, as_panel, thin_notes
+from synthesizer.data.panel.arrangement import Arrangement, thin_notes
 from synthesizer.data.panel.frame import Frame
 from synthesizer.data.panel.moments import row_numbers
-from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Schema, Table, Variable
 
@@ -75,9 +75,15 @@ class WideForm(Arrangement):
         return Frame(periods=self.periods, times=self.times, career=self.career)
 
     @property
-    def facts(self) -> dict[str, str | None]:
+    def facts(self) -> dict[str, str | int | None]:
         """What a manifest says of the form."""
-        return {"form": "wide", "person": None, "time": None, "career": self.career}
+        return {
+            "form": "wide",
+            "person": None,
+            "time": None,
+            "career": self.career,
+            "periods": len(self.times),
+        }
 
     @property
     def _cells(self) -> frozenset[str]:
