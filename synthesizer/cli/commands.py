@@ -608,9 +608,10 @@ def fit(
         from synthesizer.jobs import run as job
 
         check_model_path(model, overwrite=overwrite)
+        registry = models_with(plugin)
         with screen.progress(quiet=quiet) as listener:
-            fitted = job.fit(config, registry=models_with(plugin), listener=listener)
-        save_model(model, fitted)
+            fitted = job.fit(config, registry=registry, listener=listener)
+        save_model(model, fitted, registry.with_plugins(fitted.plugins))
         if not quiet:
             screen.say(f"wrote {model} (confidential: it holds values of the data; mode 0600)")
 

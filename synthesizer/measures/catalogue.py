@@ -48,7 +48,8 @@ from synthesizer.measures.risk.scenario_risk import unfamiliar
 from synthesizer.measures.risk.suda import affordable_size, suda
 from synthesizer.measures.risk.tcap import tcap
 from synthesizer.measures.utility.compare_fit import compare_fit
-from synthesizer.measures.utility.longitudinal import PanelCollector, career_matrix
+from synthesizer.measures.utility.longitudinal import PanelCollector
+from synthesizer.measures.utility.sequences import career_matrix
 from synthesizer.measures.utility.suite import (
     Collecting,
     Synthesis,
@@ -218,8 +219,8 @@ class Case:
     original: Table
     settings: CheckSettings
     names: tuple[str, ...] = ()
-    seed: Seed = Seed(0)
-    synthesis: Synthesis = Synthesis()
+    seed: Seed = field(default_factory=lambda: Seed(0))
+    synthesis: Synthesis = field(default_factory=Synthesis)
     frame: Frame | None = None
     workers: int = 1
     done: Mapping[str, Any] = field(default_factory=dict)
