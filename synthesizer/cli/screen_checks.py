@@ -129,9 +129,9 @@ def _attention(risk: RiskResult) -> Iterator[str]:
     nearest = None if risk.nearest is None else risk.nearest.figures[0]
     if nearest is not None and lies_above(nearest.low, nearest.baseline):
         told = (
-            "synthetic {records} are nearer to those that the synthesis was fitted on than to unseen "
-            f"ones (share {nearest.value:.3f}, interval {nearest.low:.3f} to {nearest.high:.3f}; "
-            "0.5 is no)"
+            "synthetic {records} are nearer to those that the synthesis was fitted on than to "
+            f"unseen ones (share {nearest.value:.3f}, interval {nearest.low:.3f} to "
+            f"{nearest.high:.3f}; 0.5 is no)"
         )
         yield f"  needs attention: {in_units(told, risk.units)}"
 

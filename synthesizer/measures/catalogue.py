@@ -219,8 +219,8 @@ class Case:
     original: Table
     settings: CheckSettings
     names: tuple[str, ...] = ()
-    seed: Seed = Seed(0)
-    synthesis: Synthesis = Synthesis()
+    seed: Seed = field(default_factory=lambda: Seed(0))
+    synthesis: Synthesis = field(default_factory=Synthesis)
     frame: Frame | None = None
     workers: int = 1
     done: Mapping[str, Any] = field(default_factory=dict)

@@ -54,8 +54,8 @@ class Checks:
         Which measures are on, and their options.
     scenarios : sequence of Scenario
         Keys and targets, the main one first.
-    seed : Seed
-        Decides what is random.
+    seed : Seed, optional
+        Decides what is random; 0 when absent.
     synthesis : Synthesis, optional
         How the datasets were made, which decides what is expected of them.
     names : sequence of str, optional
@@ -91,7 +91,7 @@ class Checks:
         settings: CheckSettings,
         *,
         scenarios: Sequence[Scenario] = (),
-        seed: Seed = Seed(0),
+        seed: Seed | None = None,
         synthesis: Synthesis | None = None,
         names: Sequence[str] | None = None,
         frame: Frame | None = None,
@@ -120,7 +120,7 @@ class Checks:
             original=original,
             settings=self.settings,
             names=tuple(drawn if names is None else names),
-            seed=seed,
+            seed=seed or Seed(0),
             synthesis=self.synthesis,
             frame=frame if persons else None,
             workers=workers,

@@ -89,7 +89,7 @@ def test_checks_can_be_switched_off_one_by_one() -> None:
     assert (results.risk.nearest, results.risk.replicated) == (None, None)
     assert main.cap is not None
     results, _ = checked(checks=False)
-    assert (results.risk.figures, results.utility.figures) == ((), ())
+    assert (results.figures, results.utility) == ((), None)
     assert set(results.summary.values()) == {None}
 
 
