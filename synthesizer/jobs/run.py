@@ -20,9 +20,8 @@ from synthesizer.engine.genetic.evolution import Generation
 from synthesizer.engine.genetic.source import Evolution, Source
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel
-from synthesizer.jobs.checks import Checker
 from synthesizer.jobs.manifest import file_entry, manifest_of, write_dataset, write_json
-from synthesizer.measures.results import CheckResults, exceeded_limits
+from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.plan.plan import GENERATE, Plan
 from synthesizer.plan.prepare import prepare
@@ -95,21 +94,20 @@ def run(
     output, seed = plan.output, Seed(plan.seed)
     with new_directory(output.directory, overwrite=output.overwrite) as folder:
         source = plan.fit(seed, phases)
-        checks = Checker(plan, seed)
+        checks = plan.checking(seed, listener)
         datasets: list[str] = []
         for table in drawn(plan, source, seed, phases):
             datasets.append(_write_table(plan, table, folder, len(datasets) + 1))
             with phases.phase("check"):
                 checks.add(plan.viewed(table))
         with phases.phase("check"):
-            results = checks.finish(partial(plan.refit, source, seed), listener)
+            results = checks.finish(partial(plan.refit, source, seed))
         exceeded = limits_exceeded(plan.limits, source, results)
-        content = results.to_dict() | {"exceeded": list(exceeded)}
         stewards = ["checks.json"]
         evolution = source.evolution(seed)
         if evolution is not None:
-            content["genetic"] = evolution.told
             stewards += _write_evolution(plan, evolution, folder)
+        content = checks_content(results, exceeded, None if evolution is None else evolution.told)
         write_json(folder / "checks.json", content)
         manifest = manifest_of(plan, source, seed, phases)
         manifest |= {"m": len(datasets), "exceeded_limits": list(exceeded)}
@@ -178,8 +176,8 @@ def limits_exceeded(
     """Return which limits of the checks, and of the source itself, are exceeded, in words."""
     if results is None:
         return source.exceeded({})
-    pooled = {"cap_u": results.summary.cap_u, "cap": results.summary.cap}
-    return (*exceeded_limits(results, limits), *source.exceeded(pooled))
+    pooled = {key: results.summary[key] for key in ("cap_u", "cap")}
+    return (*results.exceeded(limits), *source.exceeded(pooled))
 
 
 def _write_table(plan: Plan, table: Table, folder: Path, number: int) -> str:

@@ -23,7 +23,6 @@ from synthesizer.data.writing import to_pandas
 from synthesizer.engine.genetic.source import NOT_SAVED, Source
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
-from synthesizer.jobs.checks import Checker
 from synthesizer.jobs.run import limits_exceeded
 from synthesizer.measures.results import CheckResults
 from synthesizer.plan.inputs import read_frame
@@ -297,7 +296,7 @@ class _Generated:
         """What the checks find."""
         assert self.fitted.plan is not None  # noqa: S101 - there are no tables otherwise
         plan = replace(self.fitted.plan, m=self.m, rows=self.rows)
-        checks = Checker(plan, self.seed)
+        checks = plan.checking(self.seed)
         for table in self.tables:
             checks.add(plan.viewed(table))
         return checks.finish(partial(plan.refit, self.fitted.source, self.seed))
