@@ -92,33 +92,22 @@ def _after_inputs(
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """What the chain knows at its end, in order, and what may not be touched.
-
-    Parameters
-    ----------
-    order : tuple of str
-        Variables and what follows from them.
-    fixed : frozenset of str
-        What is kept or derived, the careers, and what follows from them.
-    career : str or None
-        What the careers of a panel draw.
-    following : frozenset of str
-        Time and attributes of the careers.
-    single : frozenset of str
-        Variables of a panel that are drawn as one value a person.
-    personal : frozenset of str
-        These, and all that follows from them or is one value a person anyway.
-    rare : frozenset of str
-        Variables of a panel of which first is drawn whether a person changes them.
-    """
+    """What the chain knows at its end, in order, and what may not be touched."""
 
     order: tuple[str, ...]
+    """Variables and what follows from them."""
     fixed: frozenset[str]
+    """What is kept or derived, the careers, and what follows from them."""
     career: str | None = None
+    """What the careers of a panel draw."""
     following: frozenset[str] = frozenset()
+    """Time and attributes of the careers."""
     single: frozenset[str] = frozenset()
+    """Variables of a panel that are drawn as one value a person."""
     personal: frozenset[str] = frozenset()
+    """These, and all that follows from them or is one value a person anyway."""
     rare: frozenset[str] = frozenset()
+    """Variables of a panel of which first is drawn whether a person changes them."""
 
     @classmethod
     def of(cls, context: Context, order: Sequence[str], steps: Sequence[Step]) -> Self:

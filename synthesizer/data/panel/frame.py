@@ -175,21 +175,14 @@ ROWS: Final = RowFrame()
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Frame:
-    """The periods of a panel and its career variable.
-
-    Parameters
-    ----------
-    periods : Column
-        One row a period, in order: what the variable of time holds.
-    times : ndarray of float, shape (T,)
-        Moments of the periods.
-    career : str or None
-        The variable of the careers; None where only presence is a career.
-    """
+    """The periods of a panel and its career variable."""
 
     periods: Column
+    """One row a period, in order: what the variable of time holds."""
     times: FloatArray
+    """Moments of the periods, shape (T,)."""
     career: str | None = None
+    """The variable of the careers; None where only presence is a career."""
     n_careers: ClassVar[int] = 1
 
     def __post_init__(self) -> None:

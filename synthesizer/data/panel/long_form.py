@@ -22,34 +22,23 @@ from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Schema, T
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LongForm(Arrangement):
-    """Columns of a person and a time.
-
-    Parameters
-    ----------
-    schema : Schema
-        All columns of the source, in order.
-    person, time : str
-        Which of them say who and when.
-    periods : Column
-        One row a period, in order: what the time column holds.
-    times : ndarray of float, shape (T,)
-        Moments of the periods.
-    career : str or None
-        The variable of the careers.
-    view : tuple of int
-        Periods that the checks of persons see.
-    constant : frozenset of str
-        Variables that nobody changes in the source.
-    """
+    """Columns of a person and a time."""
 
     schema: Schema
+    """All columns of the source, in order."""
     person: str
     time: str
+    """Which of them say who and when."""
     periods: Column
+    """One row a period, in order: what the time column holds."""
     times: FloatArray
+    """Moments of the periods, shape (T,)."""
     career: str | None
+    """The variable of the careers."""
     view: tuple[int, ...] = ()
+    """Periods that the checks of persons see."""
     constant: frozenset[str] = frozenset()
+    """Variables that nobody changes in the source."""
 
     def __post_init__(self) -> None:
         if self.person not in self.schema or self.time not in self.schema:

@@ -22,30 +22,20 @@ PERIOD = "period"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WideForm(Arrangement):
-    """Columns of one variable in order of time.
-
-    Parameters
-    ----------
-    schema : Schema
-        All columns of the source, in order.
-    wide : mapping of str to tuple of str
-        The columns of each longitudinal variable.
-    variables : tuple of Variable
-        These variables, with the levels and missing codes of all their columns.
-    absent : tuple of str
-        Labels that mean that a person is not there.
-    time : str
-        Name of the variable of time.
-    career : str or None
-        The variable of the careers.
-    """
+    """Columns of one variable in order of time."""
 
     schema: Schema
+    """All columns of the source, in order."""
     wide: Mapping[str, tuple[str, ...]]
+    """The columns of each longitudinal variable."""
     variables: tuple[Variable, ...]
+    """These variables, with the levels and missing codes of all their columns."""
     absent: tuple[str, ...]
+    """Labels that mean that a person is not there."""
     time: str
+    """Name of the variable of time."""
     career: str | None = None
+    """The variable of the careers."""
 
     def __post_init__(self) -> None:
         counts = {len(names) for names in self.wide.values()}
