@@ -30,7 +30,7 @@ from synthesizer.report.page import (
     stopped,
     written,
 )
-from synthesizer.report.record import Record, dig, listed, mappings, number, words
+from synthesizer.report.untyped import Record, dig, listed, mappings, number, words
 
 # What the files of a run tell of an evolution: results, points and generations that make sense.
 

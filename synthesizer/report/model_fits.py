@@ -31,7 +31,7 @@ from synthesizer.report.page import (
     stopped,
     written,
 )
-from synthesizer.report.record import Record, dig, listed, mappings, number, words
+from synthesizer.report.untyped import Record, dig, listed, mappings, number, words
 
 _ASK = (
     "No models were fitted. To see whether a researcher would draw the same conclusions from the "

@@ -26,7 +26,7 @@ from synthesizer.report.page import (
     plural,
     written,
 )
-from synthesizer.report.record import Record, dig, listed, mappings, number, words
+from synthesizer.report.untyped import Record, dig, listed, mappings, number, words
 
 MODELS = {"logit": "a logistic regression", "cart": "a classification tree"}
 _KEYS = ("pmse", "expected", "s_pmse", "z_pmse", "specks", "po50")
