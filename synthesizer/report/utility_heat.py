@@ -148,7 +148,7 @@ def _in_words(step: _Step, earlier: Sequence[str], *, worse: bool) -> str:
         )
     unseen = [other for other in earlier if other not in step.predictors]
     if unseen:
-        listed_ = ", ".join(map(_key, (*step.predictors, *unseen)[-_NAMED:]))
+        listed_ = ", ".join(map(_yaml_key, (*step.predictors, *unseen)[-_NAMED:]))
         more = "..., " if len(step.predictors) + len(unseen) > _NAMED else ""
         return (
             f"{start}: the model {model} draws it without {joined(unseen)} among its predictors. "
