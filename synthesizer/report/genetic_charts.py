@@ -13,8 +13,6 @@ from typing import Any
 from markupsafe import Markup
 
 from synthesizer.report.charts import (
-    Box,
-    Label,
     Scale,
     axis_bottom,
     axis_left,
@@ -22,12 +20,12 @@ from synthesizer.report.charts import (
     el,
     legend,
     line,
-    place_labels,
     svg,
     text,
     text_width,
 )
 from synthesizer.report.page import Cell, Chart, DataTable, plural, written
+from synthesizer.report.plane import Box, Label, place_labels
 from synthesizer.report.untyped import number
 
 MOST_GENERATIONS = 10_000_000
