@@ -43,7 +43,7 @@ from synthesizer.measures.utility.suite import FitRequest, Synthesis, UtilityMea
 from synthesizer.plan.arrange import Arranged, arrange
 from synthesizer.plan.prepare import declared_for, encode_sound
 from synthesizer.plan.scenarios import configured_scenario
-from synthesizer.report.record import dataset_names, foreign_paths, order_notes, read_manifest
+from synthesizer.report.untyped import dataset_names, foreign_paths, order_notes, read_manifest
 
 # Files that are compared: the original, synthetic ones, and what may be written beside them.
 

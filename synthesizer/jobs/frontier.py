@@ -36,7 +36,7 @@ from synthesizer.measures.catalogue import axis_problems
 from synthesizer.plan.plan import Plan
 from synthesizer.plan.prepare import Encoded, Input, model_of, try_input
 from synthesizer.report.comparison import comparison_page
-from synthesizer.report.record import read_manifest
+from synthesizer.report.untyped import read_manifest
 
 # Settings of a grid that make the same data as another one: run, or shown, once is enough.
 

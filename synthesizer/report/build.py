@@ -11,14 +11,15 @@ from typing import Any
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.files import check_file, sha256, write_secret
 from synthesizer.measures.results import FORMAT
+from synthesizer.report import record as typed
 from synthesizer.report.careers import careers_section, unit_words
 from synthesizer.report.genetic import genetic_section
 from synthesizer.report.glance import figures_section, glance_section, reading_section, run_section
 from synthesizer.report.model_fits import estimates_section
 from synthesizer.report.page import Gap, Section, plural, render, written
 from synthesizer.report.propensity_scores import propensity_section
-from synthesizer.report.record import Record, number, words
 from synthesizer.report.risk import risk_sections
+from synthesizer.report.untyped import Record, number, untyped, words
 from synthesizer.report.utility import point_section, utility_data, utility_section
 from synthesizer.report.variables import variable_section
 
@@ -33,7 +34,7 @@ _BROKEN = (AttributeError, IndexError, KeyError, TypeError, ValueError, Arithmet
 Builder = Callable[[], Section | None]
 
 
-def build_report(record: Record) -> str:
+def build_report(record: Record | typed.Record) -> str:
     """Return the report of a run as one HTML page.
 
     Nothing in the record makes it fail: what cannot be shown is named on the page, with why.
@@ -54,6 +55,8 @@ def build_report(record: Record) -> str:
     >>> "Synthetic data from persons.csv" in page and "for the data steward only" in page
     True
     """
+    if isinstance(record, typed.Record):
+        record = untyped(record)
     sections = [found for found in _sections(record) if found is not None]
     return render(
         _title(record),

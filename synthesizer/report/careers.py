@@ -37,8 +37,8 @@ from synthesizer.report.page import (
     stopped,
     written,
 )
-from synthesizer.report.record import Record, dig, listed, mappings, number, numbers, words
 from synthesizer.report.risk_figures import Rate, part, rates, risk_part
+from synthesizer.report.untyped import Record, dig, listed, mappings, number, numbers, words
 
 # Pictures of careers: states by period, paired bars, and single careers line by line.
 

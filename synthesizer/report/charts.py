@@ -15,7 +15,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from synthesizer.report.page import interval, written
-from synthesizer.report.record import listed, number, words
+from synthesizer.report.untyped import listed, number, words
 
 Value = str | float | int | None
 

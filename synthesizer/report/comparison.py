@@ -35,7 +35,7 @@ from synthesizer.report.page import (
     render,
     written,
 )
-from synthesizer.report.record import dig, listed, mappings, number, words
+from synthesizer.report.untyped import dig, listed, mappings, number, words
 
 # Which runs of a frontier are told apart from their neighbours, in words.
 

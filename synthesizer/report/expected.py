@@ -9,7 +9,7 @@ from typing import Any
 
 from synthesizer.report.codebook.facts import Trees, tilts, trees_of
 from synthesizer.report.page import Gap, stopped, written
-from synthesizer.report.record import Record, dig, listed, mappings, number, numbers, words
+from synthesizer.report.untyped import Record, dig, listed, mappings, number, numbers, words
 
 # Measures of tables as the checks file holds them, of this version's format or the first.
 

@@ -21,7 +21,11 @@ from synthesizer.report.page import (
     stopped,
     written,
 )
+<<<<<<< HEAD
 from synthesizer.report.record import Record
+=======
+from synthesizer.report.untyped import Record, dig, listed, mappings, number, words
+>>>>>>> rp
 
 _STARTS = {
     "mutants": "mutants of the original, copies in which an increasing share of the cells was "

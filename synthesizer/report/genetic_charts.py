@@ -28,7 +28,7 @@ from synthesizer.report.charts import (
     text_width,
 )
 from synthesizer.report.page import Cell, Chart, DataTable, plural, written
-from synthesizer.report.record import number
+from synthesizer.report.untyped import number
 
 MOST_GENERATIONS = 10_000_000
 """Above this a number of a generation is a slip of an editor."""

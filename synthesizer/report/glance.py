@@ -51,7 +51,6 @@ from synthesizer.report.page import (
     written,
 )
 from synthesizer.report.propensity_scores import MODELS, only_margins, ratio_in_words
-from synthesizer.report.record import Record, dig, listed, mappings, number, words
 from synthesizer.report.risk_figures import (
     Rate,
     ScenarioPart,
@@ -61,6 +60,7 @@ from synthesizer.report.risk_figures import (
     scenarios,
     unmeasured,
 )
+from synthesizer.report.untyped import Record, dig, listed, mappings, number, words
 from synthesizer.report.utility_heat import bad_utility, is_bad_fit
 
 _FAIR = 0.5

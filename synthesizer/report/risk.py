@@ -19,7 +19,6 @@ from synthesizer.report.page import (
     interval,
     written,
 )
-from synthesizer.report.record import Record, listed, mappings, number, words
 from synthesizer.report.risk_disclosure import (
     disclosure_section,
     inference_section,
@@ -47,6 +46,7 @@ from synthesizer.report.risk_figures import (
     verdict,
 )
 from synthesizer.report.risk_halves import differential_section
+from synthesizer.report.untyped import Record, listed, mappings, number, words
 
 # Attacks that were carried out: singling out, linkability and inference.
 

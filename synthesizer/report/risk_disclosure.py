@@ -22,7 +22,6 @@ from synthesizer.report.page import (
     plural,
     written,
 )
-from synthesizer.report.record import Record, dig, listed, mappings, number, numbers, words
 from synthesizer.report.risk_figures import (
     COUNT,
     FIGURE,
@@ -44,6 +43,7 @@ from synthesizer.report.risk_figures import (
     risk_part,
     scenarios,
 )
+from synthesizer.report.untyped import Record, dig, listed, mappings, number, numbers, words
 
 # What may be common knowledge: levels that dominate, and keys that give the target away.
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from synthesizer.report.expected import lone_variable
 from synthesizer.report.page import Block, Form, Gap, Note, Words, interval, written
-from synthesizer.report.record import Record, dig, listed, mappings, number, words
+from synthesizer.report.untyped import Record, dig, listed, mappings, number, words
 
 _HALF_SPLIT = "half split"
 """Under this name the run tells that no half could be synthesised at all."""

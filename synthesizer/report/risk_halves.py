@@ -7,7 +7,6 @@ from typing import Any
 
 from synthesizer.report.charts import DotRow, dots
 from synthesizer.report.page import Block, Chart, DataTable, Note, Section, Words, plural, written
-from synthesizer.report.record import Record, mappings, number, words
 from synthesizer.report.risk_figures import (
     COUNT,
     FIGURE,
@@ -22,6 +21,7 @@ from synthesizer.report.risk_figures import (
     span,
     verdict,
 )
+from synthesizer.report.untyped import Record, mappings, number, words
 
 RULES = {"zero": "no match counts as 0", "undefined": "no match is left out"}
 """How records without a match count."""

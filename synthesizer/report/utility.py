@@ -38,8 +38,8 @@ from synthesizer.report.page import (
     plural,
     written,
 )
-from synthesizer.report.record import Record, dig, listed, mappings, number, numbers, words
 from synthesizer.report.risk_figures import joined, keys_advice, risk_part
+from synthesizer.report.untyped import Record, dig, listed, mappings, number, numbers, words
 from synthesizer.report.utility_heat import heat_chart, heat_names
 
 # Tables of two variables, original beside synthetic, with what differs most marked.

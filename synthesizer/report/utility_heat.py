@@ -24,8 +24,8 @@ from synthesizer.report.expected import (
     utility_of,
 )
 from synthesizer.report.page import Chart, Note, plural, written
-from synthesizer.report.record import Record, listed, mappings, number, words
 from synthesizer.report.risk_figures import joined
+from synthesizer.report.untyped import Record, listed, mappings, number, words
 
 # Which variable's model is probably to blame for a bad pair or a bad fit, and what to try.
 

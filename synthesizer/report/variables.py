@@ -37,7 +37,7 @@ from synthesizer.report.page import (
     plural,
     written,
 )
-from synthesizer.report.record import Record, dig, listed, mappings, number, numbers, pooled, words
+from synthesizer.report.untyped import Record, dig, listed, mappings, number, numbers, pooled, words
 
 # Pictures of one variable: bars of levels, or the outline of a histogram; missing codes apart.
 

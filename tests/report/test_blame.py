@@ -2,7 +2,7 @@
 
 import pytest
 
-from synthesizer.report.record import Record
+from synthesizer.report.untyped import Record
 from synthesizer.report.utility import blame
 
 NAMES = ("age", "sex", "job", "pay")

@@ -5,7 +5,7 @@ import pytest
 from synthesizer.report.expected import lost_fits
 from synthesizer.report.model_fits import estimates_section
 from synthesizer.report.page import Chart, Gap, Note, Words
-from synthesizer.report.record import Record
+from synthesizer.report.untyped import Record
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import EVIL, Page, first_format, fit, record
 

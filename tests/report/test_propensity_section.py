@@ -2,7 +2,7 @@
 
 from synthesizer.report.page import DataTable, Note
 from synthesizer.report.propensity_scores import propensity_section, ratio_in_words
-from synthesizer.report.record import Record
+from synthesizer.report.untyped import Record
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import first_format, propensity, record
 

@@ -3,7 +3,7 @@
 import pytest
 
 from synthesizer.report.page import Chart, Gap
-from synthesizer.report.record import Record
+from synthesizer.report.untyped import Record
 from synthesizer.report.utility import point_section, points, risk_axis
 from tests.report.blocks import gaps, of_kind
 from tests.report.fixtures import Page, checks, first_format, manifest, record, tables

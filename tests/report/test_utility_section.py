@@ -4,7 +4,7 @@ import pytest
 from markupsafe import Markup
 
 from synthesizer.report.page import Chart, Note
-from synthesizer.report.record import Record
+from synthesizer.report.untyped import Record
 from synthesizer.report.utility import utility_data, utility_section
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import EVIL, NAMES, Page, first_format, manifest, record

@@ -3,7 +3,7 @@
 import pytest
 
 from synthesizer.report.expected import by_ways, no_tables, pair_columns, table_rows
-from synthesizer.report.record import Record
+from synthesizer.report.untyped import Record
 from tests.report.fixtures import NAMES, first_format, record
 
 

@@ -3,7 +3,7 @@
 import pytest
 from markupsafe import Markup, escape
 
-from synthesizer.report.record import Record
+from synthesizer.report.untyped import Record
 from synthesizer.report.variables import picture, read_distribution, variable_section
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import EVIL, JOB, NAMES, Page, distributions, first_format, record
