@@ -229,6 +229,29 @@ def legend(x: float, y: float, entries: Sequence[tuple[str, str]]) -> Markup:
     return el("g", {"aria-hidden": "true"}, *parts)
 
 
+def legends(
+    x: float, y: float, entries: Sequence[tuple[str, str]], *, width: float
+) -> tuple[Markup, float]:
+    """Return a legend in as many lines as it needs, and the height of the last one.
+
+    Examples
+    --------
+    >>> legends(0, 10, [("fill-s1", "one"), ("fill-s2", "two")], width=80)[1]
+    30
+    """
+    rows: list[list[tuple[str, str]]] = [[]]
+    used = x
+    for mark, caption in entries:
+        room = 37 + text_width(caption)
+        if rows[-1] and used + room > width:
+            rows.append([])
+            used = x
+        rows[-1].append((mark, caption))
+        used += room
+    lines = [legend(x, y + 20 * place, row) for place, row in enumerate(rows)]
+    return el("g", None, *lines), y + 20 * (len(rows) - 1)
+
+
 def text_width(words: str, size: float = 12) -> float:
     """Guess how wide words are; wide scripts count double.
 
@@ -629,6 +652,101 @@ def bars(rows: Sequence[Bar], *, title: str, description: str, label: str) -> Ma
             text(end + 6, y + 16, row.said, class_="label"),
         ]
     return svg(WIDTH, bottom + 44, *parts, title=title, description=description)
+
+
+# Pairs of bars, original above synthetic.
+
+_PAIRS_ROW = 27.0
+_PAIRS_BAR = 9.0
+_PAIRS_LETTERS = 22
+SIDES = (("fill-original", "original"), ("fill-synthetic", "synthetic"))
+"""Legend of what is drawn of both files."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedBar:
+    """Two bars, original above synthetic; no bar for None.
+
+    Parameters
+    ----------
+    label : str
+        Name of both.
+    original, synthetic : float or None
+        Their lengths.
+    low, high : float or None
+        Ends of the synthetic one over the datasets.
+    muted : bool
+        Whether it stands apart from the others, such as a missing code.
+    """
+
+    label: str
+    original: float | None
+    synthetic: float | None
+    low: float | None = None
+    high: float | None = None
+    muted: bool = False
+
+
+def paired_bars(
+    rows: Sequence[PairedBar], *, label: str, top: float = 28.0
+) -> tuple[list[Markup], float]:
+    """Return pairs of bars, one below the other, and where they end with their axis.
+
+    Parameters
+    ----------
+    rows : sequence of PairedBar
+        From top to bottom, at least one.
+    label : str
+        Of the axis, which begins at 0.
+    top : float
+        Where they begin.
+    """
+    left = 12 + max(text_width(clipped(row.label, _PAIRS_LETTERS)) for row in rows)
+    ends = [end for row in rows for end in (row.original, row.synthetic, row.high)]
+    scale = Scale(
+        domain=(0, max((end for end in ends if end is not None), default=0.0) or 1.0),
+        range=(left, WIDTH - 14),
+    )
+    bottom = top + _PAIRS_ROW * len(rows)
+    parts = [axis_bottom(scale, bottom, label, count=4, grid=bottom - top)]
+    for place, row in enumerate(rows):
+        y = top + _PAIRS_ROW * place
+        if place and row.muted and not rows[place - 1].muted:
+            parts.append(line(0, y, WIDTH, y, class_="axis dotted"))
+        parts.append(_pair_of_bars(row, scale, y))
+    return parts, bottom + 44
+
+
+def _pair_of_bars(row: PairedBar, scale: Scale, top: float) -> Markup:
+    attrs: dict[str, Value] = {"x": scale(0) - 6, "y": top + 17, "text-anchor": "end"}
+    style = "label muted" if row.muted else "label"
+    name = el("title", None, row.label), clipped(row.label, _PAIRS_LETTERS)
+    parts = [el("text", {**attrs, "class": style}, *name)]
+    for value, y, look in (
+        (row.original, top + 4, "fill-original"),
+        (row.synthetic, top + 5 + _PAIRS_BAR, "fill-synthetic"),
+    ):
+        width = scale(max(value or 0.0, 0.0)) - scale(0)
+        box: dict[str, Value] = {"x": scale(0), "y": y, "width": width, "height": _PAIRS_BAR}
+        parts.append(el("rect", {**box, "class": look}))
+    if row.low is not None and row.high is not None and row.high > row.low:
+        y = top + 5 + _PAIRS_BAR * 1.5
+        parts.append(line(scale(row.low), y, scale(row.high), y, class_="line-ink"))
+    return el("g", None, *parts)
+
+
+# Lines through places.
+
+
+def polyline(places: Sequence[tuple[float, float]], look: str) -> Markup:
+    """Return a line through places; ``look`` is its class."""
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    return el("polyline", {"points": points, "class": look})
+
+
+def dot(x: float, y: float, radius: float, look: str) -> Markup:
+    """Return a round mark; ``look`` is its class."""
+    return el("circle", {"cx": x, "cy": y, "r": radius, "class": look})
 
 
 # Where the names of runs stand on the map, so that they hide neither each other nor a dot.

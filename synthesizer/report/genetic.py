@@ -18,13 +18,11 @@ from synthesizer.report.page import (
     Words,
     interval,
     plural,
-    stopped,
     written,
 )
 <<<<<<< HEAD
 from synthesizer.report.record import Record
 =======
-from synthesizer.report.untyped import Record, dig, listed, mappings, number, words
 >>>>>>> rp
 
 _STARTS = {
