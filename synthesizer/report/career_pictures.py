@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from markupsafe import Markup
 
 from synthesizer.data.panel.view import ABSENT, OTHERS
-from synthesizer.measures.utility.longitudinal import SequenceResult
+from synthesizer.measures.utility.sequences import SequenceResult
 from synthesizer.report.charts import (
     SIDES,
     WIDTH,

@@ -6,12 +6,8 @@ from collections.abc import Iterator
 
 from synthesizer.measures.figure import Figure, is_above_chance
 from synthesizer.measures.risk.replicated import ReplicatedCareers
-from synthesizer.measures.utility.longitudinal import (
-    WORDS,
-    PanelResult,
-    SequenceResult,
-    VariableHistory,
-)
+from synthesizer.measures.utility.longitudinal import HistoryRow, PanelResult, VariableHistory
+from synthesizer.measures.utility.sequences import SequenceResult
 from synthesizer.report.career_pictures import (
     lines_chart,
     moves_chart,
@@ -30,6 +26,7 @@ from synthesizer.report.page import (
     Words,
     interval,
     plural,
+    row_table,
     stopped,
     written,
 )
@@ -184,7 +181,6 @@ def noise_in_words(ratio: float | None, distance: float | None = None) -> str:
 def _distances(sequences: SequenceResult) -> DataTable:
     several = len(sequences.distances) > 1
     more: list[Form] = ["text"] if several else []
-    ratios = [sequences.ratio(name) for name in sequences.measures]
     return DataTable(
         caption="Distance of synthetic from original careers"
         + (", mean over the datasets" if several else ""),
@@ -193,18 +189,20 @@ def _distances(sequences: SequenceResult) -> DataTable:
             "In words",
         ],
         forms=["text", "share", *more, "share", "share", "text"],
-        rows=[_distance(sequences, name, several=several) for name in sequences.measures],
-        highlight=[i for i, ratio in enumerate(ratios) if ratio is not None and ratio > _FAR],
+        rows=[
+            [
+                f"{own.meaning[0].upper()}{own.meaning[1:]}",
+                own.mean,
+                *([interval(own.low, own.high, "share")] if several else []),
+                own.floor,
+                own.ratio,
+                noise_in_words(own.ratio, own.mean),
+            ]
+            for own in sequences.rows
+        ],
+        highlight=[i for i, own in enumerate(sequences.rows) if (own.ratio or 0) > _FAR],
         stacks=True,
     )  # fmt: skip
-
-
-def _distance(sequences: SequenceResult, name: str, *, several: bool) -> list[Cell]:
-    what, ratio, mean = WORDS[name], sequences.ratio(name), getattr(sequences.mean, name)
-    datasets = [getattr(own, name) for own in sequences.distances]
-    ends = [interval(min(datasets), max(datasets), "share")] if several else []
-    floor = getattr(sequences.floor, name)
-    return [f"{what[:1].upper()}{what[1:]}", mean, *ends, floor, ratio, noise_in_words(ratio, mean)]
 
 
 def _transitions(sequences: SequenceResult) -> Iterator[Block]:
@@ -236,33 +234,18 @@ def _transitions(sequences: SequenceResult) -> Iterator[Block]:
 def _histories(panel: PanelResult) -> Iterator[Block]:
     if panel.worst:
         yield Words([_HISTORIES])
-        yield _history_table(panel)
+        yield row_table(
+            HistoryRow,
+            [own.row for own in panel.worst],
+            caption="Values within persons: share ever changing, and association with the value "
+            "before; the synthetic ones are means over the datasets",
+            highlight=[i for i, own in enumerate(panel.worst) if _is_off(own)],
+        )
     constant = [own.name for own in panel.variables if own.is_constant]
     if constant:
         more = len(constant) - _NAMED
         names = ", ".join(constant[:_NAMED]) + (f" and {more} more" if more > 0 else "")
         yield Words([f"Nobody changes {names}, neither in the original nor in the synthetic data."])
-
-
-def _history_table(panel: PanelResult) -> DataTable:
-    return DataTable(
-        caption="Values within persons: share ever changing, and association with the value "
-        "before; the synthetic ones are means over the datasets",
-        columns=[
-            "Variable", "Ever changing, original", "Synthetic", "Difference in points",
-            "Association", "Original", "Synthetic ",
-        ],
-        forms=("text", "share", "share", "share", "text", "share", "share"),
-        rows=[
-            [
-                own.name, own.changing, own.mean_changing, own.difference, own.association,
-                own.lag, own.mean_lag,
-            ]
-            for own in panel.worst
-        ],
-        sortable=len(panel.worst) >= 5,
-        highlight=[i for i, own in enumerate(panel.worst) if _is_off(own)],
-    )  # fmt: skip
 
 
 def _is_off(own: VariableHistory) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from synthesizer.measures.utility.coefficients import (
     FitComparison,
     LackOfFit,
 )
-from synthesizer.measures.utility.combining import CombinedEstimates
+from synthesizer.measures.utility.combining import CombinedEstimates, CombinedRow
 from synthesizer.report.charts import Scale, axis_bottom, clipped, el, legend, line, svg, text
 from synthesizer.report.expected import (
     cautions,
@@ -32,6 +33,7 @@ from synthesizer.report.page import (
     Words,
     interval,
     plural,
+    row_table,
     stopped,
     written,
 )
@@ -165,9 +167,7 @@ def _lines(coefficients: Sequence[CoefficientComparison]) -> list[_Line]:
     return [row for row in lines if row in furthest]
 
 
-def _drawn(
-    coefficients: Sequence[CoefficientComparison], title: str, description: str
-) -> Markup:
+def _drawn(coefficients: Sequence[CoefficientComparison], title: str, description: str) -> Markup:
     rows = _lines(coefficients)
     ends = [abs(end) for row in rows for end in row[2:]]
     reach = min(max(ends, default=1.0) * 1.05, _FAR)
@@ -261,35 +261,24 @@ def _lack_in_words(test: LackOfFit, even: bool) -> str:
 
 
 def _combined(combined: CombinedEstimates) -> Iterator[Block]:
-    columns = ["Coefficient", "Estimate", "Standard error", "From", "To", "df"]
-    values = (
-        combined.names,
-        combined.estimate,
-        combined.std_error,
-        combined.low,
-        combined.high,
-        combined.df,
-    )
-    shown = len(columns) if any(df is not None for df in combined.df) else len(columns) - 1
-    forms: list[Form] = ["text", *(("figure",) * (shown - 1))]
-    yield DataTable(
+    normal = [math.isinf(df) for df in combined.df]
+    names = [name for name in CombinedRow.model_fields if name != "df" or not all(normal)]
+    yield row_table(
+        CombinedRow,
+        combined.rows,
         caption="What the synthetic data alone tell of the population, combined by rule "
         f"“{combined.rule}” ({_RULES[combined.rule]}), {plural(combined.m, 'dataset')}; "
-        f"{_ends_in_words(combined.df)}",
-        columns=columns[:shown],
-        forms=forms,
-        rows=[list(row) for row in zip(*values[:shown], strict=True)],
-        sortable=len(combined.names) > 4,
+        f"{_ends_in_words(normal)}",
+        names=names,
     )
     adjusted = [n for n, was in zip(combined.names, combined.adjusted, strict=True) if was]
     if adjusted:
-        names = ", ".join(adjusted)
-        yield Note(stopped(f"The variance came out negative and was adjusted for: {names}"))
+        which = ", ".join(adjusted)
+        yield Note(stopped(f"The variance came out negative and was adjusted for: {which}"))
 
 
-def _ends_in_words(freedom: Sequence[float | None]) -> str:
-    """Say which distribution the ends of the intervals are from, by the degrees of freedom."""
-    normal = [df is None for df in freedom]
+def _ends_in_words(normal: Sequence[bool]) -> str:
+    """Say which distribution the ends of the intervals are from, by where it is the normal one."""
     if all(normal):
         return "intervals from the normal distribution"
     student = "intervals from Student's t distribution with df degrees of freedom"

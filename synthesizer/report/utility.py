@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from synthesizer.measures.utility.suite import UtilityResult
-from synthesizer.measures.utility.tables import TableRow
+from synthesizer.measures.utility.tables import DatasetTables, TableRow, TableUtility
 from synthesizer.report.expected import (
     Expected,
     copied_in_words,
@@ -27,6 +27,7 @@ from synthesizer.report.page import (
     Words,
     fragment,
     plural,
+    row_table,
     written,
 )
 from synthesizer.report.pairs import map_chart, map_names, pair_block, pairs_data, tables_of
@@ -108,8 +109,8 @@ def _blocks(record: Record) -> Iterator[Block]:
         yield from _variables(utility, variables, expected_of(record))
     else:
         yield no_tables(record, "distributions of single variables")
-    if utility is not None and len(utility.n_synthetic) > 1:
-        yield from _datasets(utility)
+    if utility is not None and utility.tables is not None and len(utility.n_synthetic) > 1:
+        yield _datasets(utility.tables)
 
 
 def _pairs(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) -> Iterator[Block]:
@@ -205,16 +206,10 @@ def _tests(utility: UtilityResult, rows: Sequence[TableRow], noun: str) -> Words
     return Words([" ".join(sentences)])
 
 
-def _datasets(utility: UtilityResult) -> Iterator[Block]:
-    if utility.tables is not None:
-        yield DataTable(
-            caption="Each synthetic dataset: S_pMSE and ROE over its tables of one (1) or two (2) "
-            "variables",
-            columns=["Dataset", "Variables", "Mean S_pMSE", "Largest S_pMSE", "Mean ROE"],
-            forms=["count", "count", "figure", "figure", "share"],
-            rows=[
-                [row.dataset, row.ways, row.s_pmse_mean, row.s_pmse_max, row.roe_mean]
-                for row in utility.tables.by_dataset
-            ],
-            sortable=True,
-        )
+def _datasets(tables: TableUtility) -> DataTable:
+    return row_table(
+        DatasetTables,
+        tables.by_dataset,
+        caption="Each synthetic dataset: S_pMSE and ROE over its tables of one (1) or two (2) "
+        "variables",
+    )
