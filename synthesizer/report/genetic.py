@@ -20,10 +20,7 @@ from synthesizer.report.page import (
     plural,
     written,
 )
-<<<<<<< HEAD
 from synthesizer.report.record import Record
-=======
->>>>>>> rp
 
 _STARTS = {
     "mutants": "mutants of the original, copies in which an increasing share of the cells was "
