@@ -237,9 +237,7 @@ def _limit(evolution: Evolution) -> Iterator[Note]:
         )
     else:
         which = "The result is" if len(evolution.datasets) == 1 else "All results are"
-        yield Note(
-            f"{which} within the highest risk that is accepted ({_setting(limit)}).", "good"
-        )
+        yield Note(f"{which} within the highest risk that is accepted ({_setting(limit)}).", "good")
 
 
 def _below_random(evolution: Evolution) -> Iterator[Note]:
@@ -342,9 +340,7 @@ def _table(
         rows=[_row(name, own, mutants=evolution.start == "mutants") for name, own in rows],
         sortable=len(rows) >= _WORTH_SORTING,
         stacks=ends,
-        highlight=[
-            i for i, (_, own) in enumerate(rows) if limit is not None and own.risk > limit
-        ],
+        highlight=[i for i, (_, own) in enumerate(rows) if limit is not None and own.risk > limit],
     )
 
 
