@@ -19,6 +19,8 @@ from typing import Any, Literal
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from synthesizer.measures.figure import Row
+
 # What a page is made of: sections of words, tables, charts and gaps.
 
 Cell = str | int | float | None
@@ -58,6 +60,57 @@ class DataTable:
     sortable: bool = False
     highlight: Sequence[int] = ()
     stacks: bool = False
+
+
+_FORMS_OF_COLUMNS: Mapping[str, Form] = {
+    "text": "text", "count": "count", "share": "share", "number": "figure",
+}  # fmt: skip
+"""How the form of a row's column is written."""
+
+
+def row_table(
+    kind: type[Row],
+    rows: Sequence[Row],
+    *,
+    caption: str,
+    names: Sequence[str] = (),
+    highlight: Sequence[int] = (),
+) -> DataTable:
+    """Return a table of rows that name their columns; it can be sorted from five rows on.
+
+    Parameters
+    ----------
+    kind : type
+        Of the rows.
+    rows : sequence of Row
+        From top to bottom.
+    caption : str
+        What the table shows.
+    names : sequence of str
+        Columns that are shown; all where empty.
+    highlight : sequence of int
+        Rows that need attention.
+
+    Examples
+    --------
+    >>> from synthesizer.measures.figure import column
+    >>> class Size(Row):
+    ...     name: str = column("Dataset", "text")
+    ...     n: int = column("Records", "count")
+    >>> table = row_table(Size, [Size(name="first", n=3)], caption="Sizes")
+    >>> table.columns, table.forms, table.rows
+    (['Dataset', 'Records'], ['text', 'count'], [['first', 3]])
+    """
+    fields = {name: kind.model_fields[name] for name in names or kind.model_fields}
+    forms = [dict[str, Any](field.json_schema_extra)["form"] for field in fields.values()]
+    return DataTable(
+        caption=caption,
+        columns=[str(field.title) for field in fields.values()],
+        forms=[_FORMS_OF_COLUMNS[form] for form in forms],
+        rows=[[getattr(row, name) for name in fields] for row in rows],
+        sortable=len(rows) >= _WORTH_SORTING,
+        highlight=highlight,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +190,9 @@ class Section:
     title: str
     lead: str
     blocks: Sequence[Block]
+
+
+_WORTH_SORTING = 5
 
 
 # Numbers as a reader meets them: enough digits to compare, none that pretend more.
@@ -242,6 +298,17 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
     ('1 record', '1,200 records', '2 categories')
     """
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Join names as one says them.
+
+    Examples
+    --------
+    >>> joined(["age", "sex", "region"]), joined(["age"])
+    ('age, sex and region', 'age')
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def stopped(told: str) -> str:
