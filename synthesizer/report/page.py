@@ -10,11 +10,11 @@ import base64
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -63,9 +63,18 @@ class DataTable:
 
 
 _FORMS_OF_COLUMNS: Mapping[str, Form] = {
-    "text": "text", "count": "count", "share": "share", "number": "figure",
+    "text": "text", "count": "count", "share": "share", "number": "figure", "percent": "share",
+    "interval": "text", "p": "p",
 }  # fmt: skip
 """How the form of a row's column is written."""
+
+
+class Added(NamedTuple):
+    """A column that rows do not name themselves: a property of theirs, or their field in words."""
+
+    heading: str
+    form: Form
+    value: Callable[[Any], Cell]
 
 
 def row_table(
@@ -73,8 +82,9 @@ def row_table(
     rows: Sequence[Row],
     *,
     caption: str,
-    names: Sequence[str] = (),
+    names: Sequence[str | Added] = (),
     highlight: Sequence[int] = (),
+    labels: tuple[str, Sequence[str]] | None = None,
 ) -> DataTable:
     """Return a table of rows that name their columns; it can be sorted from five rows on.
 
@@ -86,10 +96,12 @@ def row_table(
         From top to bottom.
     caption : str
         What the table shows.
-    names : sequence of str
-        Columns that are shown; all where empty.
+    names : sequence of str or Added
+        Columns that are shown; all that have a heading where empty.
     highlight : sequence of int
         Rows that need attention.
+    labels : (str, sequence of str), optional
+        Heading and cells of a first column that names the rows.
 
     Examples
     --------
@@ -101,15 +113,43 @@ def row_table(
     >>> table.columns, table.forms, table.rows
     (['Dataset', 'Records'], ['text', 'count'], [['first', 3]])
     """
-    fields = {name: kind.model_fields[name] for name in names or kind.model_fields}
-    forms = [dict[str, Any](field.json_schema_extra)["form"] for field in fields.values()]
+    headed = [name for name, field in kind.model_fields.items() if field.title]
+    columns = [_column(kind, name) for name in names or headed]
+    if labels is not None:
+        texts = dict(zip(map(id, rows), labels[1], strict=True))
+        columns.insert(0, Added(labels[0], "text", lambda row: texts[id(row)]))
     return DataTable(
         caption=caption,
-        columns=[str(field.title) for field in fields.values()],
-        forms=[_FORMS_OF_COLUMNS[form] for form in forms],
-        rows=[[getattr(row, name) for name in fields] for row in rows],
+        columns=[column.heading for column in columns],
+        forms=[column.form for column in columns],
+        rows=[[column.value(row) for column in columns] for row in rows],
         sortable=len(rows) >= _WORTH_SORTING,
         highlight=highlight,
+    )
+
+
+def _column(kind: type[Row], name: str | Added) -> Added:
+    if isinstance(name, Added):
+        return name
+    field = kind.model_fields[name]
+    form = _FORMS_OF_COLUMNS[dict[str, Any](field.json_schema_extra or {})["form"]]
+    return Added(str(field.title), form, lambda row: _cell(getattr(row, name)))
+
+
+def _cell(value: Any) -> Cell:
+    """Return what a table shows of a field."""
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    plain: Cell = value
+    return plain
+
+
+def value_table(caption: str, values: Sequence[tuple[str, Cell]], form: Form = "figure") -> DataTable:
+    """Return single values with what they are, one below the other."""
+    return DataTable(
+        caption=caption, columns=("Figure", "Value"), forms=("text", form), rows=values
     )
 
 
