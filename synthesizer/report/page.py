@@ -146,7 +146,9 @@ def _cell(value: Any) -> Cell:
     return plain
 
 
-def value_table(caption: str, values: Sequence[tuple[str, Cell]], form: Form = "figure") -> DataTable:
+def value_table(
+    caption: str, values: Sequence[tuple[str, Cell]], form: Form = "figure"
+) -> DataTable:
     """Return single values with what they are, one below the other."""
     return DataTable(
         caption=caption, columns=("Figure", "Value"), forms=("text", form), rows=values

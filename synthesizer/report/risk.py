@@ -574,4 +574,3 @@ def further_section(record: Record) -> Section | None:
         lead="Measures without a part of their own.",
         blocks=blocks,
     )
-

@@ -219,7 +219,9 @@ def _dominance(warnings: Sequence[Dominance]) -> Iterator[Block]:
 def _line(warning: Dominance) -> str:
     """Return the line of YAML that leaves a level out."""
     exclusion = warning.exclusion.model_dump(exclude_none=True)
-    pairs = (f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in exclusion.items())
+    pairs = (
+        f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in exclusion.items()
+    )
     return f"- {{{', '.join(pairs)}}}"
 
 

@@ -43,7 +43,9 @@ def in_words(scenario: Scenario) -> str:
     return f"{words} ({'; '.join(how)})" if how else words
 
 
-def absent(record: Record, key: str, what: str, off: str, scenario: Scenario | None = None) -> Block:
+def absent(
+    record: Record, key: str, what: str, off: str, scenario: Scenario | None = None
+) -> Block:
     """Say why a measure is not shown: it failed, or is switched off.
 
     Parameters

@@ -219,9 +219,7 @@ def _name(row: Spread) -> str:
 
 def _difference_chart(result: DifferentialResult, about: str) -> Chart:
     title, decisive = "The difference with its 95 % interval", _decisive(result.summary)
-    splits = [
-        row for row in result.comparisons if (row.m, row.rule) == (decisive.m, decisive.rule)
-    ]
+    splits = [row for row in result.comparisons if (row.m, row.rule) == (decisive.m, decisive.rule)]
     shown = splits if 1 < len(splits) <= MOST_SPLITS else []
     summary = (
         f"Difference {written(decisive.difference, 'share')}, interval "
@@ -322,7 +320,9 @@ def _groups(result: DifferentialResult, record: Record) -> Iterator[Block]:
     if result.by is None:
         return
     if not result.groups:
-        yield Note(f"No group of {result.by} is large enough in both parts to be looked at.", "alert")
+        yield Note(
+            f"No group of {result.by} is large enough in both parts to be looked at.", "alert"
+        )
         return
     title = f"Difference by group of {result.by}"
     order = _largest_first(result.groups)
@@ -332,10 +332,7 @@ def _groups(result: DifferentialResult, record: Record) -> Iterator[Block]:
     yield Chart(
         title=title,
         svg=dots(
-            [
-                _difference(row, _group_name(row, several=several))
-                for row in order[:MOST_GROUPS]
-            ],
+            [_difference(row, _group_name(row, several=several)) for row in order[:MOST_GROUPS]],
             title=title,
             description=summary,
             label="fitted minus unseen",
