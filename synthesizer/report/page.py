@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from pydantic.fields import FieldInfo
 
 from synthesizer.measures.figure import Row
 
@@ -62,12 +63,6 @@ class DataTable:
     stacks: bool = False
 
 
-_FORMS_OF_COLUMNS: Mapping[str, Form] = {
-    "text": "text", "count": "count", "share": "share", "number": "figure",
-}  # fmt: skip
-"""How the form of a row's column is written."""
-
-
 def row_table(
     kind: type[Row],
     rows: Sequence[Row],
@@ -102,15 +97,22 @@ def row_table(
     (['Dataset', 'Records'], ['text', 'count'], [['first', 3]])
     """
     fields = {name: kind.model_fields[name] for name in names or kind.model_fields}
-    forms = [dict[str, Any](field.json_schema_extra)["form"] for field in fields.values()]
+    forms = [_form(field) for field in fields.values()]
     return DataTable(
         caption=caption,
         columns=[str(field.title) for field in fields.values()],
-        forms=[_FORMS_OF_COLUMNS[form] for form in forms],
+        forms=forms,
         rows=[[getattr(row, name) for name in fields] for row in rows],
         sortable=len(rows) >= _WORTH_SORTING,
         highlight=highlight,
     )
+
+
+def _form(field: FieldInfo) -> Form:
+    """Return how a column of a row is written."""
+    forms: dict[object, Form] = {"count": "count", "share": "share", "number": "figure"}
+    extra = field.json_schema_extra
+    return forms.get(extra["form"], "text") if isinstance(extra, dict) else "text"
 
 
 @dataclass(frozen=True, kw_only=True)
