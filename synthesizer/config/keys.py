@@ -21,7 +21,8 @@ from synthesizer.data.table import Kind
 from synthesizer.data.yaml_text import without_infinities
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.scores import RISKS, UTILITIES
-from synthesizer.measures.settings import CheckConfig, Label, Labels, LimitConfig, Names, Part
+from synthesizer.measures.options import Label, Labels, Names, Part
+from synthesizer.measures.settings import CheckSettings, LimitConfig
 
 # The part of a configuration that makes whole datasets by a genetic algorithm.
 
@@ -408,7 +409,7 @@ class ChainConfig(Part):
     on_violation: Literal["error", "warn", "ignore"] = Field(
         "warn", description="confidential rows that break a rule or a forbidden condition"
     )
-    checks: CheckConfig = Field(default_factory=CheckConfig)
+    checks: CheckSettings = Field(default_factory=CheckSettings)
     limits: LimitConfig = Field(default_factory=LimitConfig)
 
     @property

@@ -21,7 +21,6 @@ from synthesizer.engine.genetic.evolution import Generation
 from synthesizer.engine.genetic.source import NOT_SAVED, Evolving, Source
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel
-from synthesizer.jobs.checks import Checker, needed_names
 from synthesizer.jobs.manifest import (
     file_entry,
     manifest_of,
@@ -29,7 +28,9 @@ from synthesizer.jobs.manifest import (
     write_dataset,
     write_json,
 )
-from synthesizer.measures.results import CheckResults, exceeded_limits
+from synthesizer.measures.checks import Checks
+from synthesizer.measures.results import CheckResults, checks_content
+from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.plan.plan import fitted_source
 from synthesizer.plan.prepare import Prepared, prepare
 from synthesizer.report.build import REPORT, build_report, read_record
@@ -167,23 +168,29 @@ def run(
     with new_directory(settings.output.directory, overwrite=settings.output.overwrite) as work:
         seed = Seed(fresh_seed() if settings.seed is None else settings.seed)
         source = _fit(ready, seed, phases)
-        checker = Checker(
-            settings,
+        checks = Checks(
             ready.view,
-            ready.plan,
-            seed,
+            settings.checks,
+            scenarios=ready.plan.scenarios,
+            seed=seed,
+            synthesis=Synthesis(proper=settings.proper, kept=ready.plan.kept),
+            frame=ready.plan.spec.frame,
+            person=None if settings.panel is None else settings.panel.person,
             workers=workers_or_all(settings.workers),
+            listener=phases.listener,
         )
-        names = write_datasets(ready, source, seed, work, phases, checker)
-        results = _check(ready, checker, seed, phases, source)
-        exceeded = exceeded_limits(results, settings.limits)
+        names = write_datasets(ready, source, seed, work, phases, checks)
+        results = _check(ready, checks, seed, phases, source)
+        exceeded = results.exceeded(settings.limits)
         told: dict[str, Any] = {}
         further = ["checks.json"]
         if isinstance(source, Evolving):
             exceeded += (*source.exceeded, *_pooled(source, results))
             evolved, files = write_evolution(source, seed, work, ready)
             told, further = {"genetic": evolved}, [*further, *files]
-        write_json(work / "checks.json", results.to_dict() | told | {"exceeded": list(exceeded)})
+        write_json(
+            work / "checks.json", checks_content(results, exceeded, told.get("genetic"))
+        )
         manifest = manifest_of(ready, source, seed, phases)
         manifest["m"] = len(names)
         manifest["exceeded_limits"] = list(exceeded)
@@ -270,7 +277,7 @@ def _fit(ready: Prepared, seed: Seed, phases: Phases) -> Source:
 
 
 def write_datasets(
-    ready: Prepared, source: Source, seed: Seed, work: Path, phases: Phases, checker: Checker
+    ready: Prepared, source: Source, seed: Seed, work: Path, phases: Phases, checks: Checks
 ) -> list[str]:
     """Generate and write one dataset after the other, so memory does not grow with m."""
     config = ready.config
@@ -288,7 +295,7 @@ def write_datasets(
             written = ready.arrangement.restored(table)
             names.append(write_dataset(written, work, number, config.m, layout, form))
             with phases.phase("check"):
-                checker.add(ready.arrangement.viewed(table))
+                checks.add(ready.arrangement.viewed(table))
     return names
 
 
@@ -302,9 +309,9 @@ def _codebook(work: Path, manifest: dict[str, Any]) -> list[str]:
 
 
 def _check(
-    ready: Prepared, checker: Checker, seed: Seed, phases: Phases, made_by: Source
+    ready: Prepared, checks: Checks, seed: Seed, phases: Phases, made_by: Source
 ) -> CheckResults:
-    def synthesise(half: Table, m: int, repeat: int) -> list[Table]:
+    def synthesise(half: Table, m: int, repeat: int) -> Iterator[Table]:
         """Refit the chain on a half, with generators of its own."""
         inner = Seed(int(seed.generator("half split", repeat).integers(2**62)))
         spec, n_jobs = ready.plan.spec, workers_or_all(ready.config.workers)
@@ -325,11 +332,7 @@ def _check(
         elif rows is not None:  # a release of the same relative size
             rows = max(1, round(rows * half.n_rows / ready.table.n_units))
         drawn = source.generate(inner, m=m, rows=rows, n_jobs=n_jobs)
-        tables = (ready.arrangement.viewed(table) for table in drawn)
-        # whole records are looked at in the first dataset only: memory stays flat in m
-        return [table if n == 0 else table.select(known) for n, table in enumerate(tables)]
-
-    known = needed_names(ready.config, ready.plan)
+        return (ready.arrangement.viewed(table) for table in drawn)
 
     with phases.phase("check"):
-        return checker.finish(synthesise, phases.listener)
+        return checks.finish(synthesise)

@@ -23,7 +23,6 @@ from synthesizer.engine.drawing import split_strata, whole_number_problems
 from synthesizer.engine.genetic.source import Evolving, GeneticPlan, Source, Words, keeping
 from synthesizer.engine.registry import NO_MODELS, Registry
 from synthesizer.measures.risk.scenario import Scenario
-from synthesizer.measures.utility.suite import FitRequest
 from synthesizer.models.histories.history import panel_of
 from synthesizer.models.step import Step
 from synthesizer.plan.columns import Columns, unknown_models, unknown_variables
@@ -32,7 +31,7 @@ from synthesizer.plan.evolving import plan_genetic
 from synthesizer.plan.methods import plan_methods
 from synthesizer.plan.order import Places, plan_order
 from synthesizer.plan.rules import overridden, plan_paths, plan_rules
-from synthesizer.plan.scenarios import plan_fits, plan_scenarios
+from synthesizer.plan.scenarios import fit_problems, plan_scenarios
 from synthesizer.plan.steps import panel_problems, plan_steps
 
 MIN_STRATUM_ROWS = 10
@@ -50,11 +49,6 @@ class Plan:
     scenarios : tuple of Scenario
         Keys and target of the disclosure checks, the main one first; empty when there are none
         to be had.
-    fits : tuple of FitRequest
-        Models that are fitted to the original and to the synthetic data; of a panel to one row a
-        person.
-    row_fits : tuple of FitRequest
-        Of a panel: those that are fitted to the rows of persons and periods.
     notes : tuple of str
         What a steward should know and need not change.
     genetic : GeneticPlan or None
@@ -63,8 +57,6 @@ class Plan:
 
     spec: ChainSpec
     scenarios: tuple[Scenario, ...]
-    fits: tuple[FitRequest, ...] = ()
-    row_fits: tuple[FitRequest, ...] = ()
     notes: tuple[str, ...]
     genetic: GeneticPlan | None = None
 
@@ -128,8 +120,7 @@ def try_plan(
     scenarios, scenario_notes, found = plan_scenarios(config, seen, shown)
     problems += found
     keeps = any(step.model.abilities.copies_rows for step in steps)
-    fits, row_fits, found = plan_fits(config, shown, table, view, keeps=keeps)
-    problems += found
+    problems += fit_problems(config, shown, table, view, keeps=keeps)
     genetic = plan_genetic(context, steps, scenarios)
     if problems:
         return None, problems
@@ -142,9 +133,7 @@ def try_plan(
         frame=frame,
     )
     notes = (*context.notes, *notes, *scenario_notes)
-    return Plan(
-        spec=spec, scenarios=scenarios, fits=fits, row_fits=row_fits, notes=notes, genetic=genetic
-    ), []
+    return Plan(spec=spec, scenarios=scenarios, notes=notes, genetic=genetic), []
 
 
 def _check_names(context: Context) -> None:

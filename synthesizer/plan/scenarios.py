@@ -13,18 +13,17 @@ from synthesizer.data.errors import DataError, ExpressionError
 from synthesizer.data.panel.arrangement import person_name
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import Kind, Table
+from synthesizer.measures.catalogue import limit_problems
 from synthesizer.measures.figure import in_units
+from synthesizer.measures.options import FitRequest, Question, ScenarioConfig
 from synthesizer.measures.risk.dominance import Exclusion, check_exclusions
 from synthesizer.measures.risk.halves import units_of
 from synthesizer.measures.risk.inference import THRESHOLDS, check_inference
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
 from synthesizer.measures.risk.suggest import suggest
-from synthesizer.measures.settings import FitConfig, InferenceConfig, ScenarioConfig
-from synthesizer.measures.utility.combining import kind_problems, rule_for, rule_problems
+from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for, rule_problems
 from synthesizer.measures.utility.fits import need_pyfixest, need_statsmodels
 from synthesizer.measures.utility.formulas import parse_formula
-from synthesizer.measures.utility.row_fits import split_fits
-from synthesizer.measures.utility.suite import FitRequest, fit_names
 from synthesizer.plan.columns import Columns
 
 
@@ -34,7 +33,7 @@ def plan_scenarios(
     """Return the scenarios (none when there are none to be had), notes and problems."""
     checks = config.checks
     names = _Names(config, table, columns)
-    problems = [*names.scenario("checks", checks), *_switched_off(config)]
+    problems = [*names.scenario("checks", checks), *_limit_problems(config)]
     for number, part in enumerate(checks.scenarios, 1):
         problems += names.scenario(f"checks.scenarios.{number}", part)
     for number, inference in enumerate(checks.inference, 1):
@@ -49,6 +48,10 @@ def plan_scenarios(
         return (configured_scenario(checks), *further), panel, []
     first, notes = _suggested(config, table)
     return ((first, *further) if first else further), [*notes, *panel], []
+
+
+def _limit_problems(config: ChainConfig) -> Iterator[str]:
+    return limit_problems(config.checks, config.limits.asked, panel=config.panel is not None)
 
 
 def _panel_notes(config: ChainConfig, table: Table) -> list[str]:
@@ -153,7 +156,7 @@ class _Names:
             if name in self.table and self.table[name].is_coded:
                 yield f"{place}.groups: {name!r} is not numeric; take it out"
 
-    def inference(self, place: str, part: InferenceConfig) -> Iterator[str]:
+    def inference(self, place: str, part: Question) -> Iterator[str]:
         """Yield every problem of an inference check."""
         names = (part.sensitive, *part.public, *part.groups)
         problems = [problem for name in names for problem in self.known(place, name)]
@@ -168,7 +171,7 @@ class _Names:
                 public=part.public,
                 positive=part.positive,
                 groups=part.groups,
-                baseline=part.baseline or (),
+                baseline=part.baseline,
                 thresholds=THRESHOLDS,
             )
         except DataError as error:
@@ -209,82 +212,30 @@ def _half_split_problems(names: _Names, config: ChainConfig) -> Iterator[str]:
             )
 
 
-_SWITCHES: Mapping[str, str] = {
-    "cap": "cap",
-    "cap_undefined": "cap",
-    "cap_u": "cap",
-    "cap_special_uniques": "cap",
-    "tcap": "cap",
-    "repu": "identity",
-    "disco": "attribute",
-    "replicated_uniques": "replicated_uniques",
-    "differential_confidentiality": "differential_confidentiality",
-    "worst_group": "differential_confidentiality",
-    "nearer_share": "nearest",
-    "revealed_share": "inference",
-    "auc": "inference",
-    "attack_risk": "attacks",
-    "mean_two_way": "two_way",
-    "worst_two_way": "two_way",
-    "worst_one_way": "one_way",
-    "pmse_ratio": "propensity",
-}
-"""The check that each limit is about."""
-
-
-def _switched_off(config: ChainConfig) -> Iterator[str]:
-    checks, limits = config.checks, config.limits
-    for limit, check in _SWITCHES.items():
-        value = getattr(checks, check)
-        on = bool(getattr(value, "enabled", value))
-        if getattr(limits, limit) is not None and not on:
-            yield (
-                f"limits.{limit}: the check {check!r} is switched off; switch it on or drop "
-                "the limit"
-            )
-    parts = (checks, *checks.scenarios)
-    for limit in ("tcap", "disco"):
-        if getattr(limits, limit) is not None and all(part.tolerance for part in parts):
-            yield f"limits.{limit}: every target has a tolerance; give one groups in its place"
-    by = checks.differential_confidentiality.by
-    if limits.worst_group is not None and by is None:
-        yield "limits.worst_group: needs checks.differential_confidentiality.by; name a variable"
-
-
 # Models that the checks fit to original and synthetic data: formulas, names, combining rule.
 
 
-def plan_fits(
+def fit_problems(
     config: ChainConfig, columns: Columns, table: Table, view: Table | None, *, keeps: bool
-) -> tuple[tuple[FitRequest, ...], tuple[FitRequest, ...], list[str]]:
-    """Return the fits that the checks ask for, those to rows of a panel, and every problem.
+) -> list[str]:
+    """Return every problem of the fits that the checks ask for.
 
     ``columns`` are those that the checks see, ``table`` is what the chain models, ``view`` one row
-    a person of a panel. ``keeps`` says
-    whether variables are copied row by row, which decides about the combining rule.
+    a person of a panel. ``keeps`` says whether variables are copied row by row, which decides about
+    the combining rule.
     """
-    requests, problems = [], []
+    problems = []
     person = None if config.panel is None else config.panel.person
     if view is not None:
         columns = columns.joined([*table.names, person_name(person, table.names)])
     natural = rule_for(proper=config.proper, keeps=keeps)
-    for number, fit in enumerate(config.checks.fits, 1):
+    requests = [fit.ruled(natural) for fit in config.checks.fits]
+    for number, request in enumerate(requests, 1):
         place = f"checks.fits.{number}"
-        request = FitRequest(
-            formula=fit.formula,
-            family=fit.family,
-            rule=fit.rule or natural,
-            clusters=fit.clusters,
-            weights=fit.weights,
-            offset=fit.offset,
-        )
-        requests.append(request)
-        problems += [f"{place}: {problem}" for problem in _rule_problems(fit, config, keeps=keeps)]
+        rules = _rule_problems(request.rule or natural, config, keeps=keeps)
+        problems += [f"{place}: {problem}" for problem in rules]
         problems += _name_problems(place, request, config, columns)
-    problems += [f"checks.fits: {problem}" for problem in _packages_missing(requests)]
-    if view is None:
-        return tuple(requests), (), problems
-    return *split_fits(requests, table, person), problems
+    return [*problems, *(f"checks.fits: {problem}" for problem in _packages_missing(requests))]
 
 
 def _packages_missing(requests: Sequence[FitRequest]) -> Iterator[str]:
@@ -303,8 +254,7 @@ def _packages_missing(requests: Sequence[FitRequest]) -> Iterator[str]:
             yield from error.problems
 
 
-def _rule_problems(fit: FitConfig, config: ChainConfig, *, keeps: bool) -> Iterator[str]:
-    rule = fit.rule or rule_for(proper=config.proper, keeps=keeps)
+def _rule_problems(rule: Rule, config: ChainConfig, *, keeps: bool) -> Iterator[str]:
     yield from kind_problems(rule, proper=config.proper, keeps=keeps)
     yield from rule_problems(rule, config.m, n=1, k=1)
 
@@ -313,7 +263,7 @@ def _name_problems(
     place: str, request: FitRequest, config: ChainConfig, columns: Columns
 ) -> Iterator[str]:
     try:
-        names = fit_names(request)
+        names = request.names
     except ExpressionError as error:
         yield from (f"{place}.formula: {problem}" for problem in error.problems)
         return

@@ -201,7 +201,7 @@ class Axis:
 # The plane itself.
 
 WIDTH = 720.0
-_LEFT, _TOP, _RIGHT, _BOTTOM = 50.0, 44.0, 700.0, 410.0
+_LEFT, _TOP, _RIGHT, _BOTTOM = 50.0, 26.0, 700.0, 410.0
 _ROW = 14.0
 _LETTERS = 30
 MOST_DOTS = 40
@@ -302,12 +302,14 @@ class _Plane:
     ) -> None:
         self.spots, self.risk, self.loss = spots, risk, loss
         self.right = _RIGHT - WIDTH + width
+        # the words of lines of reference stand above, one row for each
+        self.top = _TOP + _ROW * len(risk.marks)
         clouds = [point for spot in spots for point in spot.cloud]
         risks = [spot.risk for spot in spots] + [r for r, _ in (*clouds, *way, *frontier)]
         risks += [end for spot in spots for end in (spot.low, spot.high) if end is not None]
         losses = [spot.loss for spot in spots] + [u for _, u in (*clouds, *way, *frontier)]
         self.x = Scale(domain=risk.span(risks), range=(_LEFT, self.right))
-        self.y = Scale(domain=loss.span(losses), range=(_BOTTOM, _TOP))
+        self.y = Scale(domain=loss.span(losses), range=(_BOTTOM, self.top))
         self.way = [self.at(*point) for point in way]
         self.steps = list(self._steps([self.at(*point) for point in frontier]))
 
@@ -318,7 +320,7 @@ class _Plane:
         """Yield the corners of the line that bounds a frontier, from the top to the right edge."""
         if not points:
             return
-        yield points[0][0], _TOP
+        yield points[0][0], self.top
         for (x, y), (after, _) in pairwise(points):
             yield x, y
             yield after, y
@@ -326,8 +328,9 @@ class _Plane:
         yield self.right, points[-1][1]
 
     def parts(self) -> Iterator[Markup]:
-        yield axis_bottom(self.x, _BOTTOM, self.risk.label, grid=_BOTTOM - _TOP)
-        yield axis_left(self.y, _LEFT, self.loss.label, grid=self.right - _LEFT)
+        yield axis_bottom(self.x, _BOTTOM, self.risk.label, grid=_BOTTOM - self.top)
+        yield axis_left(self.y, _LEFT, grid=self.right - _LEFT)
+        yield text(4, 14, self.loss.label, class_="label", aria_hidden="true")
         yield text(_LEFT + 6, _BOTTOM - 8, "best corner", class_="small muted", aria_hidden="true")
         yield from self._risk_marks()
         yield from self._loss_marks()
@@ -344,10 +347,10 @@ class _Plane:
     def _risk_marks(self) -> Iterator[Markup]:
         low, high = self.x.domain
         for row, mark in enumerate(self.risk.marks):
-            height = _TOP + 12 + row * _ROW
+            height = _TOP + 9 + row * _ROW
             if low <= mark.value <= high:
                 x = self.x(mark.value)
-                yield line(x, _TOP, x, _BOTTOM, class_=mark.look)
+                yield line(x, height - 9, x, _BOTTOM, class_=mark.look)
                 yield _beside(x, height, mark.words, leftwards=x > (_LEFT + self.right) / 2)
             elif mark.value < low:
                 yield _beside(_LEFT, height, f"← {mark.words}", leftwards=False)
@@ -362,7 +365,7 @@ class _Plane:
                 yield line(_LEFT, y, self.right, y, class_=mark.look)
                 yield _beside(self.right, y - 5, mark.words, leftwards=True)
             else:
-                y, arrow = (_BOTTOM - 8, "↓") if mark.value < low else (_TOP - 8, "↑")
+                y, arrow = (_BOTTOM - 8, "↓") if mark.value < low else (self.top + 12, "↑")
                 yield _beside(self.right, y, f"{arrow} {mark.words}", leftwards=True)
 
     def _cloud(self, spot: Spot) -> Markup:
@@ -390,7 +393,7 @@ class _Plane:
             if spot.shape != "small"
         ]
         named = {i: clipped(spot.name, _LETTERS) for i, spot in enumerate(self.spots) if spot.name}
-        frame = (_LEFT, _TOP, self.right, _BOTTOM)
+        frame = (_LEFT, self.top, self.right, _BOTTOM)
         hidden = list(self._obstacles())
         sure = {i: name for i, name in named.items() if self.spots[i].always}
         placed = place_labels(dots, hidden, sure, frame)
@@ -402,7 +405,6 @@ class _Plane:
 
     def _obstacles(self) -> Iterator[Box]:
         """Yield what a name should not hide besides the named points."""
-        yield _LEFT, _TOP, self.right, _TOP + 2 + _ROW * len(self.risk.marks)
         yield from _along(self.way)
         yield from _along(self.steps)
         for spot in self.spots:

@@ -20,13 +20,7 @@ from synthesizer.measures.utility.estimates import (
     ratio_of_estimates,
 )
 from synthesizer.measures.utility.propensity import PmseResult, PropensityResult, logit_pmse, pmse
-from synthesizer.measures.utility.suite import (
-    FitRequest,
-    Synthesis,
-    UtilityCollector,
-    UtilityMeasures,
-    UtilityResult,
-)
+from synthesizer.measures.utility.suite import Synthesis, UtilityResult
 from synthesizer.measures.utility.tables import (
     MEASURES,
     PairCounter,
@@ -46,7 +40,6 @@ __all__ = [
     "DistributionCounter",
     "EqualityResult",
     "FitComparison",
-    "FitRequest",
     "PairCounter",
     "PairTable",
     "PmseResult",
@@ -54,8 +47,6 @@ __all__ = [
     "RatioResult",
     "Synthesis",
     "TableUtility",
-    "UtilityCollector",
-    "UtilityMeasures",
     "UtilityResult",
     "cell_measures",
     "chi_square",
