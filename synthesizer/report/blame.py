@@ -12,9 +12,9 @@ from synthesizer.report.expected import (
     expected_of,
     overlap_in_words,
     table_mark,
+    tables_of,
 )
 from synthesizer.report.page import Note, joined, plural, written
-from synthesizer.report.pairs import tables_of
 from synthesizer.report.record import Record, StepEntry
 
 _ONE_DATASET = 0.796

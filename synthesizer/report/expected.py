@@ -8,11 +8,18 @@ from dataclasses import dataclass
 
 from synthesizer.measures.utility.coefficients import FitComparison, FittedData
 from synthesizer.measures.utility.propensity import PmseResult
+from synthesizer.measures.utility.tables import TableRow
 from synthesizer.report.codebook.facts import tilts
 from synthesizer.report.page import Gap, stopped, written
 from synthesizer.report.record import Record
 
 AGAIN = "Run again with this version and --overwrite to have it."
+
+
+def tables_of(record: Record, ways: int) -> tuple[TableRow, ...]:
+    """Return the tables of an order, the worst first; none where they were not compared."""
+    utility = record.results.utility
+    return () if utility is None or utility.tables is None else utility.tables.of_order(ways)
 
 
 def lone_variable(record: Record) -> str:

@@ -222,7 +222,7 @@ def path_chart(
         risk=Axis(label="risk R (left is safer)", marks=levels),
         loss=Axis(label="utility U (lower is better)"),
         way=[(step.risk, step.utility) for step in steps],
-        legend=_entries(bool(frontier), bool(others), levels),
+        legend=list(_entries(bool(frontier), bool(others), levels)),
         title="Utility and risk of the best candidate",
         description=summary,
     )

@@ -12,7 +12,6 @@ from synthesizer.measures.utility.tables import PairTable, TableRow
 from synthesizer.report.charts import clipped, el, heat, svg, text, text_width
 from synthesizer.report.expected import Expected
 from synthesizer.report.page import Chart, from_template, plural, written
-from synthesizer.report.record import Record
 
 MOST = 60
 """Variables of the map."""
@@ -29,12 +28,6 @@ _NUMBERS_FROM = 24.0
 _DARK = 5
 """Colour from which a value is written in white."""
 _ROOM = 12.0
-
-
-def tables_of(record: Record, ways: int) -> tuple[TableRow, ...]:
-    """Return the tables of an order, the worst first; none where they were not compared."""
-    utility = record.results.utility
-    return () if utility is None or utility.tables is None else utility.tables.of_order(ways)
 
 
 # Tables of two variables, original beside synthetic, with what differs most marked.

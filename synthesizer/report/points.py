@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
-from synthesizer.report.expected import AGAIN, expected_of, lone_variable
+from synthesizer.report.expected import AGAIN, expected_of, lone_variable, tables_of
 from synthesizer.report.page import (
     Block,
     Chart,
@@ -20,7 +20,6 @@ from synthesizer.report.page import (
     plural,
     written,
 )
-from synthesizer.report.pairs import tables_of
 from synthesizer.report.plane import Axis, Mark, Spot, plane
 from synthesizer.report.record import Record
 from synthesizer.report.risk_figures import keys_advice

@@ -15,6 +15,7 @@ from synthesizer.report.expected import (
     distance_in_words,
     expected_of,
     no_tables,
+    tables_of,
 )
 from synthesizer.report.page import (
     Block,
@@ -30,7 +31,7 @@ from synthesizer.report.page import (
     row_table,
     written,
 )
-from synthesizer.report.pairs import map_chart, map_names, pair_block, pairs_data, tables_of
+from synthesizer.report.pairs import map_chart, map_names, pair_block, pairs_data
 from synthesizer.report.record import Record
 
 _FEATURED = 4
@@ -132,13 +133,14 @@ def _table(rows: Sequence[TableRow], caption: str, highlight: Sequence[int]) -> 
     if len(rows) > _LISTED:
         caption += f"; the {_LISTED} worst of {len(rows):,}"
     names = ("Variable", "With")[: rows[0].ways]
+    texts: list[Form] = ["text"] * len(names)
     cells: list[list[Cell]] = [
         [*row.variables, *(getattr(row, name) for name, _, _ in _COLUMNS)] for row in rows[:_LISTED]
     ]
     return DataTable(
         caption=caption,
         columns=[*names, *(heading for _, heading, _ in _COLUMNS)],
-        forms=[*("text" for _ in names), *(form for _, _, form in _COLUMNS)],
+        forms=[*texts, *(form for _, _, form in _COLUMNS)],
         rows=cells,
         sortable=True,
         highlight=highlight,

@@ -27,6 +27,7 @@ from synthesizer.report.charts import (
     text_width,
     tick,
 )
+from synthesizer.report.expected import tables_of
 from synthesizer.report.page import (
     Block,
     Cell,
@@ -40,7 +41,6 @@ from synthesizer.report.page import (
     plural,
     written,
 )
-from synthesizer.report.pairs import tables_of
 from synthesizer.report.record import Record
 
 MOST = 250
@@ -193,26 +193,29 @@ def _table(shares: Shares, record: Record) -> DataTable:
         for label, missing in zip(cells.labels, cells.missing, strict=True)
     ]
     ends = (shares.lowest, shares.highest) if several else ()
-    forms: list[Form] = ["text", "share", "share", *("share" for _ in ends)]
+    numbers: list[Form] = ["share"] * (2 + len(ends))
     units = in_units("{records}", record.units)
     return DataTable(
         caption=f"{cells.variable}: shares of the {units}"
         + (", with the lowest and highest of the datasets" if several else ""),
         columns=["Value", "Original", "Synthetic", *(["Lowest", "Highest"] if several else [])],
-        forms=forms,
+        forms=["text", *numbers],
         rows=list(zip(names, cells.original, shares.mean, *ends, strict=True)),
     )
 
 
 def _statistics(distributions: Sequence[Distribution]) -> Iterator[Block]:
     names = list(Statistics.model_fields)
-    forms: list[Form] = ["text", "text", *("figure" for _ in names)]
+    figures: list[Form] = ["figure"] * len(names)
     # days since 1970 say nothing to a reader; the picture has dates
     numbers = [own for own in distributions if own.summary is not None and own.kind != "date"]
     rows = [row for own in numbers for row in _statistic_rows(own, names)]
     if rows:
         yield DataTable(
-            caption=_STATISTICS, columns=["Variable", "Data", *names], forms=forms, rows=rows
+            caption=_STATISTICS,
+            columns=["Variable", "Data", *names],
+            forms=["text", "text", *figures],
+            rows=rows,
         )
 
 
