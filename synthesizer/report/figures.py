@@ -13,6 +13,7 @@ from markupsafe import Markup
 from synthesizer.measures.figure import Figure, Measured, Row, Units, in_units
 from synthesizer.report.charts import DotRow, dots
 from synthesizer.report.page import (
+    NUMBERS,
     Block,
     Cell,
     Chart,
@@ -118,7 +119,7 @@ def rate_chart(figures: Sequence[Figure], title: str, about: str = "") -> Chart:
         table=DataTable(
             caption=f"{title}; from and to are the ends of the 95 % interval",
             columns=("Figure", "Value", "From", "To", "Baseline", "Original", "Records"),
-            forms=("text", *["figure"] * 5, "count"),
+            forms=("text", *NUMBERS[:5], "count"),
             rows=[(f.name, f.value, f.low, f.high, f.baseline, f.original, f.n) for f in figures],
             sortable=len(figures) > 4,
         ),

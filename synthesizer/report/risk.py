@@ -259,8 +259,8 @@ def _regression(regression: Sequence[CapRegression]) -> Iterator[Block]:
         yield row_table(
             CapRegression,
             lines,
-            caption="Straight line of mean CAP on the number of datasets; the datasets are nested, so "
-            "the p-values describe the line and prove nothing",
+            caption="Straight line of mean CAP on the number of datasets; the datasets are nested, "
+            "so the p-values describe the line and prove nothing",
             names=[
                 _SUBSET,
                 Added("Rule", "text", lambda row: RULES[row.rule]),
