@@ -65,7 +65,7 @@ class DataTable:
 
 
 _FORMS_OF_COLUMNS: Mapping[str, Form] = {
-    "text": "text", "count": "count", "share": "share", "number": "figure", "percent": "share",
+    "text": "text", "count": "count", "share": "figure", "number": "figure", "percent": "figure",
     "interval": "text", "p": "p",
 }  # fmt: skip
 """How the form of a row's column is written."""
