@@ -13,7 +13,7 @@ from typing import Any
 from synthesizer.data.errors import DataError
 from synthesizer.measures.catalogue import AXES
 from synthesizer.measures.figure import Units
-from synthesizer.report.build import read_record
+from synthesizer.report.record import read_record
 from synthesizer.report.untyped import dig, listed, mappings, number, words
 
 # What has happened to the files of a run since it was written: changed, lost, unreadable.
@@ -28,14 +28,13 @@ def run_gaps(directory: Path) -> tuple[str, ...]:
         Result directory of a run.
     """
     try:
-        found = read_record(directory).gaps
+        return read_record(directory).changes
     except DataError as error:
         return error.problems
     except (OSError, ValueError) as error:
         file = getattr(error, "filename", None)
         name = Path(file).name if isinstance(file, str | Path) else "some file"
         return (f"{name} cannot be compared with the manifest; check that it can be read",)
-    return tuple(f"{gap.what} is missing: {gap.why}" for gap in found)
 
 
 # Reading the figures by which runs are compared out of ``checks.json``, old or new.

@@ -164,10 +164,10 @@ def test_options_replace_keys_of_the_file(data: Path, tmp_path: Path) -> None:
 
 def test_a_seed_is_drawn_stored_and_gives_the_same_bytes_again(data: Path, tmp_path: Path) -> None:
     first = made(tmp_path, data, seed=None)
-    again = made(tmp_path, data, seed=first.manifest["seed"], output={"directory": "again"})
+    again = made(tmp_path, data, seed=first.manifest.seed, output={"directory": "again"})
     assert hashes(first.directory) == hashes(again.directory)
     other = made(tmp_path, data, seed=None, output={"directory": "other"})
-    assert other.manifest["seed"] != first.manifest["seed"]
+    assert other.manifest.seed != first.manifest.seed
     assert hashes(first.directory) != hashes(other.directory)
 
 
@@ -210,7 +210,7 @@ def test_parquet_file_and_directory(data: Path, tmp_path: Path) -> None:
     synthetic = pd.read_parquet(one.datasets[0])
     pd.testing.assert_frame_equal(synthetic, pd.read_parquet(other.datasets[0]))
     assert list(synthetic.dtypes) == list(pd.read_parquet(tmp_path / "persons.parquet").dtypes)
-    assert other.manifest["data"]["sha256"]
+    assert other.manifest.data.sha256
 
 
 def test_format_of_the_output(data: Path, tmp_path: Path) -> None:
@@ -238,8 +238,8 @@ def test_sample(tmp_path: Path) -> None:
     pytest.importorskip("statsmodels")
     result = made(tmp_path, tmp_path, data={"sample": "fair"}, variables={}, rows=100)
     assert frames(result)[0].shape == (100, 9)
-    assert result.manifest["data"]["rows"] == 6366
-    assert len(result.manifest["data"]["sha256"]) == 64
+    assert result.manifest.data.rows == 6366
+    assert len(result.manifest.data.sha256) == 64
 
 
 def test_partial_synthesis_keeps_rows_aligned(data: Path, tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_rules_forbids_derived_and_drop(data: Path, tmp_path: Path) -> None:
     assert (synthetic["income"][synthetic["age"] < 15] == -8).all()
     assert not ((synthetic["age"] < 18) & (synthetic["marital"] == "married")).any()
     assert not ((synthetic["region"] == "west") & (synthetic["sex"] == "f")).any()
-    assert any("rule on 'income'" in note for note in result.manifest["notes"])
+    assert any("rule on 'income'" in note for note in result.manifest.notes)
 
 
 def test_rules_that_data_break_can_be_errors(data: Path, tmp_path: Path) -> None:
