@@ -191,7 +191,8 @@ def _written(
     phases: Phases,
 ) -> RunResult:
     """Write checks, codebook, manifest and report of the datasets that are in the folder."""
-    genetic = None if record.evolution is None else plain(record.evolution)
+    evolution = record.evolution
+    genetic = None if evolution is None else evolution.model_dump(mode="json")
     content = checks_content(record.results, record.exceeded, genetic)
     write_json(folder / CHECKS, content)
     manifest = record.manifest.model_copy(
