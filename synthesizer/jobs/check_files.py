@@ -37,7 +37,7 @@ from synthesizer.measures.utility.combining import kind_problems
 from synthesizer.measures.utility.suite import Synthesis, UtilityResult
 from synthesizer.plan.arrange import arrange
 from synthesizer.plan.inputs import declared_for, encoded
-from synthesizer.report.untyped import dataset_names, foreign_paths, order_notes, read_manifest
+from synthesizer.report.record import maker_of, manifest_in, order_notes
 
 # Files that are compared: the original, synthetic ones, and what may be written beside them.
 
@@ -109,13 +109,8 @@ def _is_within(out: Path, kept: Path) -> bool:
 
 def _datasets(path: Path) -> list[Path]:
     """Return the datasets of a result directory, or the path itself."""
-    manifest = read_manifest(path) if path.is_dir() else None
-    if manifest is None:
-        return [path]
-    problems = foreign_paths(path, manifest)
-    if problems:
-        raise DataError(problems)
-    return [path / name for name in dataset_names(manifest)]
+    manifest = manifest_in(path) if path.is_dir() else None
+    return [path] if manifest is None else [path / name for name in manifest.datasets]
 
 
 def _read(paths: Sequence[Path]) -> list[RawTable]:
@@ -673,13 +668,11 @@ def _questions(
 def known_synthesis(synthetic: Sequence[Path], settings: Config | None) -> Synthesis | None:
     """Say how synthetic files were made by their manifest, or a configuration; None if unknown."""
     for path in synthetic:
-        manifest = read_manifest(path if path.is_dir() else path.parent)
+        manifest = maker_of(path)
         if manifest is not None:
-            chain = [step for step in manifest.get("chain", []) if isinstance(step, dict)]
-            kept = [s for s in chain if s.get("kept") or s.get("model") == "keep"]
             return Synthesis(
-                proper=bool(manifest.get("config", {}).get("proper")),
-                kept=tuple(str(step.get("variable")) for step in kept),
+                proper=manifest.config.get("proper") is True,
+                kept=tuple(step.variable for step in manifest.chain if step.kept),
             )
     return None if settings is None else Synthesis(proper=settings.proper, kept=settings.keep)
 
