@@ -24,6 +24,7 @@ from synthesizer.config.keys import ChainConfig, Config
 from synthesizer.config.reading import file_content, has_faulty_panel, sound_part
 from synthesizer.data.errors import (
     ConfigError,
+    DataError,
     ModelError,
     OutputError,
     Problems,
