@@ -19,7 +19,7 @@ from synthesizer.data.files import check_file, sha256, write_secret
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, read_like
 from synthesizer.data.panel.arrangement import Arrangement
-from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.frame import Frame, RowFrame
 from synthesizer.data.panel.view import PersonView, constant_names
 from synthesizer.data.panel.wide_form import wide_columns
 from synthesizer.data.progress import Listener, silent
@@ -269,7 +269,7 @@ def _arranged(
 ) -> PanelFiles:
     form, _ = arrange(config.panel, tables[0])
     frame = form.frame
-    if frame is None:
+    if isinstance(frame, RowFrame):
         raise ValueError("needs a panel")
     problems = [
         f"{name}: {problem}"

@@ -182,7 +182,5 @@ def _trees(step: Step, models: Sequence[ConditionalModel]) -> dict[str, bool] | 
 
 def _panel(plan: Plan) -> dict[str, Any] | None:
     """Return who and when of a panel; its rows of datasets are then counted in persons."""
-    facts, frame = plan.arrangement.facts, plan.spec.frame
-    if facts is None or frame is None:
-        return None
-    return facts | {"persons": plan.original.n_rows, "periods": len(frame.times)}
+    facts = plan.arrangement.facts
+    return None if facts is None else {**facts, "persons": plan.original.n_rows}

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from synthesizer.data.errors import ExpressionError
-from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.frame import Frame, RowFrame
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import Seed
@@ -60,7 +60,7 @@ class Checks:
         How the datasets were made, which decides what is expected of them.
     names : sequence of str, optional
         Variables that are compared; all but identifiers when absent.
-    frame : Frame, optional
+    frame : Frame or RowFrame, optional
         Periods of a panel, and the variable of its careers.
     person : str, optional
         Column of persons of a panel in the source.
@@ -94,7 +94,7 @@ class Checks:
         seed: Seed | None = None,
         synthesis: Synthesis | None = None,
         names: Sequence[str] | None = None,
-        frame: Frame | None = None,
+        frame: Frame | RowFrame | None = None,
         person: str | None = None,
         control: Table | None = None,
         units: Units | None = None,
@@ -122,7 +122,7 @@ class Checks:
             names=tuple(drawn if names is None else names),
             seed=seed or Seed(0),
             synthesis=self.synthesis,
-            frame=frame if persons else None,
+            frame=frame if isinstance(frame, Frame) and persons else None,
             workers=workers,
             listener=listener,
         )
