@@ -194,20 +194,7 @@ class PmseResult(Comparison):
 def measured(
     score: FloatArray, n_original: int, null: Null, *, parameters: int, converged: bool = True
 ) -> PropensityResult:
-    """Return the measures of a propensity score.
-
-    Parameters
-    ----------
-    score : ndarray of float, shape (N,)
-        Probabilities of being synthetic: first those of the original records.
-    n_original : int
-        How many these are.
-    null : Null
-        What to compare pMSE with.
-    parameters : int
-        Size of the model.
-    converged : bool
-        Whether the fit settled.
+    """Return the measures of a propensity score, shape (N,), the original records first.
 
     Examples
     --------
@@ -271,22 +258,7 @@ def cart_pmse(
     min_leaf: int = 20,
     n_jobs: int = 1,
 ) -> PropensityResult:
-    """Return the propensity measures of one synthetic dataset by a tree.
-
-    Parameters
-    ----------
-    original, synthetic : Table
-        Comparable records, shapes (n_o, p) and (n_s, p).
-    names : sequence of str
-        Variables of the model.
-    rng : Generator
-        Permutes the labels and breaks ties between splits.
-    permutations : int
-        Trees for the null: none leaves it unknown, and a deviation needs two.
-    min_leaf : int
-        Fewest records in a leaf.
-    n_jobs : int
-        Number of threads.
+    """Return the propensity measures of one synthetic dataset by a tree; see `pmse`.
 
     Examples
     --------
@@ -374,17 +346,10 @@ def logit_pmse(
 
     Parameters
     ----------
-    original, synthetic : Table
-        Records, shapes (n_o, p) and (n_s, p).
-    names : sequence of str, optional
-        Variables of the model; default all but identifiers.
+    original, synthetic, names
+        What is compared, by which variables, and what is refused: see `cells.compared`.
     n_jobs : int
         Number of threads; it does not change the result.
-
-    Raises
-    ------
-    DataError
-        For unknown variables, empty or different tables, all problems at once.
 
     Examples
     --------
@@ -410,28 +375,11 @@ def logit_pmse_to_order(
     n_jobs: int | None = 1,
     copied: Sequence[str] = (),
 ) -> PropensityResult:
-    """Return the same by a logit with interactions of up to ``order`` of the named variables.
+    """Return the same by a logit with interactions of up to ``order`` variables; see `pmse`.
 
-    Parameters
-    ----------
-    original, synthetic : Table
-        Comparable records, shapes (n_o, p) and (n_s, p).
-    names : sequence of str
-        Variables of the model.
-    order : int
-        1 is main effects, 2 all pairs of variables.
-    limit : int
-        Most parameters, the constant and redundant ones included.
-    n_jobs : int
-        Number of threads; it does not change the result.
-    copied : sequence of str
-        Variables whose values are the original's own: they are balanced by construction, and only
-        the parameters beyond theirs vary under the null.
-
-    Raises
-    ------
-    DataError
-        When the model has more parameters than the limit, or as many as there are records.
+    ``limit`` is the most parameters, the constant and redundant ones included. Values of the
+    variables ``copied`` are balanced by construction, and only the parameters beyond theirs vary
+    under the null.
 
     Examples
     --------
@@ -505,7 +453,7 @@ def pmse(
     Parameters
     ----------
     original, synthetic, names
-        What is compared, and by which variables; see `synthesizer.measures.utility.cells.compared`.
+        What is compared, by which variables, and what is refused: see `cells.compared`.
     model : {"logit", "cart"}
         A logit, whose null is known, or a classification tree, whose null comes from permutations.
     interactions : int
