@@ -13,8 +13,6 @@ from scipy import stats
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.figure import plain, typed
-from synthesizer.measures.utility import cells
-from synthesizer.measures.utility.cells import cell_counts, group_tables
 from synthesizer.measures.utility.estimates import (
     chi_square,
     combine_distances,
@@ -127,21 +125,6 @@ def test_tests_equal_scipy(both):
         assert test.sparse == pytest.approx((expected.expected_freq < 5).mean())
         share = made.n_rows / (original.n_rows + made.n_rows)
         assert test.vw == pytest.approx(test.chi_square / (1 - share))
-
-
-@settings(max_examples=30, deadline=None)
-@given(pairs)
-def test_sparse_and_dense_counts_are_the_same(both):
-    original, made = both
-    grouped = group_tables(original, made, ["a", "b", "c"])
-    dense, limit = cell_counts(grouped), cells._DENSE_CELLS
-    try:
-        cells._DENSE_CELLS = 0
-        sparse = cell_counts(grouped)
-    finally:
-        cells._DENSE_CELLS = limit
-    for one, other in zip(dense, sparse, strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 def test_a_copy_is_equal():
