@@ -156,8 +156,22 @@ class FittedChain:
     proper: bool = False
     frame: Frame | None = None
 
+    def __post_init__(self) -> None:
+        fits = {len(stratum.replicates) for stratum in self.strata}
+        if len(fits) != 1 or not min(fits):
+            raise ValueError("every stratum needs the same number of fits")
+
+    def check(self) -> None:
+        """Raise ValueError unless the steps fit together; for what comes from a file."""
+        drawn = {v.name for v in self.schema if v.kind is not Kind.ID}
+        if self.frame is not None and self.frame.career is not None:
+            drawn.discard(self.frame.time)
+        for stratum in self.strata:
+            for steps in stratum.replicates:
+                _check_steps(steps, drawn, self.schema, self.frame)
+
     @property
-    def n_rows(self) -> int:
+    def n_units(self) -> int:
         """Units of the confidential table: rows, or persons of a panel."""
         return sum(len(stratum.rows) for stratum in self.strata)
 
@@ -178,9 +192,26 @@ class FittedChain:
         told = [note for m in models if isinstance(m, FittedCareerModel) for note in m.notes]
         return tuple(dict.fromkeys(told))
 
+    @property
+    def interrupted(self) -> bool:
+        """An interrupt keeps nothing of a chain."""
+        return False
+
+    @property
+    def half_problems(self) -> tuple[str, ...]:
+        """A half can always be fitted."""
+        return ()
+
+    def exceeded(self, pooled: Mapping[str, float | None]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return nothing: a chain has no limits of its own."""
+        return ()
+
+    def evolution(self, seed: Seed) -> None:
+        """Return nothing: a chain makes datasets only."""
+
     def count_blocks(self, m: int, rows: int | None) -> int:
         """Return about how many blocks `generate` draws, for progress bars."""
-        rows = self.n_rows if rows is None else rows
+        rows = self.n_units if rows is None else rows
         return m * len(self._blocks(allocate(rows, self._stratum_sizes)))
 
     def _blocks(self, sizes: Sequence[int]) -> list[tuple[int, int, int]]:
@@ -226,7 +257,7 @@ class FittedChain:
         problems = self.request_problems(m, rows, first)
         if problems:
             raise ModelError(problems)
-        rows = self.n_rows if rows is None else rows
+        rows = self.n_units if rows is None else rows
         # small datasets are drawn side by side, large ones one after the other: memory stays flat
         wave = max(1, effective_n_jobs(n_jobs) // self.count_blocks(1, rows))
         for start in range(first, first + m, wave):
@@ -279,9 +310,9 @@ class FittedChain:
                 f"m ({first + m}) must be at most {fitted}: with proper synthesis the models are "
                 "fitted once for every dataset; fit again with a larger m"
             )
-        if self.keeps_rows and rows not in (None, self.n_rows):
+        if self.keeps_rows and rows not in (None, self.n_units):
             problems.append(
-                f"rows ({rows}) must be {self.n_rows}: variables are kept row by row "
+                f"rows ({rows}) must be {self.n_units}: variables are kept row by row "
                 "(partial synthesis), so the number of rows cannot change"
             )
         return problems
@@ -297,6 +328,27 @@ class FittedChain:
         if self.frame is not None:
             return table.select(self.schema.names)
         return with_ids(table, self.schema)
+
+
+def _check_steps(
+    steps: tuple[FittedStep, ...], drawn: set[str], schema: Schema, frame: Frame | None
+) -> None:
+    """Raise ValueError unless the steps draw every variable once, from earlier ones."""
+    earlier: set[str] = set()
+    careers = [s for s in steps if isinstance(s.value_model, FittedCareerModel)]
+    if len(careers) != (0 if frame is None else 1):
+        raise ValueError("a panel has one career, a table none")
+    for step in steps:
+        name = step.variable.name
+        if name in schema and step.variable != schema[name]:
+            raise ValueError("a step must draw a variable of the table")
+        if not set(step.predictors) <= earlier or name in earlier:
+            raise ValueError("predictors must come before their target")
+        earlier.add(name)
+        if frame is not None and step in careers:
+            earlier.update(frame.derived)
+    if not drawn <= earlier or not earlier - drawn <= set(frame.derived if frame else ()):
+        raise ValueError("the steps must draw every variable")
 
 
 def with_ids(drawn: Table, schema: Schema) -> Table:

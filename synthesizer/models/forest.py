@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
+from pydantic import Field
 
+from synthesizer.data.options import Share, options
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import Abilities, FittedModel
-from synthesizer.models.kit.leaves import Drawing, Leaves
+from synthesizer.models.kit.leaves import Drawing, Leaves, check_features
 from synthesizer.models.kit.options import (
     EnsembleOptions,
-    check_share,
-    read_drawing,
     structure_rows,
 )
 from synthesizer.models.kit.predictors import Encoding
@@ -23,15 +22,19 @@ from synthesizer.models.kit.trees import Growth, centred_response, grow
 # What bagging and the forest share: many trees, of which each row draws one.
 
 
+@dataclass(frozen=True, eq=False)
 class FittedEnsemble(FittedModel):
     """Trees over the same encoded predictors, each with all donors in its leaves."""
 
-    def __init__(self, encoding: Encoding, trees: Sequence[Leaves], drawing: Drawing) -> None:
-        if not trees:
-            raise ValueError("an ensemble must have at least one tree")
-        self.encoding = encoding
-        self.trees = tuple(trees)
-        self.drawing = drawing
+    encoding: Encoding
+    trees: tuple[Leaves, ...]
+    drawing: Drawing
+
+    def __post_init__(self) -> None:
+        if not self.trees or len({leaves.donors.variable for leaves in self.trees}) > 1:
+            raise ValueError("an ensemble must have trees, all of one target")
+        for leaves in self.trees:
+            check_features(self.encoding, leaves)
 
     @classmethod
     def grow(
@@ -61,7 +64,7 @@ class FittedEnsemble(FittedModel):
             tree, order = grow(matrix, target, response, growth, rows=rows, rng=rng)
             own = None if weights is None else weights[order]
             trees.append(Leaves(tree, target.take(order), own))
-        return cls(encoding, trees, drawing)
+        return cls(encoding, tuple(trees), drawing)
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw a tree for each row, then a donor from the row's leaf in it."""
@@ -81,26 +84,8 @@ class FittedEnsemble(FittedModel):
             values[rows] = leaves.draw(matrix[rows], self.drawing, rng=rng, steps=steps)
         return Column(donors.variable, values)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the trees, each with its donors, and how they draw."""
-        return {
-            "encoding": self.encoding.to_dict(),
-            "trees": [leaves.to_dict() for leaves in self.trees],
-            "drawing": asdict(self.drawing),
-        }
 
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on anything that is not such trees."""
-        encoding = Encoding.from_dict(state["encoding"])
-        n_features = len(encoding.names)
-        trees = [Leaves.from_dict(tree, n_features=n_features) for tree in state["trees"]]
-        if len({str(leaves.donors.variable.to_dict()) for leaves in trees}) > 1:
-            raise ValueError("trees of an ensemble must have one target")
-        return cls(encoding, trees, read_drawing(state["drawing"]))
-
-
-@dataclass(frozen=True, kw_only=True)
+@options
 class Forest(EnsembleOptions):
     """Draw a tree at random for each row, then a donor from the row's leaf in that tree.
 
@@ -132,15 +117,7 @@ class Forest(EnsembleOptions):
     abilities: ClassVar[Abilities] = Abilities()
     fitted_type: ClassVar[type[FittedModel]] = FittedEnsemble
 
-    max_features: float = 1 / 3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_share("max_features", self.max_features)
-        if not self.max_features:
-            raise ValueError(
-                "max_features (0) must be a share of the predictors above 0, at most 1"
-            )
+    max_features: Annotated[Share, Field(gt=0)] = 1 / 3
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedEnsemble:
         """Grow the trees; see `ConditionalModel.fit`."""
@@ -160,7 +137,7 @@ class Forest(EnsembleOptions):
 # Bagged trees: every tree learns from another bootstrap sample of the rows.
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Bagging(EnsembleOptions):
     """Draw a tree at random for each row, then a donor from the row's leaf in that tree.
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
+from synthesizer.data.panel.frame import Frame
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import ABSENT, OTHERS
 from synthesizer.data.table import Column, IntArray, Kind, Table, Variable
@@ -15,6 +17,21 @@ from synthesizer.data.table import Column, IntArray, Kind, Table, Variable
 
 class Arrangement(ABC):
     """How a source arranges its units; fixed when the data are read."""
+
+    @property
+    @abstractmethod
+    def frame(self) -> Frame | None:
+        """The periods of a panel and its careers; None where a row is a unit."""
+
+    @property
+    def person_column(self) -> str | None:
+        """The column of the source that says who, where there is one."""
+        return None
+
+    @property
+    def facts(self) -> dict[str, str | None] | None:
+        """Form, columns of person and time, and career, for a manifest; None of a plain table."""
+        return None
 
     @abstractmethod
     def modelled(self, source: Table) -> Table:
@@ -42,11 +59,8 @@ class Arrangement(ABC):
         """
         return (variable,)
 
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model, with the ``form``'s name."""
 
-
+@dataclass(frozen=True)
 class Plain(Arrangement):
     """One row a unit: nothing to do.
 
@@ -55,6 +69,11 @@ class Plain(Arrangement):
     >>> Plain().restored(Table((), 3)).n_rows
     3
     """
+
+    @property
+    def frame(self) -> None:
+        """There are no periods."""
+        return None
 
     def modelled(self, source: Table) -> Table:
         """Return the table as it is."""
@@ -72,12 +91,16 @@ class Plain(Arrangement):
         """Return the table as it is."""
         return table
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the form's name."""
-        return {"form": "plain"}
-
 
 PLAIN: Final = Plain()
+
+
+def as_panel(table: Table) -> PanelTable:
+    """Return a table that is known to be a panel, for the type checker and for altered files."""
+    if not isinstance(table, PanelTable):
+        raise TypeError("needs a PanelTable")
+    return table
+
 
 # What too few persons mean for a panel, and labels that it needs for itself.
 

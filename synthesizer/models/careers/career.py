@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from synthesizer.data.errors import RuleError
+from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Variable
@@ -16,21 +17,23 @@ from synthesizer.models.base import Abilities, FittedModel
 from synthesizer.models.careers.career_options import CareerOptions
 from synthesizer.models.careers.fitted import FittedCareers
 from synthesizer.models.careers.fitting import fit_careers
-from synthesizer.models.histories.history import FittedCareerModel, HistoryModel, rules_from
+from synthesizer.models.histories.history import FittedCareerModel, HistoryModel
 
 TRIES = 50
 """Careers drawn for a person who is never there before the run stops."""
 
 
+@dataclass(frozen=True, eq=False)
 class FittedCareer(FittedCareerModel):
     """The fitted model of careers, and the variable of their states."""
 
-    def __init__(
-        self, careers: FittedCareers, variable: Variable, rules: Sequence[PathRule]
-    ) -> None:
-        self.careers = careers
-        self.variable = variable
-        self.rules = tuple(rules)
+    careers: FittedCareers
+    variable: Variable
+    rules: tuple[PathRule, ...]
+
+    def __post_init__(self) -> None:
+        if self.careers.n_states <= self.absent:
+            raise ValueError("the careers have other states than their variable")
 
     @property
     def absent(self) -> int:
@@ -66,59 +69,15 @@ class FittedCareer(FittedCareerModel):
         states = drawn[index.person, index.period].astype(np.int32)
         return index, Column(self.variable, states)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the model of careers and its variable."""
-        return {
-            "careers": self.careers.to_dict(),
-            "variable": self.variable.to_dict(),
-            "rules": [rule.to_dict() for rule in self.rules],
-        }
 
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError where the parts do not fit together."""
-        careers = FittedCareers.from_dict(state["careers"])
-        variable = Variable.from_dict(state["variable"])
-        fitted = cls(careers, variable, rules_from(state["rules"]))
-        if careers.n_states <= fitted.absent:
-            raise ValueError("the careers have other states than their variable")
-        return fitted
-
-
-@dataclass(frozen=True, kw_only=True)
-class Career(HistoryModel):
+@options
+class Career(HistoryModel, CareerOptions):
     """Careers as number of runs G, their lengths Z, and their states W.
 
     G by its observed frequencies; Z given G by a mixture of Dirichlet distributions on the
     simplex, which gives positive probability to lengths that nobody has; W given Z and G run by
     run. Absence is a state. Where a panel names no career variable, being there is the career.
     Source: Barrientos et al. (2018), section 3.2.1.
-
-    Parameters
-    ----------
-    components : "patterns" or int
-        Dirichlet components for each number of runs: one on every observed pattern, or so many
-        fitted by EM, >= 1.
-    theta : float or "auto"
-        How narrowly the components lie around observed patterns, >= 0: large values repeat
-        observed lengths, 0 forgets them; "auto" maximises the likelihood of held-out persons.
-    transition : {"cart", "markov"}
-        Next state by a tree on the whole history, or by the paper's chain of order one.
-    concentration : float
-        Persons that a coarser level of the chain of order one counts as, > 0.
-    min_leaf : int
-        Smallest leaf of the trees of states, in runs, >= 1.
-    person_min_leaf : int
-        Smallest leaf of the trees of G and Z, in persons, >= 1.
-    shrinkage : float
-        See `Cart`, for the trees of states.
-    even : bool
-        See `Cart`.
-    match : bool
-        Keep those careers that reproduce the exact joint counts of first and last period and
-        first and last state. It uses exact counts of the confidential data.
-    oversample : int
-        Careers drawn for each that ``match`` keeps, >= 1.
 
     Examples
     --------
@@ -140,24 +99,6 @@ class Career(HistoryModel):
     )
     fitted_type: ClassVar[type[FittedModel]] = FittedCareer
 
-    components: Literal["patterns"] | int = "patterns"
-    theta: float | Literal["auto"] = CareerOptions.theta
-    transition: Literal["cart", "markov"] = CareerOptions.transition
-    concentration: float = CareerOptions.concentration
-    min_leaf: int = CareerOptions.min_leaf
-    person_min_leaf: int = CareerOptions.person_min_leaf
-    shrinkage: float = CareerOptions.shrinkage
-    even: bool = CareerOptions.even
-    match: bool = CareerOptions.match
-    oversample: int = CareerOptions.oversample
-
-    def __post_init__(self) -> None:
-        self.options()
-
-    def options(self) -> CareerOptions:
-        """Return the options of the model of careers."""
-        return CareerOptions(**asdict(self))
-
     def fit_history(
         self,
         predictors: PanelTable,
@@ -178,13 +119,13 @@ class Career(HistoryModel):
             sequences,
             absent + 1 if steps is None else len(steps.allowed),
             predictors.first_rows,
-            self.options(),
+            self,
             allowed=None if steps is None else steps.allowed,
             first_allowed=None if steps is None else steps.first,
             out_codes=range(absent, absent + 1 if steps is None else len(steps.allowed)),
             rng=rng,
         )
-        return FittedCareer(careers, variable, rules)
+        return FittedCareer(careers, variable, tuple(rules))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from synthesizer.data.errors import RuleError
+from synthesizer.data.options import Positive, options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import OWN, PathRule
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Variable
@@ -16,8 +17,6 @@ from synthesizer.models.base import (
     Abilities,
     ConditionalModel,
     FittedModel,
-    FittedWrapper,
-    ReadInner,
 )
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
@@ -34,14 +33,18 @@ TRIES = 50
 """Paths drawn from a first value with which an allowed one was found."""
 
 
-class FittedAdvance(FittedWrapper, FittedHistory):
+@dataclass(frozen=True, eq=False)
+class FittedAdvance(FittedHistory):
     """A base model of the first value, with its place inside the level, and how it advances."""
 
-    def __init__(self, first: Part, phase: Part | None, per: float, codes: Part | None) -> None:
-        self.first = first
-        self.phase = phase
-        self.per = per
-        self.codes = codes
+    first: Part
+    phase: Part | None
+    per: float
+    codes: Part | None
+
+    def __post_init__(self) -> None:
+        if not self.per > 0:
+            raise ValueError("a level must take some time")
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw the first value of every person and let it advance with time.
@@ -108,27 +111,6 @@ class FittedAdvance(FittedWrapper, FittedHistory):
         numbers = np.where(state > 0, np.nan, column.data)
         return Column(column.variable, numbers, state.astype(np.int8))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parts as plain values."""
-        return {
-            "first": self.first.to_dict(),
-            "phase": None if self.phase is None else self.phase.to_dict(),
-            "codes": None if self.codes is None else self.codes.to_dict(),
-            "per": self.per,
-        }
-
-    @classmethod
-    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
-        """Rebuild from ``to_dict``."""
-        per = float(state["per"])
-        if not per > 0:
-            raise ValueError("a level must take some time")
-        part = {
-            name: None if state[name] is None else Part.read(state[name], inner)
-            for name in ("phase", "codes")
-        }
-        return cls(Part.read(state["first"], inner), part["phase"], per, part["codes"])
-
 
 def _renamed(column: Column, name: str) -> Column:
     variable = column.variable
@@ -144,7 +126,7 @@ def _rounded(values: FloatArray, variable: Variable) -> FloatArray:
     return values if variable.decimals is None else np.round(values, variable.decimals)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Advance(HistoryModel):
     """The first value by the base model, plus the elapsed time.
 
@@ -180,14 +162,8 @@ class Advance(HistoryModel):
     fitted_type: ClassVar[type[FittedModel]] = FittedAdvance
 
     base: ConditionalModel = field(default_factory=Cart)
-    rate: float = 1.0
-    width: float = 5.0
-
-    def __post_init__(self) -> None:
-        if not self.rate > 0:
-            raise ValueError(f"rate ({self.rate}) must be above 0")
-        if not self.width > 0:
-            raise ValueError(f"width ({self.width}) must be above 0")
+    rate: Positive = 1.0
+    width: Positive = 5.0
 
     def rule_problems(self, variable: str, rules: Sequence[PathRule]) -> list[str]:
         """Refuse rules about single states; see `HistoryModel.rule_problems`."""

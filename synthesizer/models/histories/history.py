@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from synthesizer.data.errors import ModelError
+from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import Column, IntArray, Table
@@ -111,7 +112,7 @@ class FittedCareerModel(FittedModel):
         raise ModelError("a career is drawn once a panel; name one career variable")
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class HistoryModel(ConditionalModel):
     """Options of a model of histories.
 
@@ -192,8 +193,3 @@ def panel_of(table: Table) -> PanelTable:
         "this model needs persons and periods; declare them under `panel`, or use a model such "
         "as 'cart'"
     )
-
-
-def rules_from(states: Sequence[Mapping[str, Any]]) -> tuple[PathRule, ...]:
-    """Rebuild rules of a saved model."""
-    return tuple(PathRule.from_dict(state) for state in states)

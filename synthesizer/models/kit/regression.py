@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from synthesizer.data.options import Count, NotNegative, options
 from synthesizer.data.table import Column, FloatArray, Kind, Rows, Table, Variable
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.kit.numerics import (
-    checked_floats,
-    checked_number,
+    check_floats,
     one_blas_thread,
     solve_positive,
 )
@@ -47,6 +46,11 @@ class Regression:
     design: Design
     coefficients: FloatArray
     sigma: float
+
+    def __post_init__(self) -> None:
+        check_floats("coefficients", self.coefficients, (self.design.n_columns,))
+        if not 0 <= self.sigma < math.inf:
+            raise ValueError("sigma must be a finite number that is not below 0")
 
     @classmethod
     @one_blas_thread()
@@ -127,21 +131,6 @@ class Regression:
         """Draw one number for each row, shape (n,)."""
         return self.mean(predictors) + self.sigma * rng.standard_normal(predictors.n_rows)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {
-            "design": self.design.to_dict(),
-            "coefficients": self.coefficients,
-            "sigma": self.sigma,
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on impossible parameters."""
-        design = Design.from_dict(state["design"])
-        coefficients = checked_floats(state, "coefficients", (design.n_columns,))
-        return cls(design, coefficients, checked_number(state, "sigma", least=0.0))
-
 
 def _cross_products(
     design: Design, predictors: Table, y: FloatArray, weights: FloatArray | None
@@ -163,7 +152,7 @@ NUMERIC_KINDS = frozenset({Kind.NUMERIC, Kind.DATE})
 MAX_CELLS = 50_000_000  # of a design matrix held in memory: 400 MB
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class ParametricModel(ConditionalModel):
     """Options of every parametric model.
 
@@ -179,15 +168,9 @@ class ParametricModel(ConditionalModel):
         Levels of a predictor with fewer rows share one column.
     """
 
-    ridge: float = 0.1
-    max_categories: int = 60
-    min_frequency: int = 5
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.ridge) and self.ridge >= 0):
-            raise ValueError(f"ridge ({self.ridge}) must be a finite number of at least 0")
-        require_positive("max_categories", self.max_categories)
-        require_positive("min_frequency", self.min_frequency)
+    ridge: NotNegative = 0.1
+    max_categories: Count = 60
+    min_frequency: Count = 5
 
     def design(self, predictors: Table) -> Design:
         """Learn the design matrix's columns from the confidential predictors."""
@@ -196,7 +179,7 @@ class ParametricModel(ConditionalModel):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class IterativeModel(ParametricModel):
     """Options of the models that are fitted by iteration.
 
@@ -207,11 +190,7 @@ class IterativeModel(ParametricModel):
         of fewer where the design matrix would pass 400 MB.
     """
 
-    max_fit_rows: int = 200_000
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive("max_fit_rows", self.max_fit_rows)
+    max_fit_rows: Count = 200_000
 
     def fit_rows(self, n_rows: int, n_columns: int, *, rng: np.random.Generator) -> Rows:
         """Choose the rows that the coefficients are learnt from."""
@@ -219,12 +198,6 @@ class IterativeModel(ParametricModel):
         if n_rows <= limit:
             return slice(None)
         return np.sort(rng.choice(n_rows, size=limit, replace=False))
-
-
-def require_positive(name: str, value: int) -> None:
-    """Raise ValueError unless the value is a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} ({value}) must be a whole number of at least 1")
 
 
 def draw_positions(probabilities: FloatArray, uniforms: FloatArray) -> npt.NDArray[np.intp]:
@@ -266,6 +239,13 @@ class Limits:
     lower: float | None
     upper: float | None
 
+    def __post_init__(self) -> None:
+        lower, upper = self.lower or 0.0, self.upper or 0.0
+        if not (math.isfinite(lower) and math.isfinite(upper)):
+            raise ValueError("the observed range must be finite")
+        if None not in (self.lower, self.upper) and lower > upper:
+            raise ValueError("the observed range must be finite and not end below its start")
+
     @classmethod
     def fit(cls, target: Column, *, clip: bool) -> Self:
         """Learn the limits; dates that all fall on whole days stay on whole days."""
@@ -284,16 +264,3 @@ class Limits:
         if self.lower is not None and self.upper is not None:
             values = np.clip(values, self.lower, self.upper)
         return values
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {"decimals": self.decimals, "lower": self.lower, "upper": self.upper}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on an impossible range."""
-        decimals = None if state["decimals"] is None else int(state["decimals"])
-        if state["lower"] is None or state["upper"] is None:
-            return cls(decimals, None, None)
-        lower = checked_number(state, "lower")
-        return cls(decimals, lower, checked_number(state, "upper", least=lower))
