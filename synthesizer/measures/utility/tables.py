@@ -233,10 +233,10 @@ class TableMeasures:
 
     def medians(self, column: str) -> list[float]:
         """Return the median over datasets for every table of `mean`, such as that of ``p``."""
-        values: dict[tuple[str, ...], list[float]] = {}
-        for names, value in zip(self.by_dataset["names"], self.by_dataset[column], strict=True):
-            values.setdefault(names, []).append(value)
-        return [float(np.median(values[names])) for names in self.mean["names"]]
+        number = {names: place for place, names in enumerate(self.mean["names"])}
+        tables = np.array([number[names] for names in self.by_dataset["names"]])
+        values = self.by_dataset[column].groupby(tables)
+        return values.median().where(values.count() == values.size()).tolist()
 
     def without(self, copied: Collection[str]) -> TableMeasures:
         """Return the tables that hold more than these variables, which are equal on both sides."""
