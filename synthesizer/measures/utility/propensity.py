@@ -54,17 +54,18 @@ class Null:
     deviation: float | None
 
 
-class PropensityResult(Row):
-    """How well a model tells the records of one synthetic dataset from original ones."""
+class PropensityMeans(Row):
+    """Measures of a propensity score; as means None where a dataset has no value."""
 
     pmse: float = column(
         "pMSE", "number", "mean squared distance of the propensity score from the synthetic share"
     )
     expected: float | None = column("Expected", "number", "expectation of pMSE under the null")
     s_pmse: float | None = column(
-        "pMSE ratio", "number", "pMSE over its expectation: 1 for a correct synthesis, None when "
-        "there is no effect to fit",
-    )  # fmt: skip
+        "pMSE ratio",
+        "number",
+        "pMSE over its expectation: 1 for a correct synthesis, None when there is no effect to fit",
+    )
     z_pmse: float | None = column(
         "Standardised", "number", "(pMSE - expectation) / its null standard deviation"
     )
@@ -72,31 +73,27 @@ class PropensityResult(Row):
         "SPECKS", "number", "Kolmogorov-Smirnov distance of both files' scores, in [0, 1]"
     )
     po50: float = column(
-        "PO50", "number", "percentage of records classified rightly (a score above c means "
-        "synthetic), minus 50",
-    )  # fmt: skip
-    converged: bool = column("Settled", "text", "whether the fit settled")
+        "PO50",
+        "number",
+        "percentage of records classified rightly (a score above c means synthetic), minus 50",
+    )
     u: float = column(
-        "U", "number", "Mann-Whitney: pairs of a synthetic and an original record that the score "
-        "puts right, ties counting half",
-    )  # fmt: skip
+        "U",
+        "number",
+        "Mann-Whitney: pairs of a synthetic and an original record that the score puts right, ties "
+        "counting half",
+    )
+
+
+class PropensityResult(PropensityMeans):
+    """How well a model tells the records of one synthetic dataset from original ones."""
+
+    converged: bool = column("Settled", "text", "whether the fit settled")
     parameters: int = column(
         "Parameters", "count", "rank of the design, with the constant; leaves of a tree"
     )
     share: float = column("Synthetic share", "share", "c, of all records")
     deviation: float | None = column("Deviation", "number", "standard deviation under the null")
-
-
-class PropensityMeans(Row):
-    """Means over the synthetic datasets; None where one of them has no value."""
-
-    pmse: float = column("pMSE", "number")
-    expected: float | None = column("Expected", "number")
-    s_pmse: float | None = column("pMSE ratio", "number")
-    z_pmse: float | None = column("Standardised", "number")
-    specks: float = column("SPECKS", "number")
-    po50: float = column("PO50", "number")
-    u: float = column("U", "number")
 
 
 class PmseResult(Comparison):

@@ -8,7 +8,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from synthesizer.data.errors import DataError
-from synthesizer.measures.figure import plain, typed
+from synthesizer.measures.figure import plain
 from synthesizer.measures.utility.combining import (
     combine,
     kind_problems,
@@ -65,7 +65,6 @@ def test_simple_synthesis_by_hand_for_one_and_for_several():
     two = combine([1.0, 3.0], [0.3, 0.5], rule="simple", n=200, k=100)
     assert two.total == pytest.approx((0.4,))
     assert two.estimate == (2.0,)
-    assert typed(type(one), plain(one)) == one
 
 
 def test_proper_synthesis_by_hand_for_one_and_for_several():

@@ -1,4 +1,3 @@
-import json
 import math
 from importlib.util import find_spec
 
@@ -9,8 +8,7 @@ from scipy.stats import chi2, f, norm
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures.figure import plain, typed
-from synthesizer.measures.utility import FitComparison, fits
+from synthesizer.measures.utility import fits
 from synthesizer.measures.utility.compare_fit import compare_fit
 from tests.reference_data import load_reference, needs_reference
 from tests.tables import coded, numeric
@@ -143,7 +141,6 @@ def test_the_original_as_its_own_copy(family):
     values = {figure.name: figure.value for figure in result.figures}
     assert values["lowest CI overlap"] == pytest.approx(1)
     assert values["lack of fit"] == pytest.approx(0, abs=1e-9)
-    assert typed(FitComparison, json.loads(json.dumps(plain(result), allow_nan=False))) == result
 
 
 def test_columns_drawn_independently_fail_the_test():
@@ -338,7 +335,6 @@ def test_one_dataset_without_a_fit_does_not_stop_the_rest(how):
     assert result.notes[1] == "the results are of 1 of 2 synthetic datasets"
     assert result.datasets[1].problem.startswith(WHY[how])
     assert (result.datasets[1].n > 0) == (how != "nothing complete")
-    assert plain(result)["datasets"][1]["problem"] == result.datasets[1].problem
     alone = compare_fit(original, good, formula, family="logit")
     assert result.coefficients == alone.coefficients
     if how != "lost level":
@@ -437,10 +433,9 @@ def test_the_lack_of_fit_allows_for_parameters_drawn_anew():
     assert proper.combined.total == pytest.approx([own * 2 / 1.5 for own in simple.combined.total])
 
 
-def test_what_a_report_needs_is_in_the_file():
+def test_what_a_report_needs():
     original, made = people(300, 7), [people(200, 8), people(300, 9)]
     result = compare_fit(original, made, "visits ~ age + sex", family="poisson")
-    result = typed(FitComparison, json.loads(json.dumps(plain(result), allow_nan=False)))
     assert result.errors == "of the model"
     assert (result.effects, result.weights, result.clusters) == ((), None, None)
     first = result.coefficients[1]

@@ -1,4 +1,3 @@
-import json
 import math
 from collections import Counter
 from itertools import combinations
@@ -12,7 +11,6 @@ from scipy import stats
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures.figure import plain, typed
 from synthesizer.measures.utility.estimates import (
     chi_square,
     combine_distances,
@@ -223,9 +221,8 @@ def test_one_row_and_one_level():
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_results_can_be_written_and_read(measure):
+def test_figures_say_how_to_read_them(measure):
     result = measure(persons(50), [persons(40, 1), persons(40, 2)])
-    assert typed(type(result), json.loads(json.dumps(plain(result), allow_nan=False))) == result
     for figure in result.figures:
         assert figure.n == 130
         assert 0 <= figure.value <= 1
