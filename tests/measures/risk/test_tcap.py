@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures.figure import plain
 from synthesizer.measures.risk.cap import cap_scores, cap_u
 from synthesizer.measures.risk.scenario import Tolerance
 from synthesizer.measures.risk.tcap import Classes, tcap
@@ -150,7 +149,6 @@ def test_no_match_is_undefined_and_not_zero():
         None, None, None, None, 0.0,
     )  # fmt: skip
     assert result.figures[0].value is None
-    assert json.dumps(plain(result), allow_nan=False)
 
 
 def test_a_target_that_the_original_lacks_breaks_agreement():
@@ -224,7 +222,6 @@ def test_cap_u_counts_uniques_with_non_matches_as_zero():
     (figure,) = result.figures
     assert (figure.value, figure.original, figure.n, figure.baseline) == (0.75, 1.0, 2, 0.5)
     assert cap_u(original, original, keys=["k"], target="t").value == 1.0
-    assert json.dumps(plain(result), allow_nan=False)
 
 
 def test_cap_u_without_uniques_is_undefined():
