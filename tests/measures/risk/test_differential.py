@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from synthesizer.data.errors import DataError
@@ -12,6 +11,7 @@ from synthesizer.measures.risk.differential import MIN_UNITS, Grouping, compare_
 from synthesizer.measures.risk.halves import control_run, half_runs, half_split
 from synthesizer.measures.risk.intervals import welch
 from synthesizer.measures.risk.scenario import Scenario
+from tests.measures.risk.slow_rows import rows, tables_to_compare
 from tests.tables import coded, numeric
 
 
@@ -151,33 +151,15 @@ def test_uniques_of_the_records_that_synthesis_shows():
     assert plain(row) == {"m": 1, "uniques": 3, "present": 2, "once": 1}
 
 
-@st.composite
-def persons_and_copies(draw):
-    """A few tables of a code with a missing code, and a number with one; labels may differ."""
-
-    def one(n, levels):
-        codes = draw(st.lists(st.integers(0, len(levels)), min_size=n, max_size=n))
-        values = draw(st.lists(st.sampled_from([None, -1.0, 0.5, 3.0]), min_size=n, max_size=n))
-        sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=tuple(levels), missing=("N",))
-        age = Variable(name="age", kind=Kind.NUMERIC, missing=("",))
-        states = np.array([value is None for value in values], dtype=np.int8)
-        numbers = np.array([np.nan if value is None else value for value in values], dtype=float)
-        columns = [Column(sex, np.array(codes, dtype=np.int32)), Column(age, numbers, states)]
-        labels = [sex.labels[code] for code in codes]
-        return Table(columns), list(zip(labels, values, strict=True))
-
-    sizes = draw(st.lists(st.integers(1, 12), min_size=2, max_size=4))
-    return one(sizes[0], "xyz"), [one(n, "zwx") for n in sizes[1:]]
-
-
 @settings(max_examples=60, deadline=None)
-@given(persons_and_copies())
+@given(tables_to_compare())
 def test_reproduced_uniques_equal_slow_counting(data):
-    (table, records), made = data
-    found = reproduced_uniques(table, [other for other, _ in made], keys=["sex", "age"])
+    table, made = data
+    found = reproduced_uniques(table, made, keys=["a", "b"])
+    records = rows(table, ["a", "b"])
     mine = [record for record in records if records.count(record) == 1]
     for m, row in enumerate(found, 1):
-        pool = [record for _, shown in made[:m] for record in shown]
+        pool = [record for other in made[:m] for record in rows(other, ["a", "b"])]
         times = [pool.count(record) for record in mine]
         expected = (m, len(mine), sum(n > 0 for n in times), times.count(1))
         assert (row.m, row.uniques, row.present, row.once) == expected

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.sources import from_pandas
@@ -19,44 +18,25 @@ from synthesizer.measures.risk.replicated import (
     replicated_rows,
     replicated_uniques,
 )
+from tests.measures.risk.slow_rows import rows, tables_to_compare
 from tests.reference_data import REFERENCE, load_reference, needs_reference
 from tests.tables import coded, numeric
 
 
-@st.composite
-def two_tables(draw):
-    def one(n):
-        pick = lambda values: draw(st.lists(values, min_size=n, max_size=n))  # noqa: E731
-        states = pick(st.integers(0, 1))
-        return Table(
-            [
-                coded("a", pick(st.integers(0, 2)), "xy", ("N",)),
-                numeric("b", pick(st.sampled_from([-1.0, 0.0, 2.5])), states, ("",)),
-                numeric("id", np.arange(n, dtype=float)),
-            ]
-        )
-
-    return one(draw(st.integers(1, 15))), one(draw(st.integers(1, 15)))
-
-
-def rows(table):
-    values = np.where(table["b"].missing_state() > 0, 99.0, table["b"].data)
-    return list(zip(table["a"].data.tolist(), values.tolist(), strict=True))
-
-
 @settings(max_examples=60, deadline=None)
-@given(two_tables())
+@given(tables_to_compare())
 def test_equals_slow_counting(data):
-    original, made = data
-    ours, theirs = Counter(rows(original)), Counter(rows(made))
-    result = replicated_uniques(original, [made, original], exclude=["id"])
+    original, (made, *_) = data
+    names = ["a", "b"]
+    ours, theirs = Counter(rows(original, names)), Counter(rows(made, names))
+    result = replicated_uniques(original, [made, original], exclude=["t", "u"])
     counts = result.datasets[0]
     assert result.keys == ("a", "b")
     assert result.uniques == sum(count == 1 for count in ours.values())
     assert counts.uniques == sum(count == 1 for count in theirs.values())
-    present = [theirs[row] == 1 and row in ours for row in rows(made)]
-    unique = [theirs[row] == 1 and ours[row] == 1 for row in rows(made)]
-    found = replicated_rows(original, made, exclude=["id"])[0]
+    present = [theirs[row] == 1 and row in ours for row in rows(made, names)]
+    unique = [theirs[row] == 1 and ours[row] == 1 for row in rows(made, names)]
+    found = replicated_rows(original, made, exclude=["t", "u"])[0]
     assert found.present.tolist() == present
     assert found.replicated.tolist() == unique
     assert (counts.present, counts.replicated) == (sum(present), sum(unique))
