@@ -49,6 +49,11 @@ def models_with(plugins: list[str] | None) -> Registry:
     return Registry.load().with_plugins(plugins or ())
 
 
+def all_cores(workers: int | None) -> int:
+    """Return the workers of joblib: all cores where none are named."""
+    return -1 if workers is None else workers
+
+
 @contextmanager
 def errors_told() -> Iterator[None]:
     """Print every problem and leave with the exit code of the error."""
@@ -103,13 +108,12 @@ def compare(
     """Compare runs: what was set differently, their risk and utility, and a map to choose from."""
     with errors_told():
         from synthesizer.cli import screen
-        from synthesizer.cli import screen as screen_runs
         from synthesizer.jobs import compare as comparison
 
         found = comparison.write_comparison(
             runs, out, json=json, overwrite=overwrite, risk=risk, utility=utility
         )
-        screen_runs.show_comparison(found)
+        screen.show_comparison(found)
         for path in (out, json):
             if path is not None:
                 screen.say(f"wrote {path} (confidential: not for release)")
@@ -148,7 +152,6 @@ def frontier(
         from functools import partial
 
         from synthesizer.cli import screen
-        from synthesizer.cli import screen as screen_runs
         from synthesizer.jobs.frontier import plan_frontier, run_frontier
 
         given: dict[str, Any] = {
@@ -166,11 +169,16 @@ def frontier(
             told=(lambda _: None) if quiet else screen.say,
         )
         if not quiet:
-            screen_runs.show_frontier(found)
+            screen.show_frontier(found)
         if found.failed:
             raise SynthesizerError(
                 f"setting {name} failed: {'; '.join(why)}" for name, why in found.failed.items()
             )
+
+
+def options_of(**options: Any) -> dict[str, Any] | None:
+    """Return the options that are named; None where none is."""
+    return {name: value for name, value in options.items() if value is not None} or None
 
 
 def risk(
@@ -236,30 +244,35 @@ def risk(
     """
     with errors_told():
         from synthesizer.cli import screen
-        from synthesizer.jobs.check_files import Asked, assess_files, parse_groups, parse_names
+        from synthesizer.jobs.check_files import assess_files, parse_groups, parse_names
 
-        asked = Asked(
-            keys=parse_names(keys),
-            target=target,
-            groups=parse_groups(groups),
-            sensitive=sensitive,
-            public=parse_names(public) or (),
-            positive=positive,
-            baseline=parse_names(baseline) or (),
-            by=by,
-            units=units,
-            tau=tau,
-            max_size=max_size,
-            sampling_fraction=sampling_fraction,
-            control=control is not None,
-            attacks=attacks,
-            seed=seed,
-        )
+        options = {
+            "tau": tau,
+            "suda": options_of(max_size=max_size, sampling_fraction=sampling_fraction),
+            "differential_confidentiality": options_of(by=by, units=units),
+        }
         with screen.progress(quiet=json) as listener:
             found = assess_files(
-                original, synthetic, asked=asked, control=control, config=config, out=out,
-                overwrite=overwrite, listener=listener,
-            )  # fmt: skip
+                original,
+                synthetic,
+                keys=parse_names(keys),
+                target=target,
+                groups=parse_groups(groups),
+                question={
+                    "sensitive": sensitive,
+                    "public": parse_names(public),
+                    "positive": positive,
+                    "baseline": parse_names(baseline),
+                },
+                options=options,
+                attacks=attacks,
+                control=control,
+                config=config,
+                seed=seed,
+                out=out,
+                overwrite=overwrite,
+                listener=listener,
+            )
         screen.show_file_risk(found, as_json=json, every=every)
         if found.exceeded:
             raise LimitExceededError(found.exceeded)
@@ -274,7 +287,9 @@ def utility(
         str | None, typer.Option(help="Variables to compare: A,B,C; all that both have if absent.")
     ] = None,
     ways: Annotated[str, typer.Option(help="Orders of the tables: 1, 2 and 3.")] = "1,2",
-    groups: Annotated[int, typer.Option(help="Quantile groups of numbers in tables.")] = 5,
+    groups: Annotated[
+        int | None, typer.Option(help="Quantile groups of numbers in tables; 5.")
+    ] = None,
     model: Annotated[
         str | None, typer.Option(help="Propensity models; logit,cart if absent.")
     ] = None,
@@ -327,30 +342,29 @@ def utility(
     with errors_told():
         from synthesizer.cli import screen
         from synthesizer.cli.screen_checks import show_file_utility
-        from synthesizer.jobs.check_files import asked_utility, evaluate_files, parse_names
-        from synthesizer.jobs.manifest import workers_or_all
+        from synthesizer.jobs.check_files import evaluate_files, parse_names
 
-        asked = asked_utility(
-            names=parse_names(variables),
-            ways=ways,
-            groups=groups,
-            models=parse_names(model),
-            interactions=interactions,
-            permutations=permutations,
-            formulas=tuple(fits or ()),
-            family=family,
-            rule=rule,
-            clusters=clusters,
-            weights=weights,
-            offset=offset,
-            seed=seed,
-            workers=workers_or_all(workers),
+        fit = options_of(
+            family=family, rule=rule, clusters=clusters, weights=weights, offset=offset
+        )
+        score = options_of(
+            models=parse_names(model), interactions=interactions, permutations=permutations
         )
         with screen.progress(quiet=json) as listener:
             found = evaluate_files(
-                original, synthetic, asked=asked, config=config, out=out, overwrite=overwrite,
+                original,
+                synthetic,
+                names=parse_names(variables),
+                ways=parse_names(ways) or (),
+                fits=[{"formula": formula} | (fit or {}) for formula in fits or ()],
+                options={"table_groups": groups, "propensity": score},
+                config=config,
+                seed=seed,
+                workers=all_cores(workers),
+                out=out,
+                overwrite=overwrite,
                 listener=listener,
-            )  # fmt: skip
+            )
         show_file_utility(found, as_json=json, every=every)
         if found.exceeded:
             raise LimitExceededError(found.exceeded)
@@ -409,10 +423,8 @@ def refine(
     """
     with errors_told():
         from synthesizer.cli import screen
-        from synthesizer.cli import screen as screen_refine
         from synthesizer.data.errors import ConfigError
         from synthesizer.jobs.check_files import parse_names
-        from synthesizer.jobs.manifest import workers_or_all
         from synthesizer.jobs.refine import refine_file
 
         options: dict[str, Any] = {
@@ -427,11 +439,11 @@ def refine(
             found = refine_file(
                 original, synthetic, keys=names, target=target, risk_at_most=risk_at_most,
                 codes=True if codes == "all" else parse_names(codes) or (), config=config, out=out,
-                told=told, overwrite=overwrite, seed=seed, workers=workers_or_all(workers),
+                told=told, overwrite=overwrite, seed=seed, workers=all_cores(workers),
                 listener=listener, **options,
             )  # fmt: skip
         if not quiet:
-            screen_refine.show_refined(found, told)
+            screen.show_refined(found, told)
         if found.refined.interrupted:
             raise KeyboardInterrupt(f"interrupted; the best so far was written to {found.path}")
         if not found.refined.reached:
@@ -496,21 +508,21 @@ def run(
 def validate(config: ConfigPath, plugin: Plugins = None) -> None:
     """Check configuration, data and output, and tell every problem at once."""
     with errors_told():
-        from synthesizer.cli import screen as screen_plan
+        from synthesizer.cli import screen
         from synthesizer.plan.prepare import prepare
 
-        screen_plan.show_valid(prepare(config, models_with(plugin)))
+        screen.show_valid(prepare(config, models_with(plugin)))
 
 
 def plan(config: ConfigPath, plugin: Plugins = None) -> None:
     """Show order, models, predictors, levels, rare levels and cost before any fit."""
     with errors_told():
-        from synthesizer.cli import screen as screen_plan
+        from synthesizer.cli import screen
         from synthesizer.plan.overview import plan_table
         from synthesizer.plan.prepare import prepare
 
-        ready = prepare(config, models_with(plugin), check_directory=False)
-        screen_plan.show_plan(ready, plan_table(ready))
+        planned = prepare(config, models_with(plugin), check_directory=False)
+        screen.show_plan(planned, plan_table(planned))
 
 
 def init(
@@ -562,7 +574,6 @@ def codebook(
     """
     with errors_told():
         from synthesizer.cli import screen
-        from synthesizer.cli import screen as screen_plan
         from synthesizer.plan.overview import make_codebook
         from synthesizer.report.codebook.write import is_result, run_codebook, write_run_codebook
 
@@ -572,7 +583,7 @@ def codebook(
                     f"{data}: is no result of a run, and the codebook of a data file is "
                     "confidential: it is only shown; leave out -o"
                 )
-            screen_plan.show_codebook(make_codebook(data), as_json=json)
+            screen.show_codebook(make_codebook(data), as_json=json)
         elif out is not None:
             paths = write_run_codebook(data, out, overwrite=overwrite)
             screen.say("\n".join(["wrote", *(f"  {path}" for path in paths)]))
@@ -637,13 +648,13 @@ def models(
 ) -> None:
     """List the conditional models that are known, and the package that offers each."""
     with errors_told():
-        from synthesizer.cli import screen as screen_plan
+        from synthesizer.cli import screen
 
         registry = models_with(plugin)
         if name is None:
-            screen_plan.show_models(registry)
+            screen.show_models(registry)
         else:
-            screen_plan.show_model(registry, registry.canonical(name))
+            screen.show_model(registry, registry.canonical(name))
 
 
 def schema(plugin: Plugins = None) -> None:
