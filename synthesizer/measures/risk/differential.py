@@ -20,9 +20,9 @@ from synthesizer.data.pairs import check_keys
 from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.measures.figure import Figure, Result, Row, column
 from synthesizer.measures.risk.cap import CapScores, cap_scores, mean_or_none
+from synthesizer.measures.risk.comparable import fixed_groups
 from synthesizer.measures.risk.halves import HalfRun, Synthesise, half_runs
 from synthesizer.measures.risk.identity import ReproducedUniques, reproduced_uniques
-from synthesizer.measures.risk.inputs import fixed_groups
 from synthesizer.measures.risk.intervals import unit_means, welch
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
 

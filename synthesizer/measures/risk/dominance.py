@@ -20,7 +20,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table
 from synthesizer.data.values import MICROSECONDS_A_DAY
 from synthesizer.measures.figure import Result, Row, column
-from synthesizer.measures.risk.inputs import date_text
+from synthesizer.measures.risk.comparable import date_text
 
 Level = str | int | float
 """A label or a missing code as text, a number, or a date as ISO text (``2019-02-28``)."""

@@ -15,7 +15,7 @@ import numpy as np
 from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, JointCoder
 from synthesizer.data.table import Column, FloatArray, Kind, Table
 from synthesizer.measures.figure import Result
-from synthesizer.measures.risk.inputs import date_text, fixed_groups
+from synthesizer.measures.risk.comparable import date_text, fixed_groups
 from synthesizer.measures.risk.tcap import agreement
 
 MAX_LEVELS = 100

@@ -21,7 +21,7 @@ from synthesizer.data.pairs import Data, column_names
 from synthesizer.data.panel.reports import Replication, replication
 from synthesizer.data.table import BoolArray, IntArray, Table
 from synthesizer.measures.figure import Figure, Result, Row, column
-from synthesizer.measures.risk.inputs import SharedCoder, checked_tables
+from synthesizer.measures.risk.comparable import SharedCoder, checked_tables
 
 
 class ReplicatedCounts(Row):
