@@ -228,6 +228,7 @@ class Checks:
             result = attempts.of(f"{measure.key} ({label})", compute)
             if result is not None:
                 done[measure.key] = result
+                result = measure.kept(result)
             _put(fields, measure, [result], ScenarioRisk)
         for measure in self._on("splits"):
             parts = splits.get((measure.key, label))
