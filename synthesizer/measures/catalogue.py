@@ -300,6 +300,8 @@ class Measure:
         Names and items, where it is computed for each of several.
     gather : callable, optional
         Of family "splits": joins what the splits of a scenario gave.
+    keep : callable, optional
+        Returns what of it belongs to the result; all of it when absent.
     figures : tuple of FigureKind
         Those of its figures that have a part to play.
     result : type
@@ -319,6 +321,7 @@ class Measure:
     axis: Axis = "risk"
     items: Items | None = None
     gather: Callable[[Case, Sequence[Any]], Any] | None = None
+    keep: Callable[[Any], Any] | None = None
     figures: tuple[FigureKind, ...] = ()
     result: type[Measured] = Measured
 
@@ -436,6 +439,7 @@ _MEASURES: tuple[Measure, ...] = (
         options=SudaOptions,
         needs=SCENARIO,
         compute=_suda,
+        keep=lambda scores: scores.result,
     ),
     Measure(
         key="cap",

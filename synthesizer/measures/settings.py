@@ -53,7 +53,7 @@ class _Settings(ScenarioConfig):
     @property
     def ways(self) -> tuple[int, ...]:
         """Orders of the tables: of one, two and three variables."""
-        wanted = (self.one_way, self.two_way, self.three_way)
+        wanted = [*(getattr(self, check) for check in ("one_way", "two_way")), self.three_way]
         return tuple(order for order, is_on in enumerate(wanted, 1) if is_on)
 
     @property

@@ -42,12 +42,12 @@ from synthesizer.cli.commands import main
 main()
 """
 PHASES = {
-    "read": ("synthesizer.plan.prepare", "encode"),
+    "read": ("synthesizer.plan.inputs", "encode"),
     "fit": ("synthesizer.engine.chain", "_fit_step"),
     "generate": ("synthesizer.engine.chain", "draw_block"),
     "write": ("synthesizer.jobs.manifest", "write"),
-    "check": ("synthesizer.jobs.checks", "scenario_risk"),
-    "refit": ("synthesizer.jobs.checks", "compare_halves"),
+    "check": ("synthesizer.measures.catalogue", "identity"),
+    "refit": ("synthesizer.measures.catalogue", "compare_halves"),
     "manifest": ("synthesizer.jobs.run", "write_json"),
     "rename": ("synthesizer.data.files", "_replace"),
 }
