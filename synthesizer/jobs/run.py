@@ -94,7 +94,7 @@ def run(
     output, seed = plan.output, Seed(plan.seed)
     with new_directory(output.directory, overwrite=output.overwrite) as folder:
         source = plan.fit(seed, phases)
-        checks = plan.start_checks(seed, listener)
+        checks = plan.checking(seed, listener)
         datasets: list[str] = []
         for table in drawn(plan, source, seed, phases):
             datasets.append(_write_table(plan, table, folder, len(datasets) + 1))
@@ -107,8 +107,7 @@ def run(
         evolution = source.evolution(seed)
         if evolution is not None:
             stewards += _write_evolution(plan, evolution, folder)
-        genetic = None if evolution is None else evolution.told
-        content = checks_content(results, exceeded, genetic)
+        content = checks_content(results, exceeded, None if evolution is None else evolution.told)
         write_json(folder / "checks.json", content)
         manifest = manifest_of(plan, source, seed, phases)
         manifest |= {"m": len(datasets), "exceeded_limits": list(exceeded)}
@@ -128,7 +127,7 @@ def run(
         checks=results,
         exceeded=exceeded,
         manifest=manifest,
-        evolved=genetic,
+        evolved=content.get("genetic"),
         interrupted=source.interrupted,
     )
 
@@ -177,7 +176,7 @@ def limits_exceeded(
     """Return which limits of the checks, and of the source itself, are exceeded, in words."""
     if results is None:
         return source.exceeded({})
-    pooled = {"cap_u": results.summary.cap_u, "cap": results.summary.cap}
+    pooled = {key: results.summary[key] for key in ("cap_u", "cap")}
     return (*results.exceeded(limits), *source.exceeded(pooled))
 
 

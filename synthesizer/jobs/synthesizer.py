@@ -296,7 +296,7 @@ class _Generated:
         """What the checks find."""
         assert self.fitted.plan is not None  # noqa: S101 - there are no tables otherwise
         plan = replace(self.fitted.plan, m=self.m, rows=self.rows)
-        checks = plan.start_checks(self.seed)
+        checks = plan.checking(self.seed)
         for table in self.tables:
             checks.add(plan.viewed(table))
         return checks.finish(partial(plan.refit, self.fitted.source, self.seed))

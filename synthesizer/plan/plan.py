@@ -46,7 +46,7 @@ from synthesizer.plan.inputs import Input, without_password
 from synthesizer.plan.methods import plan_methods
 from synthesizer.plan.order import Places, plan_order
 from synthesizer.plan.rules import overridden, plan_paths, plan_rules
-from synthesizer.plan.scenarios import check_fits, plan_scenarios
+from synthesizer.plan.scenarios import plan_fits, plan_scenarios
 from synthesizer.plan.steps import panel_problems, plan_steps
 
 GENERATE = "generate and write"
@@ -105,20 +105,6 @@ class Plan:
         """Whether models are fitted."""
         return self.genetic is None or self.genetic.start == "chain"
 
-    def start_checks(self, seed: Seed, listener: Listener = silent) -> Checks:
-        """Return the checks, to be shown one dataset after the other."""
-        return Checks(
-            self.original,
-            self.checks,
-            scenarios=self.scenarios,
-            seed=seed,
-            synthesis=Synthesis(proper=self.spec.proper, kept=self.kept),
-            frame=self.spec.frame,
-            person=self.arrangement.person_column,
-            workers=self.workers,
-            listener=listener,
-        )
-
     def fit(self, seed: Seed, phases: Phases | None = None) -> Source:
         """Fit what datasets are drawn from: a chain, or an evolution against the data."""
         phases = phases or Phases()
@@ -165,6 +151,20 @@ class Plan:
         elif rows is not None:  # a release of the same relative size
             rows = max(1, round(rows * half.n_rows / self.table.n_units))
         return map(self.viewed, again.generate(inner, m=m, rows=rows, n_jobs=self.workers))
+
+    def checking(self, seed: Seed, listener: Listener = silent) -> Checks:
+        """Return the checks of datasets that will be made by this plan."""
+        return Checks(
+            self.original,
+            self.checks,
+            scenarios=self.scenarios,
+            seed=seed,
+            synthesis=Synthesis(proper=self.spec.proper, kept=self.kept),
+            frame=self.spec.frame,
+            person=self.arrangement.person_column,
+            workers=self.workers,
+            listener=listener,
+        )
 
     def restored(self, table: Table) -> Table:
         """Return a drawn table in the form of the source."""
@@ -258,7 +258,7 @@ def _planned(
     context.problems += overridden(context.paths, rules)
     scenarios = plan_scenarios(context)
     keeps = any(step.model.abilities.copies_rows for step in steps)
-    check_fits(context, keeps=keeps)
+    plan_fits(context, keeps=keeps)
     genetic = plan_genetic(context, steps, scenarios)
     context.problems.settle(ConfigError)
     usual = fresh_seed() if seed is None else seed

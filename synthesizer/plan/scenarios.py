@@ -33,7 +33,7 @@ def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
     checks, problems = config.checks, Problems()
     names = _Names(config, table, context.seen)
     problems += names.scenario("checks", checks)
-    problems += limit_problems(checks, config.limits.asked, panel=config.panel is not None)
+    problems += limit_problems(checks, config.limits.asked, panel=context.frame is not None)
     for number, part in enumerate(checks.scenarios, 1):
         problems += names.scenario(f"checks.scenarios.{number}", part)
     for number, inference in enumerate(checks.inference, 1):
@@ -195,22 +195,27 @@ def _half_split_problems(names: _Names, config: ChainConfig) -> Iterator[str]:
             )
 
 
-def check_fits(context: Context, *, keeps: bool) -> None:
-    """Report every problem of the fits that the checks ask for.
+# Models that the checks fit to original and synthetic data: formulas, names, combining rule.
+
+
+def plan_fits(context: Context, *, keeps: bool) -> None:
+    """Add every problem of the fits that the checks ask for.
 
     ``keeps`` says whether variables are copied row by row, which decides about the combining rule.
     """
     config, problems = context.config, context.problems
-    columns, names = context.seen, context.table.names
+    columns, table = context.seen, context.table
+    person = context.arrangement.person_column
     if context.frame is not None:
-        person = person_name(context.arrangement.person_column, names)
-        columns = columns.joined([*names, person])
+        columns = columns.joined([*table.names, person_name(person, table.names)])
     natural = rule_for(proper=config.proper, keeps=keeps)
-    for number, request in enumerate(config.checks.fits, 1):
+    requests = [fit.ruled(natural) for fit in config.checks.fits]
+    for number, request in enumerate(requests, 1):
         place = f"checks.fits.{number}"
-        problems.at(place, _rule_problems(request.rule or natural, config, keeps=keeps))
+        rules = _rule_problems(request.rule or natural, config, keeps=keeps)
+        problems.at(place, rules)
         problems += _name_problems(place, request, config, columns)
-    problems.at("checks.fits", _packages_missing(config.checks.fits))
+    problems.at("checks.fits", _packages_missing(requests))
 
 
 def _packages_missing(requests: Sequence[FitRequest]) -> Iterator[str]:

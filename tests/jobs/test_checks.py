@@ -33,7 +33,7 @@ def checked(m: int = 2, **options: Any) -> tuple[CheckResults, list[Table]]:
     config = read_chain_config({"m": m} | options)
     plan = make_plan(config, Input.of(TABLE), REGISTRY)
     made = list(plan.spec.fit(TABLE, Seed(1)).generate(Seed(1), m=m))
-    checks = plan.start_checks(Seed(0))
+    checks = plan.checking(Seed(0))
     for table in made:
         checks.add(table)
 
@@ -173,7 +173,7 @@ def checked_panel(frame: pd.DataFrame, m: int = 2, **options: Any) -> tuple[Chec
     long = {"panel": {"person": "person", "time": "year", "career": "state"}}
     config = read_chain_config(long | {"m": m} | options)
     plan = make_plan(config, read_frame(from_pandas(frame), config), REGISTRY)
-    checks = plan.start_checks(Seed(0))
+    checks = plan.checking(Seed(0))
     for table in plan.spec.fit(plan.table, Seed(1)).generate(Seed(1), m=m):
         checks.add(plan.viewed(table))
     return checks.finish(), plan.original
