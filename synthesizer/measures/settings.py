@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, create_model, model_validator
 
 from synthesizer.measures.catalogue import CHECKS, LIMITS, MEASURES, Axis, Measure, Need
-from synthesizer.measures.options import NamedScenario, Part, ScenarioConfig
+from synthesizer.measures.measure_options import NamedScenario, Part, ScenarioConfig
 
 ALL_OFF: Mapping[str, Any] = {
     check: () if measure.several else False for check, measure in CHECKS.items()
