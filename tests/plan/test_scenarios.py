@@ -129,10 +129,11 @@ def test_a_limit_without_the_option_that_it_needs_is_refused() -> None:
     limits = {"limits": {"worst_group": 0.1, "tcap": 0.1, "disco": 0.1, "cap": 0.1}}
     close = {"keys": ["sex"], "target": "income", "tolerance": {"relative": 0.1}}
     problems = planned(close, **limits)[2]
-    assert [problem.split(":")[0] for problem in problems] == [
-        "limits.worst_group",
-        "limits.tcap",
+    assert sorted(problem.split(":")[0] for problem in problems) == [
         "limits.disco",
+        "limits.tcap",
+        "limits.worst_group",
     ]
-    assert "needs checks.differential_confidentiality.by" in problems[0]
-    assert "every target has a tolerance" in problems[1]
+    text = " ".join(problems)
+    assert "needs checks.differential_confidentiality.by" in text
+    assert text.count("every target has a tolerance") == 2
