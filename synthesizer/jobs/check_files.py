@@ -37,7 +37,7 @@ from synthesizer.measures.utility.combining import kind_problems
 from synthesizer.measures.utility.suite import Synthesis, UtilityResult
 from synthesizer.plan.arrange import arrange
 from synthesizer.plan.inputs import declared_for, encoded
-from synthesizer.report.record import dataset_names, foreign_paths, order_notes, read_manifest
+from synthesizer.report.untyped import dataset_names, foreign_paths, order_notes, read_manifest
 
 # Files that are compared: the original, synthetic ones, and what may be written beside them.
 

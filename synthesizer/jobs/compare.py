@@ -23,7 +23,7 @@ from synthesizer.jobs.run_points import KeyPath, RunPoint, display, read_runs
 from synthesizer.measures.catalogue import AXES, CAREERS, FigureKind, axes, axis_problems
 from synthesizer.measures.figure import Units, in_units
 from synthesizer.report.comparison import comparison_page
-from synthesizer.report.record import mappings, read_manifest, words
+from synthesizer.report.untyped import mappings, read_manifest, words
 
 # What was set differently in runs that are compared.
 

@@ -42,7 +42,7 @@ from synthesizer.measures.catalogue import axis_problems
 from synthesizer.plan.inputs import Input, read_input
 from synthesizer.plan.plan import Plan, make_plan, plain_config
 from synthesizer.report.comparison import comparison_page
-from synthesizer.report.record import read_manifest
+from synthesizer.report.untyped import read_manifest
 
 # Settings of a grid that make the same data as another one: run, or shown, once is enough.
 

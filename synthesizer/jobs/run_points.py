@@ -14,7 +14,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.measures.catalogue import AXES
 from synthesizer.measures.figure import Units
 from synthesizer.report.build import read_record
-from synthesizer.report.record import dig, listed, mappings, number, words
+from synthesizer.report.untyped import dig, listed, mappings, number, words
 
 # What has happened to the files of a run since it was written: changed, lost, unreadable.
 

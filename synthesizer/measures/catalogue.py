@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from synthesizer.data.panel.frame import Frame
@@ -300,8 +301,8 @@ class Measure:
         Names and items, where it is computed for each of several.
     gather : callable, optional
         Of family "splits": joins what the splits of a scenario gave.
-    keep : callable, optional
-        Returns what of it belongs to the result; all of it when absent.
+    kept : callable
+        Returns the result of what ``compute`` returned, which may hold a value for each record.
     figures : tuple of FigureKind
         Those of its figures that have a part to play.
     result : type
@@ -321,7 +322,7 @@ class Measure:
     axis: Axis = "risk"
     items: Items | None = None
     gather: Callable[[Case, Sequence[Any]], Any] | None = None
-    keep: Callable[[Any], Any] | None = None
+    kept: Callable[[Any], Any] = lambda value: value
     figures: tuple[FigureKind, ...] = ()
     result: type[Measured] = Measured
 
@@ -439,7 +440,7 @@ _MEASURES: tuple[Measure, ...] = (
         options=SudaOptions,
         needs=SCENARIO,
         compute=_suda,
-        keep=lambda scores: scores.result,
+        kept=attrgetter("result"),
     ),
     Measure(
         key="cap",

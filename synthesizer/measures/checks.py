@@ -228,8 +228,8 @@ class Checks:
             result = attempts.of(f"{measure.key} ({label})", compute)
             if result is not None:
                 done[measure.key] = result
-                kept = result if measure.keep is None else measure.keep(result)
-                _put(fields, measure, [kept], ScenarioRisk)
+                result = measure.kept(result)
+            _put(fields, measure, [result], ScenarioRisk)
         for measure in self._on("splits"):
             parts = splits.get((measure.key, label))
             if parts and measure.gather is not None:

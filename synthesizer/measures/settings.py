@@ -50,6 +50,10 @@ class _Settings(ScenarioConfig):
             }
         return value
 
+    if TYPE_CHECKING:  # the switches come from the catalogue
+
+        def __getattr__(self, option: str) -> Any: ...
+
     @property
     def ways(self) -> tuple[int, ...]:
         """Orders of the tables: of one, two and three variables."""

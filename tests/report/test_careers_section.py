@@ -23,8 +23,8 @@ from synthesizer.report.careers import (
     was_matched,
 )
 from synthesizer.report.page import Chart, DataTable, Note
-from synthesizer.report.record import Record
 from synthesizer.report.risk_figures import Rate
+from synthesizer.report.untyped import Record
 from tests.report.blocks import gaps, html, of_kind, table, told
 from tests.report.fixtures import EVIL, Page, checks, figure, manifest
 

@@ -14,7 +14,7 @@ from synthesizer.report.charts import text_width
 from synthesizer.report.genetic import MOST_NAMES, genetic_section, steps_of
 from synthesizer.report.genetic_charts import MOST_STEPS, generations_chart, path_chart
 from synthesizer.report.page import Chart, Note, Section
-from synthesizer.report.record import Record
+from synthesizer.report.untyped import Record
 from tests.report.blocks import gaps, html, of_kind, table, told
 from tests.report.fixtures import EVIL, Page, checks, manifest
 
