@@ -5,7 +5,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.models.cart import Cart, FittedCart
+from synthesizer.models.cart import Cart
 from synthesizer.models.kit.leaves import Drawing, Leaves, _even_uniform
 from synthesizer.models.kit.trees import Tree
 
@@ -54,15 +54,6 @@ def test_draws_are_donors_and_repeat_with_the_generator(which, options):
     assert np.isin(drawn.data, target.data).all()
     assert (drawn.data == fitted.sample(table, rng=rng(3)).data).all()
     assert (drawn.data != fitted.sample(table, rng=rng(4)).data).any()
-
-
-@pytest.mark.parametrize("which", [1, 2])
-@pytest.mark.parametrize("options", [{}, {"proper": True, "smoothing": "density"}])
-def test_a_saved_model_draws_the_same(which, options):
-    table, target = example()[0], example()[which]
-    fitted = Cart(**options).fit(table, target, rng=rng())
-    again = FittedCart.from_dict(fitted.to_dict())
-    assert (fitted.sample(table, rng=rng(3)).data == again.sample(table, rng=rng(3)).data).all()
 
 
 def test_every_leaf_has_at_least_min_leaf_donors():
@@ -239,26 +230,6 @@ def test_small_and_constant_inputs(n):
             assert len(fitted.sample(predictors.take(slice(0, 0)), rng=rng())) == 0
     drawn = Cart().fit(table, numeric("c", np.full(n, 7.0)), rng=rng()).sample(table, rng=rng())
     assert (drawn.data == 7).all()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda s: s["leaves"]["donors"].update(data=s["leaves"]["donors"]["data"][:-1]),
-        lambda s: s["leaves"]["donors"].update(data=np.full(N, 99)),
-        lambda s: s["leaves"].update(weights=np.zeros(N)),
-        lambda s: s["encoding"].update(names=["g"]),
-        lambda s: s["encoding"].update(positions=[[np.nan], [0.0]]),
-        lambda s: s["drawing"].update(shrinkage=-1.0),
-        lambda s: s["drawing"].update(smoothing="spline"),
-    ],
-)
-def test_broken_saved_models_are_refused(change):
-    table, job, _ = example()
-    state = Cart().fit(table, job, rng=rng()).to_dict()
-    change(state)
-    with pytest.raises(ValueError, match=r"[a-z]"):
-        FittedCart.from_dict(state)
 
 
 @pytest.mark.parametrize(

@@ -105,25 +105,6 @@ def test_a_sample_of_rows_that_lacks_a_level_is_no_failure():
     assert np.isfinite(fitted.coefficients).all()
 
 
-def test_saved_form_draws_the_same():
-    table, y = simulated()
-    fitted = fit(Logistic(), table, y)
-    again = type(fitted).from_dict(fitted.to_dict())
-    one, two = (m.sample(table, rng=np.random.default_rng(4)).data for m in (fitted, again))
-    assert (one == two).all()
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("codes", np.array([0, 9])), ("codes", np.array([], dtype=int)),
-     ("coefficients", np.zeros(2)), ("coefficients", np.array([0, np.nan, 0]))],
-)  # fmt: skip
-def test_saved_nonsense_is_refused(key, value):
-    fitted = fit(Logistic(), *simulated())
-    with pytest.raises(ValueError, match=key):
-        type(fitted).from_dict(fitted.to_dict() | {key: value})
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
