@@ -18,11 +18,9 @@ from synthesizer.measures.figure import Figure, in_units, is_above_chance, lies_
 from synthesizer.measures.results import RiskResult
 from synthesizer.measures.utility.longitudinal import PanelResult
 from synthesizer.measures.utility.suite import UtilityResult
-from synthesizer.measures.utility.tables import TableUtility
+from synthesizer.measures.utility.tables import TableRow, TableUtility
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from synthesizer.jobs.check_files import FileUtility
     from synthesizer.measures.utility.coefficients import FitComparison
 
@@ -169,10 +167,9 @@ def utility_lines(found: UtilityResult, *, start: str | None = None) -> Iterator
     """
     if found.tables is not None:
         for order, words in ((2, "pairs"), (1, "variables")):
-            worst = found.tables.worst(order, WORST_PAIRS)
             told = ", ".join(
-                f"{' and '.join(names)} {value:.2f}"
-                for names, value in zip(worst["names"], worst["S_pMSE"], strict=True)
+                f"{' and '.join(row.variables)} {_ratio(row.s_pmse)}"
+                for row in found.tables.worst(order, WORST_PAIRS)
             )
             if told:
                 yield f"  worst {words}: {told}"
@@ -244,8 +241,8 @@ def _ratio(value: float | None) -> str:
 
 def _is_far_off(tables: TableUtility) -> bool:
     """Whether a distribution is visibly wrong, or a pair by much."""
-    largest = tables.mean.groupby("ways")["S_pMSE"].max()
-    return max(float(largest.get(1, 0)), float(largest.get(2, 0)) / 5) > FAR_OFF
+    largest = {order.ways: order.s_pmse_max or 0.0 for order in tables.orders}
+    return max(largest.get(1, 0.0), largest.get(2, 0.0) / 5) > FAR_OFF
 
 
 # What the command ``utility`` prints: figures, variables, worst pairs, models side by side.
@@ -282,33 +279,19 @@ def _chosen(figures: Sequence[Figure]) -> list[Figure]:
 def _show_tables(tables: TableUtility, *, every: bool) -> None:
     """Print the tables of every order, worst first; several datasets by means, p by medians."""
     for order, title in _TITLES.items():
-        every_table = tables.mean.assign(p=tables.medians("p_chi_square"), p_vw=tables.medians("p"))
-        mean = every_table[every_table["ways"] == order]
-        if not len(mean):
+        rows = tables.of_order(order)
+        if not rows:
             continue
-        shown = mean if every else mean.head(SHOWN)
-        rest = "" if len(shown) == len(mean) else f" (the worst {len(shown)} of {len(mean)})"
+        shown = rows if every else rows[:SHOWN]
+        rest = "" if len(shown) == len(rows) else f" (the worst {len(shown)} of {len(rows)})"
         columns = (title, "S_pMSE", "chi-square", "df", "p", "p of VW", "ROE", "SPECKS")
-        tabulate(f"{title}{rest}", columns, list(_rows(shown)))
+        tabulate(f"{title}{rest}", columns, list(map(_cells, shown)))
 
 
-def _rows(mean: pd.DataFrame) -> Iterator[tuple[object, ...]]:
-    for row in mean.to_dict(orient="records"):
-        yield (
-            " and ".join(row["names"]),
-            _known(row["S_pMSE"]),
-            row["chi_square"],
-            f"{row['df']:g}",
-            _known(row["p"]),
-            _known(row["p_vw"]),
-            row["ROE"],
-            row["SPECKS"],
-        )
-
-
-def _known(value: float) -> float | None:
-    """Return None where there is no number: a constant variable has no degree of freedom."""
-    return None if value != value else float(value)
+def _cells(row: TableRow) -> tuple[object, ...]:
+    """Return what is shown of a table; one with a single cell has no S_pMSE and no p."""
+    names, df = " and ".join(row.variables), f"{row.df:g}"
+    return names, row.s_pmse, row.chi_square, df, row.p, row.p_vw, row.roe, row.specks
 
 
 def _show_fit(fit: FitComparison) -> None:

@@ -25,7 +25,7 @@ from synthesizer.config.synthpop import (
     translate,
     unsupported,
 )
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.data.yaml_text import parse_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
 
@@ -148,7 +148,7 @@ def load_config(path: str | Path) -> Config:
     ConfigError
         With every problem of form: unknown keys with the nearest name, wrong values.
     """
-    return _sound(try_file(path))
+    return read_config(file_content(path), base=Path(path).parent)
 
 
 def read_config(content: Mapping[str, Any], *, base: Path | None = None) -> Config:
@@ -160,27 +160,31 @@ def read_config(content: Mapping[str, Any], *, base: Path | None = None) -> Conf
     >>> config.m, config.models
     (2, {'cart': {'minbucket': 10}})
     """
-    return _sound(try_config(content, base or Path()))
+    problems = Problems()
+    return _sound(sound_part(content, base or Path(), problems), problems)
 
 
 def read_chain_config(content: Mapping[str, Any]) -> ChainConfig:
     """Turn the options of `Synthesizer` into a configuration without data and output."""
-    return _sound(_validated(ChainConfig, content))
+    problems = Problems()
+    return _sound(_validated(ChainConfig, content, problems), problems)
 
 
-def _sound(result: tuple[AnyConfig | None, list[str]]) -> AnyConfig:
-    config, problems = result
+def _sound(config: AnyConfig | None, problems: Problems) -> AnyConfig:
     if problems or config is None:
         raise ConfigError(problems)
     return config
 
 
-def try_file(
-    path: str | Path, overrides: Mapping[str, Any] | None = None
-) -> tuple[Config | None, list[str]]:
-    """Return what can be used of a configuration file and every problem of form in it.
+def file_content(path: str | Path, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what a configuration file holds.
 
     ``overrides`` replace keys of the file; a mapping replaces keys of the mapping there.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be read, or is no YAML map.
     """
     path = Path(path)
     try:
@@ -196,16 +200,16 @@ def try_file(
             content[key] = {**old, **value}
         else:
             content[key] = value
-    return try_config(content, path.parent)
+    return content
 
 
-def try_config(content: Mapping[str, Any], base: Path) -> tuple[Config | None, list[str]]:
-    """Return a configuration without its faulty parts (None if data are lost), and the problems.
+def sound_part(content: Mapping[str, Any], base: Path, problems: Problems) -> Config | None:
+    """Return a configuration without its faulty parts, None if the data are among them.
 
     So that the data can be checked in the same go, whatever else is wrong.
     """
-    config, problems = _validated(Config, content)
-    return (None if config is None else _resolved(config, base)), problems
+    config = _validated(Config, content, problems)
+    return None if config is None else _resolved(config, base)
 
 
 def has_faulty_panel(problems: Iterable[str]) -> bool:
@@ -226,13 +230,13 @@ def has_faulty_panel(problems: Iterable[str]) -> bool:
 
 
 def _validated(
-    kind: type[AnyConfig], content: Mapping[str, Any]
-) -> tuple[AnyConfig | None, list[str]]:
-    content, problems = _canonical(content, set(kind.model_fields))
+    kind: type[AnyConfig], content: Mapping[str, Any], problems: Problems
+) -> AnyConfig | None:
+    content = _canonical(content, set(kind.model_fields), problems)
     misspelt: set[tuple[int | str, ...]] = set()
     for _ in range(len(str(content)) + 1):  # each round removes at least one faulty part
         try:
-            return kind.model_validate(content), problems
+            return kind.model_validate(content)
         except ValidationError as error:
             found = error.errors(include_url=False)
         # what a part with a misspelt key lacks is what was misspelt, which is told already
@@ -245,13 +249,12 @@ def _validated(
             container.pop(key, None)
         if not faulty:
             break
-    return None, list(dict.fromkeys(problems))
+    return None
 
 
-def _canonical(content: Mapping[str, Any], known: set[str]) -> tuple[dict[str, Any], list[str]]:
+def _canonical(content: Mapping[str, Any], known: set[str], problems: Problems) -> dict[str, Any]:
     """Spell keys the house way: names of other tools, options as model.option."""
     result: dict[str, Any] = {}
-    problems: list[str] = []
     options: dict[str, dict[str, Any]] = {}
     sections: dict[str, dict[str, Any]] = {}
     for key, value in content.items():
@@ -275,7 +278,8 @@ def _canonical(content: Mapping[str, Any], known: set[str]) -> tuple[dict[str, A
         own = result.get(name) or {}
         if isinstance(own, dict):  # otherwise a fault that is told when the section is validated
             result[name] = {**own, **given}
-    return result, problems + _add_options(result, options) + translate(result)
+    problems += _add_options(result, options) + translate(result)
+    return result
 
 
 def _add_options(result: dict[str, Any], options: Mapping[str, dict[str, Any]]) -> list[str]:

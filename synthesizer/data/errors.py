@@ -97,5 +97,48 @@ class LimitExceededError(SynthesizerError):
     exit_code = 3
 
 
+class Problems(list[str]):
+    """What is wrong, gathered from several parts, so that one error says it all.
+
+    Examples
+    --------
+    >>> problems = Problems(["m (0) must be at least 1"])
+    >>> with problems.gathered("forbid 1"):
+    ...     raise DataError("unknown variable 'agee'")
+    >>> problems
+    ['m (0) must be at least 1', "forbid 1: unknown variable 'agee'"]
+    """
+
+    def gathered(self, place: str = "") -> Gathered:
+        """Take over the problems of an error that ends the block, with the place before each."""
+        return Gathered(self, place)
+
+    def at(self, place: str, problems: Iterable[str]) -> None:
+        """Add problems with the place before each."""
+        self += [f"{place}: {problem}" if place else problem for problem in problems]
+
+    def settle(self, kind: type[SynthesizerError]) -> None:
+        """Raise an error with every problem once; nothing happens where there is none."""
+        if self:
+            raise kind(dict.fromkeys(self))
+
+
+class Gathered:
+    """A block whose error becomes problems; what comes after the block goes on."""
+
+    def __init__(self, problems: Problems, place: str) -> None:
+        self.problems, self.place = problems, place
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+
+    def __exit__(self, kind: object, error: object, trace: object) -> bool:
+        """Take the error over if it is one of the package."""
+        if isinstance(error, SynthesizerError):
+            self.problems.at(self.place, error.problems)
+            return True
+        return False
+
+
 class Terminated(KeyboardInterrupt):
     """Somebody ended the program (SIGTERM): it stops at once and keeps nothing."""

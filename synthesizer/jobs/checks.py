@@ -11,7 +11,6 @@ from functools import partial
 
 import numpy as np
 
-from synthesizer.config.keys import ChainConfig
 from synthesizer.data.panel.frame import Frame
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import Listener, silent
@@ -40,13 +39,13 @@ from synthesizer.measures.risk.replicated import (
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import Measures, scenario_risk
 from synthesizer.measures.settings import CheckConfig, InferenceConfig
-from synthesizer.measures.utility.longitudinal import PanelCollector, PanelResult, career_matrix
+from synthesizer.measures.utility.longitudinal import PanelCollector, PanelResult
 from synthesizer.measures.utility.row_fits import RowFits
+from synthesizer.measures.utility.sequences import career_matrix
 from synthesizer.measures.utility.suite import (
     Synthesis,
     UtilityCollector,
     UtilityMeasures,
-    fit_names,
 )
 from synthesizer.plan.plan import Plan
 
@@ -216,42 +215,22 @@ class PanelChecks:
         return counter.result
 
 
-def needed_names(config: ChainConfig, plan: Plan) -> tuple[str, ...]:
-    """Return the variables that the checks keep of every dataset."""
-    names = [name for scenario in plan.scenarios for name in scenario.names]
-    for part in config.checks.inference:
-        names += [part.sensitive, *part.public]
-    for request in plan.fits:
-        names += fit_names(request)
-    return tuple(dict.fromkeys(names))
-
-
 class Checker:
-    """Collects what the checks need while datasets come in.
+    """Collects what the checks of a plan need while datasets come in.
 
     Parameters
     ----------
-    config : ChainConfig
-        Which checks are on.
-    original : Table
-        Confidential data; of a panel a `PersonView`, whose panel is looked at as well.
     plan : Plan
-        Holds keys, targets and the models that are fitted.
+        Holds the original, what is checked, keys, targets and the models that are fitted.
     seed : Seed
         Decides what is random.
-    workers : int
-        Threads of the propensity trees; they do not change the result.
     """
 
-    def __init__(
-        self, config: ChainConfig, original: Table, plan: Plan, seed: Seed, *, workers: int = 1
-    ) -> None:
-        self.checks = config.checks
-        self.seed = seed
-        self.m = config.m
-        self.original = original
+    def __init__(self, plan: Plan, seed: Seed) -> None:
+        self.checks, self.seed, self.m = plan.checks, seed, plan.m
+        self.original = original = plan.original
         self.scenarios = plan.scenarios
-        self.names = needed_names(config, plan)
+        self.names = plan.checked_names
         self.known: list[Table] = []
         self.attempts = Attempts()
         self.utility = UtilityCollector(
@@ -259,8 +238,8 @@ class Checker:
             _utility_measures(self.checks, plan),
             lambda dataset: seed.generator("propensity", dataset),
             attempts=Attempts(),
-            synthesis=Synthesis(proper=config.proper, kept=plan.kept),
-            n_jobs=workers,
+            synthesis=Synthesis(proper=plan.spec.proper, kept=plan.kept),
+            n_jobs=plan.workers,
         )
         self._drawn = tuple(v.name for v in original.schema if v.kind is not Kind.ID)
         self._replicates = self._replicate_counter()
@@ -274,7 +253,7 @@ class Checker:
         )
         self._row_fits: RowFits | None = None
         if isinstance(original, PersonView) and plan.row_fits:
-            person = None if config.panel is None else config.panel.person
+            person = plan.arrangement.person_column
             self._row_fits = RowFits(original.panel, plan.row_fits, person)
 
     def add(self, synthetic: Table) -> None:

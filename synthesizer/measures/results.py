@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from synthesizer.measures.figure import Figure, Units, in_units, plain_in_units
+from synthesizer.measures.figure import Figure, Result, Units, in_units, plain, plain_in_units
 from synthesizer.measures.risk.attacks import AttackResult
 from synthesizer.measures.risk.inference import InferenceResult
 from synthesizer.measures.risk.nearest import NearestResult
@@ -99,14 +99,18 @@ class RiskResult:
     def _plain(self) -> dict[str, Any]:
         return {
             "scenarios": [part.to_dict() for part in self.scenarios],
-            "inference": [part.to_dict() for part in self.inference],
-            "replicated_uniques": None if self.replicated is None else self.replicated.to_dict(),
-            "replicated_careers": None if self.careers is None else self.careers.to_dict(),
-            "nearest": None if self.nearest is None else self.nearest.to_dict(),
-            "attacks": None if self.attacks is None else self.attacks.to_dict(),
+            "inference": [plain(part) for part in self.inference],
+            "replicated_uniques": _plain_or_none(self.replicated),
+            "replicated_careers": _plain_or_none(self.careers),
+            "nearest": _plain_or_none(self.nearest),
+            "attacks": _plain_or_none(self.attacks),
             "failed": dict(self.failed),
             "notes": list(self.notes),
         }
+
+
+def _plain_or_none(result: Result | None) -> dict[str, Any] | None:
+    return None if result is None else plain(result)
 
 
 # What the checks of a run found, the figures that decide about a release, and their limits.
@@ -306,7 +310,7 @@ class CheckResults:
             "summary": asdict(self.summary),
             "risk": self.risk.to_dict(),
             "utility": None if self.utility is None else self.utility.to_dict(),
-            "panel": None if self.panel is None else self.panel.to_dict(),
+            "panel": None if self.panel is None else plain(self.panel),
             "failed": dict(self.failed),
         }
 

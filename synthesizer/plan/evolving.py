@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from synthesizer.data.encoding import encode_like
-from synthesizer.data.errors import DataError, SynthesizerError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Schema, Table
@@ -43,8 +43,7 @@ def plan_genetic(
     context.problems += [f"genetic: {p}" for p in _scenario_problems(context.table, config, main)]
     files: list[Records] = []
     if not isinstance(config.start, str):
-        files, faults = _files(config.start, context.table)
-        context.problems += faults
+        files = _files(config.start, context.table, context.problems)
     if context.problems:
         return None
     context.notes += [*_ignored(context, config), *_notes(context.table, config, main)]
@@ -128,39 +127,37 @@ def _scenario_problems(table: Table, config: GeneticOptions, scenario: Scenario)
         yield f"{undefined} (checks.keys: {', '.join(scenario.keys)})"
 
 
-def _files(paths: Sequence[Path], table: Table) -> tuple[list[Records], list[str]]:
-    """Read the start files; return their records and every problem."""
-    found: dict[Path, Table] = {}
-    problems: list[str] = []
+def _files(paths: Sequence[Path], table: Table, problems: Problems) -> list[Records]:
+    """Read the start files and return their records."""
+    place = "genetic.start"
+    tables: dict[Path, Table] = {}
     for path in paths:
         if not path.exists():
             problems.append(
-                f"genetic.start: {path} does not exist; say mutants, chain, or the paths of "
-                "synthetic files"
+                f"{place}: {path} does not exist; say mutants, chain, or the paths of synthetic "
+                "files"
             )
             continue
-        try:
-            found[path] = like_original(read_path(path, min_rows=1), table)
-        except SynthesizerError as error:
-            problems += [f"genetic.start: {problem}" for problem in error.problems]
-    sizes = {str(path): made.n_rows for path, made in found.items()}
+        with problems.gathered(place):
+            tables[path] = like_original(read_path(path, min_rows=1), table)
+    sizes = {str(path): made.n_rows for path, made in tables.items()}
     if len(set(sizes.values())) > 1:
         told = ", ".join(f"{path} {n:,}" for path, n in sizes.items())
         problems.append(
-            f"genetic.start: the files have different numbers of rows ({told}), and datasets that "
+            f"{place}: the files have different numbers of rows ({told}), and datasets that "
             "swap records must have the same; leave some out"
         )
     if problems:
-        return [], problems
+        return []
     coding = Coding.of([table[name].variable for name in evolved_names(table)])
-    records = {path: coding.encode(made) for path, made in found.items()}
+    records = {path: coding.encode(made) for path, made in tables.items()}
     own = np.sort(coding.encode(table))
-    problems = [
-        f"genetic.start: {path} has the records of the original; name synthetic files"
+    problems += [
+        f"{place}: {path} has the records of the original; name synthetic files"
         for path, made in records.items()
         if np.array_equal(np.sort(made), own)
     ]
-    return list(records.values()), problems
+    return list(records.values())
 
 
 def like_original(raw: RawTable, table: Table) -> Table:

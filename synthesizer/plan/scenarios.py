@@ -9,7 +9,7 @@ import numpy as np
 
 from synthesizer.config.keys import ChainConfig
 from synthesizer.data.codes import Groups
-from synthesizer.data.errors import DataError, ExpressionError
+from synthesizer.data.errors import DataError, ExpressionError, Problems
 from synthesizer.data.panel.arrangement import person_name
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import Kind, Table
@@ -26,29 +26,32 @@ from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.measures.utility.row_fits import split_fits
 from synthesizer.measures.utility.suite import FitRequest, fit_names
 from synthesizer.plan.columns import Columns
+from synthesizer.plan.context import Context
 
 
-def plan_scenarios(
-    config: ChainConfig, table: Table, columns: Columns
-) -> tuple[tuple[Scenario, ...], list[str], list[str]]:
-    """Return the scenarios (none when there are none to be had), notes and problems."""
-    checks = config.checks
-    names = _Names(config, table, columns)
-    problems = [*names.scenario("checks", checks), *_switched_off(config)]
+def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
+    """Return the scenarios, none where there are none to be had."""
+    config, table = context.config, context.original
+    checks, problems = config.checks, Problems()
+    names = _Names(config, table, context.seen)
+    problems += names.scenario("checks", checks)
+    problems += _switched_off(config)
     for number, part in enumerate(checks.scenarios, 1):
         problems += names.scenario(f"checks.scenarios.{number}", part)
     for number, inference in enumerate(checks.inference, 1):
         problems += names.inference(f"checks.inference.{number}", inference)
     problems += _half_split_problems(names, config)
+    context.problems += problems
     needed = checks.needs_scenario or config.genetic is not None
-    if problems or not needed or not columns.is_complete:
-        return (), [], problems
-    panel = _panel_notes(config, table)
+    if problems or not needed or not context.columns.is_complete:
+        return ()
     further = tuple(configured_scenario(part) for part in checks.scenarios)
     if checks.keys and checks.target:
-        return (configured_scenario(checks), *further), panel, []
-    first, notes = _suggested(config, table)
-    return ((first, *further) if first else further), [*notes, *panel], []
+        first: tuple[Scenario, ...] = (configured_scenario(checks),)
+    else:
+        first = _suggested(context, table)
+    context.notes += _panel_notes(config, table)
+    return (*first, *further)
 
 
 def _panel_notes(config: ChainConfig, table: Table) -> list[str]:
@@ -81,18 +84,19 @@ def configured_scenario(part: ScenarioConfig, **found: Any) -> Scenario:
     return Scenario(groups=groups, tolerance=tolerance, exclude=exclude, **settings)
 
 
-def _suggested(config: ChainConfig, table: Table) -> tuple[Scenario | None, list[str]]:
-    checks = config.checks
+def _suggested(context: Context, table: Table) -> tuple[Scenario, ...]:
+    checks = context.config.checks
     drawn = table.select(n for n in table.names if table[n].variable.kind is not Kind.ID)
     found = suggest(drawn, keys=checks.keys, target=checks.target)
-    reason = in_units(found.reason, "persons" if isinstance(table, PersonView) else "records")
     if not found.keys or found.target is None:
-        return None, [
+        context.notes.append(
             "no keys and target could be found for the risk measures that need them, which are "
             "left out; name them under checks: keys, target"
-        ]
-    scenario = configured_scenario(checks, keys=found.keys, target=found.target, reason=reason)
-    return scenario, [reason]
+        )
+        return ()
+    reason = in_units(found.reason, "persons" if isinstance(table, PersonView) else "records")
+    context.notes.append(reason)
+    return (configured_scenario(checks, keys=found.keys, target=found.target, reason=reason),)
 
 
 class _Names:
@@ -251,21 +255,17 @@ def _switched_off(config: ChainConfig) -> Iterator[str]:
         yield "limits.worst_group: needs checks.differential_confidentiality.by; name a variable"
 
 
-# Models that the checks fit to original and synthetic data: formulas, names, combining rule.
-
-
 def plan_fits(
-    config: ChainConfig, columns: Columns, table: Table, view: Table | None, *, keeps: bool
-) -> tuple[tuple[FitRequest, ...], tuple[FitRequest, ...], list[str]]:
-    """Return the fits that the checks ask for, those to rows of a panel, and every problem.
+    context: Context, *, keeps: bool
+) -> tuple[tuple[FitRequest, ...], tuple[FitRequest, ...]]:
+    """Return the fits that the checks ask for, and those of them to the rows of a panel.
 
-    ``columns`` are those that the checks see, ``table`` is what the chain models, ``view`` one row
-    a person of a panel. ``keeps`` says
-    whether variables are copied row by row, which decides about the combining rule.
+    ``keeps`` says whether variables are copied row by row, which decides about the combining rule.
     """
-    requests, problems = [], []
-    person = None if config.panel is None else config.panel.person
-    if view is not None:
+    config, problems = context.config, context.problems
+    requests, columns, table = [], context.seen, context.table
+    person = context.arrangement.person_column
+    if context.frame is not None:
         columns = columns.joined([*table.names, person_name(person, table.names)])
     natural = rule_for(proper=config.proper, keeps=keeps)
     for number, fit in enumerate(config.checks.fits, 1):
@@ -279,12 +279,12 @@ def plan_fits(
             offset=fit.offset,
         )
         requests.append(request)
-        problems += [f"{place}: {problem}" for problem in _rule_problems(fit, config, keeps=keeps)]
+        problems.at(place, _rule_problems(fit, config, keeps=keeps))
         problems += _name_problems(place, request, config, columns)
-    problems += [f"checks.fits: {problem}" for problem in _packages_missing(requests)]
-    if view is None:
-        return tuple(requests), (), problems
-    return *split_fits(requests, table, person), problems
+    problems.at("checks.fits", _packages_missing(requests))
+    if context.frame is None:
+        return tuple(requests), ()
+    return split_fits(requests, table, person)
 
 
 def _packages_missing(requests: Sequence[FitRequest]) -> Iterator[str]:

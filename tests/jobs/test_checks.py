@@ -22,8 +22,8 @@ from synthesizer.measures.risk.cap import cap
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility import suite as utility_suite
 from synthesizer.measures.utility.tables import table_utility
+from synthesizer.plan.inputs import Input, read_frame
 from synthesizer.plan.plan import make_plan
-from synthesizer.plan.prepare import plan_source
 from tests.tables import persons
 
 REGISTRY = Registry.load()
@@ -33,9 +33,9 @@ SCENARIO = {"keys": ["sex", "age"], "target": "marital"}
 
 def checked(m: int = 2, **options: Any) -> tuple[CheckResults, list[Table]]:
     config = read_chain_config({"m": m} | options)
-    plan = make_plan(config, TABLE, REGISTRY)
+    plan = make_plan(config, Input.of(TABLE), REGISTRY)
     made = list(plan.spec.fit(TABLE, Seed(1)).generate(Seed(1), m=m))
-    checker = Checker(config, TABLE, plan, Seed(0))
+    checker = Checker(plan, Seed(0))
     for table in made:
         checker.add(table)
 
@@ -174,13 +174,12 @@ def panel_frame(n: int = 120) -> pd.DataFrame:
 def checked_panel(frame: pd.DataFrame, m: int = 2, **options: Any) -> tuple[CheckResults, Table]:
     long = {"panel": {"person": "person", "time": "year", "career": "state"}}
     config = read_chain_config(long | {"m": m} | options)
-    found = plan_source(from_pandas(frame), config, REGISTRY)
-    assert found.plan is not None
-    checker = Checker(config, found.view, found.plan, Seed(0))
-    chain = found.plan.spec.fit(found.table, Seed(1))
+    plan = make_plan(config, read_frame(from_pandas(frame), config), REGISTRY)
+    checker = Checker(plan, Seed(0))
+    chain = plan.spec.fit(plan.table, Seed(1))
     for table in chain.generate(Seed(1), m=m):
-        checker.add(found.arrangement.viewed(table))
-    return checker.finish(lambda half, count, repeat: []), found.view
+        checker.add(plan.viewed(table))
+    return checker.finish(lambda half, count, repeat: []), plan.original
 
 
 NO_HALVES = {"differential_confidentiality": False, "nearest": False}
@@ -202,7 +201,6 @@ def test_a_panel_has_careers_and_histories() -> None:
     assert told["summary"]["sequence_ratio"] == results.panel.sequences.worst_ratio
     shown = results.risk.careers.figures[0].value
     assert told["summary"]["replicated_careers"] == shown
-    assert told["risk"]["replicated_careers"]["figures"][0]["value"] == shown
     assert results.failed == {}
     again, _ = checked_panel(panel_frame(), checks=NO_HALVES | KEYS)
     assert again.to_dict() == results.to_dict()
@@ -274,7 +272,6 @@ def test_suda_on_three_points_in_time(form: str) -> None:
     assert scenario.suda is not None
     unique, alone = slow_uniques(known)
     assert 0 < alone < unique < 60
-    told = scenario.suda.to_dict()
-    assert told["uniques"] == unique
-    assert told["n"] == 60
-    assert told["minimal_uniques"][0]["records"] == alone
+    assert scenario.suda.uniques == unique
+    assert scenario.suda.n == 60
+    assert scenario.suda.minimal_uniques[0].records == alone

@@ -138,7 +138,7 @@ class ScenarioRisk:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file."""
         parts = {
-            name: None if part is None else part.to_dict()
+            name: None if part is None else plain(part)
             for name, part in (
                 ("differential_confidentiality", self.differential),
                 ("cap", self.cap),
@@ -154,7 +154,7 @@ class ScenarioRisk:
             "figures": [plain(figure) for figure in self.figures],
             "warnings": list(self.warnings),
             **parts,
-            "regression_on_m": [row.to_dict() for row in self.regression],
+            "regression_on_m": [plain(row) for row in self.regression],
         }
 
 
@@ -327,7 +327,7 @@ def scenario_risk(
             lambda: tcap(*pair, **by_class, tau=measures.tau),
             wanted=measures.cap and not numeric,
         ),
-        suda=special,
+        suda=None if special is None else special.result,
         identity=attempt(
             "identity",
             lambda: identity(*pair, keys=keys, groups=_of(groups, keys)),

@@ -6,20 +6,18 @@ a researcher might fit need all datasets, of which the caller keeps the variable
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.figure import (
     Attempts,
-    Direction,
     Figure,
     Units,
     in_units,
@@ -37,32 +35,11 @@ from synthesizer.measures.utility.propensity import Model, PmseResult, combine_p
 from synthesizer.measures.utility.tables import (
     PairCounter,
     PairTable,
+    TableMeasures,
     TableUtility,
     combine_tables,
     table_utility,
 )
-
-# All utility figures of synthetic data in one place.
-
-WRITTEN = ("VW", "df", "pMSE", "S_pMSE", "MabsDD", "SPECKS", "JSD", "ROE", "chi_square")
-"""Measures of every table in a file: the rest can be recomputed, and a wide file has many pairs."""
-
-LEVEL = 0.05
-_REJECTIONS = (
-    (
-        "chi-square rejections",
-        "p_chi_square",
-        "Pearson's test of two independent samples has p below 0.05; a right synthesis with fixed "
-        "parameters is nearer than that, and hardly ever rejected",
-    ),
-    (
-        "VW rejections",
-        "p",
-        "the test of draws from a right model with fixed parameters has p below 0.05",
-    ),
-)
-_WAYS = {1: "one-way", 2: "two-way", 3: "three-way"}
-_TABLES = {1: "the distributions of all variables", 2: "all pairs", 3: "all triples"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,11 +112,7 @@ class UtilityResult:
     def _figures(self) -> Iterator[tuple[str, Figure]]:
         if self.tables is not None:
             n = self.n + sum(self.n_synthetic)
-            what = (
-                f"expected of a right synthesis is {self.expected:.3g}, of a fresh sample of the "
-                f"population {self.fresh:.3g}"
-            )
-            for figure in _table_figures(self.tables, n, what, self.expected):
+            for figure in self.tables.figures(n=n, expected=self.expected, fresh=self.fresh):
                 yield "tables", figure
         for score in self.propensity:
             place = f"propensity score by {score.model}"
@@ -160,99 +133,17 @@ class UtilityResult:
             "kept": list(self.kept),
             "expected": {"S_pMSE": self.expected, "fresh": self.fresh},
             "figures": [{"place": place, **plain(figure)} for place, figure in self.figures],
-            "tables": None if self.tables is None else _tables(self.tables),
-            "distributions": [part.to_dict() for part in self.distributions],
-            "pairs": [part.to_dict() for part in self.pairs],
-            "propensity": [plain_in_units(part.to_dict(), self.units) for part in self.propensity],
+            "tables": None if self.tables is None else plain(self.tables),
+            "distributions": [plain(part) for part in self.distributions],
+            "pairs": [plain(part) for part in self.pairs],
+            "propensity": [plain_in_units(plain(part), self.units) for part in self.propensity],
             "distance": (
-                None
-                if self.distance is None
-                else plain_in_units(self.distance.to_dict(), self.units)
+                None if self.distance is None else plain_in_units(plain(self.distance), self.units)
             ),
-            "fits": [part.to_dict() for part in self.fits],
+            "fits": [plain(part) for part in self.fits],
             "failed": dict(self.failed),
             "notes": [in_units(note, self.units) for note in self.notes],
         }
-
-
-def _table_figures(
-    tables: TableUtility, n: int, expected: str, baseline: float
-) -> Iterator[Figure]:
-    for order, words in _WAYS.items():
-        mean = tables.mean[tables.mean["ways"] == order]
-        if not len(mean):
-            continue
-
-        def figure(
-            name: str,
-            value: float | None,
-            meaning: str,
-            direction: Direction = "lower is better",
-            baseline: float | None = None,
-        ) -> Figure:
-            return Figure(
-                name=name, value=value, meaning=meaning, direction=direction, n=n, baseline=baseline
-            )
-
-        standardised = mean["S_pMSE"].dropna()
-        what = (
-            f"distance of synthetic from original counts in {_TABLES[order]}, over what chance "
-            f"gives; {expected}"
-        )
-        known = len(standardised) > 0
-        yield figure(
-            f"mean {words} S_pMSE",
-            float(standardised.mean()) if known else None,
-            f"mean {what}",
-            baseline=baseline,
-        )
-        yield figure(
-            f"largest {words} S_pMSE",
-            float(standardised.max()) if known else None,
-            f"largest {what}" + (f"; here {' and '.join(mean['names'].iloc[0])}" if known else ""),
-            baseline=baseline,
-        )
-        yield figure(
-            f"ROE ({words})",
-            float(mean["ROE"].mean()),
-            "smaller of the original and the synthetic proportion of a cell divided by the larger, "
-            f"averaged over the cells of {_TABLES[order]}; 1: equal, and small cells pull it down",
-            "about 1 is good",
-        )
-        for name, column, reference in _REJECTIONS:
-            p = tables.by_dataset.loc[tables.by_dataset["ways"] == order, column].dropna()
-            yield figure(
-                f"{name} ({words})",
-                float((p < LEVEL).mean()) if len(p) else None,
-                f"share of {_TABLES[order]} in which {reference}",
-                baseline=LEVEL,
-            )
-
-
-def _tables(tables: TableUtility) -> dict[str, Any]:
-    """Return the means of every table, and of every dataset over the tables."""
-    found = tables.mean[["names", "ways", *WRITTEN]].copy()
-    for name, column in (("p", "p_chi_square"), ("p_VW", "p")):
-        found[name] = tables.medians(column)
-    found = found.round(6).rename(columns={"names": "variables"})
-    plain = found.astype(object).where(found.notna(), None)
-    return {
-        "columns": list(found.columns),
-        "mean": [[list(row[0]), *row[1:]] for row in plain.to_numpy().tolist()],
-        "by_dataset": _by_dataset(tables.by_dataset),
-    }
-
-
-def _by_dataset(by_dataset: pd.DataFrame) -> list[dict[Hashable, Any]]:
-    grouped = by_dataset.dropna(subset=["S_pMSE"]).groupby(["dataset", "ways"])
-    found = pd.DataFrame(
-        {
-            "S_pMSE_mean": grouped["S_pMSE"].mean(),
-            "S_pMSE_max": grouped["S_pMSE"].max(),
-            "ROE_mean": grouped["ROE"].mean(),
-        }
-    )
-    return found.reset_index().to_dict(orient="records")
 
 
 # Which utility measures are wanted.
@@ -421,7 +312,7 @@ class UtilityCollector:
         self.names = tuple(drawn if names is None else names)
         self.synthesis = synthesis or Synthesis()
         self.sizes: list[int] = []
-        self.tables: list[TableUtility] = []
+        self.tables: list[TableMeasures] = []
         self.distances: list[DistanceResult] = []
         self.scores: dict[Model, list[PmseResult]] = {model: [] for model in measures.models}
         self.distributions: DistributionCounter | None = None
@@ -451,7 +342,11 @@ class UtilityCollector:
         return UtilityResult(
             n=self.original.n_rows,
             n_synthetic=tuple(self.sizes),
-            tables=combine_tables(self.tables) if self._whole("tables") and self.tables else None,
+            tables=(
+                combine_tables(self.tables).result()
+                if self._whole("tables") and self.tables
+                else None
+            ),
             distributions=(
                 self.distributions.result()
                 if self.distributions is not None and self.sizes and self._whole("distributions")

@@ -27,14 +27,14 @@ def restored(folder: Path, source: str | Path, panel: dict[str, Any], **more: An
     if isinstance(source, str):
         path.write_text(source, encoding="utf-8")
     content = {"data": {"path": str(path)}, "output": {"directory": "out"}, "panel": panel} | more
-    ready = prepare(write_yaml(folder / "run.yaml", content), REGISTRY)
-    assert isinstance(ready.table, PanelTable)
+    plan = prepare(write_yaml(folder / "run.yaml", content), REGISTRY)
+    assert isinstance(plan.table, PanelTable)
     written = []
     codec = Codec(FORMS)
-    again = codec.typed(Arrangement, codec.plain(Arrangement, ready.arrangement))
-    for number, arrangement in enumerate((ready.arrangement, again), 1):
-        table = arrangement.restored(ready.table)
-        written.append(folder / write_dataset(table, folder, number, 2, ready.source.layout, None))
+    again = codec.typed(Arrangement, codec.plain(Arrangement, plan.arrangement))
+    for number, form in enumerate((plan.arrangement, again), 1):
+        table = form.restored(plan.table)
+        written.append(folder / write_dataset(table, folder, number, 2, plan.data.layout, None))
     if path.suffix == ".csv":
         assert written[0].read_bytes() == written[1].read_bytes()
     return written[0]
