@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 
 from synthesizer.config.keys import PanelConfig
+from synthesizer.data.codec import Codec
 from synthesizer.data.encoding import encode
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.errors import ConfigError, SavedModelError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
-from synthesizer.data.panel.forms import read_arrangement
+from synthesizer.data.panel.forms import FORMS
 from synthesizer.data.panel.long_form import LongForm
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.panel.wide_form import WideForm
@@ -21,6 +22,7 @@ from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Kind
 from synthesizer.plan.arrange import arrange
 
+CODEC = Codec(FORMS)
 LONG = pd.DataFrame(
     {
         "who": ["b", "a", "a", "b", "c"],
@@ -78,8 +80,8 @@ def test_long_form() -> None:
     assert isinstance(view, PersonView)
     assert view.n_rows == 3
     assert {"sex", "state@first", "state@last", "state@2003", "career.first"} <= set(view)
-    again = read_arrangement(form.to_dict())
-    assert again.to_dict().keys() == form.to_dict().keys()
+    again = CODEC.typed(Arrangement, CODEC.plain(Arrangement, form))
+    assert type(again) is LongForm
     assert set(again.viewed(panel)) == set(view)
 
 
@@ -186,26 +188,27 @@ def test_reserved_names_are_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"form": "cube"}, "unknown form"),
         ({"person": "nobody"}, "must be columns"),
         ({"view": [7]}, "must exist"),
     ],
 )
 def test_altered_long_forms_are_refused(change: dict[str, Any], message: str) -> None:
     form, *_ = long_form()
-    with pytest.raises(ValueError, match=message):
-        read_arrangement(form.to_dict() | change)
+    state = CODEC.plain(Arrangement, form)
+    with pytest.raises(SavedModelError, match=message):
+        CODEC.typed(Arrangement, state | {"state": state["state"] | change})
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"wide": [["state", ["s1", "s9"]]]}, "must be in the source"),
-        ({"wide": [["state", ["s1"]], ["other", ["s1", "s2"]]]}, "a column for each period"),
+        ({"wide": {"state": ["s1", "s9"]}}, "must be in the source"),
+        ({"wide": {"state": ["s1"], "other": ["s1", "s2"]}}, "a column for each period"),
         ({"variables": []}, "a column for each period"),
     ],
 )
 def test_altered_wide_forms_are_refused(change: dict[str, Any], message: str) -> None:
     form, _ = arranged(WIDE, wide={"state": ["s1", "s2"]}, absent=["gone"])
-    with pytest.raises(ValueError, match=message):
-        read_arrangement(form.to_dict() | change)
+    state = CODEC.plain(Arrangement, form)
+    with pytest.raises(SavedModelError, match=message):
+        CODEC.typed(Arrangement, state | {"state": state["state"] | change})
