@@ -103,6 +103,9 @@ class Cart(TreeOptions):
 
     abilities: ClassVar[Abilities] = Abilities()
     fitted_type: ClassVar[type[FittedModel]] = FittedCart
+    in_words: ClassVar[str] = "a {tree} tree"
+
+    told_options: ClassVar[tuple[str, ...]] = (*TreeOptions.told_options, "tilt")
 
     tilt: bool = False
 

@@ -116,6 +116,9 @@ class Forest(EnsembleOptions):
 
     abilities: ClassVar[Abilities] = Abilities()
     fitted_type: ClassVar[type[FittedModel]] = FittedEnsemble
+    in_words: ClassVar[str] = "a random forest of {tree} trees"
+
+    told_options: ClassVar[tuple[str, ...]] = (*EnsembleOptions.told_options, "max_features")
 
     max_features: Annotated[Share, Field(gt=0)] = 1 / 3
 
@@ -166,6 +169,7 @@ class Bagging(EnsembleOptions):
 
     abilities: ClassVar[Abilities] = Abilities()
     fitted_type: ClassVar[type[FittedModel]] = FittedEnsemble
+    in_words: ClassVar[str] = "a set of {tree} trees grown on bootstrap samples"
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedEnsemble:
         """Grow the trees; see `ConditionalModel.fit`."""

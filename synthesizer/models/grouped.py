@@ -89,6 +89,7 @@ class Grouped(ConditionalModel):
 
     abilities: ClassVar[Abilities] = Abilities()
     fitted_type: ClassVar[type[FittedModel]] = FittedGrouped
+    in_words: ClassVar[str] = "a model of its own for each group of records"
 
     by: Names
     base: ConditionalModel = field(default_factory=Cart)

@@ -72,6 +72,7 @@ class Logistic(IterativeModel):
 
     abilities: ClassVar[Abilities] = Abilities(kinds=CODED_KINDS, max_levels=2, stores_values=False)
     fitted_type: ClassVar[type[FittedModel]] = FittedLogistic
+    in_words: ClassVar[str] = "a logistic regression"
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedLogistic:
         """Learn the coefficients; raises ModelError if the target has more than two levels."""

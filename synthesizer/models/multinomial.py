@@ -68,6 +68,8 @@ class Multinomial(IterativeModel):
 
     abilities: ClassVar[Abilities] = Abilities(kinds=CODED_KINDS, stores_values=False)
     fitted_type: ClassVar[type[FittedModel]] = FittedMultinomial
+    in_words: ClassVar[str] = "a multinomial logistic regression"
+    told_options: ClassVar[tuple[str, ...]] = (*IterativeModel.told_options, "tolerance")
 
     def fit(
         self, predictors: Table, target: Column, *, rng: np.random.Generator

@@ -92,6 +92,7 @@ class Nominal(ConditionalModel):
 
     abilities: ClassVar[Abilities] = Abilities()
     fitted_type: ClassVar[type[FittedModel]] = FittedNominal
+    in_words: ClassVar[str] = "copies from records that agree on named variables"
 
     given: Names
     base: ConditionalModel = field(default_factory=Cart)

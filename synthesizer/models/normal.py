@@ -69,6 +69,8 @@ class Normal(ParametricModel):
         kinds=NUMERIC_KINDS, stores_values=False, new_values=True
     )
     fitted_type: ClassVar[type[FittedModel]] = FittedNormal
+    in_words: ClassVar[str] = "a linear regression with normal residuals"
+    told_options: ClassVar[tuple[str, ...]] = (*ParametricModel.told_options, "clip")
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormal:  # noqa: ARG002
         """Learn the regression; see `ConditionalModel.fit`."""
@@ -139,6 +141,8 @@ class Lognormal(ParametricModel):
         kinds=NUMERIC_KINDS, stores_values=False, new_values=True
     )
     fitted_type: ClassVar[type[FittedModel]] = FittedLognormal
+    in_words: ClassVar[str] = "a linear regression of its logarithm"
+    told_options: ClassVar[tuple[str, ...]] = (*ParametricModel.told_options, "clip", "shift")
 
     def fit(
         self,

@@ -96,6 +96,7 @@ class Normrank(ParametricModel):
 
     abilities: ClassVar[Abilities] = Abilities(kinds=NUMERIC_KINDS)
     fitted_type: ClassVar[type[FittedModel]] = FittedNormrank
+    in_words: ClassVar[str] = "a linear regression of its ranks (normal scores)"
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormrank:
         """Learn scores and donors; see `ConditionalModel.fit`."""

@@ -119,6 +119,7 @@ class Ordinal(IterativeModel):
 
     abilities: ClassVar[Abilities] = Abilities(kinds=CODED_KINDS, stores_values=False)
     fitted_type: ClassVar[type[FittedModel]] = FittedOrdinal
+    in_words: ClassVar[str] = "a proportional odds regression"
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedOrdinal:
         """Learn both parts; see `ConditionalModel.fit`."""

@@ -172,6 +172,7 @@ class Monotone(HistoryModel):
         kinds=frozenset({Kind.ORDERED, Kind.NUMERIC, Kind.DATE}), panel=True
     )
     fitted_type: ClassVar[type[FittedModel]] = FittedMonotone
+    in_words: ClassVar[str] = "a model of values that most persons only ever raise"
 
     base: ConditionalModel = field(default_factory=Cart)
 

@@ -189,6 +189,7 @@ class MostlyConstant(HistoryModel):
     """
 
     fitted_type: ClassVar[type[FittedModel]] = FittedMostlyConstant
+    in_words: ClassVar[str] = "a model of whether a person's value ever changes, and of the values"
     option_aliases: ClassVar[Mapping[str, str]] = {"fit": "fit_by"}
 
     base: ConditionalModel = field(default_factory=Cart)

@@ -24,6 +24,11 @@ class TreeOptions(ConditionalModel):
         "cp": "complexity",
     }
 
+    told_options: ClassVar[tuple[str, ...]] = (
+        "min_leaf", "max_depth", "complexity", "penalty", "shrinkage", "prior", "even",
+        "smoothing", "proper", "max_fit_rows",
+    )  # fmt: skip
+
     min_leaf: Count = 50
     max_depth: Count | None = None
     complexity: Share = 0.0
@@ -59,6 +64,8 @@ class EnsembleOptions(TreeOptions):
         **TreeOptions.option_aliases,
         "ntree": "n_trees",
     }
+
+    told_options: ClassVar[tuple[str, ...]] = (*TreeOptions.told_options, "n_trees")
 
     min_leaf: Count = 20
     n_trees: Count = 10
