@@ -145,6 +145,14 @@ class ConditionalModel(ABC):
         """Predictors that the options name; the plan tells where they are absent."""
         return ()
 
+    def require(self, predictors: Table, option: str) -> None:
+        """Raise ValueError if the predictors that an option names are not there."""
+        absent = [name for name in self.needs if name not in predictors]
+        if absent:
+            raise ValueError(
+                f"{option} ({', '.join(absent)}) must be predictors; put them earlier in the order"
+            )
+
     @property
     def caution(self) -> str:
         """What a steward should know before running with these options; the plan tells it."""

@@ -53,13 +53,6 @@ class Logistic(IterativeModel):
     regression, Statistics in Medicine 21; le Cessie and van Houwelingen (1992), Ridge estimators
     in logistic regression, Applied Statistics 41.
 
-    Parameters
-    ----------
-    ridge, max_categories, min_frequency
-        See `ParametricModel`.
-    max_fit_rows
-        See `IterativeModel`.
-
     Examples
     --------
     >>> from synthesizer.data.table import Kind

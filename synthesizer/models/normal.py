@@ -45,8 +45,6 @@ class Normal(ParametricModel):
 
     Parameters
     ----------
-    ridge, max_categories, min_frequency
-        See `ParametricModel`.
     clip : bool
         Move draws beyond the observed range to its ends, so that no age is negative. The fitted
         model then holds the smallest and the largest confidential value, and they occur among
@@ -114,8 +112,6 @@ class Lognormal(ParametricModel):
 
     Parameters
     ----------
-    ridge, max_categories, min_frequency
-        See `ParametricModel`.
     shift : float
         Added to every value before the logarithm and taken off after it; every value must exceed
         ``-shift``. A constant that you choose, never learnt from the data: 1 for amounts that may

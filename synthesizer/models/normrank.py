@@ -78,11 +78,6 @@ class Normrank(ParametricModel):
     Source: van der Waerden (1952), normal scores; Conover (1999), Practical Nonparametric
     Statistics.
 
-    Parameters
-    ----------
-    ridge, max_categories, min_frequency
-        See `ParametricModel`.
-
     Examples
     --------
     >>> from synthesizer.data.table import Kind

@@ -100,13 +100,6 @@ class Ordinal(IterativeModel):
     regression draws first whether and how a value is missing.
     Source: McCullagh (1980), Regression models for ordinal data, JRSS B 42.
 
-    Parameters
-    ----------
-    ridge, max_categories, min_frequency
-        See `ParametricModel`.
-    max_fit_rows
-        See `IterativeModel`.
-
     Examples
     --------
     >>> from synthesizer.data.table import Kind

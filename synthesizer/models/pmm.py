@@ -78,8 +78,6 @@ class Pmm(ParametricModel):
 
     Parameters
     ----------
-    ridge, max_categories, min_frequency
-        See `ParametricModel`.
     neighbours : int
         Donors to choose from, k.
     draw_parameters : bool
