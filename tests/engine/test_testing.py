@@ -175,7 +175,7 @@ FAULTS = {
         "values are not finite",
     ),
     "unseen level": (broken(sample=dislikes_unseen), "must accept predictor levels and numbers"),
-    "no row": (broken(sample=needs_rows), "Fit must work on one row, sample on no row"),
+    "no row": (broken(sample=needs_rows), "Fit must work on one row or person, a draw for none"),
     "one row": (broken(needs_two_rows), "raised ValueError: too few"),
     "no predictors": (broken(needs_predictors), "without any predictor"),
     "constant target": (

@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.leaves import Drawing, Leaves, _even_uniform
-from synthesizer.models.kit.trees import Tree
+from tests.models.test_tree import tree_of
 
 N = 2000
 
@@ -158,7 +158,7 @@ def test_the_bayesian_bootstrap_varies_the_shares_of_a_leaf_by_the_right_amount(
 @pytest.mark.parametrize("proper", [False, True])
 def test_even_draws_expect_every_value_as_often_as_independent_ones_and_vary_less(proper):
     donors = numeric("y", np.sort(rng().integers(0, 8, 41)).astype(float))
-    tree = Tree([0, -1, -1], [0.5, 0, 0], [2, -1, -1], [0, 17, 24])
+    tree = tree_of([0, -1, -1], [0.5, 0, 0], [2, -1, -1], [0, 17, 24])
     weights = rng(5).standard_exponential(41) if proper else None
     leaves = Leaves(tree, donors, weights)
     matrix = np.repeat(np.float32([[0.0], [1.0]]), 30, axis=0)
@@ -230,20 +230,3 @@ def test_small_and_constant_inputs(n):
             assert len(fitted.sample(predictors.take(slice(0, 0)), rng=rng())) == 0
     drawn = Cart().fit(table, numeric("c", np.full(n, 7.0)), rng=rng()).sample(table, rng=rng())
     assert (drawn.data == 7).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"min_leaf": 0}, "min_leaf (0) must be a whole number that is at least 1"),
-        ({"max_depth": 1.5}, "max_depth (1.5) must be a whole number that is at least 1"),
-        ({"complexity": 2}, "complexity (2) must be a number from 0 to 1"),
-        ({"shrinkage": -1}, "shrinkage (-1) must be a number that is at least 0"),
-        ({"smoothing": "loess"}, "smoothing ('loess') must be one of: none, density"),
-        ({"even": 1}, "even (1) must be true or false"),
-    ],
-)
-def test_wrong_options_are_named(options, message):
-    with pytest.raises(ValueError, match="must be") as error:
-        Cart(**options)
-    assert str(error.value) == message

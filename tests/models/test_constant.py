@@ -65,10 +65,3 @@ def test_impossible_values(variable: Variable, value: str) -> None:
         value = "tomorrow"
     with pytest.raises(ModelError, match=f"'constant' of variable '{variable.name}' cannot use"):
         Constant(value=value).fit(ROWS, column(variable, 0), rng=RNG)
-
-
-def test_options_are_checked_at_once() -> None:
-    with pytest.raises(ValueError, match=r"value \(nan\) must be a text or .* a finite number"):
-        Constant(value=float("nan"))
-    with pytest.raises(ValueError, match=r"value \(\[1\]\) must be a text"):
-        Constant(value=[1])  # type: ignore[arg-type]

@@ -56,10 +56,3 @@ def test_small_inputs(model, n):
             assert len(fitted.sample(predictors, rng=rng())) == n
             assert len(fitted.sample_wider(predictors, steps=99, rng=rng())) == n
             assert len(fitted.sample(predictors.take(slice(0, 0)), rng=rng())) == 0
-
-
-def test_wrong_options_and_broken_files_are_refused():
-    with pytest.raises(ValueError, match=r"n_trees \(0\) must be at least 1"):
-        Bagging(n_trees=0)
-    with pytest.raises(ValueError, match=r"max_features \(0\) must be above 0"):
-        Forest(max_features=0)

@@ -103,19 +103,3 @@ def test_a_sample_of_rows_that_lacks_a_level_is_no_failure():
     y = target([0] * 999 + [1])
     fitted = fit(Logistic(max_fit_rows=10), numbers(x=np.arange(1000.0)), y)
     assert np.isfinite(fitted.coefficients).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"ridge": -1}, "ridge (-1) must be a finite number of at least 0"),
-        ({"ridge": float("nan")}, "ridge (nan) must be a finite number of at least 0"),
-        ({"max_categories": 0}, "max_categories (0) must be a whole number of at least 1"),
-        ({"min_frequency": 1.5}, "min_frequency (1.5) must be a whole number of at least 1"),
-        ({"max_fit_rows": True}, "max_fit_rows (True) must be a whole number of at least 1"),
-    ],
-)
-def test_wrong_options(options, message):
-    with pytest.raises(ValueError) as caught:  # noqa: PT011
-        Logistic(**options)
-    assert str(caught.value) == message

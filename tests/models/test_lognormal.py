@@ -72,8 +72,3 @@ def test_wild_predictors_give_finite_numbers():
     fitted = fit(Lognormal(clip=False), table, y)
     drawn = fitted.sample(Table([numeric("x", [1e9])]), rng=np.random.default_rng(1))
     assert np.isfinite(drawn.data).all()
-
-
-def test_wrong_shift():
-    with pytest.raises(ValueError, match=r"shift \(inf\) must be a finite number"):
-        Lognormal(shift=float("inf"))

@@ -140,9 +140,3 @@ def test_no_number_of_blas_threads_changes_a_bit():
         with threadpool_limits(threads, user_api="blas"):
             results.append(fit_softmax(matrix, classes, np.full(61, 0.1), tolerance=0.3))
     assert (results[0] == results[1]).all()
-
-
-@pytest.mark.parametrize("tolerance", [0, -1.0, float("inf"), float("nan")])
-def test_wrong_tolerance(tolerance):
-    with pytest.raises(ValueError, match=r"tolerance \(.*\) must be a finite number above 0"):
-        Multinomial(tolerance=tolerance)

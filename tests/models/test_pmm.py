@@ -102,9 +102,3 @@ def test_constant_targets_few_rows_and_fewer_donors_than_neighbours(values, n, d
     table = Table([numeric("x", np.arange(len(values)))])
     fitted = fit(Pmm(draw_parameters=draw_parameters), table, numeric("y", values))
     assert draw(fitted, Table([numeric("x", np.ones(n))])).tolist() == [3.5] * n
-
-
-@pytest.mark.parametrize("neighbours", [0, True, 2.5])
-def test_wrong_neighbours(neighbours):
-    with pytest.raises(ValueError, match=r"neighbours \(.*\) must be a whole number of at least 1"):
-        Pmm(neighbours=neighbours)

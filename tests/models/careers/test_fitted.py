@@ -254,28 +254,6 @@ def test_notes_say_what_was_chosen():
     assert "no effect" in notes[1]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"components": 0}, "components (0) must be"),
-        ({"components": True}, "components (True) must be"),
-        ({"theta": -1}, "theta (-1) must be"),
-        ({"theta": float("nan")}, "theta (nan) must be"),
-        ({"transition": "chain"}, "transition ('chain') must be"),
-        ({"concentration": 0}, "concentration (0) must be"),
-        ({"shrinkage": -1.0}, "shrinkage (-1.0) must be"),
-        ({"min_leaf": 0}, "min_leaf (0) must be"),
-        ({"copies": 0}, "copies (0) must be"),
-        ({"person_min_leaf": 1.5}, "person_min_leaf (1.5) must be"),
-        ({"oversample": 0}, "oversample (0) must be"),
-    ],
-)
-def test_wrong_options(options, message):
-    with pytest.raises(ValueError, match=r"must be") as caught:
-        CareerOptions(**options)
-    assert str(caught.value).startswith(message)
-
-
 @pytest.mark.skipif(not MVAD.exists(), reason="needs the shared data")
 def test_school_to_work_at_the_defaults():
     """The defaults stay within 1.5 times the noise floor where the chain of order one does not."""

@@ -105,7 +105,7 @@ FAULTS = {
     "limits": (broken(draw=ignores_limits), "rows hold what is forbidden"),
     "rules": (broken(keeps_rules=True), "rows break"),
     "panel kept": (broken(keeps_panel), "it holds a table"),
-    "one person": (broken(needs_two_persons), "Fit must work on one person"),
+    "one person": (broken(needs_two_persons), "Fit must work on one row or person"),
     "one period": (broken(needs_two_periods), "in the only period"),
 }
 
