@@ -135,6 +135,10 @@ def _step(step: Step, variable: Variable, registry: Registry) -> dict[str, Any]:
         "predictors": list(step.predictors),
         "kept": step.model.abilities.copies_rows,
     }
+    told["in_words"] = [own.in_words for own in step.model.with_bases()]
+    if step.missing_method != step.method and step.missing_model is not None:
+        told["missing_in_words"] = step.missing_model.in_words
+    told["options"] = {k: v for own in step.model.with_bases() for k, v in own.told.items()}
     if variable.is_coded:
         told["codes"] = variable.n_codes
     models = [*_inside(step.model)]
