@@ -6,8 +6,8 @@
     python scripts/house.py --repeated 20   # and the longest repetitions, each a place to look at
 
 Lines of code are without docstrings, comments and blanks. A repetition is a pair of places that
-share six or more lines in a row that are the same, or the same but for names, texts and numbers; imports,
-comments, blanks and lines without a word do not count.
+share six or more lines in a row that are the same, or the same but for names, texts and numbers;
+imports, comments, blanks and lines without a word do not count.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def shapes(source: Source) -> list[tuple[int, str]]:
 
 
 def repetitions(files: Sequence[Source]) -> dict[tuple[Path, Path], list[tuple[int, int]]]:
-    """Return the pairs of files (or one file twice) that share runs of lines, and where the runs begin."""
+    """Return the pairs of files, or of one file with itself, that share runs; where they begin."""
     places: dict[tuple[str, ...], list[tuple[Path, int]]] = defaultdict(list)
     for source in files:
         lines = shapes(source)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from synthesizer.engine.genetic.genetic_options import GeneticOptions
     from synthesizer.engine.genetic.source import GeneticPlan
     from synthesizer.engine.registry import Registry
-    from synthesizer.jobs.check_files import FileRisk
+    from synthesizer.jobs.check_files import FileChecks
     from synthesizer.jobs.compare import Comparison
     from synthesizer.jobs.frontier import Frontier
     from synthesizer.jobs.run import RunResult
@@ -400,7 +400,7 @@ def show_risk(
             "baseline: such data if they had nothing to do with what is sought; original: the data "
             "released as they are"
         )
-        for line in legend(shown, risk.units):
+        for line in legend(shown):
             say(line)
 
 
@@ -411,7 +411,7 @@ def _by_place(figures: Sequence[tuple[str, Figure]]) -> dict[str, list[Figure]]:
     return places
 
 
-def show_file_risk(found: FileRisk, *, as_json: bool, every: bool) -> None:
+def show_file_risk(found: FileChecks, *, as_json: bool, every: bool) -> None:
     """Print the risk of files: notes first, since they may say that all is in vain."""
     from synthesizer.cli.screen_checks import headlines
 

@@ -37,7 +37,7 @@ from synthesizer.data.errors import SavedModelError
 # The writing half of `synthesizer.data.archive`, which describes the format.
 
 FORMAT = "synthesizer-archive"
-VERSION = 1
+VERSION = 2
 MANIFEST = "manifest.json"
 CONTENT = "content.json"
 SEAL = 64

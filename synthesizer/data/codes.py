@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -253,6 +253,12 @@ class Combinations:
     names: tuple[str, ...]
     values: tuple[FloatArray, ...]
 
+    def __post_init__(self) -> None:
+        if len(self.values) != len(self.names) or any(not len(part) for part in self.values):
+            raise ValueError("every variable of a combination needs values")
+        if any((np.diff(part) <= 0).any() for part in self.values):
+            raise ValueError("the values of a combination must rise")
+
     @classmethod
     def of(cls, table: Table, names: Sequence[str]) -> Self:
         """Return the combinations that the values of a table can make."""
@@ -282,21 +288,6 @@ class Combinations:
     def _is_small(self) -> bool:
         """Whether all combinations have a number of their own; otherwise they are hashed."""
         return math.prod(len(own) for own in self.values) < MOST
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {"names": list(self.names), "values": list(self.values)}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError where the parts do not fit together."""
-        names = tuple(str(name) for name in state["names"])
-        values = tuple(np.asarray(part, dtype=np.float64) for part in state["values"])
-        if len(values) != len(names) or any(not len(part) for part in values):
-            raise ValueError("every variable of a combination needs values")
-        if any((np.diff(part) <= 0).any() for part in values):
-            raise ValueError("the values of a combination must rise")
-        return cls(names, values)
 
 
 def _mixed(keys: IntArray, place: IntArray) -> IntArray:

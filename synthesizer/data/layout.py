@@ -7,11 +7,12 @@ dicts, so that a saved model writes the same format later without the data.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import pyarrow as pa
+
+from synthesizer.data.codec import as_text
 
 Form = Literal["csv", "parquet", "pandas", "sql"]
 
@@ -34,15 +35,6 @@ class Quoting:
     empty: bool = False
     bare: tuple[str, ...] = ()
 
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Quoting:
-        """Rebuild from plain values."""
-        return cls(
-            always=bool(state["always"]),
-            empty=bool(state["empty"]),
-            bare=tuple(str(text) for text in state["bare"]),
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
 class CsvLayout:
@@ -56,26 +48,6 @@ class CsvLayout:
     header: tuple[Quoting, ...] = ()
     quoting: tuple[Quoting, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        state = asdict(self)
-        for part in ("header", "quoting"):
-            state[part] = [dict(q, bare=list(q["bare"])) for q in state[part]]
-        return state
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> CsvLayout:
-        """Rebuild from ``to_dict``."""
-        return cls(
-            delimiter=str(state["delimiter"]),
-            line_end=str(state["line_end"]),
-            encoding=str(state["encoding"]),
-            bom=bool(state["bom"]),
-            final_newline=bool(state["final_newline"]),
-            header=tuple(Quoting.from_dict(part) for part in state["header"]),
-            quoting=tuple(Quoting.from_dict(part) for part in state["quoting"]),
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
 class FrameLayout:
@@ -88,15 +60,16 @@ class FrameLayout:
     categories: str | None = None
     ordered: bool = False
 
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> FrameLayout:
-        """Rebuild from plain values."""
-        categories = state["categories"]
-        return cls(
-            dtype=str(state["dtype"]),
-            categories=None if categories is None else str(categories),
-            ordered=bool(state["ordered"]),
-        )
+
+def _schema_text(schema: pa.Schema) -> str:
+    return base64.b64encode(schema.serialize().to_pybytes()).decode("ascii")
+
+
+def _read_schema(text: str) -> pa.Schema:
+    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text, validate=True)))
+
+
+as_text(pa.Schema, _schema_text, _read_schema)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +94,8 @@ class Layout:
     Examples
     --------
     >>> layout = Layout(form="csv", names=("a", "b"), csv=CsvLayout(delimiter=";"))
-    >>> Layout.from_dict(layout.to_dict()) == layout
-    True
+    >>> layout.select(("b",)).names
+    ('b',)
     """
 
     form: Form
@@ -151,35 +124,3 @@ class Layout:
             types = pa.schema([types.field(i) for i in where], metadata=types.metadata)
         frame = tuple(self.frame[i] for i in where) if self.frame else ()
         return replace(self, names=names, csv=csv, types=types, frame=frame)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        types = None
-        if self.types is not None:
-            types = base64.b64encode(self.types.serialize().to_pybytes()).decode("ascii")
-        return {
-            "form": self.form,
-            "names": list(self.names),
-            "compressed": self.compressed,
-            "csv": None if self.csv is None else self.csv.to_dict(),
-            "types": types,
-            "frame": [asdict(column) for column in self.frame],
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Layout:
-        """Rebuild from ``to_dict``; raises ValueError when it cannot be read."""
-        form = state["form"]
-        if form not in ("csv", "parquet", "pandas", "sql"):
-            raise ValueError(f"form ({form!r}) must be csv, parquet, pandas or sql")
-        types = state["types"]
-        if types is not None:
-            types = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(types, validate=True)))
-        return cls(
-            form=form,
-            names=tuple(str(name) for name in state["names"]),
-            compressed=bool(state["compressed"]),
-            csv=None if state["csv"] is None else CsvLayout.from_dict(state["csv"]),
-            types=types,
-            frame=tuple(FrameLayout.from_dict(part) for part in state["frame"]),
-        )

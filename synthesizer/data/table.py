@@ -86,32 +86,14 @@ class Variable:
         """Number of codes of a coded variable (levels and missing codes)."""
         return len(self.levels) + len(self.missing)
 
+    def check(self) -> None:
+        """Raise ValueError on decimals that no number has; for what comes from a file."""
+        if self.decimals is not None and not 0 <= self.decimals <= 15:
+            raise ValueError("decimals must be 0 to 15")
+
     def observed(self) -> Variable:
         """Return the variable without its missing codes (the second stage of a numeric target)."""
         return replace(self, missing=())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model or the manifest."""
-        return {
-            "name": self.name,
-            "kind": self.kind.value,
-            "levels": list(self.levels),
-            "missing": list(self.missing),
-            "decimals": self.decimals,
-            "storage": dict(self.storage),
-        }
-
-    @classmethod
-    def from_dict(cls, state: dict[str, Any]) -> Variable:
-        """Rebuild a variable from ``to_dict``."""
-        return cls(
-            name=str(state["name"]),
-            kind=Kind(state["kind"]),
-            levels=tuple(str(level) for level in state["levels"]),
-            missing=tuple(str(code) for code in state["missing"]),
-            decimals=None if state["decimals"] is None else int(state["decimals"]),
-            storage=dict(state["storage"]),
-        )
 
 
 @dataclass(frozen=True)
@@ -226,25 +208,17 @@ class Column:
         state = self.data - len(self.variable.levels) + 1
         return np.maximum(state, 0).astype(np.int8)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {"variable": self.variable.to_dict(), "data": self.data, "states": self.states}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Column:
-        """Rebuild a column from ``to_dict``; raises ValueError if codes are out of range."""
-        variable = Variable.from_dict(state["variable"])
-        states = state["states"]
-        if variable.is_coded:
-            data = np.asarray(state["data"], dtype=np.int32)
-            if len(data) and not 0 <= data.min() <= data.max() < variable.n_codes:
-                raise ValueError(f"codes of variable {variable.name!r} are out of range")
-            return cls(variable, data)
-        if states is not None:
-            states = np.asarray(states, dtype=np.int8)
-            if len(states) and not 0 <= states.min() <= states.max() <= len(variable.missing):
-                raise ValueError(f"states of variable {variable.name!r} are out of range")
-        return cls(variable, np.asarray(state["data"], dtype=np.float64), states)
+    def check(self) -> None:
+        """Raise ValueError if codes or states are out of range; for what comes from a file."""
+        name, shape = self.variable.name, self.data.shape
+        codes = self.data if self.is_coded else self.states
+        most = self.variable.n_codes - 1 if self.is_coded else len(self.variable.missing)
+        if len(shape) != 1 or self.is_coded != (self.data.dtype.kind == "i"):
+            raise ValueError(f"values of variable {name!r} must be a list of its type")
+        if codes is not None and codes.shape != shape:
+            raise ValueError(f"variable {name!r} must have a state for each value")
+        if codes is not None and len(codes) and not 0 <= codes.min() <= codes.max() <= most:
+            raise ValueError(f"codes of variable {name!r} are out of range")
 
     @staticmethod
     def concatenate(columns: Sequence[Column]) -> Column:

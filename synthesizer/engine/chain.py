@@ -156,6 +156,20 @@ class FittedChain:
     proper: bool = False
     frame: Frame | None = None
 
+    def __post_init__(self) -> None:
+        fits = {len(stratum.replicates) for stratum in self.strata}
+        if len(fits) != 1 or not min(fits):
+            raise ValueError("every stratum needs the same number of fits")
+
+    def check(self) -> None:
+        """Raise ValueError unless the steps fit together; for what comes from a file."""
+        drawn = {v.name for v in self.schema if v.kind is not Kind.ID}
+        if self.frame is not None and self.frame.career is not None:
+            drawn.discard(self.frame.time)
+        for stratum in self.strata:
+            for steps in stratum.replicates:
+                _check_steps(steps, drawn, self.schema, self.frame)
+
     @property
     def n_rows(self) -> int:
         """Units of the confidential table: rows, or persons of a panel."""
@@ -297,6 +311,27 @@ class FittedChain:
         if self.frame is not None:
             return table.select(self.schema.names)
         return with_ids(table, self.schema)
+
+
+def _check_steps(
+    steps: tuple[FittedStep, ...], drawn: set[str], schema: Schema, frame: Frame | None
+) -> None:
+    """Raise ValueError unless the steps draw every variable once, from earlier ones."""
+    earlier: set[str] = set()
+    careers = [s for s in steps if isinstance(s.value_model, FittedCareerModel)]
+    if len(careers) != (0 if frame is None else 1):
+        raise ValueError("a panel has one career, a table none")
+    for step in steps:
+        name = step.variable.name
+        if name in schema and step.variable != schema[name]:
+            raise ValueError("a step must draw a variable of the table")
+        if not set(step.predictors) <= earlier or name in earlier:
+            raise ValueError("predictors must come before their target")
+        earlier.add(name)
+        if frame is not None and step in careers:
+            earlier.update(frame.derived)
+    if not drawn <= earlier or not earlier - drawn <= set(frame.derived if frame else ()):
+        raise ValueError("the steps must draw every variable")
 
 
 def with_ids(drawn: Table, schema: Schema) -> Table:

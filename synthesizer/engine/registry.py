@@ -8,6 +8,7 @@ call `Registry.register`. The engine holds a registry that it was given and asks
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import importlib
@@ -24,7 +25,7 @@ from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
 from synthesizer.data.errors import ConfigError, ModelError
 from synthesizer.data.table import Kind, Variable
 from synthesizer.data.yaml_text import INFINITIES
-from synthesizer.models.base import Abilities, ConditionalModel
+from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 
 # Which model is usual for which kind of variable, and what users of synthpop call the models.
 
@@ -576,6 +577,33 @@ MODELS = ...
         target = f"{own.__module__}:{own.__qualname__}"
         declared = [name for name, known in self._declared.items() if known.target == target]
         return next(iter([*loaded, *declared]), None)
+
+    def fitted_type(self, name: str) -> type[FittedModel]:
+        """Return the class that the fit of a model returns.
+
+        Raises
+        ------
+        ConfigError, ModelError
+            As `get` does.
+        """
+        return self.get(name).fitted_type
+
+    def name_of_fitted(self, fitted: type) -> str:
+        """Return the name of a model whose fit returns a class: what a saved model holds.
+
+        Raises
+        ------
+        ModelError
+            If no registered model does.
+        """
+        for name in (*self._classes, *self.names):
+            with contextlib.suppress(ModelError):  # a broken package is not the model's fault
+                if self.fitted_type(name) is fitted:
+                    return name
+        raise ModelError(
+            f"a model whose fit returns {fitted.__name__} is not registered and cannot be saved; "
+            f"list it under {PLUGIN} of a plug-in, or call Registry.register"
+        )
 
     def entries(self) -> tuple[Entry, ...]:
         """Describe every model, for listings; imports all of them."""

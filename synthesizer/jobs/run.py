@@ -188,9 +188,7 @@ def run(
             exceeded += (*source.exceeded, *_pooled(source, results))
             evolved, files = write_evolution(source, seed, work, ready)
             told, further = {"genetic": evolved}, [*further, *files]
-        write_json(
-            work / "checks.json", checks_content(results, exceeded, told.get("genetic"))
-        )
+        write_json(work / "checks.json", checks_content(results, exceeded, told.get("genetic")))
         manifest = manifest_of(ready, source, seed, phases)
         manifest["m"] = len(names)
         manifest["exceeded_limits"] = list(exceeded)

@@ -11,9 +11,8 @@ from statistics import fmean
 from typing import Any
 
 from synthesizer.data.errors import DataError
-from synthesizer.measures.catalogue import MEASURES
+from synthesizer.measures.catalogue import AXES
 from synthesizer.measures.figure import Units
-from synthesizer.measures.results import LIMITED
 from synthesizer.report.build import read_record
 from synthesizer.report.untyped import dig, listed, mappings, number, words
 
@@ -111,11 +110,11 @@ def read_measures(checks: Mapping[str, Any]) -> dict[str, Found]:
     >>> found["mean_two_way"].value, found["cap"].value, found["repu"].value
     (1.6, 0.28, None)
     """
-    figures = {str(f.get("name")): f for f in _main_figures(checks)}
+    figures = {str(f.get("key")): f for f in _main_figures(checks)}
     datasets = _dataset_values(checks)
     found = {}
-    for key in MEASURES:
-        figure = figures.get(LIMITED.get(key, ""), {})
+    for key in AXES:
+        figure = figures.get(key, {})
         found[key] = Found(
             value=number(checks, "summary", key),
             low=number(figure, "low"),
@@ -139,7 +138,7 @@ def _single(
     cap = Found(
         value=_mean(number(row, "zero") for row in singles),
         baseline=_mean(number(row, "chance_zero") for row in singles),
-        original=number(figures, "CAP", "original"),
+        original=number(figures, "cap", "original"),
         datasets=datasets.get("cap", ()),
     )
     halves = mappings(_main(checks), "differential_confidentiality", "summary")
@@ -197,7 +196,7 @@ def _utility(checks: Mapping[str, Any]) -> dict[str, Found]:
     overlap = _mean(fits)
     found["roe_loss"] = Found(value=_mean(losses), datasets=losses)
     found["overlap_loss"] = Found(value=None if overlap is None else 1 - overlap)
-    return {key: one for key, one in found.items() if key in MEASURES}
+    return {key: one for key, one in found.items() if key in AXES}
 
 
 def _dataset_values(checks: Mapping[str, Any]) -> dict[str, tuple[float | None, ...]]:

@@ -174,7 +174,7 @@ class Synthesizer:
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model with mode 0600; it holds confidential values."""
-        save_model(Path(path), self.model)
+        save_model(Path(path), self.model, self.registry)
 
     @classmethod
     def load(cls, path: str | Path, *, registry: Registry | None = None) -> Self:

@@ -48,7 +48,8 @@ from synthesizer.measures.risk.scenario_risk import unfamiliar
 from synthesizer.measures.risk.suda import affordable_size, suda
 from synthesizer.measures.risk.tcap import tcap
 from synthesizer.measures.utility.compare_fit import compare_fit
-from synthesizer.measures.utility.longitudinal import PanelCollector, career_matrix
+from synthesizer.measures.utility.longitudinal import PanelCollector
+from synthesizer.measures.utility.sequences import career_matrix
 from synthesizer.measures.utility.suite import (
     Collecting,
     Synthesis,
@@ -218,8 +219,8 @@ class Case:
     original: Table
     settings: CheckSettings
     names: tuple[str, ...] = ()
-    seed: Seed = Seed(0)
-    synthesis: Synthesis = Synthesis()
+    seed: Seed = field(default_factory=lambda: Seed(0))
+    synthesis: Synthesis = field(default_factory=Synthesis)
     frame: Frame | None = None
     workers: int = 1
     done: Mapping[str, Any] = field(default_factory=dict)
@@ -489,9 +490,7 @@ _MEASURES: tuple[Measure, ...] = (
                 name="CAP of special uniques",
                 title="CAP of special uniques, all datasets pooled",
                 meaning="how often the intruder is right about the {records} that stand out most",
-                limit=Limit(
-                    description="mean CAP of special uniques, non-matches zero", some=True
-                ),
+                limit=Limit(description="mean CAP of special uniques, non-matches zero", some=True),
                 checks=("suda",),
                 summary={"cap_special_uniques": "value"},
                 is_axis=True,
@@ -1005,6 +1004,15 @@ LIMITS: Mapping[str, tuple[Measure, FigureKind, Limit]] = {
 
 AXES: Mapping[str, FigureKind] = {key: kind for key, kind in FIGURES.items() if kind.is_axis}
 """Figures by which runs are compared; the first one of risk and of utility at the front."""
+
+CAREERS = tuple(
+    kind.key
+    for axis in ("utility", "risk")
+    for measure in MEASURES.values()
+    for kind in measure.figures
+    if "panel" in measure.needs and kind.is_axis and kind.axis == axis
+)
+"""Axes that only panels have: of utility and of risk."""
 
 SUMMARY: Mapping[str, tuple[FigureKind, str]] = {
     key: (kind, of) for kind in FIGURES.values() for key, of in kind.summary.items()

@@ -6,7 +6,7 @@ the variables of scenarios, questions and fits stay. Which measures there are sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -54,8 +54,8 @@ class Checks:
         Which measures are on, and their options.
     scenarios : sequence of Scenario
         Keys and targets, the main one first.
-    seed : Seed
-        Decides what is random.
+    seed : Seed, optional
+        Decides what is random; 0 when absent.
     synthesis : Synthesis, optional
         How the datasets were made, which decides what is expected of them.
     names : sequence of str, optional
@@ -91,7 +91,7 @@ class Checks:
         settings: CheckSettings,
         *,
         scenarios: Sequence[Scenario] = (),
-        seed: Seed = Seed(0),
+        seed: Seed | None = None,
         synthesis: Synthesis | None = None,
         names: Sequence[str] | None = None,
         frame: Frame | None = None,
@@ -120,7 +120,7 @@ class Checks:
             original=original,
             settings=self.settings,
             names=tuple(drawn if names is None else names),
-            seed=seed,
+            seed=seed or Seed(0),
             synthesis=self.synthesis,
             frame=frame if persons else None,
             workers=workers,
@@ -153,7 +153,13 @@ class Checks:
         if self._rows is not None and isinstance(synthetic, PersonView):
             self._rows.add(synthetic.panel)
 
-    def finish(self, refit: Refit | None = None, *, notes: Sequence[str] = ()) -> CheckResults:
+    def finish(
+        self,
+        refit: Refit | None = None,
+        *,
+        notes: Sequence[str] = (),
+        failed: Mapping[str, str] | None = None,
+    ) -> CheckResults:
         """Compute the rest.
 
         Parameters
@@ -163,13 +169,15 @@ class Checks:
             comparison with records that the synthesis never saw.
         notes : sequence of str
             What should be known of the data compared.
+        failed : mapping of str to str, optional
+            Variables that could not be compared, and why.
         """
+        self._attempts["utility"].failed = dict(failed or {}) | self._attempts["utility"].failed
         case = replace(self._case, synthetic=tuple(self._synthetic))
         fields: dict[Axis, dict[str, Any]] = {"risk": {}, "utility": {}}
         splits = self._halves(case, fields["risk"], refit)
         scenarios = tuple(
-            self._scenario(replace(case, scenario=scenario), splits)
-            for scenario in self.scenarios
+            self._scenario(replace(case, scenario=scenario), splits) for scenario in self.scenarios
         )
         self._take_collected(fields)
         for measure in self._on("end"):
@@ -201,9 +209,7 @@ class Checks:
                 collecting = self._attempts[measure.axis].of(place, partial(measure.compute, case))
                 if collecting is not None:
                     done[place] = collecting
-                    collected.append(
-                        _Collected(measure=measure, name=place, collecting=collecting)
-                    )
+                    collected.append(_Collected(measure=measure, name=place, collecting=collecting))
         return collected
 
     def _take_collected(self, fields: dict[Axis, dict[str, Any]]) -> None:
@@ -255,11 +261,20 @@ class Checks:
         if not any((*self._on("splits"), *self._on("halves"))):
             return splits
         if self.control is not None:
-            units = self.settings.differential_confidentiality.units
+            persons = isinstance(self.original, PersonView)
+            units = None if persons else self.settings.differential_confidentiality.units
             look([control_run(self.original, self.control, case.synthetic, units)], None)
         elif refit is not None:
             attempts.of("half split", lambda: look(self._half_runs(refit), 1))
         return splits
+
+    @property
+    def _compares(self) -> bool:
+        """Whether any check of utility is on."""
+        return self._rows is not None or any(
+            measure.axis == "utility" and measure.check and measure.runs(self.settings)
+            for measure in MEASURES.values()
+        )
 
     @property
     def _main(self) -> Scenario | None:
@@ -327,7 +342,9 @@ class Checks:
                 notes=said,
                 units=self.units,
             ),
-            utility=UtilityResult(
+            utility=None
+            if not self._compares
+            else UtilityResult(
                 n=self.original.n_rows,
                 n_synthetic=tuple(self._sizes),
                 **utility,

@@ -34,7 +34,9 @@ class Result(BaseModel):
     ({'zero': 0.5}, Shares(zero=0.5))
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True
+    )
 
 
 class Measured(Result):
@@ -151,14 +153,22 @@ class Figure(Result):
     @classmethod
     def _keyed(cls, content: Any) -> Any:  # until every measure sets its keys
         if isinstance(content, dict) and not content.get("key"):
-            name = content["name"].rpartition(": ")[2] if content["name"].endswith(": risk") else content["name"]
-            key = _KEYS.get(name, name.lower().replace("-", "_").replace(" ", "_").replace("(", "").replace(")", ""))
+            name = (
+                content["name"].rpartition(": ")[2]
+                if content["name"].endswith(": risk")
+                else content["name"]
+            )
+            key = _KEYS.get(
+                name,
+                name.lower().replace("-", "_").replace(" ", "_").replace("(", "").replace(")", ""),
+            )
             return content | {"key": key}
         return content
 
     def counting(self, units: Units) -> Figure:
-        """Return the figure with words about what it counts; its name stays."""
-        return self.model_copy(update={"meaning": in_units(self.meaning, units)})
+        """Return the figure with words about what it counts."""
+        words = {name: in_units(getattr(self, name), units) for name in ("name", "meaning")}
+        return self.model_copy(update=words)
 
 
 def is_above_chance(value: float | None, baseline: float | None, n: float | None) -> bool:

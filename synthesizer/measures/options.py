@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from synthesizer.measures.risk.dominance import Exclusion
+from synthesizer.measures.risk.scenario import Scenario, Tolerance
 from synthesizer.measures.utility.combining import Rule
 from synthesizer.measures.utility.design import Family
 from synthesizer.measures.utility.formulas import parse_atom, parse_formula
@@ -110,6 +112,21 @@ class ScenarioConfig(Part):
     exclude: tuple[ExclusionConfig, ...] = Field(
         (), description="levels and pairs that dominate the attribute measures"
     )
+
+    def scenario(self, **changes: Any) -> Scenario:
+        """Return the attack that it describes; ``changes`` replace fields of it.
+
+        Keys and target are empty where they are neither configured nor among the changes.
+        """
+        near = self.tolerance
+        fields: dict[str, Any] = {
+            "keys": self.keys or (),
+            "target": self.target or "",
+            "groups": self.groups,
+            "tolerance": near and Tolerance(absolute=near.absolute, relative=near.relative),
+            "exclude": tuple(Exclusion(**exclusion.model_dump()) for exclusion in self.exclude),
+        }
+        return Scenario(**(fields | changes))
 
 
 class NamedScenario(ScenarioConfig):

@@ -34,9 +34,7 @@ class _Settings(ScenarioConfig):
         1.0, gt=0, le=1, description="TCAP: share of one target value that a class must have"
     )
     three_way: bool = Field(False, description="S_pMSE of every three variables")
-    table_groups: int = Field(
-        5, ge=2, description="quantile groups of numeric variables in tables"
-    )
+    table_groups: int = Field(5, ge=2, description="quantile groups of numeric variables in tables")
     pair_tables: int = Field(300, ge=0, description="tables of the worst pairs that are kept")
 
     @model_validator(mode="before")
@@ -55,7 +53,7 @@ class _Settings(ScenarioConfig):
     @property
     def ways(self) -> tuple[int, ...]:
         """Orders of the tables: of one, two and three variables."""
-        wanted = (getattr(self, "one_way"), getattr(self, "two_way"), self.three_way)
+        wanted = (self.one_way, self.two_way, self.three_way)
         return tuple(order for order, is_on in enumerate(wanted, 1) if is_on)
 
     @property
@@ -78,9 +76,7 @@ class _Settings(ScenarioConfig):
     def about(self, axis: Axis) -> CheckSettings:
         """Return the settings with the checks of risk or of utility alone."""
         off = {
-            check: getattr(_OFF, check)
-            for check, measure in CHECKS.items()
-            if measure.axis != axis
+            check: getattr(_OFF, check) for check, measure in CHECKS.items() if measure.axis != axis
         }
         return self.model_copy(update=off)  # type: ignore[return-value]
 
@@ -109,8 +105,11 @@ def _switch(measure: Measure) -> tuple[Any, Any]:
     if options is None:
         return bool, Field(measure.is_on, description=words)
     if measure.several:
-        return tuple[options, ...], Field((), description=words)
-    return options, Field(options(**({} if measure.is_on else {"enabled": False})), description=words)
+        kind: Any = options
+        return tuple[kind, ...], Field((), description=words)
+    return options, Field(
+        options(**({} if measure.is_on else {"enabled": False})), description=words
+    )
 
 
 class _Limits(Part):

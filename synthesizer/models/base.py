@@ -8,16 +8,13 @@ into two steps before it calls a model, so a model sees either codes or finite n
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from synthesizer.data.table import Column, Kind, Table
-
-ReadInner = Callable[[Mapping[str, Any]], "FittedModel"]
-"""Rebuilds a wrapped model from its name and state; see `nested`."""
 
 ALL_KINDS = frozenset({Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERIC, Kind.DATE})
 
@@ -64,7 +61,12 @@ class Abilities:
 
 
 class FittedModel(ABC):
-    """What a fit learnt: parameters only, and donors where the abilities say so."""
+    """What a fit learnt: parameters only, and donors where the abilities say so.
+
+    A frozen dataclass: a saved model is written and read by the annotations of its fields, see
+    `synthesizer.data.codec`. The constructor raises ValueError on values that no fit gives, so that
+    a file that was altered is refused.
+    """
 
     @abstractmethod
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
@@ -89,34 +91,6 @@ class FittedModel(ABC):
         ancestors up; a model without neighbourhoods draws as usual, which is the default.
         """
         return self.sample(predictors, rng=rng)
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values (str, int, float, bool, None, list, dict, numeric ndarray)."""
-
-    @classmethod
-    @abstractmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; must check every array before it is used as an index."""
-
-    @classmethod
-    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:  # noqa: ARG003
-        """Rebuild; a model that wraps others overrides this and reads them by ``inner``."""
-        return cls.from_dict(state)
-
-
-class FittedWrapper(FittedModel):
-    """A fitted model around others, which only `read` can rebuild: it is given their reader."""
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Refuse: the parts are read by `read`."""
-        raise ValueError(f"needs a reader of its {len(state)} parts")
-
-    @classmethod
-    @abstractmethod
-    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError where the parts do not fit together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,12 +136,3 @@ class ConditionalModel(ABC):
         rng : numpy.random.Generator
             For whatever the fit draws.
         """
-
-
-def nested(model: FittedModel) -> dict[str, Any]:
-    """Return a wrapped model as plain values: its class by name, and its state.
-
-    The name is looked up among registered models when it is read; nothing is imported by it.
-    """
-    own = type(model)
-    return {"type": f"{own.__module__}:{own.__qualname__}", "state": model.to_dict()}

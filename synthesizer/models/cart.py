@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import Abilities, FittedModel
-from synthesizer.models.kit.leaves import Drawing, Leaves, Tilt
-from synthesizer.models.kit.options import TreeOptions, read_drawing, structure_rows
+from synthesizer.models.kit.leaves import Drawing, Leaves, Tilt, check_features
+from synthesizer.models.kit.options import TreeOptions, structure_rows
 from synthesizer.models.kit.predictors import Encoding
 from synthesizer.models.kit.trees import centred_response, grow
 
 
+@dataclass(frozen=True, eq=False)
 class FittedCart(FittedModel):
     """A tree whose leaves hold the confidential values of the target (donors)."""
 
-    def __init__(
-        self, encoding: Encoding, leaves: Leaves, drawing: Drawing, tilt: Tilt | None = None
-    ) -> None:
-        self.encoding = encoding
-        self.leaves = leaves
-        self.drawing = drawing
-        self.tilt = tilt
+    encoding: Encoding
+    leaves: Leaves
+    drawing: Drawing
+    tilt: Tilt | None = None
+
+    def __post_init__(self) -> None:
+        check_features(self.encoding, self.leaves)
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Copy a random donor of the leaf of each row."""
@@ -40,24 +40,6 @@ class FittedCart(FittedModel):
         slopes = None if self.tilt is None else self.tilt.slopes(predictors)
         values = self.leaves.draw(matrix, self.drawing, rng=rng, steps=steps, slopes=slopes)
         return Column(self.leaves.donors.variable, values)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the tree, its donors and how it draws."""
-        return {
-            "encoding": self.encoding.to_dict(),
-            "leaves": self.leaves.to_dict(),
-            "drawing": asdict(self.drawing),
-            "tilt": None if self.tilt is None else self.tilt.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on anything that is not such a tree."""
-        encoding = Encoding.from_dict(state["encoding"])
-        leaves = Leaves.from_dict(state["leaves"], n_features=len(encoding.names))
-        tilt = state["tilt"]
-        tilt = None if tilt is None else Tilt.from_dict(tilt)
-        return cls(encoding, leaves, read_drawing(state["drawing"]), tilt)
 
 
 @dataclass(frozen=True, kw_only=True)

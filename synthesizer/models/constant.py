@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,27 +14,19 @@ from synthesizer.data.values import single_value
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 
 
+@dataclass(frozen=True, eq=False)
 class FittedConstant(FittedModel):
     """One value, a column of one row."""
 
-    def __init__(self, value: Column) -> None:
-        self.value = value
+    value: Column
+
+    def __post_init__(self) -> None:
+        if len(self.value) != 1:
+            raise ValueError(f"a constant holds one value, got {len(self.value)}")
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:  # noqa: ARG002
         """Repeat the value."""
         return self.value.take(np.zeros(predictors.n_rows, dtype=np.intp))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the value."""
-        return {"value": self.value.to_dict()}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError unless it holds one value."""
-        value = Column.from_dict(state["value"])
-        if len(value) != 1:
-            raise ValueError(f"a constant holds one value, got {len(value)}")
-        return cls(value)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 _TOLERANCE = 1e-9
 
 
+@dataclass(frozen=True, eq=False)
 class FittedDerived(FittedModel):
     """An expression and the variable it yields.
 
@@ -28,28 +28,13 @@ class FittedDerived(FittedModel):
         Confidential rows in which the expression does not give the confidential value.
     """
 
-    def __init__(self, expression: Expression, variable: Variable, mismatches: int) -> None:
-        self.expression = expression
-        self.variable = variable
-        self.mismatches = mismatches
+    expression: Expression
+    variable: Variable
+    mismatches: int
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:  # noqa: ARG002
         """Evaluate the expression; draws nothing."""
         return self.expression.derive(predictors, self.variable)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the expression, the variable and the count."""
-        return {
-            "expression": self.expression.text,
-            "variable": self.variable.to_dict(),
-            "mismatches": self.mismatches,
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``."""
-        expression = Expression.parse(str(state["expression"]))
-        return cls(expression, Variable.from_dict(state["variable"]), int(state["mismatches"]))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import Abilities, FittedModel
-from synthesizer.models.kit.leaves import Drawing, Leaves
+from synthesizer.models.kit.leaves import Drawing, Leaves, check_features
 from synthesizer.models.kit.options import (
     EnsembleOptions,
     check_share,
-    read_drawing,
     structure_rows,
 )
 from synthesizer.models.kit.predictors import Encoding
@@ -23,15 +21,19 @@ from synthesizer.models.kit.trees import Growth, centred_response, grow
 # What bagging and the forest share: many trees, of which each row draws one.
 
 
+@dataclass(frozen=True, eq=False)
 class FittedEnsemble(FittedModel):
     """Trees over the same encoded predictors, each with all donors in its leaves."""
 
-    def __init__(self, encoding: Encoding, trees: Sequence[Leaves], drawing: Drawing) -> None:
-        if not trees:
-            raise ValueError("an ensemble must have at least one tree")
-        self.encoding = encoding
-        self.trees = tuple(trees)
-        self.drawing = drawing
+    encoding: Encoding
+    trees: tuple[Leaves, ...]
+    drawing: Drawing
+
+    def __post_init__(self) -> None:
+        if not self.trees or len({leaves.donors.variable for leaves in self.trees}) > 1:
+            raise ValueError("an ensemble must have trees, all of one target")
+        for leaves in self.trees:
+            check_features(self.encoding, leaves)
 
     @classmethod
     def grow(
@@ -61,7 +63,7 @@ class FittedEnsemble(FittedModel):
             tree, order = grow(matrix, target, response, growth, rows=rows, rng=rng)
             own = None if weights is None else weights[order]
             trees.append(Leaves(tree, target.take(order), own))
-        return cls(encoding, trees, drawing)
+        return cls(encoding, tuple(trees), drawing)
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw a tree for each row, then a donor from the row's leaf in it."""
@@ -80,24 +82,6 @@ class FittedEnsemble(FittedModel):
             rows = np.flatnonzero(chosen == i)
             values[rows] = leaves.draw(matrix[rows], self.drawing, rng=rng, steps=steps)
         return Column(donors.variable, values)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the trees, each with its donors, and how they draw."""
-        return {
-            "encoding": self.encoding.to_dict(),
-            "trees": [leaves.to_dict() for leaves in self.trees],
-            "drawing": asdict(self.drawing),
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on anything that is not such trees."""
-        encoding = Encoding.from_dict(state["encoding"])
-        n_features = len(encoding.names)
-        trees = [Leaves.from_dict(tree, n_features=n_features) for tree in state["trees"]]
-        if len({str(leaves.donors.variable.to_dict()) for leaves in trees}) > 1:
-            raise ValueError("trees of an ensemble must have one target")
-        return cls(encoding, trees, read_drawing(state["drawing"]))
 
 
 @dataclass(frozen=True, kw_only=True)

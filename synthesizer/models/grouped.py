@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,27 +13,22 @@ from synthesizer.models.base import (
     Abilities,
     ConditionalModel,
     FittedModel,
-    FittedWrapper,
-    ReadInner,
-    nested,
 )
 from synthesizer.models.cart import Cart
 
 
-class FittedGrouped(FittedWrapper):
+@dataclass(frozen=True, eq=False)
+class FittedGrouped(FittedModel):
     """A fitted base model for every large group, and one of all rows for the others."""
 
-    def __init__(
-        self,
-        groups: Combinations,
-        known: IntArray,
-        own: Sequence[FittedModel],
-        others: FittedModel,
-    ) -> None:
-        self.groups = groups
-        self.known = known
-        self.own = tuple(own)
-        self.others = others
+    groups: Combinations
+    known: IntArray
+    own: tuple[FittedModel, ...]
+    others: FittedModel
+
+    def __post_init__(self) -> None:
+        if len(self.known) != len(self.own) or (np.diff(self.known) <= 0).any():
+            raise ValueError("every group needs a model")
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw by the model of each row's group."""
@@ -59,24 +53,6 @@ class FittedGrouped(FittedWrapper):
         if not parts:
             return self.others.sample(predictors, rng=rng)
         return Column.concatenate(parts).take(np.argsort(np.concatenate(order), kind="stable"))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the groups and their models."""
-        return {
-            "groups": self.groups.to_dict(),
-            "known": self.known,
-            "own": [nested(model) for model in self.own],
-            "others": nested(self.others),
-        }
-
-    @classmethod
-    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError where the parts do not fit together."""
-        known = np.asarray(state["known"], dtype=np.int64)
-        own = [inner(model) for model in state["own"]]
-        if len(known) != len(own) or (np.diff(known) <= 0).any():
-            raise ValueError("every group needs a model")
-        return cls(Combinations.from_dict(state["groups"]), known, own, inner(state["others"]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,4 +127,4 @@ class Grouped(ConditionalModel):
             rows = np.flatnonzero(inverse == group)
             own.append(self.base.fit(predictors.take(rows), target.take(rows), rng=rng))
         others = self.base.fit(predictors, target, rng=rng)
-        return FittedGrouped(groups, known[large], own, others)
+        return FittedGrouped(groups, known[large], tuple(own), others)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,11 +12,11 @@ from synthesizer.data.table import Column, Table
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 
 
+@dataclass(frozen=True, eq=False)
 class FittedKeep(FittedModel):
     """The confidential column; the engine slices ``column`` itself when it works in blocks."""
 
-    def __init__(self, column: Column) -> None:
-        self.column = column
+    column: Column
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:  # noqa: ARG002
         """Return the column; raises ModelError if another number of rows is asked for."""
@@ -28,15 +27,6 @@ class FittedKeep(FittedModel):
                 "model that draws"
             )
         return self.column
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the column."""
-        return {"column": self.column.to_dict()}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``."""
-        return cls(Column.from_dict(state["column"]))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from synthesizer.data.codes import Combinations
 from synthesizer.data.table import BoolArray, Column, IntArray, Table
+from synthesizer.models.kit.numerics import check_rising
 
 REDRAWS = 10
 """Draws from a row's own neighbourhood before a structural zero widens it."""
@@ -141,6 +142,11 @@ class Support:
     variable: str
     known: IntArray
 
+    def __post_init__(self) -> None:
+        check_rising("the combinations of a support", self.known)
+        if self.known[0] < 0:
+            raise ValueError("the combinations of a support must not be negative")
+
     @classmethod
     def of(cls, table: Table, names: Sequence[str], variable: str) -> Self:
         """Return the combinations of ``names`` in a confidential table."""
@@ -161,20 +167,3 @@ class Support:
     def broken(self, table: Table) -> BoolArray:
         """Return the rows whose combination is not in the data, shape (n,)."""
         return np.asarray(self.combinations.places(table, self.known) < 0)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        own = {"variable": self.variable, "known": self.known}
-        return {"combinations": self.combinations.to_dict()} | own
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError where the parts do not fit together."""
-        known = np.asarray(state["known"], dtype=np.int64)
-        if not len(known) or known[0] < 0 or (np.diff(known) <= 0).any():
-            raise ValueError("the combinations of a support must rise")
-        return cls(
-            combinations=Combinations.from_dict(state["combinations"]),
-            variable=str(state["variable"]),
-            known=known,
-        )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -12,21 +11,25 @@ from scipy.special import expit
 from synthesizer.data.errors import ModelError
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
-from synthesizer.models.kit.numerics import checked_codes, checked_floats, newton, one_blas_thread
+from synthesizer.models.kit.numerics import check_codes, check_floats, newton, one_blas_thread
 from synthesizer.models.kit.predictors import BLOCK_ROWS, Design
 from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel, coded_column
 
 
+@dataclass(frozen=True, eq=False)
 class FittedLogistic(FittedModel):
     """Coefficients of the log-odds of the second level seen in the fit; no rows."""
 
-    def __init__(
-        self, variable: Variable, codes: IntArray, design: Design, coefficients: FloatArray
-    ) -> None:
-        self.variable = variable
-        self.codes = codes
-        self.design = design
-        self.coefficients = coefficients
+    variable: Variable
+    codes: IntArray
+    design: Design
+    coefficients: FloatArray
+
+    def __post_init__(self) -> None:
+        check_codes("codes", self.codes, self.variable.n_codes)
+        if len(self.codes) not in (1, 2):
+            raise ValueError("codes must name one level or two")
+        check_floats("coefficients", self.coefficients, (self.design.n_columns,))
 
     @one_blas_thread()
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
@@ -36,26 +39,6 @@ class FittedLogistic(FittedModel):
             return coded_column(self.variable, np.repeat(self.codes, predictors.n_rows))
         second = uniforms < expit(self.design.predict(predictors, self.coefficients))
         return coded_column(self.variable, self.codes[second.astype(np.intp)])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the coefficients and what they belong to."""
-        return {
-            "variable": self.variable.to_dict(),
-            "codes": self.codes,
-            "design": self.design.to_dict(),
-            "coefficients": self.coefficients,
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on impossible parameters."""
-        variable = Variable.from_dict(state["variable"])
-        codes = checked_codes(state, "codes", variable.n_codes)
-        if len(codes) not in (1, 2):
-            raise ValueError("codes must name one level or two")
-        design = Design.from_dict(state["design"])
-        coefficients = checked_floats(state, "coefficients", (design.n_columns,))
-        return cls(variable, codes, design, coefficients)
 
 
 @dataclass(frozen=True, kw_only=True)

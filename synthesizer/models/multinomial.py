@@ -3,47 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from synthesizer.data.table import Column, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
 from synthesizer.models.kit.logit import Softmax, fit_softmax
-from synthesizer.models.kit.numerics import checked_codes
+from synthesizer.models.kit.numerics import check_codes
 from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel, coded_column
 
 
+@dataclass(frozen=True, eq=False)
 class FittedMultinomial(FittedModel):
     """Coefficients of each level seen in the fit; no rows."""
 
-    def __init__(self, variable: Variable, codes: IntArray, softmax: Softmax) -> None:
-        self.variable = variable
-        self.codes = codes
-        self.softmax = softmax
+    variable: Variable
+    codes: IntArray
+    softmax: Softmax
+
+    def __post_init__(self) -> None:
+        check_codes("codes", self.codes, self.variable.n_codes)
+        if not 0 < len(self.codes) == self.softmax.n_classes:
+            raise ValueError("codes must name at least one level, each with coefficients")
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw a level for each row from its predicted probabilities."""
         return coded_column(self.variable, self.codes[self.softmax.draw(predictors, rng=rng)])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the coefficients and what they belong to."""
-        return {
-            "variable": self.variable.to_dict(),
-            "codes": self.codes,
-            "softmax": self.softmax.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on impossible parameters."""
-        variable = Variable.from_dict(state["variable"])
-        codes = checked_codes(state, "codes", variable.n_codes)
-        if not len(codes):
-            raise ValueError("codes must name at least one level")
-        return cls(variable, codes, Softmax.from_dict(state["softmax"], len(codes)))
 
 
 @dataclass(frozen=True, kw_only=True)

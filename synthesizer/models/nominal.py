@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,9 +13,6 @@ from synthesizer.models.base import (
     Abilities,
     ConditionalModel,
     FittedModel,
-    FittedWrapper,
-    ReadInner,
-    nested,
 )
 from synthesizer.models.cart import Cart
 
@@ -24,22 +20,22 @@ FEWEST = 3
 """Fewest units of a combination below which the plan warns."""
 
 
-class FittedNominal(FittedWrapper):
+@dataclass(frozen=True, eq=False)
+class FittedNominal(FittedModel):
     """Donors by combination, and a base model for the combinations with too few of them."""
 
-    def __init__(
-        self,
-        cells: Combinations,
-        known: IntArray,
-        ends: IntArray,
-        donors: Column,
-        base: FittedModel,
-    ) -> None:
-        self.cells = cells
-        self.known = known
-        self.ends = ends
-        self.donors = donors
-        self.base = base
+    cells: Combinations
+    known: IntArray
+    ends: IntArray
+    donors: Column
+    base: FittedModel
+
+    def __post_init__(self) -> None:
+        if len(self.known) != len(self.ends) or (np.diff(self.known) <= 0).any():
+            raise ValueError("the combinations must rise and have an end each")
+        sizes = np.diff(np.append(0, self.ends))
+        if (sizes <= 0).any() or sizes.sum() != len(self.donors):
+            raise ValueError("every combination needs donors")
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Copy a random donor of the row's combination; by the base model where it has none."""
@@ -60,29 +56,6 @@ class FittedNominal(FittedWrapper):
         if steps == 1:
             return self.base.sample(predictors, rng=rng)
         return self.base.sample_wider(predictors, steps=steps - 1, rng=rng)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the cells, their donors and the base model."""
-        return {
-            "cells": self.cells.to_dict(),
-            "known": self.known,
-            "ends": self.ends,
-            "donors": self.donors.to_dict(),
-            "base": nested(self.base),
-        }
-
-    @classmethod
-    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError where the parts do not fit together."""
-        known = np.asarray(state["known"], dtype=np.int64)
-        ends = np.asarray(state["ends"], dtype=np.int64)
-        donors = Column.from_dict(state["donors"])
-        if len(known) != len(ends) or (np.diff(known) <= 0).any():
-            raise ValueError("the combinations must rise and have an end each")
-        if (np.diff(np.append(0, ends)) <= 0).any() or int(ends[-1:].sum()) != len(donors):
-            raise ValueError("every combination needs donors")
-        base = inner(state["base"])
-        return cls(Combinations.from_dict(state["cells"]), known, ends, donors, base)
 
 
 @dataclass(frozen=True, kw_only=True)

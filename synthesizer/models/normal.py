@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from synthesizer.data.errors import ModelError
 from synthesizer.data.table import Column, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
-from synthesizer.models.kit.numerics import checked_number
 from synthesizer.models.kit.regression import (
     NUMERIC_KINDS,
     Limits,
@@ -22,35 +20,18 @@ from synthesizer.models.kit.regression import (
 )
 
 
+@dataclass(frozen=True, eq=False)
 class FittedNormal(FittedModel):
     """Coefficients, residual standard deviation and the range that draws keep to; no rows."""
 
-    def __init__(self, variable: Variable, regression: Regression, limits: Limits) -> None:
-        self.variable = variable
-        self.regression = regression
-        self.limits = limits
+    variable: Variable
+    regression: Regression
+    limits: Limits
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw the predicted mean plus a normal residual for each row."""
         values = self.regression.draw(predictors, rng=rng)
         return numeric_column(self.variable, self.limits.apply(values))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parameters and what they belong to."""
-        return {
-            "variable": self.variable.to_dict(),
-            "regression": self.regression.to_dict(),
-            "limits": self.limits.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on impossible parameters."""
-        return cls(
-            Variable.from_dict(state["variable"]),
-            Regression.from_dict(state["regression"]),
-            Limits.from_dict(state["limits"]),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,40 +82,23 @@ class Normal(ParametricModel):
 LARGEST_LOG = 700.0  # exp of more is not finite
 
 
+@dataclass(frozen=True, eq=False)
 class FittedLognormal(FittedModel):
     """Coefficients and residual standard deviation on the log scale, and the range; no rows."""
 
-    def __init__(
-        self, variable: Variable, regression: Regression, limits: Limits, shift: float
-    ) -> None:
-        self.variable = variable
-        self.regression = regression
-        self.limits = limits
-        self.shift = shift
+    variable: Variable
+    regression: Regression
+    limits: Limits
+    shift: float
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.shift):
+            raise ValueError("shift must be a finite number")
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw a logarithm for each row and turn it into a value."""
         logs = np.minimum(self.regression.draw(predictors, rng=rng), LARGEST_LOG)
         return numeric_column(self.variable, self.limits.apply(np.exp(logs) - self.shift))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parameters and what they belong to."""
-        return {
-            "variable": self.variable.to_dict(),
-            "regression": self.regression.to_dict(),
-            "limits": self.limits.to_dict(),
-            "shift": self.shift,
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on impossible parameters."""
-        return cls(
-            Variable.from_dict(state["variable"]),
-            Regression.from_dict(state["regression"]),
-            Limits.from_dict(state["limits"]),
-            checked_number(state, "shift"),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
-from synthesizer.models.kit.numerics import checked_floats
+from synthesizer.models.kit.numerics import check_floats, check_rising
 from synthesizer.models.kit.regression import (
     NUMERIC_KINDS,
     ParametricModel,
@@ -23,6 +22,7 @@ MEANS = 512  # quantiles that stand for the predicted means of all rows
 GRID = np.linspace(-6.0, 6.0, 1025)  # scores at which the distribution of draws is known
 
 
+@dataclass(frozen=True, eq=False)
 class FittedNormrank(FittedModel):
     """A regression of scores, the distribution of its draws, and the observed values.
 
@@ -41,19 +41,21 @@ class FittedNormrank(FittedModel):
         How often each occurs.
     """
 
-    def __init__(
-        self,
-        variable: Variable,
-        regression: Regression,
-        spread: FloatArray,
-        values: FloatArray,
-        counts: IntArray,
-    ) -> None:
-        self.variable = variable
-        self.regression = regression
-        self.spread = spread
-        self.values = values
-        self.counts = counts
+    variable: Variable
+    regression: Regression
+    spread: FloatArray
+    values: FloatArray
+    counts: IntArray
+
+    def __post_init__(self) -> None:
+        check_floats("values", self.values, (-1,))
+        check_rising("values", self.values)
+        check_floats("counts", self.counts, self.values.shape)
+        check_floats("spread", self.spread, GRID.shape)
+        if (self.counts < 1).any():
+            raise ValueError("values must each be counted at least once")
+        if (np.diff(self.spread) < 0).any() or self.spread[0] < 0 or self.spread[-1] > 1:
+            raise ValueError("spread must increase from 0 to 1")
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw a score for each row and return the observed value of the same rank."""
@@ -63,34 +65,6 @@ class FittedNormrank(FittedModel):
         found = np.searchsorted(ends, ranks, side="right")
         donors = self.values[np.minimum(found, len(self.values) - 1)]
         return numeric_column(self.variable, donors)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parameters and the donors."""
-        return {
-            "variable": self.variable.to_dict(),
-            "regression": self.regression.to_dict(),
-            "spread": self.spread,
-            "values": self.values,
-            "counts": self.counts,
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on impossible parameters."""
-        values = checked_floats(state, "values", (-1,))
-        counts = checked_floats(state, "counts", (len(values),)).astype(np.int64)
-        spread = checked_floats(state, "spread", GRID.shape)
-        if not len(values) or (np.diff(values) <= 0).any() or (counts < 1).any():
-            raise ValueError("values must increase and each be counted at least once")
-        if (np.diff(spread) < 0).any() or spread[0] < 0 or spread[-1] > 1:
-            raise ValueError("spread must increase from 0 to 1")
-        return cls(
-            Variable.from_dict(state["variable"]),
-            Regression.from_dict(state["regression"]),
-            spread,
-            values,
-            counts,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +16,7 @@ from synthesizer.models.kit.logit import (
     fit_cumulative,
     fit_softmax,
 )
-from synthesizer.models.kit.numerics import checked_codes, checked_floats, one_blas_thread
+from synthesizer.models.kit.numerics import check_codes, check_floats, one_blas_thread
 from synthesizer.models.kit.predictors import Design
 from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel, coded_column
 
@@ -30,6 +29,13 @@ class _Scale:
     thresholds: FloatArray
     coefficients: FloatArray
 
+    def __post_init__(self) -> None:
+        if not len(self.codes):
+            raise ValueError("codes must name at least one level")
+        check_floats("thresholds", self.thresholds, (len(self.codes) - 1,))
+        if not (np.diff(self.thresholds) > 0).all():
+            raise ValueError("thresholds must increase")
+
     def draw(
         self, design: Design, predictors: Table, *, rng: np.random.Generator
     ) -> npt.NDArray[np.int32]:
@@ -41,26 +47,8 @@ class _Scale:
             out[rows] = self.codes[(uniforms[rows, None] >= below).sum(axis=1)]
         return out
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {
-            "codes": self.codes,
-            "thresholds": self.thresholds,
-            "coefficients": self.coefficients,
-        }
 
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any], variable: Variable, design: Design) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on impossible parameters."""
-        codes = checked_codes(state, "codes", len(variable.levels))
-        if not len(codes):
-            raise ValueError("codes must name at least one level")
-        thresholds = checked_floats(state, "thresholds", (len(codes) - 1,))
-        if not (np.diff(thresholds) > 0).all():
-            raise ValueError("thresholds must increase")
-        return cls(codes, thresholds, checked_floats(state, "coefficients", (design.n_columns,)))
-
-
+@dataclass(frozen=True, eq=False)
 class FittedOrdinal(FittedModel):
     """Thresholds and slopes of the levels, and a model of the missing codes; no rows.
 
@@ -76,13 +64,21 @@ class FittedOrdinal(FittedModel):
         Of the levels; None if the fit saw missing codes alone.
     """
 
-    def __init__(
-        self, variable: Variable, states: IntArray, missing: Softmax, scale: _Scale | None
-    ) -> None:
-        self.variable = variable
-        self.states = states
-        self.missing = missing
-        self.scale = scale
+    variable: Variable
+    states: IntArray
+    missing: Softmax
+    scale: _Scale | None
+
+    def __post_init__(self) -> None:
+        check_codes("states", self.states, len(self.variable.missing) + 1)
+        if len(self.states) != self.missing.n_classes:
+            raise ValueError("states need coefficients")
+        if self.scale is None:
+            if not len(self.states) or (self.states == 0).any():
+                raise ValueError("states need at least one entry, and a scale where one is 0")
+            return
+        check_codes("codes", self.scale.codes, len(self.variable.levels))
+        check_floats("coefficients", self.scale.coefficients, (self.missing.design.n_columns,))
 
     @one_blas_thread()
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
@@ -93,28 +89,6 @@ class FittedOrdinal(FittedModel):
             levels = self.scale.draw(self.missing.design, predictors, rng=rng)
             codes = np.where(states == 0, levels, codes)
         return coded_column(self.variable, codes)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parameters and what they belong to."""
-        return {
-            "variable": self.variable.to_dict(),
-            "states": self.states,
-            "missing": self.missing.to_dict(),
-            "scale": None if self.scale is None else self.scale.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on impossible parameters."""
-        variable = Variable.from_dict(state["variable"])
-        states = checked_codes(state, "states", len(variable.missing) + 1)
-        if not len(states) or ((states == 0).any() and state["scale"] is None):
-            raise ValueError("states need at least one entry, and a scale where one is 0")
-        missing = Softmax.from_dict(state["missing"], len(states))
-        scale = state["scale"]
-        if scale is not None:
-            scale = _Scale.from_dict(scale, variable, missing.design)
-        return cls(variable, states, missing, scale)
 
 
 @dataclass(frozen=True, kw_only=True)

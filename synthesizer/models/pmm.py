@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
-from synthesizer.models.kit.numerics import checked_floats, checked_number
+from synthesizer.models.kit.numerics import check_floats
 from synthesizer.models.kit.regression import (
     NUMERIC_KINDS,
     ParametricModel,
@@ -20,6 +20,7 @@ from synthesizer.models.kit.regression import (
 )
 
 
+@dataclass(frozen=True, eq=False)
 class FittedPmm(FittedModel):
     """A regression and the donors in the order of their predictions.
 
@@ -37,19 +38,19 @@ class FittedPmm(FittedModel):
         Donors to choose from.
     """
 
-    def __init__(
-        self,
-        variable: Variable,
-        regression: Regression,
-        predicted: FloatArray,
-        donors: FloatArray,
-        neighbours: int,
-    ) -> None:
-        self.variable = variable
-        self.regression = regression
-        self.predicted = predicted
-        self.donors = donors
-        self.neighbours = neighbours
+    variable: Variable
+    regression: Regression
+    predicted: FloatArray
+    donors: FloatArray
+    neighbours: int
+
+    def __post_init__(self) -> None:
+        check_floats("donors", self.donors, (-1,))
+        check_floats("predicted", self.predicted, self.donors.shape)
+        if not len(self.donors) or (np.diff(self.predicted) < 0).any():
+            raise ValueError("predicted must hold at least one number and not decrease")
+        if self.neighbours < 1:
+            raise ValueError("neighbours must be at least 1")
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Copy one of the nearest donors for each row.
@@ -65,31 +66,6 @@ class FittedPmm(FittedModel):
         high = np.searchsorted(self.predicted, chosen, side="right")
         donors = self.donors[low + (rng.random(n_rows) * (high - low)).astype(np.intp)]
         return numeric_column(self.variable, donors)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parameters and the donors."""
-        return {
-            "variable": self.variable.to_dict(),
-            "regression": self.regression.to_dict(),
-            "predicted": self.predicted,
-            "donors": self.donors,
-            "neighbours": self.neighbours,
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on impossible parameters."""
-        donors = checked_floats(state, "donors", (-1,))
-        predicted = checked_floats(state, "predicted", (len(donors),))
-        if not len(donors) or (np.diff(predicted) < 0).any():
-            raise ValueError("predicted must hold at least one number and not decrease")
-        return cls(
-            Variable.from_dict(state["variable"]),
-            Regression.from_dict(state["regression"]),
-            predicted,
-            donors,
-            int(checked_number(state, "neighbours", least=1)),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

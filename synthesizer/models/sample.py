@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,24 +11,15 @@ from synthesizer.data.table import Column, Table
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 
 
+@dataclass(frozen=True, eq=False)
 class FittedSample(FittedModel):
     """Donors of one variable, drawn with replacement."""
 
-    def __init__(self, donors: Column) -> None:
-        self.donors = donors
+    donors: Column
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Copy one donor at random for each row."""
         return self.donors.take(rng.integers(len(self.donors), size=predictors.n_rows))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the donors."""
-        return {"donors": self.donors.to_dict()}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``."""
-        return cls(Column.from_dict(state["donors"]))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,10 +15,10 @@ from synthesizer.data.table import Kind, Table
 from synthesizer.measures.catalogue import limit_problems
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.options import FitRequest, Question, ScenarioConfig
-from synthesizer.measures.risk.dominance import Exclusion, check_exclusions
+from synthesizer.measures.risk.dominance import check_exclusions
 from synthesizer.measures.risk.halves import units_of
 from synthesizer.measures.risk.inference import THRESHOLDS, check_inference
-from synthesizer.measures.risk.scenario import Scenario, Tolerance
+from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.suggest import suggest
 from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for, rule_problems
 from synthesizer.measures.utility.fits import need_pyfixest, need_statsmodels
@@ -43,9 +42,9 @@ def plan_scenarios(
     if problems or not needed or not columns.is_complete:
         return (), [], problems
     panel = _panel_notes(config, table)
-    further = tuple(configured_scenario(part) for part in checks.scenarios)
+    further = tuple(part.scenario() for part in checks.scenarios)
     if checks.keys and checks.target:
-        return (configured_scenario(checks), *further), panel, []
+        return (checks.scenario(), *further), panel, []
     first, notes = _suggested(config, table)
     return ((first, *further) if first else further), [*notes, *panel], []
 
@@ -68,22 +67,6 @@ def _panel_notes(config: ChainConfig, table: Table) -> list[str]:
     ]
 
 
-def configured_scenario(part: ScenarioConfig, **found: Any) -> Scenario:
-    """Return the configured scenario; ``found`` holds what was suggested.
-
-    Keys and target are empty where they are neither configured nor suggested.
-    """
-    given = part.tolerance
-    tolerance = Tolerance(absolute=given.absolute, relative=given.relative) if given else None
-    settings: dict[str, Any] = {"keys": part.keys or (), "target": part.target or ""} | found
-    groups: Mapping[str, Groups] = part.groups
-    exclude = tuple(
-        Exclusion(target_level=e.target_level, key=e.key, key_level=e.key_level)
-        for e in part.exclude
-    )
-    return Scenario(groups=groups, tolerance=tolerance, exclude=exclude, **settings)
-
-
 def _suggested(config: ChainConfig, table: Table) -> tuple[Scenario | None, list[str]]:
     checks = config.checks
     drawn = table.select(n for n in table.names if table[n].variable.kind is not Kind.ID)
@@ -94,7 +77,7 @@ def _suggested(config: ChainConfig, table: Table) -> tuple[Scenario | None, list
             "no keys and target could be found for the risk measures that need them, which are "
             "left out; name them under checks: keys, target"
         ]
-    scenario = configured_scenario(checks, keys=found.keys, target=found.target, reason=reason)
+    scenario = checks.scenario(keys=found.keys, target=found.target, reason=reason)
     return scenario, [reason]
 
 
@@ -143,7 +126,7 @@ class _Names:
         yield from problems
         if problems or not keys or target is None or not {*keys, target} <= set(self.table):
             return
-        exclude = configured_scenario(part).exclude
+        exclude = part.scenario().exclude
         try:
             check_exclusions([self.table], keys=keys, target=target, exclude=exclude)
         except DataError as error:

@@ -10,15 +10,14 @@ import base64
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from pydantic.fields import FieldInfo
 
 from synthesizer.measures.figure import Row
 
@@ -63,13 +62,29 @@ class DataTable:
     stacks: bool = False
 
 
+_FORMS_OF_COLUMNS: Mapping[str, Form] = {
+    "text": "text", "count": "count", "share": "share", "number": "figure", "percent": "share",
+    "interval": "text", "p": "p",
+}  # fmt: skip
+"""How the form of a row's column is written."""
+
+
+class Added(NamedTuple):
+    """A column that rows do not name themselves: a property of theirs, or their field in words."""
+
+    heading: str
+    form: Form
+    value: Callable[[Any], Cell]
+
+
 def row_table(
     kind: type[Row],
     rows: Sequence[Row],
     *,
     caption: str,
-    names: Sequence[str] = (),
+    names: Sequence[str | Added] = (),
     highlight: Sequence[int] = (),
+    labels: tuple[str, Sequence[str]] | None = None,
 ) -> DataTable:
     """Return a table of rows that name their columns; it can be sorted from five rows on.
 
@@ -81,10 +96,12 @@ def row_table(
         From top to bottom.
     caption : str
         What the table shows.
-    names : sequence of str
-        Columns that are shown; all where empty.
+    names : sequence of str or Added
+        Columns that are shown; all that have a heading where empty.
     highlight : sequence of int
         Rows that need attention.
+    labels : (str, sequence of str), optional
+        Heading and cells of a first column that names the rows.
 
     Examples
     --------
@@ -96,23 +113,46 @@ def row_table(
     >>> table.columns, table.forms, table.rows
     (['Dataset', 'Records'], ['text', 'count'], [['first', 3]])
     """
-    fields = {name: kind.model_fields[name] for name in names or kind.model_fields}
-    forms = [_form(field) for field in fields.values()]
+    headed = [name for name, field in kind.model_fields.items() if field.title]
+    columns = [_column(kind, name) for name in names or headed]
+    if labels is not None:
+        texts = dict(zip(map(id, rows), labels[1], strict=True))
+        columns.insert(0, Added(labels[0], "text", lambda row: texts[id(row)]))
     return DataTable(
         caption=caption,
-        columns=[str(field.title) for field in fields.values()],
-        forms=forms,
-        rows=[[getattr(row, name) for name in fields] for row in rows],
+        columns=[column.heading for column in columns],
+        forms=[column.form for column in columns],
+        rows=[[column.value(row) for column in columns] for row in rows],
         sortable=len(rows) >= _WORTH_SORTING,
         highlight=highlight,
     )
 
 
-def _form(field: FieldInfo) -> Form:
-    """Return how a column of a row is written."""
-    forms: dict[object, Form] = {"count": "count", "share": "share", "number": "figure"}
-    extra = field.json_schema_extra
-    return forms.get(extra["form"], "text") if isinstance(extra, dict) else "text"
+def _column(kind: type[Row], name: str | Added) -> Added:
+    if isinstance(name, Added):
+        return name
+    field = kind.model_fields[name]
+    form = _FORMS_OF_COLUMNS[dict[str, Any](field.json_schema_extra or {})["form"]]
+    return Added(str(field.title), form, lambda row: _cell(getattr(row, name)))
+
+
+def _cell(value: Any) -> Cell:
+    """Return what a table shows of a field."""
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    plain: Cell = value
+    return plain
+
+
+def value_table(
+    caption: str, values: Sequence[tuple[str, Cell]], form: Form = "figure"
+) -> DataTable:
+    """Return single values with what they are, one below the other."""
+    return DataTable(
+        caption=caption, columns=("Figure", "Value"), forms=("text", form), rows=values
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -206,7 +206,7 @@ def test_what_a_run_leaves_is_marked(folder: Path) -> None:
 def test_advice_fits_what_made_the_data(start: str | None) -> None:
     frame = people()
     original, spoilt = as_tables(frame, frame.assign(job="none"), frame.columns)
-    tables = table_utility(original, spoilt, ways=(1, 2))
+    tables = table_utility(original, spoilt, ways=(1, 2)).result()
     found = UtilityResult(n=200, n_synthetic=(200,), tables=tables)
     told = "\n".join(utility_lines(found, start=start))
     assert "far off" in told

@@ -41,7 +41,7 @@ def model_of(**changes: Any) -> SavedModel:
 @pytest.mark.parametrize("changes", METHODS, ids=str)
 def test_a_saved_model_draws_the_same(changes: dict[str, Any], tmp_path: Path) -> None:
     model = model_of(**changes)
-    save_model(tmp_path / "model", model)
+    save_model(tmp_path / "model", model, REGISTRY)
     loaded = load_model(tmp_path / "model", REGISTRY)
     assert (loaded.layout, loaded.seed, loaded.origin) == (model.layout, 5, {"format": 1})
     for one, other in zip(
@@ -57,7 +57,9 @@ def test_rules_and_forbids_are_saved(tmp_path: Path) -> None:
         value=single_value(table["marital"].variable, "single"),
     )
     forbid = Forbid(condition=Expression.parse("age > 60 and income > 900"), variable="income")
-    save_model(tmp_path / "model", model_of(rules=(rule,), forbids=(forbid,), proper=True))
+    save_model(
+        tmp_path / "model", model_of(rules=(rule,), forbids=(forbid,), proper=True), REGISTRY
+    )
     chain = load_model(tmp_path / "model", REGISTRY).chain
     made = next(chain.generate(Seed(1)))
     assert forbid.condition.count(made) == 0
@@ -66,7 +68,7 @@ def test_rules_and_forbids_are_saved(tmp_path: Path) -> None:
 
 
 def test_the_file_is_private_and_says_so(tmp_path: Path) -> None:
-    save_model(tmp_path / "model", model_of())
+    save_model(tmp_path / "model", model_of(), REGISTRY)
     assert stat.S_IMODE((tmp_path / "model").stat().st_mode) == 0o600
     assert b"CONFIDENTIAL" in (tmp_path / "model").read_bytes()
 
@@ -88,7 +90,7 @@ ALTERED: dict[str, Any] = {
 @pytest.mark.parametrize("how", ALTERED)
 def test_content_that_makes_no_model_is_refused(how: str, tmp_path: Path) -> None:
     path = tmp_path / "model"
-    save_model(path, model_of())
+    save_model(path, model_of(), REGISTRY)
     content = read_archive(path, kind=KIND)
     ALTERED[how](content)
     write_archive(path, content, kind=KIND)

@@ -34,6 +34,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from synthesizer.data.codec import as_text
 from synthesizer.data.errors import ExpressionError
 from synthesizer.data.expressions.evaluation import (
     FUNCTIONS,
@@ -378,6 +379,9 @@ class Expression:
         if walker.problems:
             raise ExpressionError(dict.fromkeys(walker.problems))
         return value
+
+
+as_text(Expression, lambda expression: expression.text, Expression.parse)
 
 
 def _variables(tree: ast.expr) -> list[ast.Name]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -42,11 +43,8 @@ class Arrangement(ABC):
         """
         return (variable,)
 
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model, with the ``form``'s name."""
 
-
+@dataclass(frozen=True)
 class Plain(Arrangement):
     """One row a unit: nothing to do.
 
@@ -71,10 +69,6 @@ class Plain(Arrangement):
     def viewed(self, table: Table) -> Table:
         """Return the table as it is."""
         return table
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the form's name."""
-        return {"form": "plain"}
 
 
 PLAIN: Final = Plain()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 
@@ -135,6 +134,11 @@ class Frame:
     times: FloatArray
     career: str | None = None
 
+    def __post_init__(self) -> None:
+        rising = len(self.times) and (np.diff(self.times) > 0).all()
+        if not rising or len(self.times) != len(self.periods):
+            raise ValueError("the periods of a panel must rise")
+
     @property
     def time(self) -> str:
         """Name of the variable of time."""
@@ -187,17 +191,3 @@ class Frame:
         for column in row_summary(index, states):
             table = table.with_column(column)
         return table
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {"periods": self.periods.to_dict(), "times": self.times, "career": self.career}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError where the periods do not rise."""
-        times = np.asarray(state["times"], dtype=np.float64)
-        periods = Column.from_dict(state["periods"])
-        if not len(times) or len(times) != len(periods) or (np.diff(times) <= 0).any():
-            raise ValueError("the periods of a panel must rise")
-        career = state["career"]
-        return cls(periods=periods, times=times, career=None if career is None else str(career))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
 
 import numpy as np
 
@@ -12,7 +10,7 @@ from synthesizer.data.panel.arrangement import MIN_PERSONS, Arrangement, label_p
 from synthesizer.data.panel.moments import missing_times, moments_of, row_numbers
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.view import constant_names, period_labels, person_view
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Schema, Table, Variable
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Schema, Table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,6 +43,12 @@ class LongForm(Arrangement):
     career: str | None
     view: tuple[int, ...] = ()
     constant: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.person not in self.schema or self.time not in self.schema:
+            raise ValueError("person and time must be columns of the source")
+        if any(not 0 <= t < len(self.periods) for t in self.view):
+            raise ValueError("the periods of the view must exist")
 
     def modelled(self, source: Table) -> PanelTable:
         """Sort the rows by person and period; persons are numbered."""
@@ -111,42 +115,6 @@ class LongForm(Arrangement):
             constant=self.constant,
             periods=[(labels[t], t) for t in self.view],
             time=self.time,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {
-            "form": "long",
-            "schema": [variable.to_dict() for variable in self.schema],
-            "person": self.person,
-            "time": self.time,
-            "periods": self.periods.to_dict(),
-            "times": self.times,
-            "career": self.career,
-            "view": list(self.view),
-            "constant": sorted(self.constant),
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError where the parts do not fit together."""
-        schema = Schema(tuple(Variable.from_dict(v) for v in state["schema"]))
-        person, time, career = str(state["person"]), str(state["time"]), state["career"]
-        periods = Column.from_dict(state["periods"])
-        view = tuple(int(t) for t in state["view"])
-        if person not in schema or time not in schema:
-            raise ValueError("person and time must be columns of the source")
-        if any(not 0 <= t < len(periods) for t in view):
-            raise ValueError("the periods of the view must exist")
-        return cls(
-            schema=schema,
-            person=person,
-            time=time,
-            periods=periods,
-            times=np.asarray(state["times"], dtype=np.float64),
-            career=None if career is None else str(career),
-            view=view,
-            constant=frozenset(str(name) for name in state["constant"]),
         )
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
 
 import numpy as np
 
@@ -48,6 +47,10 @@ class PathRule:
     text: str = ""
     is_wish: bool = False
 
+    def __post_init__(self) -> None:
+        if self.allowed is not None and self.allowed.shape != (len(self.allowed),) * 2:
+            raise ValueError("the matrix of allowed steps must be square")
+
     def broken(self, before: Column, known: Column, now: Column) -> BoolArray:
         """Return where a step breaks the rule, shape (n,).
 
@@ -66,32 +69,6 @@ class PathRule:
         if self.non_decreasing:
             bad |= known.is_observed & now.is_observed & (now.data < known.data)
         return bad
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {
-            "variable": self.variable,
-            "allowed": None if self.allowed is None else self.allowed.astype(np.int8),
-            "non_decreasing": self.non_decreasing,
-            "text": self.text,
-            "is_wish": self.is_wish,
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError where the matrix is not square."""
-        allowed = state["allowed"]
-        if allowed is not None:
-            allowed = np.asarray(allowed) != 0
-            if allowed.ndim != 2 or allowed.shape[0] != allowed.shape[1]:
-                raise ValueError("the matrix of allowed steps must be square")
-        return cls(
-            variable=str(state["variable"]),
-            allowed=allowed,
-            non_decreasing=bool(state["non_decreasing"]),
-            text=str(state["text"]),
-            is_wish=bool(state["is_wish"]),
-        )
 
 
 def last_observed(index: PanelIndex, column: Column) -> Column:

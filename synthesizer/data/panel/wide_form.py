@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +41,13 @@ class WideForm(Arrangement):
     variables: tuple[Variable, ...]
     absent: tuple[str, ...]
     time: str
+
+    def __post_init__(self) -> None:
+        counts = {len(names) for names in self.wide.values()}
+        if len(counts) != 1 or len(self.variables) != len(self.wide):
+            raise ValueError("every longitudinal variable needs a column for each period")
+        if any(name not in self.schema for names in self.wide.values() for name in names):
+            raise ValueError("the columns of a wide form must be in the source")
 
     @property
     def n_periods(self) -> int:
@@ -150,32 +157,6 @@ class WideForm(Arrangement):
         """Return the wide form itself."""
         wide = self.restored(table)
         return PersonView(wide.columns, _panel(table))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {
-            "form": "wide",
-            "schema": [variable.to_dict() for variable in self.schema],
-            "wide": [[name, list(names)] for name, names in self.wide.items()],
-            "variables": [variable.to_dict() for variable in self.variables],
-            "absent": list(self.absent),
-            "time": self.time,
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError where the parts do not fit together."""
-        wide = {str(name): tuple(str(n) for n in names) for name, names in state["wide"]}
-        schema = Schema(tuple(Variable.from_dict(v) for v in state["schema"]))
-        variables = tuple(Variable.from_dict(v) for v in state["variables"])
-        if len({len(names) for names in wide.values()}) != 1 or len(variables) != len(wide):
-            raise ValueError("every longitudinal variable needs a column for each period")
-        if any(name not in schema for names in wide.values() for name in names):
-            raise ValueError("the columns of a wide form must be in the source")
-        absent = tuple(str(label) for label in state["absent"])
-        return cls(
-            schema=schema, wide=wide, variables=variables, absent=absent, time=str(state["time"])
-        )
 
 
 def _panel(table: Table) -> PanelTable:

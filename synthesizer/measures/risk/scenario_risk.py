@@ -88,8 +88,9 @@ class ScenarioRisk(Result):
             )
         for name, share in self.unfamiliar.items():
             yield (
-                f"{share:.0%} of the synthetic {{records}} have a value of {name!r} that the original "
-                "lacks, and match nobody: check that both files write it alike, or group it"
+                f"{share:.0%} of the synthetic {{records}} have a value of {name!r} that the "
+                "original lacks, and match nobody: check that both files write it alike, or group "
+                "it"
             )
         if self.scenario.tolerance is not None:
             yield (
@@ -109,17 +110,17 @@ class ScenarioRisk(Result):
         """Yield what makes figures small for another reason than safety."""
         if self.attribute is not None and self.attribute.mean.in_synthetic < FEW_MATCHES:
             yield (
-                f"only {self.attribute.mean.in_synthetic:.1%} of the original {{records}} find their "
-                "key in the synthetic data, so that nothing is attributed: group numeric keys "
-                "(groups), and check that both files write their values alike"
+                f"only {self.attribute.mean.in_synthetic:.1%} of the original {{records}} find "
+                "their key in the synthetic data, so that nothing is attributed: group numeric "
+                "keys (groups), and check that both files write their values alike"
             )
         if self.identity is not None:
             sizes = [size / self.identity.n for size in self.identity.n_synthetic]
             if max(sizes) > OTHER_SIZE or min(sizes) < 1 / OTHER_SIZE:
                 yield (
-                    f"the synthetic data have {_range(sizes)} times the {{records}} of the original: "
-                    "repU, replicated uniques and revealed share fall when {records} repeat and "
-                    "cannot be compared between sizes; CAP, DiSCO and UiOiS can"
+                    f"the synthetic data have {_range(sizes)} times the {{records}} of the "
+                    "original: repU, replicated uniques and revealed share fall when {records} "
+                    "repeat and cannot be compared between sizes; CAP, DiSCO and UiOiS can"
                 )
 
 
@@ -146,9 +147,9 @@ def _dominance(warnings: Sequence[Dominance]) -> Iterator[str]:
                 continue
             yield (
                 f"DiSCO counts {sum(w.records for w in most):,} {{records}} "
-                f"({sum(w.share for w in most):.0%} of its {{records}}, dataset {most[0].dataset}) for "
-                f"{len(most)} {what}: if that is common knowledge, exclude them (attribute, "
-                "warnings in the JSON has them as they are written under exclude)"
+                f"({sum(w.share for w in most):.0%} of its {{records}}, dataset "
+                f"{most[0].dataset}) for {len(most)} {what}: if that is common "
+                "knowledge, exclude them (attribute, warnings in the JSON has them as they are written under exclude)"
             )
             break
 

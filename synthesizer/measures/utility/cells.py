@@ -1,17 +1,17 @@
 """Two data sets made comparable, and the counts of their cells: what measures of tables start from.
 
-The cells of a table are those that occur on either side. They are counted densely where the table
-has few possible cells, and by the combinations that occur otherwise, so that the full table of all
-variables never has to be laid out.
+The cells of a table are those that occur on either side. A table with few possible cells is
+counted densely, any other by the combinations that occur: the full table of all variables is never
+laid out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,59 @@ from synthesizer.data.codes import JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
-
-# Columns of an original and a synthetic table as codes of the same groups.
+from synthesizer.measures.figure import Result
 
 QuantilesOf = Literal["both", "original"]
+"""What quantile groups of numbers are computed from."""
+WAYS = {1: "one", 2: "two", 3: "three"}
+"""Orders of tables, in words."""
 
 # With fewer groups than this, quantiles have collapsed on a frequent value.
 _FEWEST_GROUPS = 3
+# Beyond this many possible cells counting goes by the cells that occur.
+_DENSE_CELLS = 2**20
+
+
+class Comparison(Result):
+    """What a comparison of synthetic datasets with the original rests on."""
+
+    n: int
+    """Number of original records."""
+    n_synthetic: tuple[int, ...]
+    """Number of records of each synthetic dataset."""
+
+    @property
+    def n_all(self) -> int:
+        """Records of all files together."""
+        return self.n + sum(self.n_synthetic)
+
+
+C = TypeVar("C", bound=Comparison)
+
+
+def combine_datasets(results: Sequence[C], last: str) -> C:
+    """Return results computed for one dataset after the other as one, in that order.
+
+    Parameters
+    ----------
+    results : sequence of Comparison
+        At least one, with a field ``datasets``; all else must be the same.
+    last : str
+        What must be the same beside original and variables, for the message.
+
+    Raises
+    ------
+    DataError
+        When there is none, or they are of different variables.
+    """
+    if not results:
+        raise DataError("there is no result to combine: give at least one")
+    none: dict[str, Any] = {"n_synthetic": (), "datasets": ()}
+    frame = results[0].model_copy(update=none)
+    if any(result.model_copy(update=none) != frame for result in results):
+        raise DataError(f"results to combine must be of the same original, variables and {last}")
+    joined = {name: tuple(v for r in results for v in getattr(r, name)) for name in none}
+    return frame.model_copy(update=joined)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +134,14 @@ def group_pair(
     (('f', 'm', 'x'), [0, 1], [1, 2])
     """
     if original.is_coded:
-        texts = _union(original.variable.labels, synthetic.variable.labels)
+        texts = union(original.variable.labels, synthetic.variable.labels)
         ours, theirs = (_by_label(column, texts) for column in (original, synthetic))
         return GroupedPair(original.name, len(texts), ours, theirs, texts)
     values = original.data[original.is_observed].astype(np.float64)
     if quantiles_of == "both":
         values = np.concatenate([values, synthetic.data[synthetic.is_observed]])
     breaks = breaks_of(values, groups)
-    texts = _union(original.variable.missing, synthetic.variable.missing)
+    texts = union(original.variable.missing, synthetic.variable.missing)
     ours, theirs = (_by_break(column, breaks, texts) for column in (original, synthetic))
     labels = (*interval_labels([f"{value:.10g}" for value in breaks]), *texts)
     return GroupedPair(original.name, len(labels), ours, theirs, labels)
@@ -127,24 +173,37 @@ def _few_distinct(values: FloatArray, groups: int) -> FloatArray | None:
     return distinct if len(distinct) <= groups else None
 
 
-def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+def union(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+    """Return the labels of two sides, each once, those of the first in front."""
     return tuple(dict.fromkeys((*first, *second)))
 
 
-def _positions(labels: tuple[str, ...], texts: tuple[str, ...]) -> npt.NDArray[np.intp]:
+def label_positions(labels: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.intp]:
+    """Return where labels stand among texts that hold them all.
+
+    Examples
+    --------
+    >>> label_positions(["m", "f"], union(["f"], ["m", "f"])).tolist()
+    [1, 0]
+    """
     position = {text: code for code, text in enumerate(texts)}
     return np.array([position[label] for label in labels], dtype=np.intp)
 
 
+def state_labels(variable: Variable) -> tuple[str, ...]:
+    """Return what names the states of a number: observed, then its missing codes."""
+    return ("", *(f"code {code}" for code in variable.missing))
+
+
 def _by_label(column: Column, texts: tuple[str, ...]) -> npt.NDArray[np.intp]:
-    return np.asarray(_positions(column.variable.labels, texts)[column.data])
+    return np.asarray(label_positions(column.variable.labels, texts)[column.data])
 
 
 def _by_break(column: Column, breaks: FloatArray, texts: tuple[str, ...]) -> npt.NDArray[np.intp]:
     codes = np.searchsorted(breaks, column.data, side="right")
     if column.states is not None and column.variable.missing:
         missing = column.states > 0
-        positions = len(breaks) + 1 + _positions(column.variable.missing, texts)
+        positions = len(breaks) + 1 + label_positions(column.variable.missing, texts)
         codes[missing] = positions[column.states[missing] - 1]
     return codes
 
@@ -161,11 +220,6 @@ def interval_labels(breaks: Sequence[str]) -> tuple[str, ...]:
         return ("all values",)
     inner = [f"[{low}, {high})" for low, high in pairwise(breaks)]
     return (f"below {breaks[0]}", *inner, f"{breaks[-1]} and above")
-
-
-# Beyond this many possible cells counting goes by the cells that occur.
-_DENSE_CELLS = 2**20
-_WAYS = (1, 2, 3)
 
 
 def compared(
@@ -203,9 +257,9 @@ def compared(
     if names is None:
         original = as_table(original, column_names(original), ids=False)
         names = original.names
-    found = [*problems, *_name_problems(original, names)]
-    if found:
-        raise DataError(found)
+    problems = [*problems, *_list_problems(names), *name_problems(names, column_names(original))]
+    if problems:
+        raise DataError(problems)
     names = tuple(dict.fromkeys(names))
     table, tables = as_tables(original, synthetic, names)
     check_comparable(table, tables, names)
@@ -221,7 +275,7 @@ def table_problems(ways: Sequence[int], groups: int) -> list[str]:
     ['ways must be of 1, 2 and 3: name at least one', 'groups (1) must be at least 2']
     """
     problems = []
-    if not ways or not set(ways) <= set(_WAYS):
+    if not ways or not set(ways) <= set(WAYS):
         problems.append("ways must be of 1, 2 and 3: name at least one")
     if groups < 2:
         problems.append(f"groups ({groups}) must be at least 2")
@@ -268,6 +322,20 @@ def cell_counts(pairs: Sequence[GroupedPair]) -> tuple[FloatArray, FloatArray]:
     return o[occurs].astype(np.float64), s[occurs].astype(np.float64)
 
 
+def divergence(p: FloatArray, q: FloatArray) -> float:
+    """Return the Jensen-Shannon divergence of shares with base-2 logarithms, in [0, 1].
+
+    Examples
+    --------
+    >>> divergence(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    1.0
+    """
+    middle = (p + q) / 2
+    parts = (float(x[x > 0] @ np.log2(x[x > 0] / middle[x > 0])) for x in (p, q))
+    # Rounding may leave it a little outside its range.
+    return min(max(sum(parts) / 2, 0.0), 1.0)
+
+
 def _sparse_counts(pairs: Sequence[GroupedPair]) -> tuple[FloatArray, FloatArray]:
     stacked = Table([_stacked(pair, str(number)) for number, pair in enumerate(pairs)])
     coder = JointCoder(stacked, stacked.names)
@@ -284,13 +352,24 @@ def _stacked(pair: GroupedPair, name: str) -> Column:
     return Column(variable, np.concatenate([pair.original, pair.synthetic]).astype(np.int32))
 
 
-def _name_problems(original: Data, names: Sequence[str]) -> Iterator[str]:
+def _list_problems(names: Sequence[str]) -> Iterator[str]:
     if isinstance(names, str):
         yield f"names must be a list of names, not one text: write [{names!r}]"
-        return
-    if not names:
+    elif not names:
         yield "there is no variable to compare: name at least one"
-    known = column_names(original)
-    for name in dict.fromkeys(names):
-        if name not in known:
-            yield f"variable {name!r} is not in the data: name one of its columns"
+
+
+def name_problems(names: Sequence[str], known: Collection[str]) -> list[str]:
+    """Return a problem for each name that is not known; a text alone is no list of names.
+
+    Examples
+    --------
+    >>> name_problems(["sex", "job"], ["sex"])
+    ["variable 'job' is not in the data: name one of its columns"]
+    """
+    each = () if isinstance(names, str) else dict.fromkeys(names)
+    return [
+        f"variable {name!r} is not in the data: name one of its columns"
+        for name in each
+        if name not in known
+    ]

@@ -3,81 +3,57 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from scipy.stats import chi2, f, norm, t
 
 from synthesizer.data.table import FloatArray
-from synthesizer.measures.figure import Figure, plain
-from synthesizer.measures.utility.combining import CombinedEstimates, Rule
+from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.measures.utility.combining import CombinedEstimates, Lower, Rule, Upper
 from synthesizer.measures.utility.design import Family
 from synthesizer.measures.utility.fits import Fit
 
-# What the comparison of a fit holds: its figures and plain values.
 
-
-@dataclass(frozen=True)
-class CoefficientComparison:
+class CoefficientComparison(Row):
     """One coefficient of the original and of the synthetic datasets.
 
     The synthetic standard error and interval say what the synthetic data lead a researcher to
     expect of the same analysis of the original: the mean variance times k/n. What they say about
     the population is in `FitComparison.combined`.
-
-    Parameters
-    ----------
-    name : str
-        Column, with the outcome before it in multinomial models.
-    original, original_error, original_low, original_high : float
-        Coefficient, standard error and interval of the original.
-    synthetic, synthetic_error, synthetic_low, synthetic_high : float
-        Mean coefficient of the synthetic datasets, expected error and interval.
-    difference : float
-        Synthetic minus original.
-    standardised : float or None
-        Difference over the original's standard error; None where that is 0.
-    overlap : float or None
-        Mean share of each interval that lies in the other one (Karr et al. 2006), 1 for equal
-        ones, negative for intervals that do not touch; None where an interval has no length.
     """
 
-    name: str
-    original: float
-    original_error: float
-    original_low: float
-    original_high: float
-    synthetic: float
-    synthetic_error: float
-    synthetic_low: float
-    synthetic_high: float
-    difference: float
-    standardised: float | None
-    overlap: float | None
+    name: str = column("Coefficient", "text", "with the outcome before it in multinomial models")
+    original: float = column("Original", "number")
+    original_error: Upper = column("Standard error", "number")
+    original_low: Lower = column("From", "number")
+    original_high: Upper = column("To", "number")
+    synthetic: Upper = column("Synthetic", "number", "mean of the synthetic datasets")
+    synthetic_error: Upper = column("Expected error", "number")
+    synthetic_low: Lower = column("From", "number")
+    synthetic_high: Upper = column("To", "number")
+    difference: Upper = column("Difference", "number", "synthetic minus original")
+    standardised: float | None = column(
+        "Difference in SE", "number", "over the original's standard error; None where that is 0"
+    )
+    overlap: float | None = column(
+        "Overlap", "number", "mean share of each interval that lies in the other one (Karr et al. "
+        "2006), 1 for equal ones, negative for intervals that do not touch; None where an interval "
+        "has no length",
+    )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class LackOfFit:
-    """Test of all differences at once against those that a correct synthesis would show.
+class LackOfFit(Result):
+    """Test of all differences at once against those that a correct synthesis would show."""
 
-    Parameters
-    ----------
-    statistic : float
-        Squared distance of the coefficients over the covariance of their differences (or, for
-        rule ``partially``, Hotelling's, scaled to an F).
-    df : float
-        Number of coefficients.
-    df_error : float or None
-        Second degrees of freedom where the statistic refers to F, None where to chi-square.
-    p_value : float
-        Probability of differences as large under a correct synthesis.
-    """
-
-    statistic: float
+    statistic: Upper
+    """Squared distance of the coefficients over the covariance of their differences (or, for rule
+    ``partially``, Hotelling's, scaled to an F)."""
     df: int
+    """Number of coefficients."""
     df_error: int | None
+    """Second degrees of freedom where the statistic refers to F, None where to chi-square."""
     p_value: float
+    """Probability of differences as large under a correct synthesis."""
 
     @property
     def ratio(self) -> float:
@@ -85,33 +61,20 @@ class LackOfFit:
         return self.statistic if self.df_error is not None else self.statistic / self.df
 
 
-@dataclass(frozen=True)
-class FittedData:
-    """Which records of one dataset were used.
+class FittedData(Row):
+    """Which records of one dataset were used."""
 
-    Parameters
-    ----------
-    dataset : int
-        0 for the original, 1, 2, ... for the synthetic ones.
-    n : int
-        Records used.
-    n_missing : int
-        Records left out because a value is missing.
-    n_unknown : int
-        Records left out because the original lacks one of their levels.
-    problem : str or None
-        Why the dataset has no fit.
-    n_uninformative : int
-        Records left out because they are alone in a level of a fixed effect or, in Poisson models,
-        all counts of the level are 0.
-    """
-
-    dataset: int
-    n: int
-    n_missing: int
-    n_unknown: int
-    problem: str | None = None
-    n_uninformative: int = 0
+    dataset: int = column("Dataset", "count", "0 for the original")
+    n: int = column("Records used", "count")
+    n_missing: int = column("Missing", "count", "left out because a value is missing")
+    n_unknown: int = column(
+        "Unknown", "count", "left out because the original lacks one of their levels"
+    )
+    problem: str | None = column("Problem", "text", "why there is no fit", default=None)
+    n_uninformative: int = column(
+        "Uninformative", "count", "left out because they are alone in a level of a fixed effect "
+        "or, in Poisson models, all counts of the level are 0", default=0,
+    )  # fmt: skip
 
     @property
     def unused(self) -> float:
@@ -120,45 +83,32 @@ class FittedData:
         return left_out / (self.n + left_out) if left_out else 0.0
 
 
-@dataclass(frozen=True)
-class FitComparison:
-    """The same model fitted to the original and to synthetic datasets.
-
-    Parameters
-    ----------
-    formula, family, rule : str
-        What was asked for.
-    clusters, weights, offset : str or None
-        Variables of clusters and weights, and the offset.
-    level : float
-        Confidence level of the intervals.
-    coefficients : tuple of CoefficientComparison
-        One for each coefficient.
-    combined : CombinedEstimates
-        Inference about the population from the synthetic datasets alone.
-    lack_of_fit : LackOfFit or None
-        None where it cannot be computed; ``notes`` tell why.
-    datasets : tuple of FittedData
-        The original first.
-    notes : tuple of str
-        What a reader must know: datasets without a fit, what could not be computed.
-    effects : tuple of str
-        Fixed effects: variables whose levels have constants of their own that are not shown.
-    """
+class FitComparison(Result):
+    """The same model fitted to the original and to synthetic datasets."""
 
     formula: str
     family: Family
     rule: Rule
     clusters: str | None
+    """Variable of clusters."""
     level: float
+    """Confidence level of the intervals."""
     coefficients: tuple[CoefficientComparison, ...]
+    """One for each coefficient."""
     combined: CombinedEstimates
+    """Inference about the population from the synthetic datasets alone."""
     lack_of_fit: LackOfFit | None
+    """None where it cannot be computed; ``notes`` say why."""
     datasets: tuple[FittedData, ...]
+    """The original first."""
     notes: tuple[str, ...]
+    """What a reader must know: datasets without a fit, what could not be computed."""
     weights: str | None = None
+    """Variable of weights."""
     offset: str | None = None
+    """What was added to the linear predictor."""
     effects: tuple[str, ...] = ()
+    """Fixed effects: variables whose levels have constants of their own that are not shown."""
 
     @property
     def errors(self) -> str:
@@ -213,6 +163,7 @@ class FitComparison:
         test = self.lack_of_fit
         return (
             Figure(
+                key="mean_ci_overlap",
                 name="mean CI overlap",
                 value=self.mean_overlap,
                 meaning="mean share of each coefficient's confidence interval that the original "
@@ -224,6 +175,7 @@ class FitComparison:
                 original=1.0,
             ),
             Figure(
+                key="lowest_ci_overlap",
                 name="lowest CI overlap",
                 value=lowest,
                 meaning=f"the same for the coefficient whose intervals differ most{worst}",
@@ -232,6 +184,7 @@ class FitComparison:
                 original=1.0,
             ),
             Figure(
+                key="mean_standardised_difference",
                 name="mean standardised difference",
                 value=self.mean_standardised,
                 meaning="mean size of the differences between synthetic and original "
@@ -241,6 +194,7 @@ class FitComparison:
                 original=0.0,
             ),
             Figure(
+                key="lack_of_fit",
                 name="lack of fit",
                 value=None if test is None else test.ratio,
                 meaning="all differences between synthetic and original coefficients at once, over "
@@ -253,29 +207,6 @@ class FitComparison:
             ),
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file; None where something could not be computed."""
-        test = self.lack_of_fit
-        return {
-            "formula": self.formula,
-            "family": self.family,
-            "rule": self.rule,
-            "clusters": self.clusters,
-            "weights": self.weights,
-            "offset": self.offset,
-            "effects": list(self.effects),
-            "errors": self.errors,
-            "level": self.level,
-            "figures": [plain(own) for own in self.figures],
-            "coefficients": [_plain(asdict(own)) for own in self.coefficients],
-            "mean_overlap": self.mean_overlap,
-            "mean_standardised": self.mean_standardised,
-            "lack_of_fit": None if test is None else _plain(asdict(test) | {"ratio": test.ratio}),
-            "combined": self.combined.to_dict(),
-            "datasets": [asdict(own) for own in self.datasets],
-            "notes": list(self.notes),
-        }
-
 
 def _written(p_value: float) -> str:
     return "below 0.001" if p_value < 0.001 else f"{p_value:.3f}"
@@ -284,13 +215,6 @@ def _written(p_value: float) -> str:
 def _mean(values: list[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
-
-
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in values.items()
-    }
 
 
 def compare_coefficients(
@@ -396,8 +320,10 @@ def lack_of_fit(
         )
     if rule == "partially":
         statistic = distance * (m - p) / (p * (m - 1))
-        return LackOfFit(statistic, p, m - p, float(f.sf(statistic, p, m - p))), None
-    return LackOfFit(distance, p, None, float(chi2.sf(distance, p))), None
+        p_value, df_error = float(f.sf(statistic, p, m - p)), m - p
+    else:
+        statistic, p_value, df_error = distance, float(chi2.sf(distance, p)), None
+    return LackOfFit(statistic=statistic, df=p, df_error=df_error, p_value=p_value), None
 
 
 def _distance(difference: FloatArray, covariance: FloatArray) -> float | None:

@@ -22,24 +22,23 @@ Sources: Raghunathan, Reiter and Rubin (2003), Multiple imputation for statistic
 limitation, JOS 19(1); Reiter (2002), Satisfying disclosure restrictions with synthetic data sets,
 JOS 18(4); Reiter (2003), Inference for partially synthetic, public use microdata sets, Survey
 Methodology 29(2); Raab, Nowok and Dibben (2016), Practical data synthesis for large samples,
-JPC 7(3). Which rule is for which data: `synthesizer.measures.utility.combining`.
+JPC 7(3). Which rule is for which data: `rule_for`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BeforeValidator, Field, PlainSerializer
 from scipy.stats import t as student
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, FloatArray
-
-# Which combining rule is for which synthetic data, and why another one does not apply.
+from synthesizer.measures.figure import Result, Row, column
 
 Rule = Literal["fully", "partially", "simple", "proper"]
 
@@ -137,69 +136,69 @@ def rule_problems(
         )
 
 
-@dataclass(frozen=True)
-class CombinedEstimates:
-    """Estimates from m synthetic datasets; tuples hold one value for each of p estimates.
+def _or(missing: float) -> BeforeValidator:
+    return BeforeValidator(lambda value: missing if value is None else value)
 
-    Parameters
-    ----------
-    rule : str
-        Which rule was applied.
-    m : int
-        Number of synthetic datasets.
-    level : float
-        Confidence level of the intervals, in (0, 1).
-    names : tuple of str
-        What is estimated.
-    estimate : tuple of float
-        Q: mean over the datasets.
-    within : tuple of float
-        U: mean variance of the estimates.
-    between : tuple of float or None
-        B: variance between the datasets; None for one dataset.
-    total : tuple of float
-        T: variance of the combined estimate about the population's value.
-    df : tuple of float
-        Degrees of freedom of the t distribution; infinite for the normal one.
-    low, high : tuple of float
-        Ends of the intervals; infinite where the degrees of freedom are next to none.
-    adjusted : tuple of bool
-        Where the fully synthetic T was not positive and (k/n) U stands in its place.
-    """
+
+_finite = PlainSerializer(lambda value: value if math.isfinite(value) else None)
+Upper = Annotated[float, Field(allow_inf_nan=True), _or(math.inf), _finite]
+"""A number that may be infinite, which is None in a file."""
+Lower = Annotated[float, Field(allow_inf_nan=True), _or(-math.inf), _finite]
+"""The same where infinite means below everything."""
+
+
+class CombinedRow(Row):
+    """One combined estimate as a table shows it; None for what is infinite."""
+
+    name: str = column("Coefficient", "text")
+    estimate: float = column("Estimate", "number")
+    std_error: Upper = column("Standard error", "number")
+    low: Lower = column("From", "number")
+    high: Upper = column("To", "number")
+    df: Upper = column("df", "number", "of Student's t; infinite for the normal distribution")
+
+
+class CombinedEstimates(Result):
+    """Estimates from m synthetic datasets; tuples hold one value for each of p estimates."""
 
     rule: Rule
+    """Which rule was applied."""
     m: int
+    """Number of synthetic datasets."""
     level: float
+    """Confidence level of the intervals, in (0, 1)."""
     names: tuple[str, ...]
-    estimate: tuple[float, ...]
-    within: tuple[float, ...]
-    between: tuple[float, ...] | None
-    total: tuple[float, ...]
-    df: tuple[float, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
+    """What is estimated."""
+    estimate: tuple[Upper, ...]
+    """Q: mean over the datasets."""
+    within: tuple[Upper, ...]
+    """U: mean variance of the estimates."""
+    between: tuple[Upper, ...] | None
+    """B: variance between the datasets; None for one dataset."""
+    total: tuple[Upper, ...]
+    """T: variance of the combined estimate about the population's value."""
+    df: tuple[Upper, ...]
+    """Degrees of freedom of the t distribution; infinite for the normal one."""
+    low: tuple[Lower, ...]
+    """Lower ends of the intervals; infinite where the degrees of freedom are next to none."""
+    high: tuple[Upper, ...]
+    """Upper ends."""
     adjusted: tuple[bool, ...]
+    """Where the fully synthetic T was not positive and (k/n) U stands in its place."""
 
     @property
     def std_error(self) -> tuple[float, ...]:
         """Square roots of the total variances."""
         return tuple(math.sqrt(value) for value in self.total)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file: None for infinite ones (the normal distribution)."""
-        values = {
-            "within": self.within, "between": self.between, "total": self.total, "df": self.df,
-            "estimate": self.estimate, "std_error": self.std_error, "low": self.low,
-            "high": self.high,
-        }  # fmt: skip
-        return {
-            "rule": self.rule,
-            "m": self.m,
-            "level": self.level,
-            "names": list(self.names),
-            **{name: None if own is None else _plain(own) for name, own in values.items()},
-            "adjusted": list(self.adjusted),
-        }
+    @property
+    def rows(self) -> tuple[CombinedRow, ...]:
+        """One for each estimate."""
+        columns = (getattr(self, {"name": "names"}.get(n, n)) for n in CombinedRow.model_fields)
+        cells = zip(*columns, strict=True)
+        return tuple(
+            CombinedRow(**dict(zip(CombinedRow.model_fields, row, strict=True))) for row in cells
+        )
 
 
 def combine(
@@ -356,7 +355,3 @@ def _squared(values: FloatArray) -> FloatArray:
 
 def _floats(values: FloatArray) -> tuple[float, ...]:
     return tuple(float(value) for value in values)
-
-
-def _plain(values: Sequence[float]) -> list[float | None]:
-    return [value if math.isfinite(value) else None for value in values]

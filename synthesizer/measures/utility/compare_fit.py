@@ -10,9 +10,9 @@ models in synthpop, for standardised differences and the lack-of-fit test.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -387,7 +387,7 @@ def _fit(
         extras = read()
         data = model.build(table, extras.usable)
         extras = extras.take(data.rows)
-        said = replace(said, n=len(data.y), n_missing=data.n_missing, n_unknown=data.n_unknown)
+        said = _with(said, n=len(data.y), n_missing=data.n_missing, n_unknown=data.n_unknown)
         if data.problems:
             raise DataError(data.problems)
         y, X = data.y, data.X
@@ -395,10 +395,14 @@ def _fit(
             kept = informative(extras.effects, y, model.family)
             if not kept.all():
                 extras, y, X = extras.take(kept), y[kept], X[kept]
-            said = replace(said, n=len(y), n_uninformative=said.n - len(y))
+            said = _with(said, n=len(y), n_uninformative=said.n - len(y))
         return said, _fitted(model, y, X, extras)
     except DataError as error:
-        return replace(said, problem="; ".join(error.problems)), None
+        return _with(said, problem="; ".join(error.problems)), None
+
+
+def _with(said: FittedData, **values: Any) -> FittedData:
+    return said.model_copy(update=values)
 
 
 def _fitted(model: Model, y: FloatArray, X: FloatArray, extras: Extras) -> Fit:

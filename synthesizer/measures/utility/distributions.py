@@ -1,22 +1,20 @@
 """The distribution of every variable, original beside synthetic, as shares of records in cells.
 
-Cells are decided by the original alone, see `utility.number_cells` for numbers and
-dates and `utility.number_cells` for levels. Every missing code is a cell of its own.
-Levels and missing codes that only synthetic data have are counted together.
+The original alone decides the cells, see `utility.number_cells`. Every missing code is a cell of
+its own. Levels and missing codes that only synthetic data have are counted together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_comparable
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
-from synthesizer.measures.utility.cells import compared
+from synthesizer.measures.figure import Result, Row, column
+from synthesizer.measures.utility.cells import compared, name_problems
 from synthesizer.measures.utility.number_cells import (
     FixedGroups,
     NumberCells,
@@ -28,49 +26,47 @@ from synthesizer.measures.utility.number_cells import (
 _QUANTILES = {"min": 0.0, "q1": 0.25, "median": 0.5, "q3": 0.75, "max": 1.0}
 
 
-@dataclass(frozen=True)
-class Distribution:
-    """One variable's shares of records in cells, in [0, 1], missing codes included.
+class Statistics(Row):
+    """Observed values of a number or date; None where there are none, or they overflow."""
 
-    Parameters
-    ----------
-    variable : str
-        Name.
-    kind : str
-        Kind in the original.
-    labels : tuple of str
-        What is in every cell; an empty cell of the source is "(empty)".
-    missing : tuple of bool
-        Which cells are missing codes; they are the last.
-    edges : tuple of float or None
-        Edges of the cells of a number or date (days since 1970-01-01), one more than the cells
-        that are not missing codes. The first and the last cell hold what lies beyond, as their
-        labels say then. None for levels, and where the original has no observed value.
-    original : tuple of float
-        Shares of the original records.
-    synthetic : tuple of tuple of float
-        Shares of the records of each synthetic dataset.
-    summary : dict or None
-        For numbers and dates ``original`` and ``synthetic`` (one for each dataset): mean, standard
-        deviation, extremes and quartiles of observed values, None where there are none.
-    others : int
-        How many levels the label "other levels", the last before the missing codes, stands for.
-    """
+    mean: float | None = column("mean", "number")
+    sd: float | None = column("sd", "number", "standard deviation")
+    min: float | None = column("min", "number")
+    q1: float | None = column("q1", "number", "lower quartile")
+    median: float | None = column("median", "number")
+    q3: float | None = column("q3", "number", "upper quartile")
+    max: float | None = column("max", "number")
+
+
+class Summary(Result):
+    """Statistics of the original, and of each synthetic dataset."""
+
+    original: Statistics
+    synthetic: tuple[Statistics, ...]
+
+
+class Distribution(Result):
+    """One variable's shares of records in cells, in [0, 1], missing codes included."""
 
     variable: str
     kind: str
+    """Kind in the original."""
     labels: tuple[str, ...]
+    """What is in every cell; an empty cell of the source is "(empty)"."""
     missing: tuple[bool, ...]
+    """Which cells are missing codes; they are the last."""
     edges: tuple[float, ...] | None
+    """Edges of the cells of a number or date (days since 1970-01-01), one more than the cells that
+    are not missing codes. The first and the last cell hold what lies beyond, as their labels say
+    then. None for levels, and where the original has no observed value."""
     original: tuple[float, ...]
+    """Shares of the original records."""
     synthetic: tuple[tuple[float, ...], ...]
-    summary: dict[str, Any] | None
+    """Shares of the records of each synthetic dataset."""
+    summary: Summary | None
+    """For numbers and dates."""
     others: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file: lists in place of tuples."""
-        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
-        return plain | {"synthetic": [list(shares) for shares in self.synthetic]}
+    """How many levels the label "other levels", the last before the missing codes, stands for."""
 
 
 class DistributionCounter:
@@ -105,13 +101,7 @@ class DistributionCounter:
         self, original: Table, names: Sequence[str] | None = None, cells: int = 20
     ) -> None:
         names = list(dict.fromkeys(original.names if names is None else names))
-        problems = [
-            f"variable {name!r} is not in the data: name one of its columns"
-            for name in names
-            if name not in original
-        ]
-        if cells < 2:
-            problems.append(f"cells ({cells}) must be at least 2")
+        problems = [*name_problems(names, original.names), *_problems(cells)]
         if not original.n_rows:
             problems.append("the original has no records: give it some")
         if problems:
@@ -148,19 +138,10 @@ def distributions(
 
     Parameters
     ----------
-    original : Table, DataFrame or RawTable
-        Confidential records, shape (n, p).
-    synthetic : Table, DataFrame or RawTable, or sequence of them
-        Synthetic datasets of any sizes.
-    names : sequence of str, optional
-        Variables; default all but identifiers.
+    original, synthetic, names
+        What is compared, and by which variables; see `synthesizer.measures.utility.cells.compared`.
     cells : int
         Most cells of numbers and most levels with a cell of their own, at least 2.
-
-    Returns
-    -------
-    tuple of Distribution
-        One for each variable.
 
     Raises
     ------
@@ -174,11 +155,10 @@ def distributions(
     >>> age, sex = distributions(people, people[:2])
     >>> age.labels, age.original, age.synthetic
     (('30', '31', '40'), (0.25, 0.5, 0.25), ((0.5, 0.5, 0.0),))
-    >>> age.summary["original"]["median"], sex.labels
+    >>> age.summary.original.median, sex.labels
     (31.0, ('m', 'f'))
     """
-    problems = [f"cells ({cells}) must be at least 2"] if cells < 2 else []
-    original, tables, names = compared(original, synthetic, names, problems)
+    original, tables, names = compared(original, synthetic, names, _problems(cells))
     counter = DistributionCounter(original, names, cells)
     for table in tables:
         counter.add(table)
@@ -205,7 +185,7 @@ class _LevelCounter:
         self,
         labels: tuple[str, ...],
         edges: FloatArray | None,
-        summary: dict[str, Any] | None,
+        summary: Summary | None,
     ) -> Distribution:
         groups = self._groups
         shown = groups.shown(np.sum(self._counts, axis=0))
@@ -232,7 +212,7 @@ class _NumberCounter(_LevelCounter):
         self._cells = cells
         self._below = self._above = False
         self._mixed = np.zeros(groups.n_values, dtype=np.bool_)
-        self._summaries: list[dict[str, float | None]] = []
+        self._statistics: list[Statistics] = []
         self._look(original)
 
     def add(self, synthetic: Column) -> None:
@@ -240,7 +220,8 @@ class _NumberCounter(_LevelCounter):
         self._look(synthetic)
 
     def result(self) -> Distribution:
-        summary = {"original": self._summaries[0], "synthetic": self._summaries[1:]}
+        original, *synthetic = self._statistics
+        summary = Summary(original=original, synthetic=tuple(synthetic))
         cells = self._cells
         if cells is None:
             return self._distribution(self._groups.labels[:1], None, summary)
@@ -249,7 +230,7 @@ class _NumberCounter(_LevelCounter):
 
     def _look(self, column: Column) -> None:
         values = column.data[column.is_observed].astype(np.float64)
-        self._summaries.append(_summary(values))
+        self._statistics.append(_statistics(values))
         if self._cells is not None:
             below, above, mixed = self._cells.reach(values)
             self._below |= below
@@ -269,18 +250,26 @@ def _counter(column: Column, cells: int) -> _LevelCounter:
     return _NumberCounter(column, number_groups(column.variable, found.breaks, labels), found)
 
 
+def _problems(cells: int) -> list[str]:
+    return [f"cells ({cells}) must be at least 2"] if cells < 2 else []
+
+
 def _shares(counts: IntArray, shown: BoolArray) -> tuple[float, ...]:
     return tuple((counts[shown] / counts.sum()).tolist())
 
 
-def _summary(values: FloatArray) -> dict[str, float | None]:
-    """Return statistics of observed values; None where there are none or they overflow."""
-    quantiles: list[Any] = [None] * len(_QUANTILES)
-    mean = deviation = None
+def _statistics(values: FloatArray) -> Statistics:
+    found: dict[str, float] = {}
     if len(values):
         quantiles = np.quantile(values, list(_QUANTILES.values())).tolist()
+        found = dict(zip(_QUANTILES, quantiles, strict=True))
         with np.errstate(over="ignore", invalid="ignore"):
-            mean = float(values.mean())
-            deviation = float(values.std(ddof=1)) if len(values) > 1 else None
-    found = {"mean": mean, "sd": deviation, **dict(zip(_QUANTILES, quantiles, strict=True))}
-    return {k: None if v is None or not np.isfinite(v) else v for k, v in found.items()}
+            found["mean"] = float(values.mean())
+            if len(values) > 1:
+                found["sd"] = float(values.std(ddof=1))
+    return Statistics(
+        **{
+            name: v if (v := found.get(name)) is not None and np.isfinite(v) else None
+            for name in Statistics.model_fields
+        }
+    )

@@ -12,30 +12,38 @@ synthetic data, JRSS A 181(3).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import partial, reduce
-from operator import add
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
-from scipy.linalg import lapack
-from scipy.special import expit, log_expit
 from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_limits
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data
 from synthesizer.data.table import Column, FloatArray, Table
-from synthesizer.measures.figure import Figure
-from synthesizer.measures.utility.cells import compared
-from synthesizer.measures.utility.design import Design, main_effects, with_interactions
-
-# What a propensity score says about synthetic data: the measures and how to read them.
+from synthesizer.measures.figure import Figure, Row, column
+from synthesizer.measures.utility.cells import (
+    Comparison,
+    combine_datasets,
+    compared,
+    label_positions,
+    state_labels,
+    union,
+)
+from synthesizer.measures.utility.stacked import (
+    Design,
+    fit_logit,
+    main_effects,
+    rank_of,
+    with_interactions,
+)
 
 Model = Literal["logit", "cart"]
+_WHO = {"logit": "a logit", "cart": "a classification tree"}
 
 
 @dataclass(frozen=True)
@@ -46,139 +54,117 @@ class Null:
     deviation: float | None
 
 
-@dataclass(frozen=True)
-class PropensityResult:
-    """How well a model tells the records of one synthetic dataset from original ones.
+class PropensityResult(Row):
+    """How well a model tells the records of one synthetic dataset from original ones."""
 
-    Parameters
-    ----------
-    pmse : float
-        Mean squared distance of the propensity score from the synthetic share.
-    s_pmse : float or None
-        pMSE divided by its null expectation; 1 is expected of a correct synthesis, None when
-        there is no effect to fit.
-    z_pmse : float or None
-        (pMSE - expectation) / its null standard deviation.
-    specks : float
-        Kolmogorov-Smirnov distance of the scores of both files, in [0, 1].
-    po50 : float
-        Percentage of records classified rightly (a score above c means synthetic), minus 50.
-    u : float
-        Mann-Whitney statistic: pairs of a synthetic and an original record that the score
-        puts right, ties counting half.
-    parameters : int
-        Rank of the design, with the constant; for a tree the number of its leaves.
-    share : float
-        The synthetic share c.
-    converged : bool
-        Whether the fit settled.
-    expected, deviation : float or None
-        Expectation and standard deviation of pMSE under the null.
-    """
-
-    pmse: float
-    s_pmse: float | None
-    z_pmse: float | None
-    specks: float
-    po50: float
-    u: float
-    parameters: int
-    share: float
-    converged: bool
-    expected: float | None = None
-    deviation: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return asdict(self)
+    pmse: float = column(
+        "pMSE", "number", "mean squared distance of the propensity score from the synthetic share"
+    )
+    expected: float | None = column("Expected", "number", "expectation of pMSE under the null")
+    s_pmse: float | None = column(
+        "pMSE ratio", "number", "pMSE over its expectation: 1 for a correct synthesis, None when "
+        "there is no effect to fit",
+    )  # fmt: skip
+    z_pmse: float | None = column(
+        "Standardised", "number", "(pMSE - expectation) / its null standard deviation"
+    )
+    specks: float = column(
+        "SPECKS", "number", "Kolmogorov-Smirnov distance of both files' scores, in [0, 1]"
+    )
+    po50: float = column(
+        "PO50", "number", "percentage of records classified rightly (a score above c means "
+        "synthetic), minus 50",
+    )  # fmt: skip
+    converged: bool = column("Settled", "text", "whether the fit settled")
+    u: float = column(
+        "U", "number", "Mann-Whitney: pairs of a synthetic and an original record that the score "
+        "puts right, ties counting half",
+    )  # fmt: skip
+    parameters: int = column(
+        "Parameters", "count", "rank of the design, with the constant; leaves of a tree"
+    )
+    share: float = column("Synthetic share", "share", "c, of all records")
+    deviation: float | None = column("Deviation", "number", "standard deviation under the null")
 
 
-@dataclass(frozen=True)
-class PropensityMeans:
+class PropensityMeans(Row):
     """Means over the synthetic datasets; None where one of them has no value."""
 
-    pmse: float
-    s_pmse: float | None
-    z_pmse: float | None
-    specks: float
-    po50: float
-    u: float
-    expected: float | None
+    pmse: float = column("pMSE", "number")
+    expected: float | None = column("Expected", "number")
+    s_pmse: float | None = column("pMSE ratio", "number")
+    z_pmse: float | None = column("Standardised", "number")
+    specks: float = column("SPECKS", "number")
+    po50: float = column("PO50", "number")
+    u: float = column("U", "number")
 
 
-@dataclass(frozen=True)
-class PmseResult:
-    """Propensity scores of every synthetic dataset against the original, and on average.
-
-    Parameters
-    ----------
-    model : {"logit", "cart"}
-        What predicts which records are synthetic.
-    interactions : int
-        Order of the logit's interactions; 1 is main effects.
-    permutations : int
-        Fits with permuted labels that the null rests on; 0 where a formula gives it.
-    names : tuple of str
-        Variables of the model.
-    n : int
-        Number of original records.
-    n_synthetic : tuple of int
-        Number of records of each synthetic dataset.
-    datasets : tuple of PropensityResult
-        One for each synthetic dataset.
-    mean : PropensityMeans
-        Their averages.
-    """
+class PmseResult(Comparison):
+    """Propensity scores of every synthetic dataset against the original, and on average."""
 
     model: Model
+    """What predicts which records are synthetic."""
     interactions: int
+    """Order of the logit's interactions; 1 is main effects."""
     permutations: int
+    """Fits with permuted labels that the null rests on; 0 where a formula gives it."""
     names: tuple[str, ...]
-    n: int
-    n_synthetic: tuple[int, ...]
+    """Variables of the model."""
     datasets: tuple[PropensityResult, ...]
-    mean: PropensityMeans
+    """One for each synthetic dataset."""
+
+    @property
+    def mean(self) -> PropensityMeans:
+        """Averages over the datasets."""
+        values = {
+            name: [getattr(result, name) for result in self.datasets]
+            for name in PropensityMeans.model_fields
+        }
+        return PropensityMeans.model_validate(
+            {name: None if None in own else float(np.mean(own)) for name, own in values.items()}
+        )
 
     @property
     def figures(self) -> tuple[Figure, ...]:
         """The means: pMSE (baseline: its null expectation), its two standardised forms, SPECKS."""
-        n = self.n + sum(self.n_synthetic)
-        who = {"logit": "a logit", "cart": "a classification tree"}[self.model]
-        pmse = Figure(
-            name="pMSE",
-            value=self.mean.pmse,
-            meaning=f"how well {who} tells synthetic from original records: mean squared "
-            f"distance of its predictions from the synthetic share; 0: not at all{self._doubt}",
-            direction="lower is better",
-            n=n,
-            baseline=self.mean.expected,
+        who, mean = _WHO[self.model], self.mean
+        figure = partial(Figure, n=self.n_all)
+        return (
+            figure(
+                key="pmse",
+                name="pMSE",
+                value=mean.pmse,
+                meaning=f"how well {who} tells synthetic from original records: mean squared "
+                f"distance of its predictions from the synthetic share; 0: not at all{self._doubt}",
+                direction="lower is better",
+                baseline=mean.expected,
+            ),
+            figure(
+                key="pmse_ratio",
+                name="pMSE ratio",
+                value=mean.s_pmse,
+                meaning=f"pMSE by {who}, divided by what is expected {self._null}{self._limits}"
+                f"{self._doubt}",
+                direction="about 1 is good",
+                baseline=1.0,
+            ),
+            figure(
+                key="standardised_pmse",
+                name="standardised pMSE",
+                value=mean.z_pmse,
+                meaning=f"how many standard deviations pMSE by {who} is above what is expected "
+                f"{self._null}{self._doubt}",
+                direction="about 0 is good",
+            ),
+            figure(
+                key="specks",
+                name="SPECKS",
+                value=mean.specks,
+                meaning=f"largest distance between the distributions of original and synthetic "
+                f"records' propensity scores by {who}; 0: alike, 1: told apart{self._doubt}",
+                direction="lower is better",
+            ),
         )
-        ratio = Figure(
-            name="pMSE ratio",
-            value=self.mean.s_pmse,
-            meaning=f"pMSE by {who}, divided by what is expected {self._null}{self._limits}"
-            f"{self._doubt}",
-            direction="about 1 is good",
-            n=n,
-            baseline=1.0,
-        )
-        standardised = Figure(
-            name="standardised pMSE",
-            value=self.mean.z_pmse,
-            meaning=f"how many standard deviations pMSE by {who} is above what is expected "
-            f"{self._null}{self._doubt}",
-            direction="about 0 is good",
-            n=n,
-        )
-        specks = Figure(
-            name="SPECKS",
-            value=self.mean.specks,
-            meaning=f"largest distance between the distributions of original and synthetic "
-            f"records' propensity scores by {who}; 0: alike, 1: told apart{self._doubt}",
-            direction="lower is better",
-            n=n,
-        )
-        return pmse, ratio, standardised, specks
 
     @property
     def _null(self) -> str:
@@ -203,15 +189,6 @@ class PmseResult:
             f" (the fit did not settle for {wrong} of {len(self.datasets)} datasets: too many "
             "parameters for so few records, the value is rough)"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        lists = {
-            "names": list(self.names),
-            "n_synthetic": list(self.n_synthetic),
-            "datasets": [result.to_dict() for result in self.datasets],
-        }
-        return asdict(self) | lists
 
 
 def measured(
@@ -259,60 +236,18 @@ def measured(
     )
 
 
-def averaged(datasets: Sequence[PropensityResult]) -> PropensityMeans:
-    """Return the means over datasets, at least one."""
-
-    def mean(name: str) -> float | None:
-        values = [getattr(result, name) for result in datasets]
-        return None if None in values else float(np.mean(values))
-
-    def certain(name: str) -> float:
-        return float(np.mean([getattr(result, name) for result in datasets]))
-
-    return PropensityMeans(
-        pmse=certain("pmse"),
-        s_pmse=mean("s_pmse"),
-        z_pmse=mean("z_pmse"),
-        specks=certain("specks"),
-        po50=certain("po50"),
-        u=certain("u"),
-        expected=mean("expected"),
-    )
-
-
 def combine_pmse(results: Sequence[PmseResult]) -> PmseResult:
-    """Return results computed for one dataset after the other as one, in that order.
-
-    Parameters
-    ----------
-    results : sequence of PmseResult
-        At least one; all of the same original, variables and model.
-
-    Raises
-    ------
-    DataError
-        When there is none, or they are of different models.
+    """Return results computed for one dataset after the other as one; see `combine_datasets`.
 
     Examples
     --------
-    >>> part = measured(np.array([0.25, 0.75]), 1, Null(0.05, None), parameters=2)
-    >>> one = PmseResult("logit", 1, 0, ("sex",), 1, (1,), (part,), averaged([part]))
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m"]})
+    >>> one = pmse(people, people)
     >>> combine_pmse([one, one]).n_synthetic
-    (1, 1)
+    (2, 2)
     """
-    if not results:
-        raise DataError("there is no result to combine: give at least one")
-    first = results[0]
-    about = {(r.model, r.interactions, r.permutations, r.names, r.n) for r in results}
-    if len(about) > 1:
-        raise DataError("results to combine must be of the same original, variables and model")
-    datasets = tuple(part for result in results for part in result.datasets)
-    return replace(
-        first,
-        n_synthetic=tuple(n for result in results for n in result.n_synthetic),
-        datasets=datasets,
-        mean=averaged(datasets),
-    )
+    return combine_datasets(results, "model")
 
 
 def _kolmogorov(ours: FloatArray, theirs: FloatArray) -> float:
@@ -321,8 +256,6 @@ def _kolmogorov(ours: FloatArray, theirs: FloatArray) -> float:
     shares = (np.searchsorted(own, places, side="right") / len(own) for own in (ours, theirs))
     return float(np.abs(np.subtract(*shares)).max())
 
-
-# Propensity score by a classification tree, with a null from permutations.
 
 _Features = npt.NDArray[np.float32]
 _Labels = npt.NDArray[np.int8]
@@ -370,10 +303,10 @@ def cart_pmse(
     labels = np.repeat(np.array([0, 1], dtype=np.int8), [original.n_rows, synthetic.n_rows])
     grow = partial(_grown, features, min_leaf=min_leaf, seed=int(rng.integers(2**31)))
     score, leaves = grow(labels)
-    null = Parallel(n_jobs=n_jobs, prefer="threads")(
+    permuted = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_pmse)(grow, rng.permutation(labels)) for _ in range(permutations)
     )
-    return measured(score, original.n_rows, _null(null), parameters=leaves)
+    return measured(score, original.n_rows, _permuted(permuted), parameters=leaves)
 
 
 def _grown(
@@ -392,7 +325,7 @@ def _pmse(grow: partial[tuple[FloatArray, int]], labels: _Labels) -> float:
     return float(np.mean((score - labels.mean()) ** 2))
 
 
-def _null(values: Sequence[float]) -> Null:
+def _permuted(values: Sequence[float]) -> Null:
     return Null(
         expected=float(np.mean(values)) if values else None,
         deviation=float(np.std(values, ddof=1)) if len(values) > 1 else None,
@@ -412,12 +345,10 @@ def _features(original: Table, synthetic: Table, names: Sequence[str]) -> _Featu
 def _feature(original: Column, synthetic: Column) -> FloatArray:
     both = (original, synthetic)
     if original.is_coded:
-        return _label_codes(
-            [column.variable.labels for column in both], [column.data for column in both]
-        )
+        return _label_codes([c.variable.labels for c in both], [c.data for c in both])
     values = np.concatenate([column.data for column in both]).astype(np.float64)
     missing = _label_codes(
-        [("", *(f"code {code}" for code in column.variable.missing)) for column in both],
+        [state_labels(column.variable) for column in both],
         [column.missing_state() for column in both],
     )
     ranks = np.zeros(len(values))
@@ -430,26 +361,10 @@ def _label_codes(
     labels: Sequence[Sequence[str]], codes: Sequence[npt.NDArray[np.generic]]
 ) -> FloatArray:
     """Return codes matched by label, the original's first."""
-    union = {label: code for code, label in enumerate(dict.fromkeys((*labels[0], *labels[1])))}
-    parts = [
-        np.array([union[label] for label in own], dtype=np.float64)[data.astype(np.int64)]
-        for own, data in zip(labels, codes, strict=True)
-    ]
-    return np.concatenate(parts)
-
-
-# Propensity score by a logit: main effects, or interactions to an order.
-
-# The relative change of the deviance at which a fit has settled, as is usual for generalised linear
-# models, and most passes over the design before that. With a level on one side only there is no
-# finite maximum, but the deviance settles all the same.
-_SETTLED = 1e-8
-_MOST_STEPS = 100
-_MOST_HALVINGS = 10
-# Columns whose part outside the span of the others is below 1e-5 of their length are redundant.
-_DEPENDENT = 1e-10
-# Rows that a thread works on at a time.
-_PART = 32_768
+    texts = union(*labels)
+    parts = zip(labels, codes, strict=True)
+    matched = [label_positions(own, texts)[data.astype(np.int64)] for own, data in parts]
+    return np.concatenate(matched).astype(np.float64)
 
 
 def logit_pmse(
@@ -474,7 +389,6 @@ def logit_pmse(
     Examples
     --------
     >>> from synthesizer.data.table import Kind, Variable
-    >>> from synthesizer.data.table import Column
     >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
     >>> original = Table([Column(sex, np.array([0, 0, 1, 1], dtype=np.int32))])
     >>> made = Table([Column(sex, np.array([0, 0, 0, 1], dtype=np.int32))])
@@ -522,7 +436,6 @@ def logit_pmse_to_order(
     Examples
     --------
     >>> from synthesizer.data.table import Kind, Variable
-    >>> from synthesizer.data.table import Column
     >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
     >>> job = Variable(name="job", kind=Kind.CATEGORICAL, levels=("a", "b"))
     >>> codes = np.array([0, 1, 0, 1], dtype=np.int32)
@@ -558,147 +471,19 @@ def _too_wide(original: Table, names: Sequence[str], order: int, limit: int) -> 
 def _measured(
     design: Design, n_original: int, n_jobs: int | None, copied: Design | None = None
 ) -> PropensityResult:
-    truth = np.zeros(design.n_rows)
-    truth[n_original:] = 1.0
-    # Several threads would change the last bits, and are no faster for the usual widths.
-    with threadpool_limits(limits=1, user_api="blas"), _threads(n_jobs) as threads:
-        score, parameters, converged = _fit(design, truth, threads)
-        given = 1 if copied is None else _rank(copied, threads)
-    null = _logit_null(parameters - given, design.n_rows, n_original)
-    return measured(score, n_original, null, parameters=parameters, converged=converged)
+    fit = fit_logit(design, n_original, n_jobs)
+    balanced = 1 if copied is None else rank_of(copied, n_jobs)
+    null = _right_synthesis(fit.rank - balanced, design.n_rows, n_original)
+    return measured(fit.score, n_original, null, parameters=fit.rank, converged=fit.converged)
 
 
-def _threads(n_jobs: int | None) -> Parallel:
-    """Return threads, whatever the joblib context says: BLAS is limited in this process only."""
-    return Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
-
-
-def _logit_null(effects: int, n: int, n_original: int) -> Null:
+def _right_synthesis(effects: int, n: int, n_original: int) -> Null:
     """Return the null of a correct synthesis for so many parameters of what was drawn."""
     share = (n - n_original) / n
     unit = (1 - share) ** 2 * share / n
     if not effects:
         return Null(expected=None, deviation=None)
     return Null(expected=effects * unit, deviation=math.sqrt(2 * effects) * unit)
-
-
-def _independent(gram: FloatArray) -> npt.NDArray[np.intp]:
-    """Return a largest set of linearly independent columns (pivoted Cholesky of X'X)."""
-    length = np.sqrt(np.diag(gram))
-    length[length == 0] = 1.0
-    _, pivots, rank, _ = lapack.dpstrf(gram / np.outer(length, length), tol=_DEPENDENT)
-    return np.sort(pivots[:rank] - 1).astype(np.intp)
-
-
-def _rank(design: Design, threads: Parallel) -> int:
-    nothing = np.zeros(design.n_rows)
-    gram, _ = _summed(
-        threads(delayed(design.products)(rows, nothing[rows]) for rows in _parts(design))
-    )
-    return len(_independent(gram))
-
-
-def _fit(design: Design, truth: FloatArray, threads: Parallel) -> tuple[FloatArray, int, bool]:
-    """Return the fitted probabilities of being synthetic, shape (N,), and the model's rank.
-
-    Iteratively reweighted least squares from half-shrunk observations, as McCullagh and Nelder
-    (1989) describe it; steps that make the fit worse are halved, which happens where many
-    products of levels are on one side only.
-    """
-    design, coefficients = _started(design, truth, threads)
-    last: FloatArray | None = None
-    deviance, halvings = math.inf, 0
-    for _ in range(_MOST_STEPS):
-        linear, found = _predicted(design, coefficients, truth, threads)
-        if last is not None and found > deviance * (1 + _SETTLED) and halvings < _MOST_HALVINGS:
-            coefficients, halvings = (coefficients + last) / 2, halvings + 1
-            continue
-        if abs(found - deviance) / (abs(found) + 0.1) < _SETTLED:
-            return np.asarray(expit(linear), dtype=np.float64), design.width, True
-        last, deviance, halvings = coefficients, found, 0
-        coefficients = _solved(*_equations(design, linear, truth, threads))
-    return np.asarray(expit(linear), dtype=np.float64), design.width, False
-
-
-def _started(design: Design, truth: FloatArray, threads: Parallel) -> tuple[Design, FloatArray]:
-    """Return the design without redundant columns, and the first coefficients.
-
-    Half-shrunk observations are 1/4 and 3/4, whose weights are equal: X'X, which tells redundant
-    columns, is a multiple of the first information.
-    """
-    side = 2 * truth - 1
-    gram, moments = _summed(
-        threads(delayed(design.products)(rows, side[rows]) for rows in _parts(design))
-    )
-    columns = _independent(gram)
-    weight = 3 / 16
-    response = weight * math.log(3) + 1 / 4
-    coefficients = _solved(weight * gram[np.ix_(columns, columns)], response * moments[columns])
-    return design.chosen(columns), coefficients
-
-
-def _predicted(
-    design: Design, coefficients: FloatArray, truth: FloatArray, threads: Parallel
-) -> tuple[FloatArray, float]:
-    """Return the linear predictor, shape (N,), and the deviance."""
-    results = threads(
-        delayed(_deviance)(design, rows, coefficients, truth[rows]) for rows in _parts(design)
-    )
-    linear, deviances = zip(*results, strict=True)
-    return np.concatenate(linear), reduce(add, deviances)
-
-
-def _deviance(
-    design: Design, rows: slice, coefficients: FloatArray, truth: FloatArray
-) -> tuple[FloatArray, float]:
-    """Return the linear predictor of some rows, shape (rows,), and their share of the deviance."""
-    linear = design.predictor(rows, coefficients)
-    right = np.where(truth > 0, linear, -linear)
-    return linear, float(-2 * log_expit(right).sum())
-
-
-def _equations(
-    design: Design, linear: FloatArray, truth: FloatArray, threads: Parallel
-) -> tuple[FloatArray, FloatArray]:
-    """Return the weighted normal equations of the working response."""
-    return _summed(
-        threads(
-            delayed(_weighted)(design, rows, linear[rows], truth[rows]) for rows in _parts(design)
-        )
-    )
-
-
-def _weighted(
-    design: Design, rows: slice, linear: FloatArray, truth: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return what some rows add to the weighted normal equations."""
-    score = expit(linear)
-    weight = score * (1 - score)
-    return design.products(rows, weight * linear + truth - score, np.sqrt(weight))
-
-
-def _parts(design: Design) -> Iterator[slice]:
-    """Yield the rows of one task after the other; they do not depend on the number of threads."""
-    n = design.n_rows
-    return (slice(start, min(start + _PART, n)) for start in range(0, n, _PART))
-
-
-def _summed(
-    results: Iterable[tuple[FloatArray, FloatArray]],
-) -> tuple[FloatArray, FloatArray]:
-    """Return the sums of what the parts give, in their order, so that no bit depends on threads."""
-    gram, moments = reduce(lambda total, part: (total[0] + part[0], total[1] + part[1]), results)
-    return gram, moments
-
-
-def _solved(information: FloatArray, moments: FloatArray) -> FloatArray:
-    """Return the solution of the normal equations."""
-    try:
-        found = np.linalg.solve(information, moments)
-    except np.linalg.LinAlgError:
-        # Weights have vanished where a level is on one side only.
-        found = np.linalg.lstsq(information, moments, rcond=None)[0]
-    return np.asarray(found, dtype=np.float64)
 
 
 def pmse(
@@ -719,10 +504,8 @@ def pmse(
 
     Parameters
     ----------
-    original : Table, DataFrame or RawTable
-        Confidential records, shape (n, p).
-    synthetic : Table, DataFrame or RawTable, or sequence of them
-        Synthetic datasets of any sizes.
+    original, synthetic, names
+        What is compared, and by which variables; see `synthesizer.measures.utility.cells.compared`.
     model : {"logit", "cart"}
         A logit, whose null is known, or a classification tree, whose null comes from permutations.
     interactions : int
@@ -730,8 +513,6 @@ def pmse(
     permutations : int
         Trees for the null of ``cart``: none leaves the ratio unknown, and the standardised value
         needs two.
-    names : sequence of str, optional
-        Variables of the model; default all but identifiers.
     rng : Generator, optional
         Needed for ``cart``.
     min_leaf : int
@@ -792,7 +573,6 @@ def pmse(
         n=original.n_rows,
         n_synthetic=tuple(table.n_rows for table in tables),
         datasets=datasets,
-        mean=averaged(datasets),
     )
 
 

@@ -50,7 +50,9 @@ def split_fits(
     return (
         tuple(request for request, is_row in parts if not is_row),
         tuple(
-            request if request.clusters is not None else request.model_copy(update={"clusters": who})
+            request
+            if request.clusters is not None
+            else request.model_copy(update={"clusters": who})
             for request, is_row in parts
             if is_row
         ),

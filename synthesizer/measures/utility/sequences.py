@@ -22,29 +22,49 @@ perfect model would give that draws careers independently.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.table import FloatArray
+from synthesizer.data.errors import DataError
+from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.panel.view import ABSENT, OTHERS, period_labels
+from synthesizer.data.table import FloatArray, IntArray
+from synthesizer.measures.figure import Result, Row, column
 
-MEASURES = (
-    "headcounts",
-    "transitions",
-    "changes",
-    "n_moves",
-    "spells",
-    "first_last",
-    "entry",
-    "exit",
-)
+WORDS: Mapping[str, str] = {
+    "headcounts": "share of persons in each state, period by period",
+    "transitions": "states of two adjacent periods",
+    "changes": "states before and after a change",
+    "n_moves": "number of changes of state of a person",
+    "spells": "state and length of unbroken spells",
+    "first_last": "first and last state of a person",
+    "entry": "period and state in which a person is first there",
+    "exit": "period and state in which a person is last there",
+}
+"""What each measure compares."""
+MEASURES = tuple(WORDS)
 BLOCK_PERSONS = 200_000
+MOST_STATES = 300
+"""States that are told apart; rarer ones are one state together."""
+SHOWN_STATES = 30
+"""States whose shares are kept in a file."""
+FLOOR_PERSONS = 20_000
+REPEATS = 20
+SAMPLED = 40
+"""Synthetic careers that a picture shows."""
+PRESENT = "present"
+_DIGITS = 8
+
+Shares = tuple[float, ...]
+Grid = tuple[Shares, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SequenceDistances:
+class SequenceDistances(Result):
     """Total-variation distances in [0, 1]; see the module for what each compares.
 
     ``entry`` and ``exit`` are None if there is no state ``out``.
@@ -106,34 +126,17 @@ def sequence_distributions(
     for start in range(0, len(array), BLOCK_PERSONS):
         block = _counts(array[start : start + BLOCK_PERSONS], n_states, out_code)
         counts = {name: counts.get(name, 0.0) + values for name, values in block.items()}
-    shares = {name: values / max(values.sum(), 1.0) for name, values in counts.items()}
-    return SequenceDistributions(
-        headcounts=shares["headcounts"],
-        transitions=shares["transitions"],
-        changes=shares["changes"],
-        n_moves=shares["n_moves"],
-        spells=shares["spells"],
-        first_last=shares["first_last"],
-        entry=shares.get("entry"),
-        exit=shares.get("exit"),
-    )
+    shares: dict[str, Any] = dict.fromkeys(MEASURES)
+    shares |= {name: values / max(values.sum(), 1.0) for name, values in counts.items()}
+    return SequenceDistributions(**shares)
 
 
 def distances_between(
     one: SequenceDistributions, other: SequenceDistributions
 ) -> SequenceDistances:
     """Return the distances of two sets of distributions of the same periods and states."""
-    has_out = one.entry is not None and other.entry is not None
-    return SequenceDistances(
-        headcounts=_distance(one.headcounts, other.headcounts),
-        transitions=_distance(one.transitions, other.transitions),
-        changes=_distance(one.changes, other.changes),
-        n_moves=_distance(one.n_moves, other.n_moves),
-        spells=_distance(one.spells, other.spells),
-        first_last=_distance(one.first_last, other.first_last),
-        entry=_distance(one.entry, other.entry) if has_out else None,
-        exit=_distance(one.exit, other.exit) if has_out else None,
-    )
+    pairs = {name: (getattr(one, name), getattr(other, name)) for name in MEASURES}
+    return SequenceDistances(**{name: _distance(*pair) for name, pair in pairs.items()})
 
 
 def sequence_distances(
@@ -209,22 +212,9 @@ def noise_floor(
 
 def mean_distances(distances: Iterable[SequenceDistances]) -> SequenceDistances:
     """Average each measure over several comparisons (at least one)."""
-    listed = list(distances)
-
-    def mean(name: str) -> float:
-        return float(np.mean([getattr(one, name) for one in listed]))
-
-    has_out = listed[0].entry is not None
-    return SequenceDistances(
-        headcounts=mean("headcounts"),
-        transitions=mean("transitions"),
-        changes=mean("changes"),
-        n_moves=mean("n_moves"),
-        spells=mean("spells"),
-        first_last=mean("first_last"),
-        entry=mean("entry") if has_out else None,
-        exit=mean("exit") if has_out else None,
-    )
+    values = zip(*([getattr(one, name) for name in MEASURES] for one in distances), strict=True)
+    means = (None if None in own else float(np.mean(own)) for own in values)
+    return SequenceDistances.model_validate(dict(zip(MEASURES, means, strict=True)))
 
 
 def _counts(
@@ -261,9 +251,331 @@ def _cells(cells: npt.NDArray[np.integer], shape: tuple[int, ...]) -> FloatArray
     return np.bincount(cells.reshape(-1), minlength=size).reshape(shape).astype(np.float64)
 
 
-def _distance(one: FloatArray | None, other: FloatArray | None) -> float:
+def _distance(one: FloatArray | None, other: FloatArray | None) -> float | None:
     if one is None or other is None:
-        return 0.0
+        return None
     if (one.sum() > 0) != (other.sum() > 0):
         return 1.0  # changes of state in one of the two only
     return float(np.abs(one - other).sum() / 2)
+
+
+class SequenceShares(Result):
+    """Shares of S shown states over T periods, to eight digits."""
+
+    headcounts: Grid
+    """Of the persons, in each period, shape (T, S); rows sum to 1."""
+    transitions: Grid
+    """Of all pairs of adjacent periods: state before, state after, shape (S, S)."""
+    n_moves: Shares
+    """Of the persons, by number of changes of state, shape (T,)."""
+    spells: Grid
+    """Of all spells, by state and length from 1 to T, shape (S, T)."""
+    first_last: Grid
+    """Of the persons: first state, last state, shape (S, S)."""
+    entry: Shares | None
+    """Of the persons: first period in which they are there, then never, shape (T + 1,). None where
+    everybody of the original always is there."""
+    exit: Shares | None
+    """The same of the last period."""
+    spell_lengths: tuple[float | None, ...]
+    """Mean length of the spells of each state, in periods; None where there is none."""
+
+
+class CareerDistance(Row):
+    """One measure of careers: mean and range over the datasets, beside its noise floor."""
+
+    name: str = column("Measure", "text")
+    meaning: str = column("What", "text")
+    mean: float = column("Distance", "share")
+    low: float | None = column("Lowest", "share", "of several datasets")
+    high: float | None = column("Highest", "share", "of several datasets")
+    floor: float = column("Noise floor", "share", "what bootstraps of the persons give")
+    ratio: float | None = column("Ratio", "number", "mean over floor; None where the floor is 0")
+
+
+class SequenceResult(Result):
+    """Careers, original beside synthetic."""
+
+    career: str | None
+    """The variable of states; None where only presence is compared."""
+    periods: tuple[str, ...]
+    """The T periods as they are written."""
+    states: tuple[str, ...]
+    """The S states whose shares are shown, by frequency; rarer ones are one state together."""
+    n_states: int
+    """States of the original, absence among them."""
+    distances: tuple[SequenceDistances, ...]
+    """Of each dataset."""
+    floor: SequenceDistances
+    """What bootstraps of the persons give."""
+    floor_persons: int
+    """Persons whom the bootstraps were taken of."""
+    original: SequenceShares
+    synthetic: SequenceShares
+    """Means over the datasets."""
+    sample: tuple[tuple[int, ...], ...]
+    """Random synthetic careers, as positions in ``states``, shape (up to 40, T)."""
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the distances that apply."""
+        return tuple(name for name in MEASURES if getattr(self.floor, name) is not None)
+
+    @property
+    def mean(self) -> SequenceDistances:
+        """Mean distances over the datasets."""
+        return mean_distances(self.distances)
+
+    @property
+    def rows(self) -> tuple[CareerDistance, ...]:
+        """One for each distance that applies."""
+        return tuple(self._row(name) for name in self.measures)
+
+    def _row(self, name: str) -> CareerDistance:
+        values = [getattr(own, name) for own in self.distances]
+        several = len(values) > 1
+        return CareerDistance(
+            name=name,
+            meaning=WORDS[name],
+            mean=getattr(self.mean, name),
+            low=min(values) if several else None,
+            high=max(values) if several else None,
+            floor=getattr(self.floor, name),
+            ratio=self.ratio(name),
+        )
+
+    def ratio(self, measure: str) -> float | None:
+        """Return a mean distance over its noise floor; None where the floor is 0."""
+        distance, floor = getattr(self.mean, measure), getattr(self.floor, measure)
+        return distance / floor if distance is not None and floor else None
+
+    @property
+    def worst_ratio(self) -> float | None:
+        """The largest ratio; None where no floor is above 0."""
+        return max((r for m in self.measures if (r := self.ratio(m)) is not None), default=None)
+
+
+def career_matrix(table: PanelTable, career: str | None) -> IntArray:
+    """Return the states by person and period; absence is the code after those of the variable.
+
+    Parameters
+    ----------
+    table : PanelTable
+        Of n persons and T periods.
+    career : str or None
+        The variable of states; None: 0 is present, 1 absent.
+
+    Returns
+    -------
+    ndarray of int, shape (n, T)
+    """
+    index = table.index
+    if career is None:
+        return index.matrix(np.zeros(index.n_rows, dtype=np.int32), 1)
+    column = table[career]
+    return index.matrix(np.asarray(column.data, dtype=np.int32), column.variable.n_codes)
+
+
+class States:
+    """Codes by frequency in the original; at most `MOST_STATES` beside others and absence.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        Labels of the career variable.
+    matrix : ndarray of int, shape (n, T)
+        The original's careers, absence by code len(labels).
+    """
+
+    def __init__(self, labels: tuple[str, ...], matrix: IntArray) -> None:
+        counts = np.bincount(matrix.ravel(), minlength=len(labels) + 1)
+        occurring = np.argsort(-counts[:-1], kind="stable")
+        occurring = occurring[counts[occurring] > 0]
+        kept = occurring[:MOST_STATES]
+        self._lookup = np.full(len(labels) + 1, len(kept), dtype=np.int32)
+        self._lookup[kept] = np.arange(len(kept))
+        self._lookup[-1] = len(kept) + 1
+        self.labels = (*(labels[k] for k in kept), OTHERS, ABSENT)
+        self.has_absence = bool(counts[-1])
+
+    @property
+    def n(self) -> int:
+        """Number of states, with others and absence."""
+        return len(self.labels)
+
+    @property
+    def absent(self) -> int:
+        """Code of absence."""
+        return self.n - 1
+
+    def encode(self, matrix: IntArray) -> IntArray:
+        """Return careers in these codes."""
+        return np.asarray(self._lookup[matrix])
+
+
+class SequenceComparison:
+    """Compares the careers of datasets that come in one by one with the original's.
+
+    Parameters
+    ----------
+    original : PanelTable
+        Confidential data.
+    frame : Frame
+        Periods, and the variable of the careers.
+    rng : numpy.random.Generator
+        For the noise floor and the sample of synthetic careers.
+    """
+
+    def __init__(self, original: PanelTable, frame: Frame, rng: np.random.Generator) -> None:
+        self.frame, self.rng = frame, rng
+        matrix = career_matrix(original, frame.career)
+        own = (PRESENT,) if frame.career is None else original[frame.career].variable.labels
+        self._known = own
+        self.states = States(own, matrix)
+        codes = self.states.encode(matrix)
+        self.out = self.states.absent if self.states.has_absence else None
+        self.original = self._distributions(codes)
+        self.n = len(codes)
+        few = np.arange(self.n)
+        if self.n > FLOOR_PERSONS:
+            few = np.sort(rng.choice(self.n, FLOOR_PERSONS, replace=False))
+        self._base = codes[few]
+        self.floor: SequenceDistances | None = None
+        self.distances: list[SequenceDistances] = []
+        self._sums: dict[str, FloatArray] = {}
+        self.sample: npt.NDArray[np.integer] | None = None
+
+    def add(self, synthetic: PanelTable) -> None:
+        """Look at the next dataset.
+
+        Raises
+        ------
+        DataError
+            If its career variable has other labels.
+        """
+        career = self.frame.career
+        if career is not None and synthetic[career].variable.labels != self._known:
+            raise DataError(f"variable {career!r} has other levels than in the original")
+        codes = self.states.encode(career_matrix(synthetic, career))
+        drawn = self._distributions(codes)
+        self.distances.append(distances_between(self.original, drawn))
+        for name, values in _arrays(drawn).items():
+            self._sums[name] = self._sums.get(name, 0.0) + values
+        if self.floor is None:
+            self.floor = self._noise_floor(len(codes))
+            chosen = self.rng.choice(len(codes), min(SAMPLED, len(codes)), replace=False)
+            self.sample = codes[chosen]
+
+    def result(self) -> SequenceResult:
+        """Return what was found; needs at least one dataset."""
+        if self.floor is None or self.sample is None:
+            raise ValueError("needs a synthetic dataset")
+        mean = {name: total / len(self.distances) for name, total in self._sums.items()}
+        groups, labels = self._shown(mean["headcounts"])
+        return SequenceResult(
+            career=self.frame.career,
+            periods=period_labels(self.frame.periods),
+            states=labels,
+            n_states=int((self.original.headcounts.sum(axis=0) > 0).sum()),
+            distances=tuple(self.distances),
+            floor=self.floor,
+            floor_persons=len(self._base),
+            original=_shares(_arrays(self.original), groups, len(labels)),
+            synthetic=_shares(mean, groups, len(labels)),
+            sample=_plain(groups[self.sample]),
+        )
+
+    def _distributions(self, codes: IntArray) -> SequenceDistributions:
+        return sequence_distributions(codes, self.states.n, out_code=self.out)
+
+    def _noise_floor(self, n_synthetic: int) -> SequenceDistances:
+        size = min(n_synthetic, FLOOR_PERSONS)
+        found = noise_floor(
+            self._base,
+            self.states.n,
+            out_code=self.out,
+            n_persons=size,
+            repeats=REPEATS,
+            rng=self.rng,
+        )
+        scale = float(np.sqrt(size / n_synthetic))
+        values = ((name, getattr(found, name)) for name in MEASURES)
+        scaled = {name: None if value is None else value * scale for name, value in values}
+        return found.model_copy(update=scaled)
+
+    def _shown(self, synthetic: FloatArray) -> tuple[IntArray, tuple[str, ...]]:
+        """Return which shown state each state belongs to, shape (A,), and the labels.
+
+        Others and absence are left out where neither side has them.
+        """
+        total = self.original.headcounts.sum(axis=0) + synthetic.sum(axis=0)
+        others, absent = self.states.n - 2, self.states.n - 1
+        single = np.arange(min(others, SHOWN_STATES))
+        groups = np.full(self.states.n, len(single), dtype=np.int64)
+        groups[single] = single
+        labels = [self.states.labels[k] for k in single]
+        if total[len(single) : others + 1].any():
+            labels.append(OTHERS)
+        groups[absent] = len(labels)
+        if total[absent] > 0:
+            labels.append(ABSENT)
+        return groups, tuple(labels)
+
+
+def _arrays(found: SequenceDistributions) -> dict[str, FloatArray]:
+    """Return the distributions that there are, by name."""
+    named = ((name, getattr(found, name)) for name in MEASURES)
+    return {name: values for name, values in named if values is not None}
+
+
+def _folded(values: FloatArray, groups: IntArray, axis: int, size: int) -> FloatArray:
+    """Add up the states of each group along an axis; groups from ``size`` on are empty."""
+    moved = np.moveaxis(values, axis, 0)
+    total = np.zeros((int(groups.max()) + 1, *moved.shape[1:]))
+    np.add.at(total, groups, moved)
+    return np.moveaxis(total[:size], 0, axis)
+
+
+def _shares(full: dict[str, FloatArray], groups: IntArray, size: int) -> SequenceShares:
+    """Return the shares of the groups of states that are shown, shapes with S = size."""
+    n_periods = len(full["n_moves"])
+
+    def by_state(name: str, *axes: int) -> FloatArray:
+        values = full[name]
+        for axis in axes:
+            values = _folded(values, groups, axis, size)
+        return values
+
+    def by_period(name: str) -> Any:
+        """Return shares of periods, and of who is in none, shape (T + 1,)."""
+        if name not in full:
+            return None
+        cells = full[name]
+        return _plain(np.append(cells[:-1].reshape(n_periods, -1).sum(axis=1), cells[-1]))
+
+    spells = by_state("spells", 0)
+    return SequenceShares(
+        headcounts=_plain(by_state("headcounts", 1) * n_periods),
+        transitions=_plain(by_state("transitions", 0, 1)),
+        n_moves=_plain(full["n_moves"]),
+        spells=_plain(spells),
+        first_last=_plain(by_state("first_last", 0, 1)),
+        entry=by_period("entry"),
+        exit=by_period("exit"),
+        spell_lengths=tuple(_lengths(spells)),
+    )
+
+
+def _lengths(spells: FloatArray) -> Iterator[float | None]:
+    lengths = np.arange(1, spells.shape[1] + 1)
+    for own, share in zip(spells, spells.sum(axis=1), strict=True):
+        yield float(own @ lengths / share) if share else None
+
+
+def _plain(values: FloatArray | IntArray) -> Any:
+    """Return rounded numbers as tuples, nested as the array is."""
+    return _tuples(np.round(values, _DIGITS).tolist())
+
+
+def _tuples(values: Any) -> Any:
+    return tuple(map(_tuples, values)) if isinstance(values, list) else values

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from synthesizer.data.table import Table
-from synthesizer.measures.figure import Direction, Figure, Further, Result, Units
+from synthesizer.measures.figure import Figure, Further, Result, Units
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.distributions import Distribution, DistributionCounter
 from synthesizer.measures.utility.estimates import DistanceResult, combine_distances, jensen_shannon
@@ -23,6 +23,7 @@ from synthesizer.measures.utility.propensity import Model, PmseResult, combine_p
 from synthesizer.measures.utility.tables import (
     PairCounter,
     PairTable,
+    TableMeasures,
     TableUtility,
     combine_tables,
     table_utility,
@@ -31,23 +32,6 @@ from synthesizer.measures.utility.tables import (
 if TYPE_CHECKING:
     from synthesizer.measures.options import PropensityOptions
     from synthesizer.measures.settings import CheckSettings
-
-LEVEL = 0.05
-_REJECTIONS = (
-    (
-        "chi-square rejections",
-        "p_chi_square",
-        "Pearson's test of two independent samples has p below 0.05; a right synthesis with fixed "
-        "parameters is nearer than that, and hardly ever rejected",
-    ),
-    (
-        "VW rejections",
-        "p",
-        "the test of draws from a right model with fixed parameters has p below 0.05",
-    ),
-)
-_WAYS = {1: "one-way", 2: "two-way", 3: "three-way"}
-_TABLES = {1: "the distributions of all variables", 2: "all pairs", 3: "all triples"}
 
 
 class UtilityResult(Result):
@@ -107,11 +91,7 @@ class UtilityResult(Result):
     def _figures(self) -> Iterator[tuple[str, Figure]]:
         if self.tables is not None:
             n = self.n + sum(self.n_synthetic)
-            what = (
-                f"expected of a right synthesis is {self.expected:.3g}, of a fresh sample of the "
-                f"population {self.fresh:.3g}"
-            )
-            for figure in _table_figures(self.tables, n, what, self.expected):
+            for figure in self.tables.figures(n=n, expected=self.expected, fresh=self.fresh):
                 yield "tables", figure
         for score in self.propensity:
             place = f"propensity score by {score.model}"
@@ -123,60 +103,6 @@ class UtilityResult(Result):
             yield from (("full table", figure) for figure in self.distance.figures)
         for key, part in self.further.items():
             yield from ((key, figure) for figure in part.figures)
-
-
-def _table_figures(
-    tables: TableUtility, n: int, expected: str, baseline: float
-) -> Iterator[Figure]:
-    for order, words in _WAYS.items():
-        mean = tables.mean[tables.mean["ways"] == order]
-        if not len(mean):
-            continue
-
-        def figure(
-            name: str,
-            value: float | None,
-            meaning: str,
-            direction: Direction = "lower is better",
-            baseline: float | None = None,
-        ) -> Figure:
-            return Figure(
-                name=name, value=value, meaning=meaning, direction=direction, n=n, baseline=baseline
-            )
-
-        standardised = mean["S_pMSE"].dropna()
-        what = (
-            f"distance of synthetic from original counts in {_TABLES[order]}, over what chance "
-            f"gives; {expected}"
-        )
-        known = len(standardised) > 0
-        yield figure(
-            f"mean {words} S_pMSE",
-            float(standardised.mean()) if known else None,
-            f"mean {what}",
-            baseline=baseline,
-        )
-        yield figure(
-            f"largest {words} S_pMSE",
-            float(standardised.max()) if known else None,
-            f"largest {what}" + (f"; here {' and '.join(mean['names'].iloc[0])}" if known else ""),
-            baseline=baseline,
-        )
-        yield figure(
-            f"ROE ({words})",
-            float(mean["ROE"].mean()),
-            "smaller of the original and the synthetic proportion of a cell divided by the larger, "
-            f"averaged over the cells of {_TABLES[order]}; 1: equal, and small cells pull it down",
-            "about 1 is good",
-        )
-        for name, column, reference in _REJECTIONS:
-            p = tables.by_dataset.loc[tables.by_dataset["ways"] == order, column].dropna()
-            yield figure(
-                f"{name} ({words})",
-                float((p < LEVEL).mean()) if len(p) else None,
-                f"share of {_TABLES[order]} in which {reference}",
-                baseline=LEVEL,
-            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,14 +142,14 @@ class Collecting:
 class TableCollecting(Collecting):
     """Measures of the tables of every dataset so far."""
 
-    found: list[TableUtility]
+    found: list[TableMeasures]
 
 
 def tables(
     original: Table, names: Sequence[str], settings: CheckSettings, synthesis: Synthesis
 ) -> TableCollecting:
     """Collect measures of tables; those of kept variables alone are left out."""
-    found: list[TableUtility] = []
+    found: list[TableMeasures] = []
 
     def add(synthetic: Table) -> None:
         measured = table_utility(
@@ -235,7 +161,7 @@ def tables(
         )
         found.append(measured.without(synthesis.kept))
 
-    return TableCollecting(add, lambda: combine_tables(found), found)
+    return TableCollecting(add, lambda: combine_tables(found).result(), found)
 
 
 def variables(original: Table, names: Sequence[str]) -> Collecting:

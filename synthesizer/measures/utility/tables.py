@@ -27,27 +27,32 @@ e = c (o + s) and k the number of cells that occur on either side::
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
+from pydantic import BeforeValidator, PlainSerializer
 from scipy import stats
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_comparable
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
+from synthesizer.measures.figure import Direction, Figure, Result, Row, column
 from synthesizer.measures.utility.cells import (
-    GroupedPair,
+    WAYS,
     QuantilesOf,
     breaks_of,
-    cell_counts,
     compared,
+    divergence,
     group_tables,
     interval_labels,
+    name_problems,
+    table_problems,
+    tables_of,
 )
+from synthesizer.measures.utility.estimates import LEVEL
 from synthesizer.measures.utility.number_cells import (
     Codes,
     FixedGroups,
@@ -62,11 +67,157 @@ MEASURES = (
     "ROE", "chi_square",
 )  # fmt: skip
 _TESTS = {"p": "VW", "p_chi_square": "chi_square"}
+_DIGITS = 6
+_ALL = {1: "the distributions of all variables", 2: "all pairs", 3: "all triples"}
+_REJECTIONS = {
+    "chi-square": "Pearson's test of two independent samples has p below 0.05; a right synthesis "
+    "with fixed parameters is nearer than that, and hardly ever rejected",
+    "VW": "the test of draws from a right model with fixed parameters has p below 0.05",
+}
+
+
+class TableRow(Row):
+    """One table: means over the datasets, rounded to six digits; see the module for the measures.
+
+    What is not held here can be recomputed, and a wide file has many pairs.
+    """
+
+    variables: tuple[str, ...] = column("Variables", "text")
+    ways: int = column("Order", "count", "number of variables")
+    s_pmse: float | None = column("S_pMSE", "number", "None for a single cell, as every p is")
+    roe: float | None = column("ROE", "number")
+    specks: float | None = column("SPECKS", "number")
+    chi_square: float | None = column("Chi-square", "number")
+    vw: float | None = column("VW (chi-square)", "number")
+    df: float | None = column("df", "count")
+    p: float | None = column("p, two samples", "number", "median over datasets, of chi_square")
+    p_vw: float | None = column("p_VW, right synthesis", "number", "median over datasets, of VW")
+    pmse: float | None = column("pMSE", "number")
+    mabs_dd: float | None = column("MabsDD", "number")
+    jsd: float | None = column("JSD", "number")
+
+
+_NAMES = {"vw": "VW", "df": "df", "pmse": "pMSE", "s_pmse": "S_pMSE", "mabs_dd": "MabsDD",
+          "specks": "SPECKS", "jsd": "JSD", "roe": "ROE", "chi_square": "chi_square"}  # fmt: skip
+
+
+class DatasetTables(Row):
+    """The tables of one order of one dataset, those with more than one cell."""
+
+    dataset: int = column("Dataset", "count")
+    ways: int = column("Variables", "count", "order of the tables")
+    s_pmse_mean: float = column("Mean S_pMSE", "number")
+    s_pmse_max: float = column("Largest S_pMSE", "number")
+    roe_mean: float = column("Mean ROE", "share")
+
+
+class OrderTables(Row):
+    """The tables of one order, averaged over the datasets; None where every one has one cell."""
+
+    ways: int = column("Variables", "count", "order of the tables")
+    s_pmse_mean: float | None = column("Mean S_pMSE", "number")
+    s_pmse_max: float | None = column("Largest S_pMSE", "number")
+    worst: tuple[str, ...] = column("Of", "text", "variables of the table where it is largest")
+    roe_mean: float = column("Mean ROE", "share")
+    rejected: float | None = column("p below 0.05", "share", "of all tables and datasets")
+    rejected_vw: float | None = column("p_VW below 0.05", "share", "of all tables and datasets")
+
+
+def _columns_and_rows(rows: Sequence[TableRow]) -> dict[str, Any]:
+    names = tuple(TableRow.model_fields)
+    return {"columns": names, "rows": [[getattr(row, name) for name in names] for row in rows]}
+
+
+def _each_row(content: Any) -> Any:
+    if not isinstance(content, Mapping):
+        return content
+    columns = content["columns"]
+    return tuple(dict(zip(columns, row, strict=True)) for row in content["rows"])
+
+
+Compact = Annotated[
+    tuple[TableRow, ...], PlainSerializer(_columns_and_rows), BeforeValidator(_each_row)
+]
+"""Rows that a file holds as names of columns and cells: a third of the size."""
+
+
+class TableUtility(Result):
+    """Measures of every table, worst S_pMSE first, and how they are on the whole."""
+
+    rows: Compact
+    """One for each table."""
+    orders: tuple[OrderTables, ...]
+    """One for each order of tables."""
+    by_dataset: tuple[DatasetTables, ...]
+    """One for each dataset and order."""
+
+    def of_order(self, ways: int) -> tuple[TableRow, ...]:
+        """Return the tables of an order, the largest S_pMSE first."""
+        return tuple(row for row in self.rows if row.ways == ways)
+
+    def worst(self, ways: int = 2, count: int = 10) -> tuple[TableRow, ...]:
+        """Return the tables of the given order with the largest S_pMSE."""
+        return self.of_order(ways)[:count]
+
+    def figures(self, *, n: int, expected: float, fresh: float) -> Iterator[Figure]:
+        """Yield the figures of every order of tables.
+
+        Parameters
+        ----------
+        n : int
+            Records of all files.
+        expected, fresh : float
+            S_pMSE that a right synthesis of this kind has, and a fresh sample of the population.
+        """
+        good = (
+            f"expected of a right synthesis is {expected:.3g}, of a fresh sample of the "
+            f"population {fresh:.3g}"
+        )
+        for order in self.orders:
+            yield from _order_figures(order, n, good, expected)
+
+
+def _order_figures(order: OrderTables, n: int, good: str, expected: float) -> Iterator[Figure]:
+    way, tables = WAYS[order.ways], _ALL[order.ways]
+
+    def figure(
+        name: str,
+        key: str,
+        value: float | None,
+        meaning: str,
+        direction: Direction = "lower is better",
+        baseline: float | None = None,
+    ) -> Figure:
+        return Figure(
+            key=f"{key}_{way}_way", name=name, value=value, meaning=meaning,
+            direction=direction, n=n, baseline=baseline,
+        )  # fmt: skip
+
+    what = f"distance of synthetic from original counts in {tables}, over what chance gives; {good}"
+    where = f"; here {' and '.join(order.worst)}" if order.s_pmse_max is not None else ""
+    name = f"{way}-way S_pMSE"
+    yield figure(f"mean {name}", "mean", order.s_pmse_mean, f"mean {what}", baseline=expected)
+    yield figure(
+        f"largest {name}", "worst", order.s_pmse_max, f"largest {what}{where}", baseline=expected
+    )
+    yield figure(
+        f"ROE ({way}-way)",
+        "roe",
+        order.roe_mean,
+        "smaller of the original and the synthetic proportion of a cell divided by the larger, "
+        f"averaged over the cells of {tables}; 1: equal, and small cells pull it down",
+        "about 1 is good",
+    )
+    shares = (order.rejected, order.rejected_vw)
+    for share, (test, reference) in zip(shares, _REJECTIONS.items(), strict=True):
+        key = f"{test.lower().replace('-', '_')}_rejections"
+        meaning = f"share of {tables} in which {reference}"
+        yield figure(f"{test} rejections ({way}-way)", key, share, meaning, baseline=LEVEL)
 
 
 @dataclass(frozen=True, eq=False)
-class TableUtility:
-    """Measures of every table, worst first.
+class TableMeasures:
+    """All measures of every table and dataset, as frames.
 
     Parameters
     ----------
@@ -92,43 +243,78 @@ class TableUtility:
             values.setdefault(names, []).append(value)
         return [float(np.median(values[names])) for names in self.mean["names"]]
 
-    def without(self, copied: Collection[str]) -> TableUtility:
+    def without(self, copied: Collection[str]) -> TableMeasures:
         """Return the tables that hold more than these variables, which are equal on both sides."""
         if not copied:
             return self
         kept = [not set(names) <= set(copied) for names in self.by_dataset["names"]]
         return _averaged(self.by_dataset[kept].reset_index(drop=True))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file: what is not a number is None."""
-        return {name: _records(getattr(self, name)) for name in ("by_dataset", "mean")}
+    def result(self) -> TableUtility:
+        """Return what is kept of them: means of every table, and of every dataset over tables."""
+        orders = (order for order in WAYS if (self.mean["ways"] == order).any())
+        by_order = self.by_dataset.dropna(subset=["S_pMSE"]).groupby(["dataset", "ways"])
+        means = by_order.agg(
+            s_pmse_mean=("S_pMSE", "mean"), s_pmse_max=("S_pMSE", "max"), roe_mean=("ROE", "mean")
+        ).reset_index()
+        return TableUtility(
+            rows=tuple(self._rows()),
+            orders=tuple(self._order(order) for order in orders),
+            by_dataset=tuple(
+                DatasetTables.model_validate(row) for row in means.to_dict(orient="records")
+            ),
+        )
+
+    def _rows(self) -> Iterator[TableRow]:
+        chosen = self.mean[["names", "ways", *_NAMES.values()]]
+        p, p_vw = self.medians("p_chi_square"), self.medians("p")
+        frame = chosen.assign(p=p, p_vw=p_vw).round(_DIGITS)
+        names = ("variables", "ways", *_NAMES, "p", "p_vw")
+        for row in frame.astype(object).where(frame.notna(), None).to_numpy().tolist():
+            yield TableRow(**dict(zip(names, row, strict=True)))
+
+    def _order(self, order: int) -> OrderTables:
+        mean = self.mean[self.mean["ways"] == order]
+        standardised = mean["S_pMSE"].dropna()
+        tested = self.by_dataset[self.by_dataset["ways"] == order]
+        known = len(standardised) > 0
+        return OrderTables(
+            ways=order,
+            s_pmse_mean=float(standardised.mean()) if known else None,
+            s_pmse_max=float(standardised.max()) if known else None,
+            worst=mean["names"].iloc[0],
+            roe_mean=float(mean["ROE"].mean()),
+            rejected=_rejected(tested["p_chi_square"]),
+            rejected_vw=_rejected(tested["p"]),
+        )
+
+
+def _rejected(p: pd.Series[float]) -> float | None:
+    tested = p.dropna()
+    return float((tested < LEVEL).mean()) if len(tested) else None
 
 
 def table_utility(
-    original: Table,
-    synthetic: Sequence[Table],
+    original: Data,
+    synthetic: Data | Sequence[Data],
     *,
     names: Sequence[str] | None = None,
     ways: Sequence[int] = (1, 2),
     groups: int = 5,
     quantiles_of: QuantilesOf = "both",
-) -> TableUtility:
+) -> TableMeasures:
     """Compare all tables of the given orders.
 
     Parameters
     ----------
-    original : Table
-        Confidential records, shape (n_o, p).
-    synthetic : sequence of Table
-        Synthetic datasets of any sizes.
-    names : sequence of str, optional
-        Variables; default all but identifiers.
+    original, synthetic, names
+        What is compared, and by which variables; see `synthesizer.measures.utility.cells.compared`.
     ways : sequence of int
         Orders of the tables, of 1, 2 and 3.
     groups : int
         Number of groups for numeric variables, at least 2.
     quantiles_of : {"both", "original"}
-        What the quantile groups are computed from, see `synthesizer.measures.utility.cells`.
+        What the quantile groups are computed from.
 
     Raises
     ------
@@ -137,42 +323,30 @@ def table_utility(
 
     Examples
     --------
-    >>> from synthesizer.data.table import Variable
-    >>> from synthesizer.data.table import Column
-    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
-    >>> table = Table([Column(sex, np.array([0, 1, 1, 0], dtype=np.int32))])
-    >>> table_utility(table, [table]).mean[["variables", "S_pMSE", "df"]].to_numpy().tolist()
+    >>> people = pd.DataFrame({"sex": ["f", "m", "m", "f"]})
+    >>> table_utility(people, people).mean[["variables", "S_pMSE", "df"]].to_numpy().tolist()
     [['sex', 0.0, 1.0]]
     """
-    names = _checked_names(original, names, ways, groups)
-    check_comparable(original, synthetic, names)
-    rows = [
-        row
-        for dataset, made in enumerate(synthetic, start=1)
-        for row in _rows(
-            group_tables(original, made, names, groups=groups, quantiles_of=quantiles_of),
-            ways,
-            dataset,
-        )
-    ]
-    columns = ["variables", "names", "ways", "dataset", *MEASURES]
-    by_dataset = pd.DataFrame(rows, columns=columns)
+    original, tables, names = compared(original, synthetic, names, table_problems(ways, groups))
+    rows = []
+    for dataset, table in enumerate(tables, start=1):
+        pairs = group_tables(original, table, names, groups=groups, quantiles_of=quantiles_of)
+        for chosen, o, s in tables_of(pairs, ways):
+            rows.append((":".join(chosen), chosen, len(chosen), dataset, *cell_measures(o, s)))
+    by_dataset = pd.DataFrame(rows, columns=["variables", "names", "ways", "dataset", *MEASURES])
     df = by_dataset["df"].where(by_dataset["df"] > 0)
     for name, statistic in _TESTS.items():
         by_dataset[name] = stats.chi2.sf(by_dataset[statistic], df)
     return _averaged(by_dataset)
 
 
-def combine_tables(results: Sequence[TableUtility]) -> TableUtility:
-    """Return results that were computed for one dataset after the other as one, in that order.
+def combine_tables(results: Sequence[TableMeasures]) -> TableMeasures:
+    """Return measures that were computed for one dataset after the other as one, in that order.
 
     Examples
     --------
-    >>> from synthesizer.data.table import Variable
-    >>> from synthesizer.data.table import Column
-    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
-    >>> table = Table([Column(sex, np.array([0, 1], dtype=np.int32))])
-    >>> result = table_utility(table, [table])
+    >>> people = pd.DataFrame({"sex": ["f", "m"]})
+    >>> result = table_utility(people, people)
     >>> combine_tables([result, result]).by_dataset["dataset"].tolist()
     [1, 2]
     """
@@ -184,7 +358,7 @@ def combine_tables(results: Sequence[TableUtility]) -> TableUtility:
     return _averaged(pd.concat(frames, ignore_index=True))
 
 
-def _averaged(by_dataset: pd.DataFrame) -> TableUtility:
+def _averaged(by_dataset: pd.DataFrame) -> TableMeasures:
     # One number for each table: pandas would take tuples of names for several columns.
     numbers: dict[tuple[str, ...], int] = {}
     table = [numbers.setdefault(names, len(numbers)) for names in by_dataset["names"]]
@@ -192,7 +366,7 @@ def _averaged(by_dataset: pd.DataFrame) -> TableUtility:
     mean = by_dataset[["variables", "names", "ways"]].take(first).reset_index(drop=True)
     mean = mean.join(by_dataset[list(MEASURES)].groupby(np.array(table)).mean())
     mean = mean.sort_values("S_pMSE", ascending=False, kind="stable", ignore_index=True)
-    return TableUtility(by_dataset=by_dataset, mean=mean)
+    return TableMeasures(by_dataset=by_dataset, mean=mean)
 
 
 def cell_measures(o: FloatArray, s: FloatArray) -> tuple[float, ...]:
@@ -228,7 +402,7 @@ def cell_measures(o: FloatArray, s: FloatArray) -> tuple[float, ...]:
 
     vw = float(square.sum())
     ft = float(4 * (root @ root))
-    jsd = _divergence(shares_o, shares_s)
+    jsd = divergence(shares_o, shares_s)
     distance = float(np.abs(shares_s - shares_o).sum())
     weighted = float(np.sqrt(np.pi / 2) * np.sqrt(square).sum())
     g = _likelihood_ratio(o[both], s[both])
@@ -253,17 +427,6 @@ def _likelihood_ratio(o: FloatArray, s: FloatArray) -> float:
     return float(2 * (s @ np.log((s / s.sum()) / (o / o.sum())))) if len(o) else 0.0
 
 
-def _divergence(p: FloatArray, q: FloatArray) -> float:
-    """Return the Jensen-Shannon divergence with base-2 logarithms, in [0, 1]."""
-    middle = (p + q) / 2
-    total = 0.0
-    for share in (p, q):
-        occurs = share > 0
-        x = share[occurs]
-        total += float(x @ np.log2(x / middle[occurs]))
-    return max(total / 2, 0.0)
-
-
 def _mann_whitney(o: FloatArray, s: FloatArray) -> float:
     """Return how many (synthetic, original) pairs the propensity score puts right, ties half."""
     # Equal fractions are equal floats: division is correctly rounded.
@@ -274,75 +437,19 @@ def _mann_whitney(o: FloatArray, s: FloatArray) -> float:
     return float(s_tied @ (np.cumsum(o_tied) - o_tied / 2))
 
 
-def _rows(
-    pairs: Sequence[GroupedPair], ways: Sequence[int], dataset: int
-) -> Iterator[tuple[Any, ...]]:
-    for order in ways:
-        for chosen in combinations(pairs, order):
-            names = tuple(pair.name for pair in chosen)
-            measures = cell_measures(*cell_counts(chosen))
-            yield (":".join(names), names, order, dataset, *measures)
-
-
-def _checked_names(
-    original: Table, names: Sequence[str] | None, ways: Sequence[int], groups: int
-) -> list[str]:
-    if names is None:
-        names = [column.name for column in original.columns if column.variable.kind != Kind.ID]
-    problems = [
-        f"variable {name!r} is not in the data: name one of its columns"
-        for name in dict.fromkeys(names)
-        if name not in original
-    ]
-    if not names or not set(ways) <= {1, 2, 3}:
-        problems.append("tables need at least one variable, and ways of 1, 2 or 3")
-    if groups < 2:
-        problems.append(f"groups ({groups}) must be at least 2")
-    if problems:
-        raise DataError(problems)
-    return list(dict.fromkeys(names))
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    plain = frame.astype(object).where(frame.notna(), None)
-    plain["names"] = [list(names) for names in frame["names"]]
-    return [dict(zip(frame.columns, row, strict=True)) for row in plain.to_numpy().tolist()]
-
-
-# Tables of two variables, original beside synthetic: what lies behind a pair's measures.
-
-
-@dataclass(frozen=True)
-class PairTable:
-    """Counts of two variables' combinations.
-
-    Parameters
-    ----------
-    variables : tuple of str
-        The variable of the rows and that of the columns.
-    rows, columns : tuple of str
-        Groups: levels or intervals, then missing codes; an empty cell of the source is "(empty)".
-    original : tuple of tuple of int
-        Counts of the original records, one tuple for each row.
-    synthetic : tuple of tuple of float
-        Counts of the synthetic records, means over the datasets.
-    """
+class PairTable(Result):
+    """Counts of two variables' combinations, original beside synthetic."""
 
     variables: tuple[str, str]
+    """The variable of the rows and that of the columns."""
     rows: tuple[str, ...]
+    """Groups: levels or intervals, then missing codes; an empty cell of the source is "(empty)"."""
     columns: tuple[str, ...]
+    """The same of the columns."""
     original: tuple[tuple[int, ...], ...]
+    """Counts of the original records, one tuple for each row."""
     synthetic: tuple[tuple[float, ...], ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file: lists in place of tuples."""
-        return {
-            "variables": list(self.variables),
-            "rows": list(self.rows),
-            "columns": list(self.columns),
-            "original": [list(row) for row in self.original],
-            "synthetic": [list(row) for row in self.synthetic],
-        }
+    """Counts of the synthetic records, means over the datasets."""
 
 
 class PairCounter:
@@ -385,18 +492,14 @@ class PairCounter:
         groups: int = 5,
         most_levels: int = 12,
     ) -> None:
-        problems = [
-            f"variable {name!r} is not in the data: name one of its columns"
-            for name in _names(pairs)
-            if name not in original
-        ]
+        problems = name_problems(_names(pairs), original.names)
         problems += _problems(pairs, groups, most_levels)
         if not original.n_rows:
             problems.append("the original has no records: give it some")
         if problems:
             raise DataError(problems)
         self._original = original
-        self._pairs = [(row, column) for row, column in pairs]
+        self._pairs = list(pairs)
         self._groups = {
             name: _groups(original[name], groups, most_levels) for name in _names(pairs)
         }
@@ -423,9 +526,9 @@ class PairCounter:
         """Return the counts of every pair, shape (rows, columns) each."""
         codes = {name: groups.codes(table[name]) for name, groups in self._groups.items()}
         found: list[IntArray] = []
-        for row, column in self._pairs:
-            shape = self._groups[row].size, self._groups[column].size
-            joint = _joint(codes[row], codes[column], shape)
+        for pair in self._pairs:
+            shape = self._groups[pair[0]].size, self._groups[pair[1]].size
+            joint = _joint(codes[pair[0]], codes[pair[1]], shape)
             counts = np.bincount(joint, minlength=shape[0] * shape[1])
             found.append(counts.reshape(shape))
         return found

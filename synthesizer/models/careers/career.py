@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -16,21 +16,23 @@ from synthesizer.models.base import Abilities, FittedModel
 from synthesizer.models.careers.career_options import CareerOptions
 from synthesizer.models.careers.fitted import FittedCareers
 from synthesizer.models.careers.fitting import fit_careers
-from synthesizer.models.histories.history import FittedCareerModel, HistoryModel, rules_from
+from synthesizer.models.histories.history import FittedCareerModel, HistoryModel
 
 TRIES = 50
 """Careers drawn for a person who is never there before the run stops."""
 
 
+@dataclass(frozen=True, eq=False)
 class FittedCareer(FittedCareerModel):
     """The fitted model of careers, and the variable of their states."""
 
-    def __init__(
-        self, careers: FittedCareers, variable: Variable, rules: Sequence[PathRule]
-    ) -> None:
-        self.careers = careers
-        self.variable = variable
-        self.rules = tuple(rules)
+    careers: FittedCareers
+    variable: Variable
+    rules: tuple[PathRule, ...]
+
+    def __post_init__(self) -> None:
+        if self.careers.n_states <= self.absent:
+            raise ValueError("the careers have other states than their variable")
 
     @property
     def absent(self) -> int:
@@ -65,24 +67,6 @@ class FittedCareer(FittedCareerModel):
             return index, None
         states = drawn[index.person, index.period].astype(np.int32)
         return index, Column(self.variable, states)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the model of careers and its variable."""
-        return {
-            "careers": self.careers.to_dict(),
-            "variable": self.variable.to_dict(),
-            "rules": [rule.to_dict() for rule in self.rules],
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError where the parts do not fit together."""
-        careers = FittedCareers.from_dict(state["careers"])
-        variable = Variable.from_dict(state["variable"])
-        fitted = cls(careers, variable, rules_from(state["rules"]))
-        if careers.n_states <= fitted.absent:
-            raise ValueError("the careers have other states than their variable")
-        return fitted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +168,7 @@ class Career(HistoryModel):
             out_codes=range(absent, absent + 1 if steps is None else len(steps.allowed)),
             rng=rng,
         )
-        return FittedCareer(careers, variable, rules)
+        return FittedCareer(careers, variable, tuple(rules))
 
 
 @dataclass(frozen=True, eq=False)

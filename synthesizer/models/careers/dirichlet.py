@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -39,27 +37,25 @@ class Mixture:
     weights: FloatArray
     alpha: FloatArray
 
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha)
+        if self.weights.shape != self.alpha.shape[:1]:
+            raise ValueError("a mixture must have one weight for each component")
+        if not ((self.weights > 0).all() and abs(self.weights.sum() - 1) < 1e-6):
+            raise ValueError("weights of components must be positive and sum to 1")
+
     def log_density(self, log_points: FloatArray) -> FloatArray:
         """Return the log density at points whose logarithms are given, shape (m,)."""
         each = log_densities(log_points, self.alpha) + np.log(self.weights)
         return np.asarray(logsumexp(each, axis=1))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {"weights": self.weights, "alpha": self.alpha}
 
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on parameters out of range."""
-        weights = np.asarray(state["weights"], dtype=np.float64)
-        alpha = np.asarray(state["alpha"], dtype=np.float64)
-        if alpha.ndim != 2 or 0 in alpha.shape or weights.shape != alpha.shape[:1]:
-            raise ValueError("a mixture must have one weight for each component")
-        if not (np.isfinite(alpha).all() and (alpha > 0).all()):
-            raise ValueError("parameters of components must be positive numbers")
-        if not ((weights > 0).all() and abs(weights.sum() - 1) < 1e-6):
-            raise ValueError("weights of components must be positive and sum to 1")
-        return cls(weights, alpha)
+def check_alpha(alpha: FloatArray) -> None:
+    """Raise ValueError unless parameters are positive numbers, shape (K, G), K and G >= 1."""
+    if alpha.ndim != 2 or 0 in alpha.shape:
+        raise ValueError("components must have parameters for each run")
+    if not (np.isfinite(alpha).all() and (alpha > 0).all()):
+        raise ValueError("parameters of components must be positive numbers")
 
 
 def log_densities(log_points: FloatArray, alpha: FloatArray) -> FloatArray:

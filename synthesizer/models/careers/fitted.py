@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from synthesizer.data.errors import ModelError
 from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
@@ -16,6 +14,7 @@ from synthesizer.models.careers.match import Quota, draw_matched, match_cells
 from synthesizer.models.careers.runs import Codes, Index, Runs, to_runs, to_sequences
 from synthesizer.models.careers.states import Career, Chain, StateTrees, Transitions
 from synthesizer.models.careers.support import Rules, wanted_states
+from synthesizer.models.kit.numerics import check_codes
 
 # Drawing the states of careers run by run, within the rules.
 
@@ -238,6 +237,21 @@ class FittedCareers:
     oversample: int
     notes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if min(self.n_states, self.n_periods, self.oversample) < 1 or not self.theta >= 0:
+            raise ValueError("sizes of a career model must be at least 1")
+        if self.lengths.n_periods != self.n_periods:
+            raise ValueError("parts of a career model must have the same periods")
+        if self.rules.until.shape != (self.n_states, self.n_periods):
+            raise ValueError("rules of a career model must have its states and periods")
+        if (self.chain.first.n_states, self.chain.n_periods) != self.rules.until.shape:
+            raise ValueError("the chain of a career model must have its states and periods")
+        if self.trees is not None and self.trees.features.n_states != self.n_states:
+            raise ValueError("the trees of a career model must have its states")
+        if self.reserve.ndim != 2 or self.reserve.shape[1] != self.n_periods:
+            raise ValueError("observed careers must have all periods")
+        check_codes("observed careers", self.reserve.ravel(), self.n_states)
+
     def sample(self, persons: Table, n: int, *, rng: np.random.Generator) -> Codes:
         """Draw careers.
 
@@ -391,52 +405,6 @@ class FittedCareers:
         draw_states(career, feasible, self.rules, model, self.chain, frequent, persons, rng=rng)
         return to_sequences(career.runs, self.n_periods)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {
-            "n_states": self.n_states,
-            "n_periods": self.n_periods,
-            "theta": self.theta,
-            "uses_persons": self.uses_persons,
-            "lengths": self.lengths.to_dict(),
-            "rules": self.rules.to_dict(),
-            "chain": self.chain.to_dict(),
-            "trees": None if self.trees is None else self.trees.to_dict(),
-            "reserve": self.reserve,
-            "quota": None if self.quota is None else self.quota.to_dict(),
-            "out_codes": list(self.out_codes),
-            "oversample": self.oversample,
-            "notes": list(self.notes),
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on parts that do not fit together."""
-        n_states, n_periods = int(state["n_states"]), int(state["n_periods"])
-        theta, oversample = float(state["theta"]), int(state["oversample"])
-        if n_states < 1 or n_periods < 1 or oversample < 1 or not theta >= 0:
-            raise ValueError("sizes of a career model must be at least 1")
-        lengths = FittedLengths.from_dict(state["lengths"])
-        rules = Rules.from_dict(state["rules"], n_periods=n_periods)
-        if lengths.n_periods != n_periods or rules.n_states != n_states:
-            raise ValueError("parts of a career model must have the same periods and states")
-        trees = state["trees"]
-        return cls(
-            n_states=n_states,
-            n_periods=n_periods,
-            theta=theta,
-            uses_persons=bool(state["uses_persons"]),
-            lengths=lengths,
-            rules=rules,
-            chain=Chain.from_dict(state["chain"], n_states=n_states, n_periods=n_periods),
-            trees=None if trees is None else StateTrees.from_dict(trees, n_states=n_states),
-            reserve=_checked_reserve(state["reserve"], n_states, n_periods),
-            quota=None if state["quota"] is None else Quota.from_dict(state["quota"]),
-            out_codes=tuple(int(code) for code in state["out_codes"]),
-            oversample=oversample,
-            notes=tuple(str(note) for note in state["notes"]),
-        )
-
 
 def _blocks(counts: IntArray, max_runs: int) -> Iterator[slice]:
     """Cut persons into blocks of at most so many runs (at least one person)."""
@@ -448,12 +416,3 @@ def _blocks(counts: IntArray, max_runs: int) -> Iterator[slice]:
         end = max(end, begin + 1)
         yield slice(begin, end)
         begin = end
-
-
-def _checked_reserve(value: npt.ArrayLike, n_states: int, n_periods: int) -> Codes:
-    array = np.asarray(value, dtype=np.int32)
-    if array.ndim != 2 or array.shape[1] != n_periods:
-        raise ValueError("observed careers of a saved model must have all periods")
-    if array.size and not 0 <= array.min() <= array.max() < n_states:
-        raise ValueError("observed careers of a saved model hold codes out of range")
-    return array

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ from synthesizer.models.careers.dirichlet import (
     Mixture,
     cell,
     centre,
+    check_alpha,
     draw_dirichlet,
     fit_mixture,
     log_densities,
@@ -25,6 +25,7 @@ from synthesizer.models.careers.dirichlet import (
 )
 from synthesizer.models.careers.runs import Index, Runs
 from synthesizer.models.cart import Cart, FittedCart
+from synthesizer.models.kit.numerics import check_rising
 
 # The probability of a composition: the mass of its cell under a density on the simplex.
 
@@ -211,6 +212,18 @@ class Components:
     theta: float = math.inf
     alpha: FloatArray | None = None
 
+    def __post_init__(self) -> None:
+        if self.total < 0 or not self.theta >= 0:
+            raise ValueError("components must have a total and a theta that are at least 0")
+        if self.alpha is not None:
+            check_alpha(self.alpha)
+            return
+        patterns = self._patterns
+        if patterns.ndim != 2 or 0 in patterns.shape:
+            raise ValueError("patterns must be a table of whole numbers")
+        if patterns.min() < 0 or (patterns.sum(axis=1) != self.total).any():
+            raise ValueError("patterns must sum to the same total and not be negative")
+
     def draw(self, component: IntArray, *, rng: np.random.Generator) -> IndexArray:
         """Draw an excess from the given components, shape (m, G)."""
         if self.alpha is None and math.isinf(self.theta):
@@ -235,38 +248,6 @@ class Components:
     def n_parts(self) -> int:
         """Number of runs, G."""
         return int((self._patterns if self.alpha is None else self.alpha).shape[1])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        patterns = self.patterns
-        if patterns is not None:
-            patterns = patterns.astype(np.min_scalar_type(self.total))
-        return {
-            "total": self.total,
-            "patterns": patterns,
-            "theta": self.theta,
-            "alpha": self.alpha,
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on values out of range."""
-        total, theta = int(state["total"]), float(state["theta"])
-        if total < 0 or not theta >= 0:
-            raise ValueError("components must have a total and a theta that are at least 0")
-        if state["alpha"] is not None:
-            alpha = np.asarray(state["alpha"], dtype=np.float64)
-            Mixture.from_dict({"weights": np.full(len(alpha), 1 / len(alpha)), "alpha": alpha})
-            return cls(total, theta=theta, alpha=alpha)
-        patterns = np.asarray(state["patterns"])
-        if patterns.ndim != 2 or 0 in patterns.shape:
-            raise ValueError("patterns must be a table of whole numbers")
-        if not np.issubdtype(patterns.dtype, np.integer):
-            raise ValueError("patterns must be a table of whole numbers")
-        patterns = patterns.astype(np.int64)
-        if patterns.min() < 0 or (patterns.sum(axis=1) != total).any():
-            raise ValueError("patterns must sum to the same total and not be negative")
-        return cls(total, patterns=patterns, theta=theta)
 
 
 def distinct_patterns(excess: IntArray) -> tuple[IndexArray, IndexArray]:
@@ -346,16 +327,30 @@ class FittedLengths:
         The numbers of runs that occur, ascending.
     count_tree : FittedCart
         Draws the position of G in ``groups``.
-    component_trees : sequence of FittedCart, length M
+    component_trees : tuple of FittedCart, length M
         Draw the component of a person with this G.
-    components : sequence of Components, length M
+    components : tuple of Components, length M
     """
 
     n_periods: int
     groups: Index
     count_tree: FittedCart
-    component_trees: Sequence[FittedCart]
-    components: Sequence[Components]
+    component_trees: tuple[FittedCart, ...]
+    components: tuple[Components, ...]
+
+    def __post_init__(self) -> None:
+        check_rising("numbers of runs", self.groups)
+        if self.groups[0] < 1 or self.groups[-1] > self.n_periods:
+            raise ValueError("numbers of runs must lie between 1 and the number of periods")
+        if not len(self.component_trees) == len(self.components) == len(self.groups):
+            raise ValueError("every number of runs must have components and a tree")
+        check_donors(self.count_tree, len(self.groups))
+        for count, tree, part in zip(
+            self.groups.tolist(), self.component_trees, self.components, strict=True
+        ):
+            if part.n_parts != count or part.total != self.n_periods - count:
+                raise ValueError("components must have as many parts as there are runs")
+            check_donors(tree, len(part))
 
     def draw_counts(self, persons: Table, *, rng: np.random.Generator) -> Index:
         """Draw the number of runs of each person, shape (n,)."""
@@ -381,37 +376,6 @@ class FittedLengths:
                 excess = components.draw(own[rows], rng=rng)
                 lengths[first[rows][:, None] + np.arange(count)] = excess + 1
         return lengths
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {
-            "n_periods": self.n_periods,
-            "groups": self.groups,
-            "count_tree": self.count_tree.to_dict(),
-            "component_trees": [tree.to_dict() for tree in self.component_trees],
-            "components": [part.to_dict() for part in self.components],
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on parts that do not fit together."""
-        n_periods = int(state["n_periods"])
-        groups = np.asarray(state["groups"], dtype=np.int64)
-        if groups.ndim != 1 or not len(groups) or (np.diff(groups) <= 0).any():
-            raise ValueError("numbers of runs must be ascending")
-        if groups[0] < 1 or groups[-1] > n_periods:
-            raise ValueError("numbers of runs must lie between 1 and the number of periods")
-        count_tree = FittedCart.from_dict(state["count_tree"])
-        trees = [FittedCart.from_dict(tree) for tree in state["component_trees"]]
-        components = [Components.from_dict(part) for part in state["components"]]
-        if not len(trees) == len(components) == len(groups):
-            raise ValueError("every number of runs must have components and a tree")
-        check_donors(count_tree, len(groups))
-        for count, tree, part in zip(groups.tolist(), trees, components, strict=True):
-            if part.n_parts != count or part.total != n_periods - count:
-                raise ValueError("components must have as many parts as there are runs")
-            check_donors(tree, len(part))
-        return cls(n_periods, groups, count_tree, trees, components)
 
 
 def fit_lengths(
@@ -457,7 +421,7 @@ def fit_lengths(
         target = _column("component", Kind.NUMERIC, member, len(part))
         trees.append(tree.fit(persons.take(rows), target, rng=rng))
         parts.append(part)
-    fitted = FittedLengths(n_periods, groups, count_tree, trees, parts)
+    fitted = FittedLengths(n_periods, groups, count_tree, tuple(trees), tuple(parts))
     return fitted, own, _notes(options, reduced)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -142,6 +141,12 @@ class Quota:
     cells: Cells
     counts: Index
 
+    def __post_init__(self) -> None:
+        if self.cells.shape != (len(self.counts), N_KEYS) or self.counts.ndim != 1:
+            raise ValueError("a quota must have one count for each cell")
+        if not len(self.counts) or self.counts.min() < 1:
+            raise ValueError("counts of a quota must be at least 1")
+
     def scaled(self, n: int) -> Index:
         """Return counts for n careers: in proportion, largest remainders."""
         exact = self.counts * (n / self.counts.sum())
@@ -149,21 +154,6 @@ class Quota:
         order = np.argsort(base - exact, kind="stable")
         base[order[: n - int(base.sum())]] += 1
         return np.asarray(base)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {"cells": self.cells, "counts": self.counts}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on anything else."""
-        cells = np.asarray(state["cells"], dtype=np.int64)
-        counts = np.asarray(state["counts"], dtype=np.int64)
-        if cells.ndim != 2 or cells.shape[1] != N_KEYS or counts.shape != cells.shape[:1]:
-            raise ValueError("a quota must have one count for each cell")
-        if not len(counts) or counts.min() < 1:
-            raise ValueError("counts of a quota must be at least 1")
-        return cls(cells, counts)
 
 
 def match_cells(sequences: npt.ArrayLike, out_codes: Sequence[int]) -> Cells:

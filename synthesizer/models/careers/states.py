@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Va
 from synthesizer.models.careers.career_options import CareerOptions
 from synthesizer.models.careers.runs import Codes, Index, Runs
 from synthesizer.models.cart import Cart, FittedCart
+from synthesizer.models.kit.numerics import check_codes, check_rising
 
 # A conditional distribution by counts that are shrunk towards coarser cells.
 
@@ -65,17 +67,30 @@ class CountTable:
     counts: Index
 
     def __post_init__(self) -> None:
-        cumulated = np.concatenate([[0], np.cumsum(self.counts)])
-        begins = np.concatenate([[0], self.ends[:-1]])
-        object.__setattr__(self, "_cumulated", cumulated)
-        object.__setattr__(self, "_low", cumulated[begins])
-        object.__setattr__(self, "_high", cumulated[self.ends])
-        object.__setattr__(self, "_begins", begins)
+        check_rising("cells of tables of counts", self.cells)
+        check_rising("ends of cells", np.append(0, self.ends))
+        if self.cells.shape != self.ends.shape or self.ends[-1] != len(self.states):
+            raise ValueError("tables of counts must have one end for each cell")
+        if self.states.ndim != 1 or self.states.shape != self.counts.shape or self.states.min() < 0:
+            raise ValueError("tables of counts must have a count for each state")
+        if self.counts.min() < 1 or float(self.counts.sum(dtype=np.float64)) > LARGEST_KEY:
+            raise ValueError("counts must be at least 1")
 
-    _cumulated: Any = None
-    _low: Any = None
-    _high: Any = None
-    _begins: Any = None
+    @cached_property
+    def _cumulated(self) -> Index:
+        return np.concatenate([[0], np.cumsum(self.counts)])
+
+    @cached_property
+    def _begins(self) -> Index:
+        return np.concatenate([[0], self.ends[:-1]])
+
+    @cached_property
+    def _low(self) -> Index:
+        return self._cumulated[self._begins]
+
+    @cached_property
+    def _high(self) -> Index:
+        return self._cumulated[self.ends]
 
     def find(self, keys: Index) -> tuple[Index, Index]:
         """Return the cell of each key and its persons (0 where there is no such cell)."""
@@ -100,34 +115,6 @@ class CountTable:
         result[rows, self.states[entry]] = self.counts[entry]
         return result
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {
-            "cells": self.cells,
-            "ends": self.ends,
-            "states": self.states,
-            "counts": self.counts,
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any], *, n_states: int) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on anything that is not such a table."""
-        cells, ends, counts = (
-            np.asarray(state[key], dtype=np.int64) for key in ("cells", "ends", "counts")
-        )
-        states = np.asarray(state["states"], dtype=np.int32)
-        if any(array.ndim != 1 or not len(array) for array in (cells, ends, states, counts)):
-            raise ValueError("tables of counts must not be empty")
-        if len(cells) != len(ends) or len(states) != len(counts) or ends[-1] != len(states):
-            raise ValueError("tables of counts must have one end for each cell")
-        if (np.diff(cells) <= 0).any() or (np.diff(ends, prepend=0) <= 0).any():
-            raise ValueError("cells of tables of counts must be ascending")
-        if counts.min() < 1 or float(counts.sum(dtype=np.float64)) > 2**62:
-            raise ValueError("counts must be at least 1")
-        if states.min() < 0 or states.max() >= n_states:
-            raise ValueError("states of tables of counts are out of range")
-        return cls(cells, ends, states, counts)
-
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
@@ -135,16 +122,24 @@ class Hierarchy:
 
     Parameters
     ----------
-    tables : sequence of CountTable
+    tables : tuple of CountTable
     concentration : float
         c > 0, in persons.
     n_states : int
         A.
     """
 
-    tables: Sequence[CountTable]
+    tables: tuple[CountTable, ...]
     concentration: float
     n_states: int
+
+    def __post_init__(self) -> None:
+        if not self.tables or self.tables[-1].cells.tolist() != [0]:
+            raise ValueError("a hierarchy of counts must end in a margin")
+        if any(table.states.max() >= self.n_states for table in self.tables):
+            raise ValueError("states of tables of counts are out of range")
+        if not 0 < self.concentration < np.inf:
+            raise ValueError("concentration must be a number above 0")
 
     def draw(self, keys: Sequence[Index], *, rng: np.random.Generator) -> Codes:
         """Draw a state for each row; ``keys`` holds an array (m,) for each level."""
@@ -172,24 +167,6 @@ class Hierarchy:
             result[known] = (counts + c * result[known]) / (size + c)
         return result
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {
-            "tables": [table.to_dict() for table in self.tables],
-            "concentration": self.concentration,
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any], *, n_states: int, n_levels: int) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on anything that is no hierarchy."""
-        tables = [CountTable.from_dict(t, n_states=n_states) for t in state["tables"]]
-        concentration = float(state["concentration"])
-        if len(tables) != n_levels or tables[-1].cells.tolist() != [0]:
-            raise ValueError("a hierarchy of counts must end in a margin")
-        if not 0 < concentration < np.inf:
-            raise ValueError("concentration must be a number above 0")
-        return cls(tables, concentration, n_states)
-
 
 def fit_hierarchy(
     keys: Sequence[Index], states: npt.NDArray[np.integer], n_states: int, concentration: float
@@ -203,7 +180,8 @@ def fit_hierarchy(
     >>> fitted.probabilities([np.array([0, 1]), np.array([0, 0])]).tolist()
     [[0.875, 0.125], [0.625, 0.375]]
     """
-    return Hierarchy([_count(level, states, n_states) for level in keys], concentration, n_states)
+    tables = tuple(_count(level, states, n_states) for level in keys)
+    return Hierarchy(tables, concentration, n_states)
 
 
 def _count(keys: Index, states: npt.NDArray[np.integer], n_states: int) -> CountTable:
@@ -276,6 +254,9 @@ class Features:
 
     n_states: int
     frequent: Codes
+
+    def __post_init__(self) -> None:
+        check_codes("frequent states", self.frequent, self.n_states)
 
     def first(self, career: Career, at: Index, persons: Table) -> Table:
         """Return the predictors of the first state of persons at run positions ``at``."""
@@ -363,18 +344,6 @@ class Features:
             columns.append(replace(column, variable=variable))
         return Table(columns, n_rows)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {"frequent": self.frequent}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any], *, n_states: int) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on codes out of range."""
-        frequent = np.asarray(state["frequent"], dtype=np.int32)
-        if frequent.ndim != 1 or (frequent < 0).any() or (frequent >= n_states).any():
-            raise ValueError("frequent states are out of range")
-        return cls(n_states, frequent)
-
 
 FIRST_LEVELS, NEXT_LEVELS = 3, 5
 N_FREQUENT = 8
@@ -421,6 +390,12 @@ class Chain:
     later: Hierarchy
     n_periods: int
 
+    def __post_init__(self) -> None:
+        if (len(self.first.tables), len(self.later.tables)) != (FIRST_LEVELS, NEXT_LEVELS):
+            raise ValueError("a chain of states must have all levels")
+        if self.first.n_states != self.later.n_states or self.n_periods < 1:
+            raise ValueError("parts of a chain must have the same states")
+
     def draw_first(
         self, career: Career, at: Index, persons: Table, *, steps: int, rng: np.random.Generator
     ) -> Codes:
@@ -448,17 +423,6 @@ class Chain:
             return self.first.probabilities(_first_keys(career, at, self.n_periods))
         return self.later.probabilities(_next_keys(career, at, self.n_periods))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {"first": self.first.to_dict(), "later": self.later.to_dict()}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any], *, n_states: int, n_periods: int) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on anything else."""
-        first = Hierarchy.from_dict(state["first"], n_states=n_states, n_levels=FIRST_LEVELS)
-        later = Hierarchy.from_dict(state["later"], n_states=n_states, n_levels=NEXT_LEVELS)
-        return cls(first, later, n_periods)
-
 
 @dataclass(frozen=True, eq=False)
 class StateTrees:
@@ -475,6 +439,19 @@ class StateTrees:
     first: FittedCart
     later: FittedCart | None
     features: Features
+
+    def __post_init__(self) -> None:
+        features, later = self.features, self.later
+        for tree in (self.first,) if later is None else (self.first, later):
+            donors = tree.leaves.donors
+            n_codes = features.n_states + (tree is later)
+            if not donors.is_coded or donors.data.max(initial=0) >= n_codes:
+                raise ValueError("states in the trees of careers are out of range")
+        encoding = self.first.encoding
+        features.check_encoding(encoding.names, encoding.positions, FIRST)
+        if later is not None:
+            names = (*STATES, *LATER, *features.spent_names)
+            features.check_encoding(later.encoding.names, later.encoding.positions, names)
 
     def draw_first(
         self, career: Career, at: Index, persons: Table, *, steps: int, rng: np.random.Generator
@@ -499,30 +476,6 @@ class StateTrees:
         back = career.state_before(at, career.runs.index[at], 2)
         back = np.where(back < career.n_states, back, career.runs.state[at - 1])
         return np.where(drawn == career.n_states, back, drawn)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {
-            "first": self.first.to_dict(),
-            "later": None if self.later is None else self.later.to_dict(),
-            "features": self.features.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any], *, n_states: int) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on anything else."""
-        first = FittedCart.from_dict(state["first"])
-        later = None if state["later"] is None else FittedCart.from_dict(state["later"])
-        for tree in (first,) if later is None else (first, later):
-            donors = tree.leaves.donors
-            if not donors.is_coded or donors.data.max(initial=0) >= n_states + (tree is later):
-                raise ValueError("states in the trees of careers are out of range")
-        features = Features.from_dict(state["features"], n_states=n_states)
-        features.check_encoding(first.encoding.names, first.encoding.positions, FIRST)
-        if later is not None:
-            names = (*STATES, *LATER, *features.spent_names)
-            features.check_encoding(later.encoding.names, later.encoding.positions, names)
-        return cls(first, later, features)
 
 
 def fit_chain(career: Career, n_periods: int, concentration: float) -> Chain:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +34,16 @@ class Rules:
     until: npt.NDArray[np.int32]
     allowed: BoolArray
     first: BoolArray
+
+    def __post_init__(self) -> None:
+        n, n_periods = len(self.first), self.until.shape[-1]
+        shapes = (self.first.shape, self.allowed.shape, self.until.shape)
+        if not n or shapes != ((n,), (n, n), (n, n_periods)):
+            raise ValueError("rules of careers must have one row for each state")
+        if not 0 <= self.until.min(initial=0) <= self.until.max(initial=0) <= n_periods:
+            raise ValueError("rules of careers are out of range")
+        if self.allowed.diagonal().any():
+            raise ValueError("a state must not follow itself")
 
     @property
     def n_states(self) -> int:
@@ -102,27 +111,6 @@ class Rules:
         same = self.allowed.copy()
         np.fill_diagonal(same, True)
         return np.asarray(~self.first[sequences[:, 0]] | ~same[before, after].all(axis=1))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {
-            "until": self.until,
-            "allowed": self.allowed.astype(np.int8),
-            "first": self.first.astype(np.int8),
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any], *, n_periods: int) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on arrays that do not fit."""
-        until = np.asarray(state["until"], dtype=np.int32)
-        allowed = np.asarray(state["allowed"]).astype(bool)
-        first = np.asarray(state["first"]).astype(bool)
-        n = len(first)
-        if until.shape != (n, n_periods) or allowed.shape != (n, n) or first.shape != (n,) or not n:
-            raise ValueError("rules of careers must have one row for each state")
-        if until.min() < 0 or until.max() > n_periods or allowed.diagonal().any():
-            raise ValueError("rules of careers are out of range")
-        return cls(until, allowed, first)
 
 
 def fit_rules(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from synthesizer.models.base import (
     Abilities,
     ConditionalModel,
     FittedModel,
-    FittedWrapper,
-    ReadInner,
 )
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
@@ -34,14 +32,18 @@ TRIES = 50
 """Paths drawn from a first value with which an allowed one was found."""
 
 
-class FittedAdvance(FittedWrapper, FittedHistory):
+@dataclass(frozen=True, eq=False)
+class FittedAdvance(FittedHistory):
     """A base model of the first value, with its place inside the level, and how it advances."""
 
-    def __init__(self, first: Part, phase: Part | None, per: float, codes: Part | None) -> None:
-        self.first = first
-        self.phase = phase
-        self.per = per
-        self.codes = codes
+    first: Part
+    phase: Part | None
+    per: float
+    codes: Part | None
+
+    def __post_init__(self) -> None:
+        if not self.per > 0:
+            raise ValueError("a level must take some time")
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw the first value of every person and let it advance with time.
@@ -107,27 +109,6 @@ class FittedAdvance(FittedWrapper, FittedHistory):
             return Column(column.variable, data.astype(np.int32))
         numbers = np.where(state > 0, np.nan, column.data)
         return Column(column.variable, numbers, state.astype(np.int8))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parts as plain values."""
-        return {
-            "first": self.first.to_dict(),
-            "phase": None if self.phase is None else self.phase.to_dict(),
-            "codes": None if self.codes is None else self.codes.to_dict(),
-            "per": self.per,
-        }
-
-    @classmethod
-    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
-        """Rebuild from ``to_dict``."""
-        per = float(state["per"])
-        if not per > 0:
-            raise ValueError("a level must take some time")
-        part = {
-            name: None if state[name] is None else Part.read(state[name], inner)
-            for name in ("phase", "codes")
-        }
-        return cls(Part.read(state["first"], inner), part["phase"], per, part["codes"])
 
 
 def _renamed(column: Column, name: str) -> Column:

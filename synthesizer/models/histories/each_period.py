@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,18 +12,18 @@ from synthesizer.data.errors import RuleError
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import Column, IntArray
-from synthesizer.models.base import ConditionalModel, FittedModel, FittedWrapper, ReadInner
+from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
 from synthesizer.models.histories.parts import Part, fit_part
 from synthesizer.models.limits import redrawn
 
 
-class FittedEachPeriod(FittedWrapper, FittedHistory):
+@dataclass(frozen=True, eq=False)
+class FittedEachPeriod(FittedHistory):
     """A base model of the value of a row."""
 
-    def __init__(self, value: Part) -> None:
-        self.value = value
+    value: Part
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw all rows at once."""
@@ -42,15 +42,6 @@ class FittedEachPeriod(FittedWrapper, FittedHistory):
                 f"relax the rules or the support, or put {drawn.name!r} earlier in the order"
             )
         return drawn
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the base model as plain values."""
-        return {"value": self.value.to_dict()}
-
-    @classmethod
-    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
-        """Rebuild from ``to_dict``."""
-        return cls(Part.read(state["value"], inner))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -192,8 +192,3 @@ def panel_of(table: Table) -> PanelTable:
         "this model needs persons and periods; declare them under `panel`, or use a model such "
         "as 'cart'"
     )
-
-
-def rules_from(states: Sequence[Mapping[str, Any]]) -> tuple[PathRule, ...]:
-    """Rebuild rules of a saved model."""
-    return tuple(PathRule.from_dict(state) for state in states)

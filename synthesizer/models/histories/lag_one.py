@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PAST, Memory, PathRule, past_columns
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
-from synthesizer.models.base import ConditionalModel, FittedModel, FittedWrapper, ReadInner
+from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
-from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits, rules_from
+from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
 from synthesizer.models.histories.parts import (
     Part,
     change_names,
@@ -257,35 +257,15 @@ class Steps:
     moves: Part | None
     values: Part | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {
-            "moves": None if self.moves is None else self.moves.to_dict(),
-            "values": None if self.values is None else self.values.to_dict(),
-        }
 
-    @classmethod
-    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
-        """Rebuild from ``to_dict``."""
-        parts = {k: None if s is None else Part.read(s, inner) for k, s in state.items()}
-        return cls(moves=parts["moves"], values=parts["values"])
-
-
-class FittedLagOne(FittedWrapper, FittedHistory):
+@dataclass(frozen=True, eq=False)
+class FittedLagOne(FittedHistory):
     """The first value of a person, and the steps from period to period."""
 
-    def __init__(
-        self,
-        first: Part,
-        later: Mapping[int, Steps],
-        rules: Sequence[PathRule],
-        *,
-        changes: Sequence[str] | None,
-    ) -> None:
-        self.first = first
-        self.later = later
-        self.rules = tuple(rules)
-        self.changes = None if changes is None else tuple(changes)
+    first: Part
+    later: Mapping[int, Steps]
+    rules: tuple[PathRule, ...]
+    changes: tuple[str, ...] | None
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw the first value, then each one from the value before."""
@@ -316,25 +296,6 @@ class FittedLagOne(FittedWrapper, FittedHistory):
 
         variable = self.first.step.variable
         return walked(predictors, variable, first, later, rules=rules, limits=limits, rng=rng)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parts as plain values."""
-        return {
-            "first": self.first.to_dict(),
-            "later": [[period, steps.to_dict()] for period, steps in self.later.items()],
-            "rules": [rule.to_dict() for rule in self.rules],
-            "changes": None if self.changes is None else list(self.changes),
-        }
-
-    @classmethod
-    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
-        """Rebuild from ``to_dict``."""
-        return cls(
-            Part.read(state["first"], inner),
-            {int(period): Steps.read(own, inner) for period, own in state["later"]},
-            rules_from(state["rules"]),
-            changes=None if state["changes"] is None else [str(n) for n in state["changes"]],
-        )
 
 
 def _next(
@@ -441,7 +402,7 @@ class LagOne(HistoryModel):
             moved = differing(values, target.take(later - 1))
             for period, rows in self._fits(index.period[later]):
                 steps[period] = self._steps(table.take(rows), values.take(rows), moved[rows], rng)
-        return FittedLagOne(first, steps, rules, changes=names)
+        return FittedLagOne(first, steps, tuple(rules), names)
 
     def _fits(self, periods: IntArray) -> Sequence[tuple[int, IntArray]]:
         """Return which rows are fitted together, under the number of their period."""

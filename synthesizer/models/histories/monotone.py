@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from synthesizer.models.base import (
     Abilities,
     ConditionalModel,
     FittedModel,
-    FittedWrapper,
-    ReadInner,
 )
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
@@ -46,22 +44,21 @@ def _class_column(index: PanelIndex, target: Column) -> Column:
     return Column(variable, codes)
 
 
-class FittedMonotone(FittedWrapper, FittedHistory):
+@dataclass(frozen=True, eq=False)
+class FittedMonotone(FittedHistory):
     """The class of a person, the value of the constant ones, the histories of the others."""
 
-    def __init__(
-        self,
-        classes: Part,
-        constant: Part | None,
-        rising: FittedLagOne | None,
-        other: FittedLagOne | None,
-        changing: Sequence[str] = (),
-    ) -> None:
-        self.changing = tuple(changing)
-        self.classes = classes
-        self.constant = constant
-        self.rising = rising
-        self.other = other
+    classes: Part
+    constant: Part | None
+    rising: FittedLagOne | None
+    other: FittedLagOne | None
+    changing: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not any((self.constant, self.rising, self.other)):
+            raise ValueError("no class of persons was fitted")
+        if self.classes.step.variable.n_codes != len(_CLASSES):
+            raise ValueError("there must be three classes of persons")
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw the class of every person, then one value or a history.
@@ -91,30 +88,6 @@ class FittedMonotone(FittedWrapper, FittedHistory):
         """Return the class that stands for each one; the first fitted where there was nobody."""
         fitted = [self.constant is not None, self.rising is not None, self.other is not None]
         return [code if fitted[code] else fitted.index(True) for code in range(3)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parts as plain values."""
-        parts = {"constant": self.constant, "rising": self.rising, "other": self.other}
-        return {"changing": list(self.changing), "classes": self.classes.to_dict()} | {
-            name: None if part is None else part.to_dict() for name, part in parts.items()
-        }
-
-    @classmethod
-    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
-        """Rebuild from ``to_dict``."""
-        own = {name: state[name] for name in ("constant", "rising", "other")}
-        if all(part is None for part in own.values()):
-            raise ValueError("no class of persons was fitted")
-        history = {
-            name: None if own[name] is None else FittedLagOne.read(own[name], inner)
-            for name in ("rising", "other")
-        }
-        constant = None if own["constant"] is None else Part.read(own["constant"], inner)
-        classes = Part.read(state["classes"], inner)
-        if classes.step.variable.n_codes != len(_CLASSES):
-            raise ValueError("there must be three classes of persons")
-        changing = [str(name) for name in state["changing"]]
-        return cls(classes, constant, history["rising"], history["other"], changing)
 
 
 def _kept(

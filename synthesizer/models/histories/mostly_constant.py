@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.panel.view import changed_rows
 from synthesizer.data.table import BoolArray, Column, IntArray
-from synthesizer.models.base import ConditionalModel, FittedModel, FittedWrapper, ReadInner
+from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
@@ -123,20 +123,18 @@ class Parts:
         return Column.concatenate(self.columns).take(order)
 
 
-class FittedMostlyConstant(FittedWrapper, FittedHistory):
+@dataclass(frozen=True, eq=False)
+class FittedMostlyConstant(FittedHistory):
     """Whether a person ever changes, the value of those who do not, the histories of the others."""
 
-    def __init__(
-        self,
-        change: Part,
-        constant: Part | None,
-        history: FittedLagOne | None,
-        changing: Sequence[str] = (),
-    ) -> None:
-        self.change = change
-        self.constant = constant
-        self.history = history
-        self.changing = tuple(changing)
+    change: Part
+    constant: Part | None
+    history: FittedLagOne | None
+    changing: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.constant is None and self.history is None:
+            raise ValueError("neither a constant nor a history was fitted")
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw who changes, then one value or a history.
@@ -158,28 +156,6 @@ class FittedMostlyConstant(FittedWrapper, FittedHistory):
         if len(moving):
             parts.history(self.history, moving, rng)
         return parts.joined()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the parts as plain values."""
-        return {
-            "change": self.change.to_dict(),
-            "constant": None if self.constant is None else self.constant.to_dict(),
-            "history": None if self.history is None else self.history.to_dict(),
-            "changing": list(self.changing),
-        }
-
-    @classmethod
-    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
-        """Rebuild from ``to_dict``."""
-        constant, history = state["constant"], state["history"]
-        if constant is None and history is None:
-            raise ValueError("neither a constant nor a history was fitted")
-        return cls(
-            Part.read(state["change"], inner),
-            None if constant is None else Part.read(constant, inner),
-            None if history is None else FittedLagOne.read(history, inner),
-            [str(name) for name in state["changing"]],
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import OWN
 from synthesizer.data.panel.view import changed_rows
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
-from synthesizer.models.base import ConditionalModel, FittedModel, ReadInner, nested
+from synthesizer.models.base import ConditionalModel
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import FittedStep, Step
 
@@ -34,34 +33,6 @@ class Part:
         if predictors.names != self.step.predictors:
             predictors = predictors.select(self.step.predictors)
         return self.step.draw(predictors, rng, widen=widen)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        value, state = self.step.value_model, self.step.state_model
-        return {
-            "variable": self.step.variable.to_dict(),
-            "predictors": list(self.step.predictors),
-            "value": None if value is None else nested(value),
-            "state": None if state is None else nested(state),
-        }
-
-    @classmethod
-    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
-        """Rebuild from ``to_dict``."""
-
-        def model(name: str) -> FittedModel | None:
-            return None if state[name] is None else inner(state[name])
-
-        return cls(
-            FittedStep(
-                variable=Variable.from_dict(state["variable"]),
-                method="",
-                predictors=tuple(str(name) for name in state["predictors"]),
-                missing_method="",
-                value_model=model("value"),
-                state_model=model("state"),
-            )
-        )
 
 
 def fit_part(

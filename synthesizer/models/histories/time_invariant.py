@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,8 +16,6 @@ from synthesizer.models.base import (
     Abilities,
     ConditionalModel,
     FittedModel,
-    FittedWrapper,
-    ReadInner,
 )
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
@@ -25,11 +23,11 @@ from synthesizer.models.histories.parts import Part, first_observed, fit_part
 from synthesizer.models.limits import redrawn
 
 
-class FittedTimeInvariant(FittedWrapper, FittedHistory):
+@dataclass(frozen=True, eq=False)
+class FittedTimeInvariant(FittedHistory):
     """A base model of one value a person."""
 
-    def __init__(self, value: Part) -> None:
-        self.value = value
+    value: Part
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw a value for every person and write it in all its rows."""
@@ -41,15 +39,6 @@ class FittedTimeInvariant(FittedWrapper, FittedHistory):
                 "(lag_one)"
             )
         return predictors.spread(drawn)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the base model as plain values."""
-        return {"value": self.value.to_dict()}
-
-    @classmethod
-    def read(cls, state: Mapping[str, Any], inner: ReadInner) -> Self:
-        """Rebuild from ``to_dict``."""
-        return cls(Part.read(state["value"], inner))
 
 
 Path = Callable[[IntArray, Column], Column]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
 from dataclasses import dataclass
-from typing import Any, Self
+from functools import cached_property
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
 from synthesizer.data.table import Column, FloatArray, Kind, Table
-from synthesizer.models.kit.predictors import Design, Float32Array
+from synthesizer.models.kit.numerics import check_floats
+from synthesizer.models.kit.predictors import Design, Encoding, Float32Array
 from synthesizer.models.kit.regression import Regression
 from synthesizer.models.kit.trees import LEAF, Nodes, Tree
 
@@ -94,15 +96,6 @@ class Tilt:
         """Return a of every row, in [-1/2, 1/2]."""
         return np.asarray(np.clip(self.slope.mean(predictors), -MOST, MOST))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {"slope": self.slope.to_dict()}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on anything that is not such a tilt."""
-        return cls(Regression.from_dict(state["slope"]))
-
 
 def tilted(uniform: FloatArray, slopes: FloatArray) -> FloatArray:
     """Return numbers in [0, 1) of density 1 + 2a(2u - 1) from even ones, shape (n,).
@@ -148,6 +141,9 @@ GOLDEN = (5**0.5 - 1) / 2
 NEIGHBOURS = 3  # donors in a group of even draws
 
 
+Smoothing = Literal["none", "density"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
     """How values are drawn once the leaf of a row is known.
@@ -161,15 +157,20 @@ class Drawing:
     even : bool
         Spread the draws evenly over groups of three donors with neighbouring values instead of
         drawing independently.
-    smoothing : str
+    smoothing : {"none", "density"}
         "density" adds kernel noise within the range of the leaf, "none" copies donors.
     """
 
     shrinkage: float = 0.0
     even: bool = False
-    smoothing: str = "none"
+    smoothing: Smoothing = "none"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.shrinkage < math.inf:
+            raise ValueError("shrinkage must be a number that is at least 0")
 
 
+@dataclass(frozen=True, eq=False)
 class Leaves:
     """A tree with its donors.
 
@@ -183,11 +184,23 @@ class Leaves:
         Weights of the donors (Bayesian bootstrap); None if all are alike.
     """
 
-    def __init__(self, tree: Tree, donors: Column, weights: FloatArray | None = None) -> None:
-        self.tree = tree
-        self.donors = donors
-        self.weights = weights
-        self._cumulated = None if weights is None else np.concatenate([[0.0], weights.cumsum()])
+    tree: Tree
+    donors: Column
+    weights: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        check_floats("donors", self.donors.data, (self.tree.n_donors,))
+        if self.weights is None:
+            return
+        check_floats("weights", self.weights, (self.tree.n_donors,))
+        if not (self.weights > 0).all() or not self.weights.sum() < np.inf:
+            raise ValueError("weights of donors must be positive")
+
+    @cached_property
+    def _cumulated(self) -> FloatArray | None:
+        if self.weights is None:
+            return None
+        return np.concatenate([[0.0], self.weights.cumsum()])
 
     def draw(
         self,
@@ -216,29 +229,6 @@ class Leaves:
         if drawing.smoothing == "density" and not self.donors.is_coded:
             return self._smooth(np.asarray(values, dtype=np.float64), chosen, rng)
         return values
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values; codes take as few bytes as they need."""
-        donors = self.donors.to_dict()
-        if self.donors.is_coded:
-            smallest = np.min_scalar_type(max(self.donors.variable.n_codes - 1, 0))
-            donors["data"] = self.donors.data.astype(smallest)
-        return {"tree": self.tree.to_dict(), "donors": donors, "weights": self.weights}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any], *, n_features: int) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on nonsense."""
-        donors = Column.from_dict(state["donors"])
-        if donors.data.ndim != 1 or not np.isfinite(donors.data).all():
-            raise ValueError("donors must be a list of finite numbers or codes")
-        tree = Tree.from_dict(state["tree"], n_features=n_features, n_donors=len(donors))
-        weights = state["weights"]
-        if weights is not None:
-            weights = np.asarray(weights, dtype=np.float64)
-            total = weights.sum()
-            if weights.shape != (len(donors),) or not (weights > 0).all() or not total < np.inf:
-                raise ValueError("weights of donors must be positive, one for each donor")
-        return cls(tree, donors, weights)
 
     def _shrink(self, nodes: Nodes, shrinkage: float, rng: np.random.Generator) -> Nodes:
         """Climb while the parent is too small for the row's uniform number."""
@@ -299,6 +289,12 @@ class Leaves:
         if variable.decimals is None and variable.kind is Kind.DATE:
             return 0 if (self.donors.data == np.floor(self.donors.data)).all() else None
         return variable.decimals
+
+
+def check_features(encoding: Encoding, leaves: Leaves) -> None:
+    """Raise ValueError if a tree splits on a column that its predictors do not have."""
+    if leaves.tree.feature.max() >= len(encoding.names):
+        raise ValueError("tree does not fit its predictors")
 
 
 def _even_uniform(nodes: Nodes, rng: np.random.Generator) -> FloatArray:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +10,7 @@ import scipy.optimize
 from scipy.special import expit
 
 from synthesizer.data.table import FloatArray, IntArray, Table
-from synthesizer.models.kit.numerics import checked_floats, newton, one_blas_thread
+from synthesizer.models.kit.numerics import check_floats, newton, one_blas_thread
 from synthesizer.models.kit.predictors import Design
 from synthesizer.models.kit.regression import draw_positions
 
@@ -36,12 +34,20 @@ class Softmax:
     design: Design
     coefficients: FloatArray
 
+    def __post_init__(self) -> None:
+        check_floats("coefficients", self.coefficients, (self.design.n_columns, -1))
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes, k."""
+        return int(self.coefficients.shape[1])
+
     @one_blas_thread()
     def draw(self, predictors: Table, *, rng: np.random.Generator) -> npt.NDArray[np.intp]:
         """Draw the number of a class for each row, shape (n,)."""
         uniforms = rng.random(predictors.n_rows)
         out = np.zeros(predictors.n_rows, dtype=np.intp)
-        if self.coefficients.shape[1] == 1:
+        if self.n_classes == 1:
             return out
         for rows, matrix in self.design.blocks(predictors):
             out[rows] = draw_positions(_softmax(matrix @ self.coefficients)[0], uniforms[rows])
@@ -50,20 +56,10 @@ class Softmax:
     @one_blas_thread()
     def probabilities(self, predictors: Table) -> FloatArray:
         """Return the probabilities of the classes, shape (n, k)."""
-        out = np.empty((predictors.n_rows, self.coefficients.shape[1]))
+        out = np.empty((predictors.n_rows, self.n_classes))
         for rows, matrix in self.design.blocks(predictors):
             out[rows] = _softmax(matrix @ self.coefficients)[0]
         return out
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {"design": self.design.to_dict(), "coefficients": self.coefficients}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any], n_classes: int) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on impossible parameters."""
-        design = Design.from_dict(state["design"])
-        return cls(design, checked_floats(state, "coefficients", (design.n_columns, n_classes)))
 
 
 @one_blas_thread()

@@ -1,9 +1,9 @@
-"""Numerical helpers of the parametric models: one BLAS thread, a damped Newton, checked arrays."""
+"""Numerical helpers: one BLAS thread, a damped Newton, checks of arrays."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -109,37 +109,26 @@ def newton(
     return point
 
 
-def checked_floats(state: Mapping[str, Any], key: str, shape: tuple[int, ...]) -> FloatArray:
-    """Return a saved float64 array; raises ValueError unless it is finite and of ``shape``.
-
-    A length of -1 in ``shape`` stands for any length.
-    """
-    array = np.asarray(state[key], dtype=np.float64)
+def check_floats(name: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless an array is finite and of ``shape``; -1 stands for any length."""
     fits = array.ndim == len(shape) and all(
         want in (-1, have) for want, have in zip(shape, array.shape, strict=True)
     )
     if not fits:
-        raise ValueError(f"{key} has shape {array.shape}, expected {shape}")
+        raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
     if not np.isfinite(array).all():
-        raise ValueError(f"{key} holds numbers that are not finite")
-    return array
+        raise ValueError(f"{name} holds numbers that are not finite")
 
 
-def checked_codes(
-    state: Mapping[str, Any], key: str, n_codes: int, *, least: int = 0
-) -> npt.NDArray[np.int32]:
-    """Return saved codes, shape (n,); raises ValueError unless they are in [least, n_codes)."""
-    array = np.asarray(state[key])
-    if array.ndim != 1 or (array.size and not np.issubdtype(array.dtype, np.integer)):
-        raise ValueError(f"{key} must be a list of whole numbers")
+def check_codes(name: str, array: npt.NDArray[Any], n_codes: int, *, least: int = 0) -> None:
+    """Raise ValueError unless an array holds codes in [least, n_codes), shape (n,)."""
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a list of whole numbers")
     if array.size and not least <= array.min() <= array.max() < n_codes:
-        raise ValueError(f"{key} holds codes out of range")
-    return array.astype(np.int32)
+        raise ValueError(f"{name} holds codes out of range")
 
 
-def checked_number(state: Mapping[str, Any], key: str, *, least: float = -np.inf) -> float:
-    """Return a saved number; raises ValueError unless it is finite and at least ``least``."""
-    number = float(state[key])
-    if not np.isfinite(number) or number < least:
-        raise ValueError(f"{key} must be a finite number that is not below {least}")
-    return number
+def check_rising(name: str, array: npt.NDArray[Any]) -> None:
+    """Raise ValueError unless an array holds at least one number and each is above the last."""
+    if array.ndim != 1 or not len(array) or (np.diff(array) <= 0).any():
+        raise ValueError(f"{name} must hold numbers that rise")

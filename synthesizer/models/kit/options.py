@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from synthesizer.models.base import ConditionalModel
-from synthesizer.models.kit.leaves import Drawing
+from synthesizer.models.kit.leaves import Drawing, Smoothing
 from synthesizer.models.kit.trees import Growth
 
 SMOOTHINGS = ("none", "density")
@@ -34,7 +34,7 @@ class TreeOptions(ConditionalModel):
     shrinkage: float = 0.0
     prior: float = 0.0
     even: bool = True
-    smoothing: str = "none"
+    smoothing: Smoothing = "none"
     proper: bool = False
     max_fit_rows: int | None = 100_000
 
@@ -84,14 +84,6 @@ class EnsembleOptions(TreeOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_count("n_trees", self.n_trees)
-
-
-def read_drawing(state: Mapping[str, Any]) -> Drawing:
-    """Rebuild a `Drawing` from its plain values; raises ValueError if they are out of range."""
-    shrinkage, smoothing = float(state["shrinkage"]), str(state["smoothing"])
-    if not 0 <= shrinkage < math.inf or smoothing not in SMOOTHINGS:
-        raise ValueError("how a saved tree draws is not known to this version")
-    return Drawing(shrinkage=shrinkage, even=bool(state["even"]), smoothing=smoothing)
 
 
 def structure_rows(

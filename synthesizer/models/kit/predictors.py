@@ -10,15 +10,16 @@ levels' mean responses (Coppersmith, Hong and Hosking 1999).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.table import Column, FloatArray, Kind, Table
-from synthesizer.models.kit.numerics import checked_codes, checked_number
+from synthesizer.models.kit.numerics import check_codes, check_floats
 
 Float32Array = npt.NDArray[np.float32]
 FLOAT32_MAX = float(np.finfo(np.float32).max)
@@ -39,6 +40,12 @@ class Encoding:
 
     names: tuple[str, ...]
     positions: tuple[Float32Array, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.positions):
+            raise ValueError("every predictor of a tree must have positions")
+        for name, positions in zip(self.names, self.positions, strict=True):
+            check_floats(f"positions of {name!r}", positions, (-1,))
 
     @classmethod
     def learn(cls, predictors: Table, response: FloatArray, *, prior: float) -> Self:
@@ -62,21 +69,6 @@ class Encoding:
         for j, (name, positions) in enumerate(zip(self.names, self.positions, strict=True)):
             matrix[:, j] = _encode(predictors[name], positions)
         return matrix
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {"names": list(self.names), "positions": list(self.positions)}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on positions that are no numbers."""
-        names = tuple(str(name) for name in state["names"])
-        positions = tuple(np.asarray(p, dtype=np.float32) for p in state["positions"])
-        if len(names) != len(positions):
-            raise ValueError("every predictor of a tree must have positions")
-        if not all(p.ndim == 1 and np.isfinite(p).all() for p in positions):
-            raise ValueError("positions of predictors must be finite numbers")
-        return cls(names, positions)
 
 
 def level_scores(
@@ -183,6 +175,13 @@ class Term:
     mean: float | None = None
     scale: float | None = None
 
+    def __post_init__(self) -> None:
+        check_codes("dummy_of", self.dummy_of, len(self.dummy_of), least=REFERENCE)
+        if self.mean is not None and not math.isfinite(self.mean):
+            raise ValueError("mean must be a finite number")
+        if self.mean is not None and not 0 < (self.scale or 0) < math.inf:
+            raise ValueError("scale must be a finite number above 0")
+
     @property
     def n_dummies(self) -> int:
         """Number of columns of zeros and ones."""
@@ -232,25 +231,6 @@ class Term:
             values = (column.data - self.mean) / self.scale
             out += np.where(np.isfinite(values), values, 0.0) * slope
         return np.asarray(out)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {
-            "name": self.name,
-            "dummy_of": self.dummy_of,
-            "mean": self.mean,
-            "scale": self.scale,
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on impossible columns."""
-        size = len(state["dummy_of"])
-        dummy_of = checked_codes(state, "dummy_of", size, least=REFERENCE)
-        if state["mean"] is None:
-            return cls(str(state["name"]), dummy_of)
-        scale = checked_number(state, "scale", least=np.finfo(float).tiny)
-        return cls(str(state["name"]), dummy_of, checked_number(state, "mean"), scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,15 +309,6 @@ class Design:
         penalty = np.full(self.n_columns, max(ridge, 1e-8 * n_rows))
         penalty[0] = 0.0
         return penalty
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {"terms": [term.to_dict() for term in self.terms]}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on impossible columns."""
-        return cls(tuple(Term.from_dict(term) for term in state["terms"]))
 
 
 @dataclass(frozen=True, eq=False)

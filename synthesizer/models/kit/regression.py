@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +14,7 @@ import scipy.linalg
 from synthesizer.data.table import Column, FloatArray, Kind, Rows, Table, Variable
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.kit.numerics import (
-    checked_floats,
-    checked_number,
+    check_floats,
     one_blas_thread,
     solve_positive,
 )
@@ -47,6 +45,11 @@ class Regression:
     design: Design
     coefficients: FloatArray
     sigma: float
+
+    def __post_init__(self) -> None:
+        check_floats("coefficients", self.coefficients, (self.design.n_columns,))
+        if not 0 <= self.sigma < math.inf:
+            raise ValueError("sigma must be a finite number that is not below 0")
 
     @classmethod
     @one_blas_thread()
@@ -126,21 +129,6 @@ class Regression:
     def draw(self, predictors: Table, *, rng: np.random.Generator) -> FloatArray:
         """Draw one number for each row, shape (n,)."""
         return self.mean(predictors) + self.sigma * rng.standard_normal(predictors.n_rows)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {
-            "design": self.design.to_dict(),
-            "coefficients": self.coefficients,
-            "sigma": self.sigma,
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on impossible parameters."""
-        design = Design.from_dict(state["design"])
-        coefficients = checked_floats(state, "coefficients", (design.n_columns,))
-        return cls(design, coefficients, checked_number(state, "sigma", least=0.0))
 
 
 def _cross_products(
@@ -266,6 +254,13 @@ class Limits:
     lower: float | None
     upper: float | None
 
+    def __post_init__(self) -> None:
+        lower, upper = self.lower or 0.0, self.upper or 0.0
+        if not (math.isfinite(lower) and math.isfinite(upper)):
+            raise ValueError("the observed range must be finite")
+        if None not in (self.lower, self.upper) and lower > upper:
+            raise ValueError("the observed range must be finite and not end below its start")
+
     @classmethod
     def fit(cls, target: Column, *, clip: bool) -> Self:
         """Learn the limits; dates that all fall on whole days stay on whole days."""
@@ -284,16 +279,3 @@ class Limits:
         if self.lower is not None and self.upper is not None:
             values = np.clip(values, self.lower, self.upper)
         return values
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {"decimals": self.decimals, "lower": self.lower, "upper": self.upper}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on an impossible range."""
-        decimals = None if state["decimals"] is None else int(state["decimals"])
-        if state["lower"] is None or state["upper"] is None:
-            return cls(decimals, None, None)
-        lower = checked_number(state, "lower")
-        return cls(decimals, lower, checked_number(state, "upper", least=lower))

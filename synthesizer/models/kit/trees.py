@@ -7,9 +7,8 @@ ancestor, are one contiguous range [start, end) and climbing the tree needs no f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +22,7 @@ Nodes = npt.NDArray[np.intp]
 LEAF = -1
 
 
+@dataclass(frozen=True, eq=False)
 class Tree:
     """A binary tree whose nodes hold ranges of donors.
 
@@ -52,20 +52,20 @@ class Tree:
     ([0, 0, 3], [5, 3, 5])
     """
 
-    def __init__(
-        self,
-        feature: npt.ArrayLike,
-        threshold: npt.ArrayLike,
-        right: npt.ArrayLike,
-        sizes: npt.ArrayLike,
-    ) -> None:
-        self.feature = np.asarray(feature, dtype=np.int32)
-        self.threshold = np.asarray(threshold, dtype=np.float64)
-        self.right = np.asarray(right, dtype=np.int32)
-        self.sizes = np.asarray(sizes, dtype=np.int64)
+    feature: npt.NDArray[np.int32]
+    threshold: FloatArray
+    right: npt.NDArray[np.int32]
+    sizes: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64] = field(init=False)
+    end: npt.NDArray[np.int64] = field(init=False)
+    parent: npt.NDArray[np.int32] = field(init=False)
+
+    def __post_init__(self) -> None:
         self._check_nodes()
-        self.start = np.cumsum(self.sizes) - self.sizes
-        self.end, self.parent = self._descend()
+        object.__setattr__(self, "start", np.cumsum(self.sizes) - self.sizes)
+        end, parent = self._descend()
+        object.__setattr__(self, "end", end)
+        object.__setattr__(self, "parent", parent)
         if not (self.start < self.end).all():
             raise ValueError("nodes of a tree must be numbered depth-first and hold donors")
 
@@ -95,23 +95,6 @@ class Tree:
         for _ in range(steps):
             nodes = np.maximum(self.parent[nodes], 0)
         return nodes
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a saved model."""
-        return {
-            "feature": self.feature,
-            "threshold": self.threshold,
-            "right": self.right,
-            "sizes": self.sizes,
-        }
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any], *, n_features: int, n_donors: int) -> Self:
-        """Rebuild from ``to_dict``; raises ValueError on anything that is not such a tree."""
-        tree = cls(state["feature"], state["threshold"], state["right"], state["sizes"])
-        if tree.feature.max() >= n_features or tree.n_donors != n_donors:
-            raise ValueError("tree does not fit its predictors or its donors")
-        return tree
 
     def _check_nodes(self) -> None:
         shape = (len(self.feature),) if self.feature.ndim else ()
@@ -145,6 +128,12 @@ class Tree:
             end[left], end[right] = self.start[right], end[inner]
             level = np.concatenate([left, right])
         return end, parent
+
+
+def root_only(n_donors: int) -> Tree:
+    """Return a tree without splits."""
+    leaf = np.array([LEAF], dtype=np.int32)
+    return Tree(leaf, np.zeros(1), leaf, np.array([n_donors]))
 
 
 # Growing trees: scikit-learn finds the splits, our own arrays keep them.
@@ -240,8 +229,7 @@ def grow(
     part = response[sample]
     impurity = part.var(axis=0)
     if matrix.shape[1] == 0 or len(part) < 2 * growth.min_leaf or not impurity.any():
-        tree = Tree([-1], [0.0], [-1], [len(target)])
-        return tree, np.argsort(target.data, kind="stable")
+        return root_only(len(target)), np.argsort(target.data, kind="stable")
     options: dict[str, Any] = {
         "min_samples_leaf": growth.min_leaf,
         "max_depth": growth.max_depth,
@@ -272,8 +260,8 @@ def _with_donors(grown: Any, leaves: Nodes) -> Tree:
     """Copy the structure; scikit-learn numbers nodes depth-first as we do."""
     is_leaf = grown.children_left < 0
     return Tree(
-        np.where(is_leaf, -1, grown.feature),
+        np.where(is_leaf, LEAF, grown.feature).astype(np.int32),
         np.where(is_leaf, 0.0, grown.threshold),
-        grown.children_right,
+        grown.children_right.astype(np.int32),
         np.bincount(leaves, minlength=grown.node_count),
     )

@@ -1,4 +1,3 @@
-import json
 import math
 
 import numpy as np
@@ -9,6 +8,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from synthesizer.data.errors import DataError
+from synthesizer.measures.figure import plain, typed
 from synthesizer.measures.utility.combining import combine
 
 
@@ -43,7 +43,7 @@ def test_a_negative_variance_is_adjusted():
     assert result.adjusted == (True,)
     assert result.df == (math.inf,)
     assert result.high[0] == pytest.approx(1.1 + norm.ppf(0.975))
-    assert result.to_dict()["df"] == [None]
+    assert plain(result)["df"] == [None]
 
 
 def test_the_adjustment_needs_the_numbers_of_records():
@@ -60,7 +60,7 @@ def test_simple_synthesis_by_hand_for_one_and_for_several():
     two = combine([1.0, 3.0], [0.3, 0.5], rule="simple", n=200, k=100)
     assert two.total == pytest.approx((0.4,))
     assert two.estimate == (2.0,)
-    json.dumps(one.to_dict(), allow_nan=False)
+    assert typed(type(one), plain(one)) == one
 
 
 def test_proper_synthesis_by_hand_for_one_and_for_several():

@@ -8,7 +8,8 @@ from scipy.stats import chi2, f, norm
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures.utility import fits
+from synthesizer.measures.figure import plain, typed
+from synthesizer.measures.utility import FitComparison, fits
 from synthesizer.measures.utility.compare_fit import compare_fit
 from tests.reference_data import load_reference, needs_reference
 from tests.tables import coded, numeric
@@ -140,7 +141,7 @@ def test_the_original_as_its_own_copy(family):
     values = {figure.name: figure.value for figure in result.figures}
     assert values["lowest CI overlap"] == pytest.approx(1)
     assert values["lack of fit"] == pytest.approx(0, abs=1e-9)
-    json.dumps(result.to_dict(), allow_nan=False)
+    assert typed(FitComparison, json.loads(json.dumps(plain(result), allow_nan=False))) == result
 
 
 def test_columns_drawn_independently_fail_the_test():
@@ -335,7 +336,7 @@ def test_one_dataset_without_a_fit_does_not_stop_the_rest(how):
     assert result.notes[1] == "the results are of 1 of 2 synthetic datasets"
     assert result.datasets[1].problem.startswith(WHY[how])
     assert (result.datasets[1].n > 0) == (how != "nothing complete")
-    assert result.to_dict()["datasets"][1]["problem"] == result.datasets[1].problem
+    assert plain(result)["datasets"][1]["problem"] == result.datasets[1].problem
     alone = compare_fit(original, good, formula, family="logit")
     assert result.coefficients == alone.coefficients
     if how != "lost level":
@@ -363,7 +364,7 @@ def test_weights_by_hand_and_their_faults():
     expected = smf.wls("visits ~ age", frame, weights=frame["weight"]).fit(cov_type="HC1")
     assert [c.original for c in result.coefficients] == pytest.approx(list(expected.params))
     assert [c.original_error for c in result.coefficients] == pytest.approx(list(expected.bse))
-    assert result.to_dict()["weights"] == "weight"
+    assert result.weights == "weight"
     assert result.errors.startswith("robust to unequal variances (HC1), times n / (n - K)")
     odd = numeric("weight", [0, 0, -1, *range(1, 298)], [0, 0, 0, 1, *[0] * 296], missing=("",))
     told = compare_fit(original, [made, made.with_column(odd)], "visits ~ age", weights="weight")
@@ -399,7 +400,7 @@ def test_an_offset(offset):
     expected = smf.poisson("visits ~ age", frame, offset=frame["hours"]).fit(disp=0)
     assert [c.original for c in result.coefficients] == pytest.approx(list(expected.params))
     assert (result.datasets[1].n, result.datasets[1].n_missing) == (293, 7)
-    assert result.to_dict()["offset"] == offset
+    assert result.offset == offset
 
 
 def test_what_does_not_go_together_is_told_with_the_nearest_names():
@@ -434,25 +435,24 @@ def test_the_lack_of_fit_allows_for_parameters_drawn_anew():
     assert proper.combined.total == pytest.approx([own * 2 / 1.5 for own in simple.combined.total])
 
 
-def test_what_a_report_needs_is_in_the_plain_values():
+def test_what_a_report_needs_is_in_the_file():
     original, made = people(300, 7), [people(200, 8), people(300, 9)]
     result = compare_fit(original, made, "visits ~ age + sex", family="poisson")
-    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert plain["errors"] == "of the model"
-    assert (plain["effects"], plain["weights"], plain["clusters"]) == ([], None, None)
-    first = plain["coefficients"][1]
-    assert first["original_low"] < first["original"] < first["original_high"]
-    assert first["synthetic_low"] < first["synthetic"] < first["synthetic_high"]
-    assert {"name", "difference", "standardised", "overlap"} <= set(first)
-    assert plain["lack_of_fit"]["ratio"] == plain["lack_of_fit"]["statistic"] / 3
-    assert [own["n"] for own in plain["datasets"]] == [300, 200, 300]
-    assert [own["name"] for own in plain["figures"]] == [
+    result = typed(FitComparison, json.loads(json.dumps(plain(result), allow_nan=False)))
+    assert result.errors == "of the model"
+    assert (result.effects, result.weights, result.clusters) == ((), None, None)
+    first = result.coefficients[1]
+    assert first.original_low < first.original < first.original_high
+    assert first.synthetic_low < first.synthetic < first.synthetic_high
+    assert result.lack_of_fit.ratio == result.lack_of_fit.statistic / 3
+    assert [own.n for own in result.datasets] == [300, 200, 300]
+    assert [own.name for own in result.figures] == [
         "mean CI overlap", "lowest CI overlap", "mean standardised difference", "lack of fit",
     ]  # fmt: skip
-    worst = min(plain["coefficients"], key=lambda own: own["overlap"])["name"]
-    assert plain["figures"][1]["meaning"].endswith(f"differ most, {worst}")
-    assert f"{plain['lack_of_fit']['p_value']:.3f}" in plain["figures"][3]["meaning"]
-    assert len(plain["combined"]["low"]) == 3
+    worst = min(result.coefficients, key=lambda own: own.overlap).name
+    assert result.figures[1].meaning.endswith(f"differ most, {worst}")
+    assert f"{result.lack_of_fit.p_value:.3f}" in result.figures[3].meaning
+    assert len(result.combined.low) == 3
 
 
 @needs_reference

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesizer.data.table import Table
-from synthesizer.measures.utility.design import main_effects, with_interactions
+from synthesizer.measures.utility.stacked import main_effects, with_interactions
 from tests.tables import coded, numeric, persons
 
 NAMES = ("a", "b", "c")
@@ -62,11 +62,11 @@ def test_order_1_is_main_effects():
 
 @pytest.mark.parametrize("most", [0, 2, 99])
 def test_products_are_those_of_the_columns(monkeypatch, most):
-    monkeypatch.setattr("synthesizer.measures.utility.design._NARROW", most)
+    monkeypatch.setattr("synthesizer.measures.utility.stacked._NARROW", most)
     one, other = persons(60), persons(40, 1)
     design = with_interactions(one, other, one.names, order=2, limit=100)
     columns, rows = whole(design), slice(15, 90)
-    monkeypatch.setattr("synthesizer.measures.utility.design._BLOCK", 7)
+    monkeypatch.setattr("synthesizer.measures.utility.stacked._BLOCK", 7)
     np.testing.assert_array_equal(whole(design), columns)
     right, root = np.random.default_rng(1).random((2, 75))
     for roots, weights in ((None, np.ones(75)), (root, root**2)):
@@ -77,7 +77,7 @@ def test_products_are_those_of_the_columns(monkeypatch, most):
 
 @pytest.mark.parametrize("most", [0, 2, 99])
 def test_chosen_columns_are_those_of_the_whole(monkeypatch, most):
-    monkeypatch.setattr("synthesizer.measures.utility.design._NARROW", most)
+    monkeypatch.setattr("synthesizer.measures.utility.stacked._NARROW", most)
     one, other = persons(60), persons(40, 1)
     design = with_interactions(one, other, one.names, order=2, limit=100)
     few = np.array([0, 2, 5, design.width - 1])
@@ -96,7 +96,7 @@ def test_limit_is_the_width(order):
 
 
 def test_hopeless_products_are_not_listed(monkeypatch):
-    monkeypatch.setattr("synthesizer.measures.utility.design._LARGEST_PRODUCT", 99)
+    monkeypatch.setattr("synthesizer.measures.utility.stacked._LARGEST_PRODUCT", 99)
     levels = [str(level) for level in range(11)]
     table = Table([coded(name, np.arange(11), levels) for name in "ab"])
     assert with_interactions(table, table, ["a", "b"], order=2, limit=99) is None

@@ -12,6 +12,7 @@ from scipy import stats
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.figure import plain, typed
 from synthesizer.measures.utility import cells
 from synthesizer.measures.utility.cells import cell_counts, group_tables
 from synthesizer.measures.utility.estimates import (
@@ -241,8 +242,7 @@ def test_one_row_and_one_level():
 @pytest.mark.parametrize("measure", MEASURES)
 def test_results_can_be_written_and_read(measure):
     result = measure(persons(50), [persons(40, 1), persons(40, 2)])
-    state = result.to_dict()
-    assert json.loads(json.dumps(state, allow_nan=False)) == state
+    assert typed(type(result), json.loads(json.dumps(plain(result), allow_nan=False))) == result
     for figure in result.figures:
         assert figure.n == 130
         assert 0 <= figure.value <= 1

@@ -9,7 +9,8 @@ from joblib import parallel_config
 from synthesizer.data.errors import DataError
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
-from synthesizer.measures.utility.propensity import combine_pmse, logit_pmse, pmse
+from synthesizer.measures.figure import plain, typed
+from synthesizer.measures.utility.propensity import PmseResult, combine_pmse, logit_pmse, pmse
 from tests.backends import BACKENDS, FORKS
 from tests.reference_data import REFERENCE, load_reference, needs_reference
 from tests.tables import coded, numeric, persons
@@ -112,7 +113,7 @@ def test_a_separable_fit_settles():
 
 
 def test_a_fit_that_does_not_settle_says_so(monkeypatch):
-    monkeypatch.setattr("synthesizer.measures.utility.propensity._MOST_STEPS", 2)
+    monkeypatch.setattr("synthesizer.measures.utility.stacked._MOST_STEPS", 2)
     result = pmse(*separable())
     assert not result.datasets[0].converged
     assert all("did not settle for 1 of 1 datasets" in f.meaning for f in result.figures)
@@ -163,8 +164,7 @@ def test_what_cannot_be_computed_is_none():
 @pytest.mark.parametrize("kwargs", [{}, {"model": "cart", "rng": rng(), "permutations": 2}])
 def test_results_can_be_written_and_read(kwargs):
     result = pmse(persons(90), [persons(80, 1), persons(70, 2)], **kwargs)
-    state = result.to_dict()
-    assert json.loads(json.dumps(state, allow_nan=False)) == state
+    assert typed(PmseResult, json.loads(json.dumps(plain(result), allow_nan=False))) == result
     directions = {figure.name: figure.direction for figure in result.figures}
     assert directions["pMSE"] == "lower is better"
     assert directions["pMSE ratio"] == "about 1 is good"
@@ -175,7 +175,7 @@ def test_results_can_be_written_and_read(kwargs):
 def test_threads_do_not_change_a_bit(monkeypatch, interactions):
     one, other = persons(300), persons(200, 1)
     whole = pmse(one, other, interactions=interactions).mean
-    monkeypatch.setattr("synthesizer.measures.utility.propensity._PART", 64)
+    monkeypatch.setattr("synthesizer.measures.utility.stacked._PART", 64)
     alone, several = (pmse(one, other, interactions=interactions, n_jobs=n) for n in (1, 3))
     assert alone == several
     assert alone.mean.pmse == pytest.approx(whole.pmse, rel=1e-9)
@@ -185,7 +185,7 @@ def test_threads_do_not_change_a_bit(monkeypatch, interactions):
 @pytest.mark.parametrize(("backend", "n_jobs"), BACKENDS)
 def test_no_backend_changes_a_bit(monkeypatch, backend, n_jobs):
     one, other = persons(300), persons(200, 1)
-    monkeypatch.setattr("synthesizer.measures.utility.propensity_models._PART", 64)
+    monkeypatch.setattr("synthesizer.measures.utility.stacked._PART", 64)
     asked = [{"interactions": 2, "n_jobs": n_jobs}]
     asked += [{"model": "cart", "permutations": 3, "n_jobs": n_jobs}]
     expected = [pmse(one, other, rng=rng(), **own | {"n_jobs": 1}) for own in asked]

@@ -1,6 +1,4 @@
-import importlib.util
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,18 +6,10 @@ import statsmodels.api as sm
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.figure import plain
 from synthesizer.measures.utility import logit_pmse
-
-_spec = importlib.util.spec_from_file_location(
-    "reference_data", Path(__file__).resolve().parents[2] / "reference_data.py"
-)
-reference = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(reference)
-
-
-def coded(name, codes, levels):
-    variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=tuple(levels))
-    return Column(variable, np.asarray(codes, dtype=np.int32))
+from tests.reference_data import REFERENCE, load_reference, needs_reference
+from tests.tables import coded
 
 
 def random_table(seed, n, levels="xyz"):
@@ -88,7 +78,7 @@ def test_a_level_on_one_side_only_settles():
     result = logit_pmse(original, made)
     assert result.converged
     assert 0 < result.pmse <= 0.25
-    assert json.dumps(result.to_dict(), allow_nan=False)
+    assert json.dumps(plain(result), allow_nan=False)
 
 
 def test_nothing_to_fit():
@@ -103,12 +93,12 @@ def test_unknown_variables_are_told():
         logit_pmse(table, table, names=["nowhere"])
 
 
-@reference.needs_reference
+@needs_reference
 @pytest.mark.parametrize("name", ["cart", "parametric"])
 def test_equals_the_reference(name):
-    expected = json.loads((reference.REFERENCE / "expected.json").read_text())[name]
-    original = reference.load_reference("original.csv")
-    result = logit_pmse(original, reference.load_reference(f"synthetic_{name}.csv"))
+    expected = json.loads((REFERENCE / "expected.json").read_text())[name]
+    original = load_reference("original.csv")
+    result = logit_pmse(original, load_reference(f"synthetic_{name}.csv"))
     assert result.pmse == pytest.approx(expected["pMSE_logit"], rel=1e-9)
     assert result.s_pmse == pytest.approx(expected["S_pMSE_logit"], rel=1e-9)
     assert result.specks == pytest.approx(expected["SPECKS"], rel=1e-9)

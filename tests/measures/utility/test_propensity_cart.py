@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesizer.data.table import Table
-from synthesizer.measures.utility.propensity import _features, _null, cart_pmse
+from synthesizer.measures.utility.propensity import _features, _permuted, cart_pmse
 from synthesizer.measures.utility.tables import MEASURES, cell_measures
 from tests.tables import coded, numeric, persons
 
@@ -99,9 +99,9 @@ def test_numbers_are_ranks_however_large_and_close():
 
 
 def test_null_of_permutations():
-    assert _null([]).expected is None
-    assert _null([0.5]).deviation is None
-    null = _null([1.0, 2.0, 4.0])
+    assert _permuted([]).expected is None
+    assert _permuted([0.5]).deviation is None
+    null = _permuted([1.0, 2.0, 4.0])
     assert null.expected == pytest.approx(7 / 3)
     assert null.deviation == pytest.approx(np.std([1, 2, 4], ddof=1))
 

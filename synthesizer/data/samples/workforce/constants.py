@@ -1,8 +1,8 @@
 """No record of this simulation is of a real person: these invented, rounded numbers make them.
 
 Shares are set by hand, rounded, so that sizes look like those of the federal civil service; years
-and annual raises of the General Schedule are public facts. ``agencies.py``, ``occupations.py``
-and ``plans.py`` hold the longer tables in the same spirit.
+and annual raises of the General Schedule are public facts. The longer tables, in the same
+spirit, are the files in ``lists``.
 
 Pay gaps: ``GAPS`` is what is injected, as a shift of the log pay towards which a person is
 promoted, in the first and the last year with a straight line between. Since pay comes from a
@@ -15,6 +15,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.samples.workforce.code_lists import code_list
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.integer]
+Booleans = npt.NDArray[np.bool_]
 
 FIRST_YEAR: Final = 1988
 LAST_YEAR: Final = 2011
@@ -275,24 +284,5 @@ PLANS: Final[dict[str, Plan]] = {
     "ES": Plan(("00",), (119_554.0,), 25, 0.02, stepped=False, lag=0.1),
 }
 
-RULES: Final[tuple[Rule, ...]] = (
-    Rule("GS", "P A T C O", ""),
-    Rule("WG", "B", ""),
-    Rule("AD", "P A", "ZZ NN HE AR DJUA", 0.08),
-    Rule("AD", "905", "DJUA"),
-    Rule("GG", "132 P A", "ARIN DD AFHQ DJFB", 0.25),
-    Rule("DB", "P T", "AR NV AF", 0.09),
-    Rule("NH", "1102 P A", "AR NV AF DD", 0.12, 1999),
-    Rule("YA", "P A", "AR NV AF DD", 0.3, 2006, 2009),
-    Rule("VN", "610", "VATA", 1.0, 1991),
-    Rule("VM", "602 680", "VATA"),
-    Rule("TP", "1710", "DDEA INBI"),
-    Rule("SV", "P A T C O B", "HSTS TDTS"),
-    Rule("FV", "P A T C", "TDFA", 1.0, 1996),
-    Rule("AT", "2152", "TDFA", 1.0, 1996),
-    Rule("FP", "130 P A", "ST ZZAM", 0.5),
-    Rule("CG", "P A T C", "ZZFD ZZRT TRCC"),
-    Rule("SK", "P A T C", "ZZSE", 1.0, 2002),
-    Rule("IR", "512 592 A", "TRIR", 0.08, 2001),
-)
+RULES: Final = code_list("plan_rules", Rule)
 """Later rules take precedence; a share picks (agency, occupation) pairs, once for all."""

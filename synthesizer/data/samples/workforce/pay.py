@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from synthesizer.data.samples.workforce.constants import FIRST_YEAR, PLANS, RAISES, WAITS
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.integer]
-Booleans = npt.NDArray[np.bool_]
+from synthesizer.data.samples.workforce.constants import (
+    FIRST_YEAR,
+    PLANS,
+    RAISES,
+    WAITS,
+    Booleans,
+    Floats,
+    Integers,
+)
 
 PLAN_NAMES: Final = tuple(PLANS)
 _PLANS: Final = tuple(PLANS.values())

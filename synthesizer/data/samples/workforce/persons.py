@@ -6,14 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from synthesizer.data.samples.workforce import constants as p
+from synthesizer.data.samples.workforce.constants import Booleans, Floats, Integers
 from synthesizer.data.samples.workforce.world import CATEGORIES, World
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.integer]
-Booleans = npt.NDArray[np.bool_]
 
 _NATIVE = "INBI HEIH"
 

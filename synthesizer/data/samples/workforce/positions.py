@@ -9,11 +9,10 @@ from types import MappingProxyType
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from synthesizer.data.samples.workforce import constants as p
 from synthesizer.data.samples.workforce import pay
-from synthesizer.data.samples.workforce.constants import PLANS
+from synthesizer.data.samples.workforce.constants import PLANS, Booleans, Floats, Integers
 from synthesizer.data.samples.workforce.jobs import Jobs
 from synthesizer.data.samples.workforce.persons import Persons
 from synthesizer.data.samples.workforce.world import CATEGORIES, DEPARTMENTS, FAMILIES, World, world
@@ -131,10 +130,6 @@ def levels() -> Mapping[str, tuple[str, ...]]:
     }
     return MappingProxyType({name: found[name] for name in VARIABLES if name in found})
 
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.integer]
-Booleans = npt.NDArray[np.bool_]
 
 _P, _A, _T, _C, _O, _B = range(len(CATEGORIES))
 _EXCEPTED = "DJFB DDEA ARNG AFNG HSTS TDTS TDFA ARIN STST ZZ"

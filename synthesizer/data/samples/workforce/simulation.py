@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.samples.workforce import constants as p
+from synthesizer.data.samples.workforce.constants import Integers
 from synthesizer.data.samples.workforce.jobs import Jobs, simulate_jobs
 from synthesizer.data.samples.workforce.persons import (
     Persons,
@@ -34,8 +34,6 @@ from synthesizer.data.samples.workforce.world import CATEGORIES, FAMILIES, World
 
 # What is recorded about the person: sex, race, education, age, degree, military service.
 
-Integers = npt.NDArray[np.integer]
-Booleans = npt.NDArray[np.bool_]
 
 _RACE_WEIGHTS = np.cumsum((0.08, 0.1, 0.17, 0.25, 0.4))
 _COLLEGE = 9  # index of the lowest level with a degree

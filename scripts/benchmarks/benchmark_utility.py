@@ -2,7 +2,7 @@
 
 Usage::
 
-    python scripts/benchmark_utility.py DATA.csv small large
+    python scripts/benchmarks/benchmark_utility.py DATA.csv small large
 
 DATA.csv is the ACS excerpt around Boston (7,634 x 21; see docs/benchmarks.md). ``small`` measures
 one synthetic dataset against it, ``large`` 1,000,000 resampled records of each, every measure in a

@@ -2,7 +2,7 @@
 
 Usage::
 
-    python scripts/compare_genetic.py DATA.csv --keys A,B,C --target T [--out compare_genetic.html]
+    python scripts/benchmarks/compare_genetic.py DATA.csv --keys A,B,C --target T [--out X.html]
 
 Synthesises the file by the genetic algorithm (with the paper's settings, and with the package's
 defaults), by CART (leaves of 5, independent draws, as synthpop) and by parametric models. Prints

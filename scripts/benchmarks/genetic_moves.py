@@ -1,4 +1,4 @@
-"""Moves of the genetic synthesizer that were tried, for scripts/benchmark_genetic.py.
+"""Moves of the genetic synthesizer that were tried, for scripts/benchmarks/benchmark_genetic.py.
 
 Those that are part of the package are options; the others live here, since they reach no better
 frontier in the same time, or reach it at a price (see docs/genetic.md).

@@ -2,7 +2,7 @@
 
 Usage::
 
-    python scripts/coverage_of_cart.py [REPETITIONS]
+    python scripts/benchmarks/coverage_of_cart.py [REPETITIONS]
 
 A linear model y = 1 + x + z/2 + e with normal x, z and e and a correlation of 0.5 between x and z,
 n = 1,000. Each repetition draws a sample, synthesises it five times and combines the fits of the

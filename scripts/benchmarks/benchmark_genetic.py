@@ -2,7 +2,7 @@
 
 Usage::
 
-    python scripts/benchmark_genetic.py DATA.csv paper frontier refine moves price large
+    python scripts/benchmarks/benchmark_genetic.py DATA.csv paper frontier refine moves price large
 
 DATA.csv is the ACS excerpt around Boston (see docs/benchmarks.md). From five of its variables,
 recoded to the numbers of levels of the Scottish census of Chen, Taub and Elliot (2019), a

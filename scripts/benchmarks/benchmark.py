@@ -2,7 +2,7 @@
 
 Usage::
 
-    python scripts/benchmark.py DATA.csv speed utility risk scale levels command
+    python scripts/benchmarks/benchmark.py DATA.csv speed utility risk scale levels command
 
 DATA.csv is the ACS excerpt around Boston (7,634 x 21; see docs/benchmarks.md). Each part prints a
 Markdown table. Parts that measure memory run in a process of their own.

@@ -2,7 +2,7 @@
 
 Usage::
 
-    python scripts/benchmark_careers.py DATA_DIR [--seeds 10] [--held-out]
+    python scripts/benchmarks/benchmark_careers.py DATA_DIR [--seeds 10] [--held-out]
 
 DATA_DIR holds ``mvad.csv`` (712 persons, 72 months) and ``actcal.csv`` (2,000 persons, 12 months).
 Printed as Markdown tables:

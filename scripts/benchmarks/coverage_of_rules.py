@@ -2,7 +2,7 @@
 
 Usage::
 
-    python scripts/coverage_of_rules.py [--syntheses 2000] [--seed 1]
+    python scripts/benchmarks/coverage_of_rules.py [--syntheses 2000] [--seed 1]
 
 Each time a sample of a linear model y = 1 + x + e is drawn and synthesised in each of the ways
 below; the slope of y on x is estimated from every synthetic dataset and combined by each rule.

@@ -2,7 +2,7 @@
 
 Usage::
 
-    python scripts/benchmark_workforce.py [PERSONS] [CONFIG]
+    python scripts/benchmarks/benchmark_workforce.py [PERSONS] [CONFIG]
 
 Synthesises PERSONS (20,000) simulated federal employees over 24 years, 29 variables, with CONFIG
 (scripts/configs/federal_workforce.yaml), and prints Markdown: seconds and memory, the share of
@@ -37,7 +37,7 @@ from synthesizer.models.histories.mostly_constant import changers
 from synthesizer.models.limits import Support
 from synthesizer.plan.prepare import Prepared, prepare
 
-CONFIG = Path(__file__).parent / "configs" / "federal_workforce.yaml"
+CONFIG = Path(__file__).parents[1] / "configs" / "federal_workforce.yaml"
 PAIRS = (("education", "occupation"), ("pay_plan", "grade"), ("pay_plan", "grade", "step"))
 RISING = ("education", "military_service")
 RACES = ("AIAN", "Asian", "Black", "Hispanic")

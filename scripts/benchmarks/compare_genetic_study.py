@@ -14,6 +14,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import as_tables
 from synthesizer.data.table import Table
 from synthesizer.engine.genetic.evolution import INTERRUPTED
+from synthesizer.measures.figure import plain
 from synthesizer.measures.risk import cap
 from synthesizer.measures.risk.cap import CapResult, CapSingle
 from synthesizer.measures.utility import (
@@ -121,12 +122,12 @@ class Comparison:
             "variables": list(study.table.names),
             "settings": asdict(study.settings),
             "methods": {name: dict(options) for name, options in self.methods.items()},
-            "chi_square": self.tests.to_dict(),
-            "propensity": {"failed": told} if isinstance(told, str) else told.to_dict(),
-            "ratio_of_estimates": self.ratios.to_dict(),
+            "chi_square": plain(self.tests),
+            "propensity": {"failed": told} if isinstance(told, str) else plain(told),
+            "ratio_of_estimates": plain(self.ratios),
             "cap": self.caps.to_dict(),
-            "jensen_shannon": self.distances.to_dict(),
-            "distributions": [shape.to_dict() for shape in self.shapes],
+            "jensen_shannon": plain(self.distances),
+            "distributions": [plain(shape) for shape in self.shapes],
             "evolutions": {name: dict(told) for name, told in self.evolutions.items()},
         }
 

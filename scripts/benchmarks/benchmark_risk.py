@@ -2,7 +2,7 @@
 
 Usage::
 
-    python scripts/benchmark_risk.py DATA.csv cap suda measures run
+    python scripts/benchmarks/benchmark_risk.py DATA.csv cap suda measures run
 
 DATA.csv is the ACS excerpt around Boston (7,634 x 21; see docs/benchmarks.md). Each part prints a
 Markdown table of median seconds and, for the large ones, the largest memory of a process that

@@ -2,7 +2,7 @@
 
 Usage::
 
-    python scripts/dcap_tables.py ORIGINAL --keys A,B,C --target T [--numeric A] [-m 10]
+    python scripts/benchmarks/dcap_tables.py ORIGINAL --keys A,B,C --target T [--numeric A] [-m 10]
 
 Synthesises the keys and the target, in that order as in the paper, by CART with its settings
 (leaves of 5, independent draws), by parametric models and by the package's own CART, and prints

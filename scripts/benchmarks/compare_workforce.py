@@ -2,7 +2,7 @@
 
 Usage::
 
-    python scripts/compare_workforce.py FEDSCOPE_DIR --persons 200000
+    python scripts/benchmarks/compare_workforce.py FEDSCOPE_DIR --persons 200000
 
 FEDSCOPE_DIR holds tables of the Office of Personnel Management (FedScope, September 2024), such
 as ``occupation_2024-09.csv``. Prints Markdown: the last simulated year beside the true counts. The

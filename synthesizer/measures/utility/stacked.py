@@ -1,0 +1,486 @@
+"""A logit that tells original from synthetic records: design of the stacked tables, and its fit.
+
+The design is made block by block, so that no full matrix of dummies is ever laid out. The fit is
+iteratively reweighted least squares, whose sums are taken in the order of the blocks: the number of
+threads does not change a bit of the result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations, product
+from operator import add
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import Parallel, delayed
+from scipy import sparse
+from scipy.linalg import lapack
+from scipy.special import expit, log_expit
+from threadpoolctl import threadpool_limits
+
+from synthesizer.data.table import BoolArray, Column, FloatArray, Table
+from synthesizer.measures.utility.cells import label_positions, state_labels, union
+
+# The relative change of the deviance at which a fit has settled, as is usual for generalised linear
+# models, and most passes over the design before that. With a level on one side only there is no
+# finite maximum, but the deviance settles all the same.
+_SETTLED = 1e-8
+_MOST_STEPS = 100
+_MOST_HALVINGS = 10
+# Columns whose part outside the span of the others is below 1e-5 of their length are redundant.
+_DEPENDENT = 1e-10
+# Rows that a thread works on at a time.
+_PART = 32_768
+# Rows whose columns are held at a time: these stay in the cache.
+_BLOCK = 2_048
+# Columns of a term up to which these are multiplied with their zeros (measured).
+_NARROW = 8
+# Products of more columns than this are too many for any model, and so for their list.
+_LARGEST_PRODUCT = 2**24
+
+_IntArray = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Columns of one variable of which a record has at most one: a number, or dummies.
+
+    ``codes`` (N,) say which one, 0 is none; ``number`` (N,) is what stands there, else 1.
+    """
+
+    width: int
+    codes: npt.NDArray[np.int32] | None = None
+    number: FloatArray | None = None
+
+
+def pieces_of(original: Column, synthetic: Column) -> Iterator[Piece]:
+    """Yield the pieces of one variable: dummies, or a number and dummies of its missing codes."""
+    both = (original, synthetic)
+    if original.is_coded:
+        labels = [column.variable.labels for column in both]
+        dummies = _dummies(labels, [column.data for column in both])
+    else:
+        observed = np.concatenate([column.is_observed for column in both])
+        data = np.concatenate([column.data for column in both]).astype(np.float64)
+        yield Piece(1, number=_scaled(data, observed))
+        # Code 0, an observed number, must be the reference: it is put first and always occurs.
+        states = [column.missing_state() for column in both]
+        labels = [state_labels(column.variable) for column in both]
+        dummies = _dummies(labels, states, reference=True)
+    if dummies.width:
+        yield dummies
+
+
+def _dummies(
+    labels: Sequence[Sequence[str]],
+    codes: Sequence[npt.NDArray[Any]],
+    *,
+    reference: bool = False,
+) -> Piece:
+    """Return codes matched by label and numbered by the labels that occur."""
+    texts = union(*labels)
+    joint = [label_positions(own, texts) for own in labels]
+    occurs = np.zeros(len(texts), dtype=bool)
+    for own, data in zip(joint, codes, strict=True):
+        occurs[own[np.bincount(data, minlength=len(own)) > 0]] = True
+    if reference:
+        occurs[0] = True
+    numbers = (np.cumsum(occurs) - 1).astype(np.int32)
+    stacked = np.concatenate([numbers[own][data] for own, data in zip(joint, codes, strict=True)])
+    return Piece(int(numbers[-1]), codes=stacked)
+
+
+def _scaled(data: FloatArray, observed: BoolArray) -> FloatArray:
+    """Return numbers with mean 0 and deviation 1, missing ones at the mean."""
+    known = data[observed]
+    if not len(known):
+        return np.zeros(len(data))
+    spread = known.std()
+    scaled = (data - known.mean()) / (spread if spread > 0 else 1.0)
+    return np.where(observed, scaled, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Term:
+    """The product of one piece of every variable in it; without pieces, the constant.
+
+    ``columns`` numbers the products that are columns, from 1; all of them where it is None.
+    """
+
+    pieces: tuple[Piece, ...]
+    width: int
+    columns: npt.NDArray[np.int32] | None = None
+
+    def chosen(self, kept: npt.NDArray[np.intp]) -> _Term:
+        """Return the term with the columns ``kept`` only."""
+        if len(kept) == self.width:
+            return self
+        renumbered = np.zeros(self.width + 1, dtype=np.int32)
+        renumbered[kept + 1] = np.arange(1, len(kept) + 1)
+        columns = renumbered if self.columns is None else renumbered[self.columns]
+        return _Term(self.pieces, len(kept), columns)
+
+    def places(self, rows: slice, first: int) -> npt.NDArray[np.int32] | int:
+        """Return the column of every record where the term starts at ``first``, 0 for none."""
+        codes = _joint(self.pieces, rows)
+        if codes is None:
+            return first
+        if self.columns is not None:
+            codes = self.columns[codes]
+        shifted = np.arange(first - 1, first + self.width, dtype=np.int32)
+        shifted[0] = 0
+        return shifted[codes]
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Terms of the model for ``n_rows`` stacked records, narrow ones before wide ones.
+
+    Of the columns of a wide term hardly any is not 0 in a record, so that products with them are
+    cheaper without the zeros; those of the narrow terms are cheaper with them.
+    """
+
+    narrow: tuple[_Term, ...]
+    wide: tuple[_Term, ...]
+    n_rows: int
+
+    @property
+    def width(self) -> int:
+        """Number of columns, with the constant."""
+        return sum(term.width for term in (*self.narrow, *self.wide))
+
+    def chosen(self, columns: npt.NDArray[np.intp]) -> Design:
+        """Return the design with the chosen columns only, given in ascending order."""
+        border = sum(term.width for term in self.narrow)
+        narrow, wide = columns[columns < border], columns[columns >= border] - border
+        return Design(_chosen(self.narrow, narrow), _chosen(self.wide, wide), self.n_rows)
+
+    def predictor(self, rows: slice, coefficients: FloatArray) -> FloatArray:
+        """Return the columns of some rows times the coefficients, shape (rows,)."""
+        padded = np.concatenate([[0.0], coefficients])
+        part = _Part.of((*self.narrow, *self.wide), rows)
+        return np.concatenate([part.block(block) @ padded for block in _blocks(part)])
+
+    def products(
+        self, rows: slice, right: FloatArray, root: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return X'WX and X'r of some rows, shapes (width, width) and (width,).
+
+        ``right`` (rows,) is r, ``root`` (rows,) the square roots of the weights W, else 1.
+        """
+        gram, moments = np.zeros((self.width, self.width)), np.zeros(self.width)
+        narrow, wide = _Part.of(self.narrow, rows), _Part.of(self.wide, rows)
+        k, kept = narrow.width - 1, []
+        for block in _blocks(narrow):
+            few, many = narrow.block(block), wide.block(block)
+            moments[:k] += (few.T @ right[block])[1:]
+            moments[k:] += (many.T @ right[block])[1:]
+            if root is not None:
+                few.data *= np.repeat(root[block], len(self.narrow))
+                many.data *= np.repeat(root[block], len(self.wide))
+            dense = few.toarray()
+            gram[:k, :k] += (dense.T @ dense)[1:, 1:]
+            gram[k:, :k] += (many.T @ dense)[1:, 1:]
+            kept.append(many)
+        gram[:k, k:] = gram[k:, :k].T
+        # Once for all blocks, since the result may be much larger than a block.
+        every = sparse.vstack(kept, format="csr")
+        gram[k:, k:] = (every.T @ every).toarray()[1:, 1:]
+        return gram, moments
+
+
+def _chosen(terms: tuple[_Term, ...], columns: npt.NDArray[np.intp]) -> tuple[_Term, ...]:
+    found, first = [], 0
+    for term in terms:
+        kept = columns[(columns >= first) & (columns < first + term.width)] - first
+        first += term.width
+        if len(kept):
+            found.append(term.chosen(kept))
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """What stands in which column of some rows, shapes (rows, terms).
+
+    Column 0 takes what has no column: it means nothing, but a place for every term spares a search.
+    """
+
+    values: FloatArray
+    places: npt.NDArray[np.int32]
+    width: int
+
+    @staticmethod
+    def of(terms: tuple[_Term, ...], rows: slice) -> _Part:
+        shape = (rows.stop - rows.start, len(terms))
+        part = _Part(np.ones(shape), np.empty(shape, np.int32), 1 + sum(t.width for t in terms))
+        first = 1
+        for number, term in enumerate(terms):
+            part.places[:, number] = term.places(rows, first)
+            factor = _number(term.pieces, rows)
+            if factor is not None:
+                part.values[:, number] = factor
+            first += term.width
+        return part
+
+    def block(self, rows: slice) -> sparse.csr_array:
+        """Return some rows as a sparse matrix."""
+        values, places = self.values[rows], self.places[rows]
+        starts = np.arange(len(values) + 1, dtype=np.int32) * values.shape[1]
+        shape = (len(values), self.width)
+        return sparse.csr_array((values.reshape(-1), places.reshape(-1), starts), shape=shape)
+
+
+def _blocks(part: _Part) -> Iterator[slice]:
+    n = len(part.values)
+    return (slice(start, min(start + _BLOCK, n)) for start in range(0, n, _BLOCK))
+
+
+_CONSTANT = _Term((), 1)
+
+
+def main_effects(original: Table, synthetic: Table, names: Sequence[str]) -> Design:
+    """Return the design of the original records followed by the synthetic ones.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
+    >>> table = Table([Column(sex, np.array([0, 1], dtype=np.int32))])
+    >>> design = main_effects(table, table, ["sex"])
+    >>> design.predictor(slice(0, 4), np.array([1.0, 0.5])).tolist()
+    [1.0, 1.5, 1.0, 1.5]
+    """
+    pieces = [piece for name in names for piece in pieces_of(original[name], synthetic[name])]
+    terms = [_CONSTANT, *(_Term((piece,), piece.width) for piece in pieces)]
+    return _design(terms, original.n_rows + synthetic.n_rows)
+
+
+def with_interactions(
+    original: Table, synthetic: Table, names: Sequence[str], *, order: int, limit: int
+) -> Design | None:
+    """Return the design with all products of up to ``order`` variables.
+
+    None when it has more than ``limit`` columns, which is found out before any is made.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> names, codes = ("sex", "job"), np.array([0, 1], dtype=np.int32)
+    >>> variables = [Variable(name=n, kind=Kind.CATEGORICAL, levels=("0", "1")) for n in names]
+    >>> table = Table([Column(variable, codes) for variable in variables])
+    >>> with_interactions(table, table, names, order=2, limit=10).width
+    4
+    >>> with_interactions(table, table, names, order=2, limit=3) is None
+    True
+    """
+    each = [tuple(pieces_of(original[name], synthetic[name])) for name in names]
+    n_rows, width, terms = original.n_rows + synthetic.n_rows, 1, [_CONSTANT]
+    for size in range(1, order + 1):
+        for variables in combinations(each, size):
+            for pieces in product(*variables):
+                if width + _fewest(pieces) > limit:
+                    return None
+                term = _crossed(pieces)
+                width += term.width
+                terms.append(term)
+    return _design(terms, n_rows) if width <= limit else None
+
+
+def _design(terms: Sequence[_Term], n_rows: int) -> Design:
+    narrow = tuple(term for term in terms if term.width <= _NARROW)
+    return Design(narrow, tuple(term for term in terms if term.width > _NARROW), n_rows)
+
+
+def _fewest(pieces: tuple[Piece, ...]) -> int:
+    """Return a width that the term is sure to reach, or one too large where it is not listed."""
+    widths = math.prod(piece.width for piece in pieces)
+    return widths if len(pieces) == 1 or widths > _LARGEST_PRODUCT else 0
+
+
+def _crossed(pieces: tuple[Piece, ...]) -> _Term:
+    codes = _joint(pieces, slice(None)) if len(pieces) > 1 else None
+    if codes is None:
+        return _Term(pieces, pieces[0].width if len(pieces) == 1 else 1)
+    size = math.prod(piece.width for piece in pieces)
+    occurs = np.bincount(codes, minlength=size + 1) > 0
+    occurs[0] = False
+    columns = np.where(occurs, np.cumsum(occurs), 0).astype(np.int32)
+    return _Term(pieces, int(occurs.sum()), columns)
+
+
+def _joint(pieces: tuple[Piece, ...], rows: slice) -> _IntArray | None:
+    """Return which product of dummies a record has, 0 for none; None without any dummies."""
+    joint: _IntArray | None = None
+    for piece in pieces:
+        if piece.codes is None:
+            continue
+        codes = piece.codes[rows]
+        if joint is None:
+            joint = codes
+        else:
+            both = (joint - 1).astype(np.int64) * piece.width + codes
+            joint = np.where((joint > 0) & (codes > 0), both, 0)
+    return joint
+
+
+def _number(pieces: tuple[Piece, ...], rows: slice) -> FloatArray | None:
+    """Return the product of the numbers of a term, None without any."""
+    number: FloatArray | None = None
+    for piece in pieces:
+        if piece.number is not None:
+            number = piece.number[rows] if number is None else number * piece.number[rows]
+    return number
+
+
+@dataclass(frozen=True, eq=False)
+class LogitFit:
+    """Fitted probabilities of being synthetic, shape (N,), the model's rank, and if it settled."""
+
+    score: FloatArray
+    rank: int
+    converged: bool
+
+
+def fit_logit(design: Design, n_original: int, n_jobs: int | None) -> LogitFit:
+    """Return the fit of a design whose first ``n_original`` records are original.
+
+    Steps start from half-shrunk observations, as McCullagh and Nelder (1989) describe it; those
+    that make the fit worse are halved, which happens where many products of levels are on one side
+    only.
+    """
+    truth = np.zeros(design.n_rows)
+    truth[n_original:] = 1.0
+    with _one_blas_thread(), _threads(n_jobs) as threads:
+        return _fit(design, truth, threads)
+
+
+def rank_of(design: Design, n_jobs: int | None) -> int:
+    """Return the number of linearly independent columns."""
+    nothing = np.zeros(design.n_rows)
+    with _one_blas_thread(), _threads(n_jobs) as threads:
+        return len(_independent(_products(design, nothing, threads)[0]))
+
+
+def _one_blas_thread() -> threadpool_limits:
+    """Return a context: several would change the last bits, and are no faster for usual widths."""
+    return threadpool_limits(limits=1, user_api="blas")
+
+
+def _threads(n_jobs: int | None) -> Parallel:
+    """Return threads, whatever the joblib context says: BLAS is limited in this process only."""
+    return Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
+
+
+def _products(
+    design: Design, right: FloatArray, threads: Parallel
+) -> tuple[FloatArray, FloatArray]:
+    """Return X'X and X'r, shapes (width, width) and (width,)."""
+    return _summed(threads(delayed(design.products)(rows, right[rows]) for rows in _parts(design)))
+
+
+def _independent(gram: FloatArray) -> npt.NDArray[np.intp]:
+    """Return a largest set of linearly independent columns (pivoted Cholesky of X'X)."""
+    length = np.sqrt(np.diag(gram))
+    length[length == 0] = 1.0
+    _, pivots, rank, _ = lapack.dpstrf(gram / np.outer(length, length), tol=_DEPENDENT)
+    return np.sort(pivots[:rank] - 1).astype(np.intp)
+
+
+def _fit(design: Design, truth: FloatArray, threads: Parallel) -> LogitFit:
+    design, coefficients = _started(design, truth, threads)
+    last: FloatArray | None = None
+    deviance, halvings = math.inf, 0
+    for _ in range(_MOST_STEPS):
+        linear, found = _predicted(design, coefficients, truth, threads)
+        if last is not None and found > deviance * (1 + _SETTLED) and halvings < _MOST_HALVINGS:
+            coefficients, halvings = (coefficients + last) / 2, halvings + 1
+            continue
+        if abs(found - deviance) / (abs(found) + 0.1) < _SETTLED:
+            return LogitFit(np.asarray(expit(linear)), design.width, converged=True)
+        last, deviance, halvings = coefficients, found, 0
+        coefficients = _solved(*_equations(design, linear, truth, threads))
+    return LogitFit(np.asarray(expit(linear)), design.width, converged=False)
+
+
+def _started(design: Design, truth: FloatArray, threads: Parallel) -> tuple[Design, FloatArray]:
+    """Return the design without redundant columns, and the first coefficients.
+
+    Half-shrunk observations are 1/4 and 3/4, whose weights are equal: X'X, which tells redundant
+    columns, is a multiple of the first information.
+    """
+    gram, moments = _products(design, 2 * truth - 1, threads)
+    columns = _independent(gram)
+    weight = 3 / 16
+    response = weight * math.log(3) + 1 / 4
+    coefficients = _solved(weight * gram[np.ix_(columns, columns)], response * moments[columns])
+    return design.chosen(columns), coefficients
+
+
+def _predicted(
+    design: Design, coefficients: FloatArray, truth: FloatArray, threads: Parallel
+) -> tuple[FloatArray, float]:
+    """Return the linear predictor, shape (N,), and the deviance."""
+    results = threads(
+        delayed(_deviance)(design, rows, coefficients, truth[rows]) for rows in _parts(design)
+    )
+    linear, deviances = zip(*results, strict=True)
+    return np.concatenate(linear), reduce(add, deviances)
+
+
+def _deviance(
+    design: Design, rows: slice, coefficients: FloatArray, truth: FloatArray
+) -> tuple[FloatArray, float]:
+    """Return the linear predictor of some rows, shape (rows,), and their share of the deviance."""
+    linear = design.predictor(rows, coefficients)
+    right = np.where(truth > 0, linear, -linear)
+    return linear, float(-2 * log_expit(right).sum())
+
+
+def _equations(
+    design: Design, linear: FloatArray, truth: FloatArray, threads: Parallel
+) -> tuple[FloatArray, FloatArray]:
+    """Return the weighted normal equations of the working response."""
+    return _summed(
+        threads(
+            delayed(_weighted)(design, rows, linear[rows], truth[rows]) for rows in _parts(design)
+        )
+    )
+
+
+def _weighted(
+    design: Design, rows: slice, linear: FloatArray, truth: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return what some rows add to the weighted normal equations."""
+    score = expit(linear)
+    weight = score * (1 - score)
+    return design.products(rows, weight * linear + truth - score, np.sqrt(weight))
+
+
+def _parts(design: Design) -> Iterator[slice]:
+    """Yield the rows of one task after the other; they do not depend on the number of threads."""
+    n = design.n_rows
+    return (slice(start, min(start + _PART, n)) for start in range(0, n, _PART))
+
+
+def _summed(
+    results: Iterable[tuple[FloatArray, FloatArray]],
+) -> tuple[FloatArray, FloatArray]:
+    """Return the sums of what the parts give, in their order, so that no bit depends on threads."""
+    gram, moments = reduce(lambda total, part: (total[0] + part[0], total[1] + part[1]), results)
+    return gram, moments
+
+
+def _solved(information: FloatArray, moments: FloatArray) -> FloatArray:
+    """Return the solution of the normal equations."""
+    try:
+        found = np.linalg.solve(information, moments)
+    except np.linalg.LinAlgError:
+        # Weights have vanished where a level is on one side only.
+        found = np.linalg.lstsq(information, moments, rcond=None)[0]
+    return np.asarray(found, dtype=np.float64)
