@@ -55,7 +55,7 @@ _HISTORIES = (
     "a value with the person's nearest earlier one is Cramer's V (0 to 1) for categories and "
     "Spearman's rank correlation (−1 to 1) for numbers: the two columns should be alike."
 )
-_FAR = 3.0
+FAR = 3.0
 """Ratio to the noise floor above which a distance is far off."""
 _POINTS = 5.0
 """Percentage points of persons who ever change from which a variable is to be looked at."""
@@ -174,7 +174,7 @@ def noise_in_words(ratio: float | None, distance: float | None = None) -> str:
         return "as near as chance allows"
     if ratio <= 2:
         return "a little further off than chance"
-    how = "clearly off" if ratio <= _FAR else "far off"
+    how = "clearly off" if ratio <= FAR else "far off"
     return f"{how}: more than chance explains"
 
 
@@ -200,7 +200,7 @@ def _distances(sequences: SequenceResult) -> DataTable:
             ]
             for own in sequences.rows
         ],
-        highlight=[i for i, own in enumerate(sequences.rows) if (own.ratio or 0) > _FAR],
+        highlight=[i for i, own in enumerate(sequences.rows) if (own.ratio or 0) > FAR],
         stacks=True,
     )  # fmt: skip
 

@@ -30,7 +30,7 @@ from synthesizer.report.page import (
 )
 from synthesizer.report.record import Record
 
-_MODELS = {"logit": "a logistic regression", "cart": "a classification tree"}
+MODELS = {"logit": "a logistic regression", "cart": "a classification tree"}
 _VALUES = ("pmse", "expected", "s_pmse", "z_pmse", "specks", "po50")
 _COLUMNS = (
     "Dataset", "pMSE", "Expected", "pMSE ratio", "Standardised", "SPECKS", "PO50", "Settled",
@@ -84,7 +84,7 @@ def _nothing(utility: UtilityResult | None) -> Gap:
 
 
 def _model(scores: PmseResult, record: Record) -> Iterator[Block]:
-    name, ratio = _MODELS[scores.model], scores.mean.s_pmse
+    name, ratio = MODELS[scores.model], scores.mean.s_pmse
     shown = "there is no pMSE ratio" if ratio is None else f"the pMSE ratio is {written(ratio)}"
     yield Note(f"By {name}, {shown}: {ratio_in_words(scores, record)}.")
     yield Words([_reading(scores, expected_of(record))])
