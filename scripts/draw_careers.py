@@ -26,14 +26,14 @@ from synthesizer.cli.commands import errors_told
 from synthesizer.config.keys import Config, PanelConfig
 from synthesizer.config.reading import load_config
 from synthesizer.data.encoding import encode_like
-from synthesizer.data.errors import ConfigError, DataError
+from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, write_secret
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import period_labels
 from synthesizer.data.sources import read_path
 from synthesizer.data.table import IntArray, Table
 from synthesizer.plan.arrange import arrange
-from synthesizer.plan.prepare import read_input
+from synthesizer.plan.inputs import read_input
 from synthesizer.report.charts import Scale, Value, clipped, el, line, text, text_width
 
 ABSENT = -1
@@ -109,7 +109,10 @@ def read(config: Config, synthetic: Sequence[Path]) -> tuple[Careers, Careers]:
     """
     if config.panel is None:
         raise ConfigError("the configuration has no panel; there are no careers to draw")
-    table = read_input(config.data, config.declarations()).table
+    data = read_input(config)
+    if data.problems:
+        raise DataError(data.problems)
+    table = data.table
     table = table.select([name for name in table.names if name not in config.drop])
     original = careers(config.panel, table, "original")
     made = [
@@ -129,12 +132,12 @@ def read(config: Config, synthetic: Sequence[Path]) -> tuple[Careers, Careers]:
 
 def careers(config: PanelConfig, table: Table, name: str) -> Careers:
     """Return the careers of a file; to be there is the only state where no career is named."""
-    arranged = arrange(config, table)
-    form, frame = arranged.arrangement, arranged.frame
-    if form is None or frame is None:
-        raise ConfigError([f"{name}: {problem}" for problem in arranged.problems])
-    panel = form.modelled(table)
-    if not isinstance(panel, PanelTable):
+    problems = Problems()
+    with problems.gathered(name):
+        form, _ = arrange(config, table)
+    problems.settle(ConfigError)
+    panel, frame = form.modelled(table), form.frame
+    if not isinstance(panel, PanelTable) or frame is None:
         raise ConfigError(f"{name}: is no panel")
     labels: tuple[str, ...] = ("there",)
     states: IntArray = np.zeros(panel.n_rows, dtype=np.int32)

@@ -31,8 +31,8 @@ from synthesizer.measures.risk.attribute import attribute
 from synthesizer.measures.risk.differential import differential_confidentiality
 from synthesizer.measures.utility.propensity import logit_pmse
 from synthesizer.measures.utility.tables import table_utility
-from synthesizer.plan.plan import Plan, make_plan
-from synthesizer.plan.prepare import read_input
+from synthesizer.plan.plan import Plan
+from synthesizer.plan.prepare import prepare
 
 NUMERIC = ("AGEP", "NPF", "NOC", "DENSITY", "PINCP", "POVPIP")
 KEYS = ("PUMA", "AGEP", "SEX", "RAC1P", "MSP", "OWN_RENT")
@@ -52,10 +52,8 @@ def config_of(data: Path, **options: Any) -> Any:
 
 def planned(data: Path, **options: Any) -> tuple[Table, Plan]:
     """Read the data and plan the chain."""
-    config = config_of(data, **options)
-    table = read_input(config.data, config.declarations()).table
-    plan = make_plan(config, table, Registry.load())
-    return table, plan
+    plan = prepare(config_of(data, **options), check_directory=False)
+    return plan.table, plan
 
 
 def seconds(work: Callable[[], object], repeats: int = 5) -> float:

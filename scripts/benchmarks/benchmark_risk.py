@@ -36,7 +36,6 @@ from synthesizer.measures.risk import (
     suda,
     tcap,
 )
-from synthesizer.plan.prepare import read_input
 
 LARGE = 1_000_000
 SIZES = (30, 90, 2, 9, 5, 4)
@@ -94,7 +93,7 @@ def caps(data: Path) -> Iterator[str]:
     """CAP with three scenarios, both non-match rules and nested m."""
     table, plan = planned(data)
     made = synthesise(plan, table, 1)
-    layout = read_input(config_of(data).data, config_of(data).declarations()).layout
+    layout = plan.data.layout
     frames = to_pandas(table, layout), to_pandas(made[0], layout)
     yield "| CAP table | seconds | GB |"
     yield "| --- | --- | --- |"

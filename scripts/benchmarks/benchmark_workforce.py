@@ -35,7 +35,8 @@ from synthesizer.measures.utility.compare_fit import compare_fit
 from synthesizer.models.histories.history import panel_of
 from synthesizer.models.histories.mostly_constant import changers
 from synthesizer.models.limits import Support
-from synthesizer.plan.prepare import Prepared, prepare
+from synthesizer.plan.plan import Plan
+from synthesizer.plan.prepare import prepare
 
 CONFIG = Path(__file__).parents[1] / "configs" / "federal_workforce.yaml"
 PAIRS = (("education", "occupation"), ("pay_plan", "grade"), ("pay_plan", "grade", "step"))
@@ -50,11 +51,11 @@ def main(persons: int, config: Path) -> None:
     """Print all tables."""
     start = perf_counter()
     overrides = {"data": {"sample": "federal_workforce", "persons": persons}}
-    ready = prepare(config, Registry.load(), overrides=overrides, check_directory=False)
+    plan = prepare(config, Registry.load(), overrides=overrides, check_directory=False)
     read = perf_counter() - start
-    chain, made, fit, generate = synthesised(ready)
+    chain, made, fit, generate = synthesised(plan)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    original = panel_of(ready.table)
+    original = panel_of(plan.table)
     print("| persons | rows | synthetic rows | read, s | fit, s | generate, s | peak, GB |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     print(
@@ -62,29 +63,29 @@ def main(persons: int, config: Path) -> None:
         f"| {generate:.0f} | {peak:.1f} |\n"
     )
     for section in (ever_changing, impossible, falls, pay_table):
-        for line in section(original, made, ready):
+        for line in section(original, made, plan):
             print(line)
         print(flush=True)
     several = [panel_of(t) for t in chain.generate(Seed(1), m=WAGE_DATASETS, n_jobs=N_JOBS)]
-    for line in wages(original, several, ready):
+    for line in wages(original, several, plan):
         print(line)
 
 
-def synthesised(ready: Prepared) -> tuple[FittedChain, PanelTable, float, float]:
+def synthesised(plan: Plan) -> tuple[FittedChain, PanelTable, float, float]:
     """Return the chain, one synthetic panel, and the seconds of fit and generation."""
     start = perf_counter()
-    chain = ready.plan.spec.fit(ready.table, Seed(1), n_jobs=N_JOBS)
+    chain = plan.spec.fit(plan.table, Seed(1), n_jobs=N_JOBS)
     fitted = perf_counter()
     made = panel_of(next(chain.generate(Seed(1), n_jobs=N_JOBS)))
     return chain, made, fitted - start, perf_counter() - fitted
 
 
-def ever_changing(original: PanelTable, made: PanelTable, ready: Prepared) -> Iterator[str]:
+def ever_changing(original: PanelTable, made: PanelTable, plan: Plan) -> Iterator[str]:
     """Yield the share of persons who ever change each longitudinal variable, in percent."""
     yield "| variable | ever change, original % | synthetic % | difference, points |"
     yield "| --- | --- | --- | --- |"
     worst = 0.0
-    frame = ready.plan.spec.frame
+    frame = plan.spec.frame
     for name in original.names:
         if frame is not None and name == frame.time:
             continue
@@ -95,7 +96,7 @@ def ever_changing(original: PanelTable, made: PanelTable, ready: Prepared) -> It
     yield f"\nLargest difference: {worst:.1f} points (asked for: 2)."
 
 
-def impossible(original: PanelTable, made: PanelTable, ready: Prepared) -> Iterator[str]:  # noqa: ARG001
+def impossible(original: PanelTable, made: PanelTable, plan: Plan) -> Iterator[str]:  # noqa: ARG001
     """Yield how many synthetic rows have a combination that the data do not have."""
     yield "| combination | synthetic rows with one that is not in the data |"
     yield "| --- | --- |"
@@ -104,7 +105,7 @@ def impossible(original: PanelTable, made: PanelTable, ready: Prepared) -> Itera
         yield f"| {' and '.join(names)} | {int(broken.sum())} |"
 
 
-def falls(original: PanelTable, made: PanelTable, ready: Prepared) -> Iterator[str]:  # noqa: ARG001
+def falls(original: PanelTable, made: PanelTable, plan: Plan) -> Iterator[str]:  # noqa: ARG001
     """Yield how often a variable that should not fall does."""
     yield "| variable | falls per 10,000 rows, original | synthetic |"
     yield "| --- | --- | --- |"
@@ -117,18 +118,18 @@ def falls(original: PanelTable, made: PanelTable, ready: Prepared) -> Iterator[s
         yield f"| {name} | {shares[0]:.2f} | {shares[1]:.2f} |"
 
 
-def pay_table(original: PanelTable, made: PanelTable, ready: Prepared) -> Iterator[str]:
+def pay_table(original: PanelTable, made: PanelTable, plan: Plan) -> Iterator[str]:
     """Yield the share of General Schedule records whose pay is that of the table, in percent."""
-    shares = [100 * in_table(frame_of(t, ready)) for t in (original, made)]
+    shares = [100 * in_table(frame_of(t, plan)) for t in (original, made)]
     yield "| pay found in the table of plan, grade, step and year, % | |"
     yield "| --- | --- |"
     yield f"| original | {shares[0]:.2f} |"
     yield f"| synthetic | {shares[1]:.2f} |"
 
 
-def frame_of(table: PanelTable, ready: Prepared) -> pd.DataFrame:
+def frame_of(table: PanelTable, plan: Plan) -> pd.DataFrame:
     """Return a panel as a frame in the form of the source."""
-    return to_pandas(ready.arrangement.restored(table), ready.source.layout)
+    return to_pandas(plan.restored(table), plan.data.layout)
 
 
 def in_table(frame: pd.DataFrame) -> float:
@@ -151,14 +152,14 @@ def in_table(frame: pd.DataFrame) -> float:
     return float((np.asarray(table) == pay).mean())
 
 
-def wages(original: PanelTable, several: Sequence[PanelTable], ready: Prepared) -> Iterator[str]:
+def wages(original: PanelTable, several: Sequence[PanelTable], plan: Plan) -> Iterator[str]:
     """Yield the coefficients of the wage regression by sex, beside the true ones."""
     yield (
         "| sex | coefficient | persons | simulated truth | original | standard error | synthetic "
         "| difference |"
     )
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
-    frames = [regression_frame(frame_of(t, ready)) for t in (original, *several)]
+    frames = [regression_frame(frame_of(t, plan)) for t in (original, *several)]
     for sex in p.SEXES:
         parts = [frame[frame["sex"] == sex].drop(columns="sex") for frame in frames]
         fit = compare_fit(parts[0], parts[1:], MODEL, clusters="person", rule="simple")

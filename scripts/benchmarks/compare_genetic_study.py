@@ -125,7 +125,7 @@ class Comparison:
             "chi_square": plain(self.tests),
             "propensity": {"failed": told} if isinstance(told, str) else plain(told),
             "ratio_of_estimates": plain(self.ratios),
-            "cap": self.caps.to_dict(),
+            "cap": plain(self.caps),
             "jensen_shannon": plain(self.distances),
             "distributions": [plain(shape) for shape in self.shapes],
             "evolutions": {name: dict(told) for name, told in self.evolutions.items()},

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compare_genetic_study import CART, OWN, PAPER, PARAMETRIC, Comparison
 
-from synthesizer.config.keys import GeneticConfig
+from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.report.page import Block, Cell, DataTable, Form, Section, Words, plural, written
 
 LEVEL = 0.05
@@ -22,7 +22,7 @@ def tables(comparison: Comparison) -> list[Section]:
 
 def _what(comparison: Comparison) -> Section:
     study = comparison.study
-    settings, own = study.settings, GeneticConfig()
+    settings, own = study.settings, GeneticOptions()
     begun = (
         "mutants of the original" if settings.start == "mutants" else "datasets of the CART chain"
     )

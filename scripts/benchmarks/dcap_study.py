@@ -10,6 +10,7 @@ import numpy as np
 
 from synthesizer.config.reading import read_config
 from synthesizer.data.codes import Groups
+from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import check_keys
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
@@ -20,8 +21,8 @@ from synthesizer.measures.risk.differential import (
     HalfComparison,
     differential_confidentiality,
 )
+from synthesizer.plan.inputs import Input, read_input
 from synthesizer.plan.plan import Plan, make_plan
-from synthesizer.plan.prepare import read_input
 
 CART, PARAMETRIC, OWN = "CART", "parametric", "CART, package defaults"
 SUBSETS = {
@@ -106,13 +107,16 @@ def prepare(
     kinds = {n: {"kind": "numeric" if n in numeric else "categorical"} for n in (*keys, target)}
     variables = kinds if numeric else {}
     config = read_config({"data": dict(data), "variables": variables})
-    table = read_input(config.data, config.declarations()).table
+    source = read_input(config)
+    if source.problems:
+        raise DataError(source.problems)
+    table = source.table
     check_keys(table, keys=keys, target=target, groups=groups)
     table = table if every else table.select([*keys, target])
     plans = {
         name: make_plan(
             read_config({"data": dict(data), "variables": variables, **options}),
-            table,
+            Input.of(table),
             Registry.load(),
         )
         for name, options in methods(min_leaf).items()

@@ -49,6 +49,11 @@ def models_with(plugins: list[str] | None) -> Registry:
     return Registry.load().with_plugins(plugins or ())
 
 
+def all_cores(workers: int | None) -> int:
+    """Return the workers of joblib: all cores where none are named."""
+    return -1 if workers is None else workers
+
+
 @contextmanager
 def errors_told() -> Iterator[None]:
     """Print every problem and leave with the exit code of the error."""
@@ -103,13 +108,12 @@ def compare(
     """Compare runs: what was set differently, their risk and utility, and a map to choose from."""
     with errors_told():
         from synthesizer.cli import screen
-        from synthesizer.cli import screen as screen_runs
         from synthesizer.jobs import compare as comparison
 
         found = comparison.write_comparison(
             runs, out, json=json, overwrite=overwrite, risk=risk, utility=utility
         )
-        screen_runs.show_comparison(found)
+        screen.show_comparison(found)
         for path in (out, json):
             if path is not None:
                 screen.say(f"wrote {path} (confidential: not for release)")
@@ -148,7 +152,6 @@ def frontier(
         from functools import partial
 
         from synthesizer.cli import screen
-        from synthesizer.cli import screen as screen_runs
         from synthesizer.jobs.frontier import plan_frontier, run_frontier
 
         given: dict[str, Any] = {
@@ -166,7 +169,7 @@ def frontier(
             told=(lambda _: None) if quiet else screen.say,
         )
         if not quiet:
-            screen_runs.show_frontier(found)
+            screen.show_frontier(found)
         if found.failed:
             raise SynthesizerError(
                 f"setting {name} failed: {'; '.join(why)}" for name, why in found.failed.items()
@@ -340,7 +343,6 @@ def utility(
         from synthesizer.cli import screen
         from synthesizer.cli.screen_checks import show_file_utility
         from synthesizer.jobs.check_files import evaluate_files, parse_names
-        from synthesizer.jobs.manifest import workers_or_all
 
         fit = options_of(
             family=family, rule=rule, clusters=clusters, weights=weights, offset=offset
@@ -358,7 +360,7 @@ def utility(
                 options={"table_groups": groups, "propensity": score},
                 config=config,
                 seed=seed,
-                workers=workers_or_all(workers),
+                workers=all_cores(workers),
                 out=out,
                 overwrite=overwrite,
                 listener=listener,
@@ -421,10 +423,8 @@ def refine(
     """
     with errors_told():
         from synthesizer.cli import screen
-        from synthesizer.cli import screen as screen_refine
         from synthesizer.data.errors import ConfigError
         from synthesizer.jobs.check_files import parse_names
-        from synthesizer.jobs.manifest import workers_or_all
         from synthesizer.jobs.refine import refine_file
 
         options: dict[str, Any] = {
@@ -439,11 +439,11 @@ def refine(
             found = refine_file(
                 original, synthetic, keys=names, target=target, risk_at_most=risk_at_most,
                 codes=True if codes == "all" else parse_names(codes) or (), config=config, out=out,
-                told=told, overwrite=overwrite, seed=seed, workers=workers_or_all(workers),
+                told=told, overwrite=overwrite, seed=seed, workers=all_cores(workers),
                 listener=listener, **options,
             )  # fmt: skip
         if not quiet:
-            screen_refine.show_refined(found, told)
+            screen.show_refined(found, told)
         if found.refined.interrupted:
             raise KeyboardInterrupt(f"interrupted; the best so far was written to {found.path}")
         if not found.refined.reached:
@@ -508,21 +508,21 @@ def run(
 def validate(config: ConfigPath, plugin: Plugins = None) -> None:
     """Check configuration, data and output, and tell every problem at once."""
     with errors_told():
-        from synthesizer.cli import screen as screen_plan
+        from synthesizer.cli import screen
         from synthesizer.plan.prepare import prepare
 
-        screen_plan.show_valid(prepare(config, models_with(plugin)))
+        screen.show_valid(prepare(config, models_with(plugin)))
 
 
 def plan(config: ConfigPath, plugin: Plugins = None) -> None:
     """Show order, models, predictors, levels, rare levels and cost before any fit."""
     with errors_told():
-        from synthesizer.cli import screen as screen_plan
+        from synthesizer.cli import screen
         from synthesizer.plan.overview import plan_table
         from synthesizer.plan.prepare import prepare
 
-        ready = prepare(config, models_with(plugin), check_directory=False)
-        screen_plan.show_plan(ready, plan_table(ready))
+        planned = prepare(config, models_with(plugin), check_directory=False)
+        screen.show_plan(planned, plan_table(planned))
 
 
 def init(
@@ -574,7 +574,6 @@ def codebook(
     """
     with errors_told():
         from synthesizer.cli import screen
-        from synthesizer.cli import screen as screen_plan
         from synthesizer.plan.overview import make_codebook
         from synthesizer.report.codebook.write import is_result, run_codebook, write_run_codebook
 
@@ -584,7 +583,7 @@ def codebook(
                     f"{data}: is no result of a run, and the codebook of a data file is "
                     "confidential: it is only shown; leave out -o"
                 )
-            screen_plan.show_codebook(make_codebook(data), as_json=json)
+            screen.show_codebook(make_codebook(data), as_json=json)
         elif out is not None:
             paths = write_run_codebook(data, out, overwrite=overwrite)
             screen.say("\n".join(["wrote", *(f"  {path}" for path in paths)]))
@@ -649,13 +648,13 @@ def models(
 ) -> None:
     """List the conditional models that are known, and the package that offers each."""
     with errors_told():
-        from synthesizer.cli import screen as screen_plan
+        from synthesizer.cli import screen
 
         registry = models_with(plugin)
         if name is None:
-            screen_plan.show_models(registry)
+            screen.show_models(registry)
         else:
-            screen_plan.show_model(registry, registry.canonical(name))
+            screen.show_model(registry, registry.canonical(name))
 
 
 def schema(plugin: Plugins = None) -> None:

@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     from synthesizer.measures.results import CheckResults, RiskResult
     from synthesizer.measures.utility.longitudinal import PanelResult
     from synthesizer.measures.utility.suite import UtilityResult
+    from synthesizer.models.step import Rule
     from synthesizer.plan.overview import Codebook, PlanRow
-    from synthesizer.plan.prepare import Prepared
+    from synthesizer.plan.plan import Plan
 
 
 # What an evolution will do, and what it came to, in plain words.
@@ -490,17 +491,16 @@ def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
     notes_told(codebook.notes)
 
 
-def show_valid(ready: Prepared) -> None:
+def show_valid(plan: Plan) -> None:
     """Say that a run can start."""
-    config, genetic = ready.config, ready.plan.genetic
-    notes_told([*ready.source.notes, *ready.plan.notes])
-    if genetic is None:
+    notes_told(plan.notes)
+    if plan.genetic is None:
         what = "to draw"
     else:
-        what = "to draw and evolve" if genetic.start == "chain" else "to evolve"
+        what = "to draw and evolve" if plan.has_chain else "to evolve"
     say(
-        f"valid: {_size(ready.table)}, {len(ready.plan.spec.steps)} variables {what}, "
-        f"m = {config.m}; output goes to {config.output.directory}"
+        f"valid: {_size(plan.table)}, {len(plan.spec.steps)} variables {what}, m = {plan.m}; "
+        f"output goes to {plan.output.directory}"
     )
 
 
@@ -510,28 +510,26 @@ def _size(table: Table) -> str:
     return f"{table.n_units:,} persons, {rows}" if isinstance(table, PanelTable) else rows
 
 
-def show_plan(ready: Prepared, rows: Sequence[PlanRow]) -> None:
+def show_plan(plan: Plan, rows: Sequence[PlanRow]) -> None:
     """Print the chain in order, and what is evolved after it or in its place."""
     from synthesizer.plan.overview import RARE
 
-    genetic = ready.plan.genetic
-    if genetic is None or genetic.start == "chain":
-        _show_chain(ready, rows)
-        cost = "; cost: share of the fit's work"
+    if plan.has_chain:
+        _show_chain(plan, rows)
     else:
-        _show_variables(ready, rows)
-        cost = ""
-    if genetic is not None:
-        for line in plan_lines(genetic, ready.config.m):
+        _show_variables(plan, rows)
+    if plan.genetic is not None:
+        for line in plan_lines(plan.genetic, plan.m):
             say(line)
-    for scenario in ready.plan.scenarios:
+    for scenario in plan.scenarios:
         say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
-    notes_told([*ready.source.notes, *ready.plan.notes])
-    units = "persons" if isinstance(ready.table, PanelTable) else "rows"
+    notes_told(plan.notes)
+    units = "persons" if isinstance(plan.table, PanelTable) else "rows"
+    cost = "; cost: share of the fit's work" if plan.has_chain else ""
     say(f"rare levels: held by fewer than {RARE} {units}{cost}")
 
 
-def _show_chain(ready: Prepared, rows: Sequence[PlanRow]) -> None:
+def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
     """Print the models in order, and what they have to keep to."""
     columns = (
         "#", "variable", "kind", "model", "predictors", "levels", "missing rows", "rare levels",
@@ -544,31 +542,33 @@ def _show_chain(ready: Prepared, rows: Sequence[PlanRow]) -> None:
         )
         for row in rows
     ]  # fmt: skip
-    tabulate(f"plan for {_size(ready.table)}", columns, cells)
-    spec = ready.plan.spec
-    if spec.strata:
-        say(f"strata: a chain for every combination of {', '.join(spec.strata)}")
-    for rule in spec.rules:
-        count = rule.condition.count(ready.table)
+    tabulate(f"plan for {_size(plan.table)}", columns, cells)
+    if plan.spec.strata:
+        say(f"strata: a chain for every combination of {', '.join(plan.spec.strata)}")
+    for rule, count in _ruled(plan):
         say(f"rule: where {rule.condition.text}, {rule.variable} is set ({count:,} rows)")
-    for forbid in spec.forbids:
+    for forbid in plan.spec.forbids:
         say(f"{forbid.text} (redraws {forbid.variable})")
 
 
-def _show_variables(ready: Prepared, rows: Sequence[PlanRow]) -> None:
+def _show_variables(plan: Plan, rows: Sequence[PlanRow]) -> None:
     """Print the variables where no chain is fitted, and which changes are taken back."""
     columns = ("variable", "kind", "levels", "missing rows", "rare levels")
     cells = [(row.variable, row.kind, row.levels, row.missing, row.rare) for row in rows]
-    tabulate(f"variables to evolve, {_size(ready.table)}: no chain is fitted", columns, cells)
-    spec = ready.plan.spec
-    if spec.strata:
-        say(f"strata: not used ({', '.join(spec.strata)}), since no chain is fitted")
-    for rule in spec.rules:
-        count = rule.condition.count(ready.table)
+    tabulate(f"variables to evolve, {_size(plan.table)}: no chain is fitted", columns, cells)
+    if plan.spec.strata:
+        say(f"strata: not used ({', '.join(plan.spec.strata)}), since no chain is fitted")
+    for rule, count in _ruled(plan):
         where = f"where {rule.condition.text}, {rule.variable} is given ({count:,} rows)"
         say(f"rule: {where}; changes that break it are taken back")
-    for forbid in spec.forbids:
+    for forbid in plan.spec.forbids:
         say(f"{forbid.text} (changes that break it are taken back)")
+
+
+def _ruled(plan: Plan) -> Iterator[tuple[Rule, int]]:
+    """Yield the rules and how many confidential rows satisfy the condition of each."""
+    for rule in plan.spec.rules:
+        yield rule, rule.condition.count(plan.table)
 
 
 def show_models(registry: Registry) -> None:

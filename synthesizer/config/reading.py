@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
@@ -24,7 +25,7 @@ from synthesizer.config.synthpop import (
     translate,
     unsupported,
 )
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.data.yaml_text import parse_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
 
@@ -38,6 +39,9 @@ _WORDS: Mapping[str, str] = {
     "model_attributes_type": "must be a map",
 }
 """What pydantic says in words of Python, by its type of fault."""
+
+_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
+"""What pydantic calls an unknown key, of a map and of options."""
 
 
 def sentence(kind: type[BaseModel], content: Any, item: Mapping[str, Any]) -> str:
@@ -54,7 +58,7 @@ def sentence(kind: type[BaseModel], content: Any, item: Mapping[str, Any]) -> st
     """
     location: tuple[int | str, ...] = item["loc"]
     place = ".".join(_steps(content, location)) or "configuration"
-    if item["type"] == "extra_forbidden":
+    if item["type"] in _UNKNOWN:
         return f"{place}: unknown key{nearest(str(location[-1]), _siblings(kind, location))}"
     if item["type"] == "missing":
         return f"{place}: is needed"
@@ -101,14 +105,18 @@ def _siblings(kind: type[BaseModel], location: tuple[int | str, ...]) -> set[str
     for part in location[:-1]:
         if not _is_branch(part):
             here = [inner for one in here for inner in _inner(one, part)]
-    models = [one for one in here if isinstance(one, type) and issubclass(one, BaseModel)]
-    return {f.alias or name for model in models for name, f in model.model_fields.items()}
+    return {field.alias or name for one in here for name, field in _fields(one).items()}
+
+
+def _fields(kind: Any) -> Mapping[str, Any]:
+    """Return the fields of a part of the configuration, a model or options; none of others."""
+    return getattr(kind, "__pydantic_fields__", {})
 
 
 def _inner(kind: Any, part: int | str) -> Iterator[Any]:
     """Yield the types that may stand at a key or position of a type."""
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        fields = kind.model_fields.items()
+    fields = _fields(kind).items()
+    if fields:
         found = [field.annotation for name, field in fields if part in (name, field.alias)]
     elif get_origin(kind) is dict:
         found = [get_args(kind)[1]]
@@ -140,7 +148,7 @@ def load_config(path: str | Path) -> Config:
     ConfigError
         With every problem of form: unknown keys with the nearest name, wrong values.
     """
-    return _sound(try_file(path))
+    return read_config(file_content(path), base=Path(path).parent)
 
 
 def read_config(content: Mapping[str, Any], *, base: Path | None = None) -> Config:
@@ -152,27 +160,31 @@ def read_config(content: Mapping[str, Any], *, base: Path | None = None) -> Conf
     >>> config.m, config.models
     (2, {'cart': {'minbucket': 10}})
     """
-    return _sound(try_config(content, base or Path()))
+    problems = Problems()
+    return _sound(sound_part(content, base or Path(), problems), problems)
 
 
 def read_chain_config(content: Mapping[str, Any]) -> ChainConfig:
     """Turn the options of `Synthesizer` into a configuration without data and output."""
-    return _sound(_validated(ChainConfig, content))
+    problems = Problems()
+    return _sound(_validated(ChainConfig, content, problems), problems)
 
 
-def _sound(result: tuple[AnyConfig | None, list[str]]) -> AnyConfig:
-    config, problems = result
+def _sound(config: AnyConfig | None, problems: Problems) -> AnyConfig:
     if problems or config is None:
         raise ConfigError(problems)
     return config
 
 
-def try_file(
-    path: str | Path, overrides: Mapping[str, Any] | None = None
-) -> tuple[Config | None, list[str]]:
-    """Return what can be used of a configuration file and every problem of form in it.
+def file_content(path: str | Path, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return what a configuration file holds.
 
     ``overrides`` replace keys of the file; a mapping replaces keys of the mapping there.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be read, or is no YAML map.
     """
     path = Path(path)
     try:
@@ -188,16 +200,16 @@ def try_file(
             content[key] = {**old, **value}
         else:
             content[key] = value
-    return try_config(content, path.parent)
+    return content
 
 
-def try_config(content: Mapping[str, Any], base: Path) -> tuple[Config | None, list[str]]:
-    """Return a configuration without its faulty parts (None if data are lost), and the problems.
+def sound_part(content: Mapping[str, Any], base: Path, problems: Problems) -> Config | None:
+    """Return a configuration without its faulty parts, None if the data are among them.
 
     So that the data can be checked in the same go, whatever else is wrong.
     """
-    config, problems = _validated(Config, content)
-    return (None if config is None else _resolved(config, base)), problems
+    config = _validated(Config, content, problems)
+    return None if config is None else _resolved(config, base)
 
 
 def has_faulty_panel(problems: Iterable[str]) -> bool:
@@ -218,32 +230,31 @@ def has_faulty_panel(problems: Iterable[str]) -> bool:
 
 
 def _validated(
-    kind: type[AnyConfig], content: Mapping[str, Any]
-) -> tuple[AnyConfig | None, list[str]]:
-    content, problems = _canonical(content, set(kind.model_fields))
+    kind: type[AnyConfig], content: Mapping[str, Any], problems: Problems
+) -> AnyConfig | None:
+    content = _canonical(content, set(kind.model_fields), problems)
     misspelt: set[tuple[int | str, ...]] = set()
     for _ in range(len(str(content)) + 1):  # each round removes at least one faulty part
         try:
-            return kind.model_validate(content), problems
+            return kind.model_validate(content)
         except ValidationError as error:
             found = error.errors(include_url=False)
         # what a part with a misspelt key lacks is what was misspelt, which is told already
         told = [i for i in found if i["type"] != "value_error" or i["loc"] not in misspelt]
         problems += [sentence(kind, content, item) for item in told]
-        misspelt |= {i["loc"][:-1] for i in found if i["type"] == "extra_forbidden"}
+        misspelt |= {i["loc"][:-1] for i in found if i["type"] in _UNKNOWN}
         # all of them first: a part that two faults are in must not be looked for again
         faulty = [part for item in found if (part := _faulty_part(content, item["loc"]))]
         for container, key in faulty:
             container.pop(key, None)
         if not faulty:
             break
-    return None, list(dict.fromkeys(problems))
+    return None
 
 
-def _canonical(content: Mapping[str, Any], known: set[str]) -> tuple[dict[str, Any], list[str]]:
+def _canonical(content: Mapping[str, Any], known: set[str], problems: Problems) -> dict[str, Any]:
     """Spell keys the house way: names of other tools, options as model.option."""
     result: dict[str, Any] = {}
-    problems: list[str] = []
     options: dict[str, dict[str, Any]] = {}
     sections: dict[str, dict[str, Any]] = {}
     for key, value in content.items():
@@ -267,7 +278,8 @@ def _canonical(content: Mapping[str, Any], known: set[str]) -> tuple[dict[str, A
         own = result.get(name) or {}
         if isinstance(own, dict):  # otherwise a fault that is told when the section is validated
             result[name] = {**own, **given}
-    return result, problems + _add_options(result, options) + translate(result)
+    problems += _add_options(result, options) + translate(result)
+    return result
 
 
 def _add_options(result: dict[str, Any], options: Mapping[str, dict[str, Any]]) -> list[str]:
@@ -301,7 +313,7 @@ def _resolved(config: Config, base: Path) -> Config:
     genetic = config.genetic
     if genetic is not None and not isinstance(genetic.start, str):
         start = tuple(_joined(base, path) for path in genetic.start)
-        genetic = genetic.model_copy(update={"start": start})
+        genetic = replace(genetic, start=start)
     return config.model_copy(update={"data": data, "output": output, "genetic": genetic})
 
 

@@ -4,6 +4,7 @@
 
     SynthesizerError
     ├── ConfigError          the configuration is wrong (exit code 2)
+    │   └── OptionError      options of a model or an evolution are wrong; also a ValueError
     ├── DataError            the confidential data cannot be used as they are (exit code 2)
     │   └── ExpressionError  a condition or a derived expression cannot be read or evaluated
     ├── ModelError           a conditional model cannot be fitted, drawn from or found
@@ -56,6 +57,10 @@ class ConfigError(SynthesizerError):
     exit_code = 2
 
 
+class OptionError(ConfigError, ValueError):
+    """Options of a model are wrong: ``name (value) must be ...``; also a ValueError of Python."""
+
+
 class DataError(SynthesizerError):
     """The confidential data cannot be used as they are."""
 
@@ -90,6 +95,49 @@ class LimitExceededError(SynthesizerError):
     """A check exceeded a limit that the configuration sets."""
 
     exit_code = 3
+
+
+class Problems(list[str]):
+    """What is wrong, gathered from several parts, so that one error says it all.
+
+    Examples
+    --------
+    >>> problems = Problems(["m (0) must be at least 1"])
+    >>> with problems.gathered("forbid 1"):
+    ...     raise DataError("unknown variable 'agee'")
+    >>> problems
+    ['m (0) must be at least 1', "forbid 1: unknown variable 'agee'"]
+    """
+
+    def gathered(self, place: str = "") -> Gathered:
+        """Take over the problems of an error that ends the block, with the place before each."""
+        return Gathered(self, place)
+
+    def at(self, place: str, problems: Iterable[str]) -> None:
+        """Add problems with the place before each."""
+        self += [f"{place}: {problem}" if place else problem for problem in problems]
+
+    def settle(self, kind: type[SynthesizerError]) -> None:
+        """Raise an error with every problem once; nothing happens where there is none."""
+        if self:
+            raise kind(dict.fromkeys(self))
+
+
+class Gathered:
+    """A block whose error becomes problems; what comes after the block goes on."""
+
+    def __init__(self, problems: Problems, place: str) -> None:
+        self.problems, self.place = problems, place
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+
+    def __exit__(self, kind: object, error: object, trace: object) -> bool:
+        """Take the error over if it is one of the package."""
+        if isinstance(error, SynthesizerError):
+            self.problems.at(self.place, error.problems)
+            return True
+        return False
 
 
 class Terminated(KeyboardInterrupt):

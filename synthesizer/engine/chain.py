@@ -171,7 +171,7 @@ class FittedChain:
                 _check_steps(steps, drawn, self.schema, self.frame)
 
     @property
-    def n_rows(self) -> int:
+    def n_units(self) -> int:
         """Units of the confidential table: rows, or persons of a panel."""
         return sum(len(stratum.rows) for stratum in self.strata)
 
@@ -192,9 +192,26 @@ class FittedChain:
         told = [note for m in models if isinstance(m, FittedCareerModel) for note in m.notes]
         return tuple(dict.fromkeys(told))
 
+    @property
+    def interrupted(self) -> bool:
+        """An interrupt keeps nothing of a chain."""
+        return False
+
+    @property
+    def half_problems(self) -> tuple[str, ...]:
+        """A half can always be fitted."""
+        return ()
+
+    def exceeded(self, pooled: Mapping[str, float | None]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return nothing: a chain has no limits of its own."""
+        return ()
+
+    def evolution(self, seed: Seed) -> None:
+        """Return nothing: a chain makes datasets only."""
+
     def count_blocks(self, m: int, rows: int | None) -> int:
         """Return about how many blocks `generate` draws, for progress bars."""
-        rows = self.n_rows if rows is None else rows
+        rows = self.n_units if rows is None else rows
         return m * len(self._blocks(allocate(rows, self._stratum_sizes)))
 
     def _blocks(self, sizes: Sequence[int]) -> list[tuple[int, int, int]]:
@@ -240,7 +257,7 @@ class FittedChain:
         problems = self.request_problems(m, rows, first)
         if problems:
             raise ModelError(problems)
-        rows = self.n_rows if rows is None else rows
+        rows = self.n_units if rows is None else rows
         # small datasets are drawn side by side, large ones one after the other: memory stays flat
         wave = max(1, effective_n_jobs(n_jobs) // self.count_blocks(1, rows))
         for start in range(first, first + m, wave):
@@ -293,9 +310,9 @@ class FittedChain:
                 f"m ({first + m}) must be at most {fitted}: with proper synthesis the models are "
                 "fitted once for every dataset; fit again with a larger m"
             )
-        if self.keeps_rows and rows not in (None, self.n_rows):
+        if self.keeps_rows and rows not in (None, self.n_units):
             problems.append(
-                f"rows ({rows}) must be {self.n_rows}: variables are kept row by row "
+                f"rows ({rows}) must be {self.n_units}: variables are kept row by row "
                 "(partial synthesis), so the number of rows cannot change"
             )
         return problems

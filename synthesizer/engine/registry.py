@@ -14,15 +14,15 @@ import difflib
 import importlib
 import importlib.metadata
 import inspect
-import json
-import math
 import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Self, get_args, get_type_hints
+from collections.abc import Iterable, Iterator, Mapping
+from types import UnionType
+from typing import Annotated, Any, Self, Union, get_args, get_origin, get_type_hints
 
-from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
+from pydantic import PydanticSchemaGenerationError, TypeAdapter
 
 from synthesizer.data.errors import ConfigError, ModelError
+from synthesizer.data.options import checked
 from synthesizer.data.table import Kind, Variable
 from synthesizer.data.yaml_text import INFINITIES
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
@@ -132,9 +132,7 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     return f"unknown {what} {name!r};{hint} Known: {', '.join(known)}"
 
 
-# Options of a conditional model: checked values from a configuration, and their JSON Schema.
-
-BuildModel = Callable[[object], ConditionalModel]
+# Options of a conditional model: names, and values that are models; the class checks the rest.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,6 +148,29 @@ class Options:
         """Options without a default."""
         return frozenset(self.types.keys() - self.defaults.keys())
 
+    def unknown(self, key: object) -> str:
+        """Word the complaint about an option that there is not."""
+        if not self.types:
+            return f"unknown option {key!r}; it has no options"
+        near = difflib.get_close_matches(str(key), [*sorted(self.types), *self.aliases], n=1)
+        hint = f" did you mean {near[0]!r}?" if near else ""
+        return f"unknown option {key!r};{hint} Known: {', '.join(sorted(self.types))}"
+
+    def named(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """Return values by the options' own names, and what is unknown or given twice."""
+        values: dict[str, Any] = {}
+        problems = []
+        for key, value in given.items():
+            name = self.aliases.get(key, key)
+            if name not in self.types:
+                problems.append(self.unknown(key))
+            elif name in values:
+                others = " or ".join(repr(a) for a, own in self.aliases.items() if own == name)
+                problems.append(f"option {name!r} is given twice, once as {others}")
+            else:
+                values[name] = _plain_value(value, self.types[name])
+        return values, problems
+
 
 def described(model_class: type[ConditionalModel]) -> Options:
     """Return the options that a model class declares.
@@ -160,7 +181,7 @@ def described(model_class: type[ConditionalModel]) -> Options:
     >>> described(Sample)
     Options(types={}, defaults={}, aliases={})
     """
-    hints = get_type_hints(model_class)
+    hints = get_type_hints(model_class, include_extras=True)
     fields = [item for item in dataclasses.fields(model_class) if item.init]
     defaults = {item.name: item.default for item in fields}
     for item in fields:
@@ -173,131 +194,37 @@ def described(model_class: type[ConditionalModel]) -> Options:
     )
 
 
-def read_options(
-    model_class: type[ConditionalModel], given: Mapping[str, Any], build_model: BuildModel
-) -> tuple[dict[str, Any], list[str]]:
-    """Check option names and types.
-
-    Parameters
-    ----------
-    model_class : type
-        Whose options.
-    given : mapping
-        Plain values, as read from YAML.
-    build_model : callable
-        Turns the value of an option whose type is a model into one.
-
-    Returns
-    -------
-    values : dict
-        The correct options under their own names.
-    problems : list of str
-        One sentence for each option that is unknown, missing, given twice or mistyped.
-    """
-    options = described(model_class)
-    values: dict[str, Any] = {}
-    problems: list[str] = []
-    seen: set[str] = set()
-    for key, value in given.items():
-        name = options.aliases.get(key, key)
-        try:
-            if name not in options.types:
-                raise ConfigError(_unknown_option(key, options))
-            if name in seen:
-                raise ConfigError(f"option {name!r} is given twice, once as {_other(key, options)}")
-            seen.add(name)
-            values[name] = _typed(key, value, options.types[name], build_model)
-        except ConfigError as error:
-            problems.extend(error.problems)
-    problems.extend(
-        f"option {name!r} is missing; it has no default" for name in sorted(options.required - seen)
-    )
-    return values, problems
-
-
-def _other(key: str, options: Options) -> str:
-    """Name an alias of the option that ``key`` means."""
-    name = options.aliases.get(key, key)
-    return " or ".join(repr(alias) for alias, own in options.aliases.items() if own == name)
-
-
-def _unknown_option(key: object, options: Options) -> str:
-    known = sorted(options.types)
-    if not known:
-        return f"unknown option {key!r}; it has no options"
-    near = difflib.get_close_matches(str(key), [*known, *options.aliases], n=1)
-    hint = f" did you mean {near[0]!r}?" if near else ""
-    return f"unknown option {key!r};{hint} Known: {', '.join(known)}"
-
-
-def _typed(key: str, value: object, hint: Any, build_model: BuildModel) -> object:
-    if _takes_model(hint) and not (value is None and type(None) in get_args(hint)):
-        try:
-            return build_model(value)
-        except ConfigError as error:
-            raise ConfigError(f"option {key!r}: {problem}" for problem in error.problems) from error
-    value = _infinite(value, hint)
-    try:
-        return _validated(_adapter(key, hint), value)
-    except ValidationError as error:
-        reasons = [str(item["msg"]) for item in error.errors(include_url=False)]
-        raise ConfigError(f"option {key!r} ({value!r}) {_sentence(reasons, value)}") from error
-
-
-def _infinite(value: object, hint: Any) -> object:
-    """Read ``.inf`` and its other spellings where a number is expected; configurations hold text.
+def _plain_value(value: object, hint: Any) -> object:
+    """Read a list as a tuple, and ``.inf`` as a number, where such a type is expected.
 
     Examples
     --------
-    >>> _infinite(".inf", float | None), _infinite("inf", str)
+    >>> _plain_value(".inf", float | None), _plain_value("inf", str)
     (inf, 'inf')
     """
-    if isinstance(value, str) and float in (hint, *get_args(hint)):
+    kinds = set(_alternatives(hint))
+    if isinstance(value, str) and float in kinds:
         return INFINITIES.get(value.lower(), value)
+    if isinstance(value, list) and any(get_origin(kind) is tuple for kind in kinds):
+        return tuple(value)
     return value
 
 
+def _alternatives(hint: Any) -> Iterator[Any]:
+    """Yield the types of a union, without what is annotated to them."""
+    origin = get_origin(hint)
+    if origin is Annotated:
+        yield from _alternatives(get_args(hint)[0])
+    elif origin in (Union, UnionType):
+        for part in get_args(hint):
+            yield from _alternatives(part)
+    else:
+        yield hint
+
+
 def _takes_model(hint: Any) -> bool:
-    candidates = get_args(hint) or (hint,)
-    return any(isinstance(c, type) and issubclass(c, ConditionalModel) for c in candidates)
-
-
-def _adapter(key: str, hint: Any) -> TypeAdapter[Any]:
-    try:
-        return TypeAdapter(hint)
-    except PydanticSchemaGenerationError as error:
-        raise ModelError(
-            f"the type of option {key!r} cannot be checked; its author must use plain types"
-        ) from error
-
-
-def _validated(adapter: TypeAdapter[Any], value: object) -> object:
-    """Check strictly, but by the rules of JSON, in which a list serves as a tuple."""
-    try:
-        text = json.dumps(value)
-    except (TypeError, ValueError):
-        return adapter.validate_python(value, strict=True)
-    return adapter.validate_json(text, strict=True)
-
-
-def _sentence(reasons: list[str], value: object) -> str:
-    """Join the reasons of all alternatives of a type into one."""
-    wanted = [reason.removeprefix("Input should be ") for reason in dict.fromkeys(reasons)]
-    return f"must be {' or '.join(wanted)}{_number_hint(value)}"
-
-
-def _number_hint(value: object) -> str:
-    """Explain that YAML reads ``1e-4`` as text."""
-    if not isinstance(value, str):
-        return ""
-    try:
-        number = float(value)
-    except ValueError:
-        return ""
-    if not math.isfinite(number):
-        return ""
-    plain = format(number, "f").rstrip("0").rstrip(".")
-    return f"; it was read as text, write {plain} without quotes"
+    kinds = _alternatives(hint)
+    return any(isinstance(kind, type) and issubclass(kind, ConditionalModel) for kind in kinds)
 
 
 def schema_of_options(model_class: type[ConditionalModel]) -> dict[str, Any]:
@@ -307,7 +234,9 @@ def schema_of_options(model_class: type[ConditionalModel]) -> dict[str, Any]:
     docstring; aliases are listed as properties of their own.
     """
     options = described(model_class)
-    texts = _parameter_texts(inspect.getdoc(model_class) or "")
+    texts: dict[str, str] = {}
+    for base in reversed(model_class.__mro__):  # a class explains the options that it adds
+        texts |= _parameter_texts(inspect.cleandoc(base.__doc__ or ""))
     properties: dict[str, Any] = {}
     for name, hint in options.types.items():
         properties[name] = _property(name, hint)
@@ -331,7 +260,12 @@ def schema_of_options(model_class: type[ConditionalModel]) -> dict[str, Any]:
 def _property(name: str, hint: Any) -> dict[str, Any]:
     if _takes_model(hint):
         return {"type": ["string", "object"]}
-    return _adapter(name, hint).json_schema()
+    try:
+        return TypeAdapter(hint).json_schema()
+    except PydanticSchemaGenerationError as error:
+        raise ModelError(
+            f"the type of option {name!r} cannot be checked; its author must use plain types"
+        ) from error
 
 
 def _plain_default(hint: Any, default: Any) -> Any:
@@ -649,15 +583,28 @@ MODELS = ...
 options
         """
         model_class = self.get(name)
-        values, problems = read_options(model_class, options or {}, self._build_inner)
+        declared = described(model_class)
+        values, problems = declared.named(options or {})
+        failed = set()
+        for key in [key for key in values if _takes_model(declared.types[key])]:
+            try:
+                if values[key] is not None:
+                    values[key] = self._build_inner(values[key])
+            except ConfigError as error:
+                problems += [f"option {key!r}: {problem}" for problem in error.problems]
+                failed.add(key)
+                values[key] = declared.defaults.get(key)
         model: ConditionalModel | None = None
         try:
-            if not described(model_class).required - values.keys():
-                model = model_class(**values)
-        except ConfigError as error:
-            problems.extend(error.problems)
-        except (ValueError, ModelError) as error:
-            problems.append(str(error))
+            model = checked(model_class, values)
+        except PydanticSchemaGenerationError as error:
+            raise ModelError(
+                f"the types of the options of model {name!r} cannot be checked; its author must "
+                "use plain types"
+            ) from error
+        except (ConfigError, ModelError) as error:
+            told = tuple(f"{key} (None)" for key in failed)
+            problems += [problem for problem in error.problems if not problem.startswith(told)]
         if problems or model is None:
             raise ConfigError(f"model {name!r}: {problem}" for problem in problems)
         return model

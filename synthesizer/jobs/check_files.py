@@ -14,7 +14,7 @@ from synthesizer.config.keys import Config, PanelConfig
 from synthesizer.config.reading import load_config
 from synthesizer.data.codes import Groups
 from synthesizer.data.encoding import recoded
-from synthesizer.data.errors import ConfigError, DataError, OutputError, SynthesizerError
+from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems, SynthesizerError
 from synthesizer.data.files import check_file, sha256, write_secret
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, read_like
@@ -35,8 +35,8 @@ from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.combining import kind_problems
 from synthesizer.measures.utility.suite import Synthesis, UtilityResult
-from synthesizer.plan.arrange import Arranged, arrange
-from synthesizer.plan.prepare import declared_for, encode_sound
+from synthesizer.plan.arrange import arrange
+from synthesizer.plan.inputs import declared_for, encoded
 from synthesizer.report.untyped import dataset_names, foreign_paths, order_notes, read_manifest
 
 # Files that are compared: the original, synthetic ones, and what may be written beside them.
@@ -210,13 +210,14 @@ def _original(raw: RawTable, config: Config, name: str) -> tuple[Table, list[str
     """Return the original as a run reads it, or its sound part and what is wrong with it."""
     declared = declared_for(config.data, raw, config.declarations(raw.names))
     person = None if config.panel is None else config.panel.person
-    encoded = encode_sound(raw, declared, config.drop)
-    problems = [problem.removeprefix(f"{raw.origin}: ") for problem in encoded.problems]
+    data = encoded(raw, declared, config.drop)
+    problems = Problems(problem.removeprefix(f"{raw.origin}: ") for problem in data.problems)
     if not problems:
-        problems = list(arrange(config.panel, encoded.table).problems)
+        with problems.gathered():
+            arrange(config.panel, data.table)
     elif person is not None and person not in raw.names:
         problems.append(f"panel.person: unknown column {person!r}; name a column of the data")
-    return encoded.table, [f"{name}: {problem}" for problem in problems]
+    return data.table, [f"{name}: {problem}" for problem in problems]
 
 
 def _needed(panel: PanelConfig, names: Sequence[str]) -> tuple[str, ...]:
@@ -271,8 +272,10 @@ def _union(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
 def _arranged(
     tables: Sequence[Table], names: Sequence[str], files: ComparedFiles, config: Config
 ) -> PanelFiles:
-    found = arrange(config.panel, tables[0])
-    form, frame = _sound(found)
+    form, _ = arrange(config.panel, tables[0])
+    frame = form.frame
+    if frame is None:
+        raise ValueError("needs a panel")
     problems = [
         f"{name}: {problem}"
         for table, name in zip(tables[1:], names[1:], strict=True)
@@ -296,13 +299,6 @@ def _arranged(
         frame=frame,
         notes=tuple(notes),
     )
-
-
-def _sound(found: Arranged) -> tuple[Arrangement, Frame]:
-    """Return the form of the original, which was arranged once already."""
-    if found.arrangement is None or found.frame is None:
-        raise DataError(found.problems)
-    return found.arrangement, found.frame
 
 
 def _viewed(form: Arrangement, table: Table) -> PersonView:

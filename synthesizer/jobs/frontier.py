@@ -21,20 +21,26 @@ from time import perf_counter
 from typing import Any
 
 from synthesizer.config.keys import ChainConfig, Config
-from synthesizer.config.reading import has_faulty_panel, try_file
-from synthesizer.data.errors import ConfigError, ModelError, OutputError, SynthesizerError
+from synthesizer.config.reading import file_content, has_faulty_panel, sound_part
+from synthesizer.data.errors import (
+    ConfigError,
+    ModelError,
+    OutputError,
+    Problems,
+    SynthesizerError,
+)
 from synthesizer.data.files import check_output, new_directory, write_secret
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs.compare import Comparison, are_of_one_size, compare_points, report_links
 from synthesizer.jobs.grid import Setting, grid, variations
-from synthesizer.jobs.manifest import PACKAGES, file_entry, now, plain_config, write_json
+from synthesizer.jobs.manifest import PACKAGES, file_entry, now, write_json
 from synthesizer.jobs.run import run
 from synthesizer.jobs.run_points import RunPoint, read_run, run_gaps
 from synthesizer.measures.catalogue import axis_problems
-from synthesizer.plan.plan import Plan
-from synthesizer.plan.prepare import Encoded, Input, model_of, try_input
+from synthesizer.plan.inputs import Input, read_input
+from synthesizer.plan.plan import Plan, make_plan, plain_config
 from synthesizer.report.comparison import comparison_page
 from synthesizer.report.untyped import read_manifest
 
@@ -267,7 +273,8 @@ def plan_frontier(
         of the output and of the names of axes; or if all settings would make the same data.
     """
     overrides = {"m": m, "seed": seed, "workers": workers}
-    base, problems = _base(config, {k: v for k, v in overrides.items() if v is not None})
+    problems = Problems()
+    base = _base(config, {k: v for k, v in overrides.items() if v is not None}, problems)
     registry = (registry or Registry.load()).with_plugins(() if base is None else base.plugins)
     varied, told = variations(vary, registry)
     problems += told + axis_problems(risk, utility)
@@ -284,7 +291,7 @@ def plan_frontier(
     problems += found.told(found.problems, among=found.given)
     problems += found.told(wrong, among=[setting.name for setting in found.settings])
     if not problems and len(settings) == 1:
-        problems = _without_effect(dropped)
+        problems += _without_effect(dropped)
     if problems or source is None:
         raise ConfigError(dict.fromkeys(problems))
     return FrontierPlan(
@@ -302,11 +309,11 @@ def plan_frontier(
 
 
 def _base(
-    config: Config | str | Path, overrides: Mapping[str, Any]
-) -> tuple[Config | None, list[str]]:
+    config: Config | str | Path, overrides: Mapping[str, Any], problems: Problems
+) -> Config | None:
     if isinstance(config, Config):
-        return config.model_copy(update=dict(overrides)), []
-    return try_file(config, overrides)
+        return config.model_copy(update=dict(overrides))
+    return sound_part(file_content(config, overrides), Path(config).parent, problems)
 
 
 def _seed(base: Config, waiting: Path) -> int:
@@ -368,27 +375,26 @@ def _check(
     """
     units = 0
     dropped: dict[str, str] = {}
-    sources: dict[str, tuple[Input | None, Encoded]] = {}
+    sources: dict[str, Input] = {}
     problems: dict[str, list[str]] = {}
     plans: dict[str, tuple[Setting, Plan]] = {}
     for setting in settings:
         config = setting.config
         reading = repr((config.declarations(), config.drop))
         if reading not in sources:
-            sources[reading] = try_input(config.data, config.declarations, config.drop)
-        source, encoded = sources[reading]
-        modelled = model_of(config, encoded, registry)
-        plan, told = modelled.plan, [*encoded.problems, *modelled.problems]
-        if told or plan is None or source is None:
-            problems[setting.name] = told
+            sources[reading] = read_input(config)
+        try:
+            plan = make_plan(config, sources[reading], registry)
+        except SynthesizerError as error:
+            problems[setting.name] = list(error.problems)
             continue
-        units = modelled.table.n_units
+        units = plan.table.n_units
         twin = planned_twin(setting, plan, plans)
         if twin is None:
             plans[setting.name] = (setting, plan)
         else:
             dropped[setting.name] = twin
-    known = [source for source, _ in sources.values() if source is not None]
+    known = [source for source in sources.values() if not source.problems]
     return (known[0] if known else None), problems, dropped, units
 
 

@@ -10,7 +10,7 @@ from synthesizer.data.files import check_output, new_directory
 from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import MAX_SEED, Seed
 from synthesizer.engine.saved import SavedModel
-from synthesizer.jobs.manifest import file_entry, now, workers_or_all, write_dataset, write_json
+from synthesizer.jobs.manifest import file_entry, now, write_dataset, write_json
 
 
 def generate(
@@ -61,7 +61,7 @@ def generate(
         blocks = model.chain.count_blocks(m, rows)
         with phases.phase("generate and write", blocks) as advance, model.guarded():
             tables = model.chain.generate(
-                draws, m=m, rows=rows, n_jobs=workers_or_all(workers), progress=advance
+                draws, m=m, rows=rows, n_jobs=-1 if workers is None else workers, progress=advance
             )
             for number, table in enumerate(tables, 1):
                 written = model.arrangement.restored(table)
@@ -85,7 +85,7 @@ def write_manifest(
         "seed": seed,
         "seed_of_fit": model.seed,
         "m": len(names),
-        "rows": model.chain.n_rows if rows is None else rows,
+        "rows": model.chain.n_units if rows is None else rows,
         "seconds": dict(seconds),
         "files": [file_entry(work / name) for name in names],
     }

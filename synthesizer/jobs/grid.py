@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from synthesizer.config.keys import Config
-from synthesizer.config.reading import try_config
+from synthesizer.config.reading import sound_part
 from synthesizer.config.synthpop import FOREIGN_KEYS, house_name
-from synthesizer.data.errors import ConfigError, SynthesizerError
+from synthesizer.data.errors import ConfigError, Problems, SynthesizerError
 from synthesizer.data.yaml_text import parse_yaml, without_infinities
 from synthesizer.engine.registry import Registry, described
 from synthesizer.jobs.run_points import KeyPath
@@ -294,9 +294,10 @@ def grid(base: Config, varied: Sequence[Variation], registry: Registry) -> Grid:
             for one, value in zip(varied, values, strict=True)
             for problem in _put(changed, one, value, registry)
         ]
-        config, found = try_config(changed, Path())
-        if told or found or config is None:
-            problems[name] = told + found
+        found = Problems(told)
+        config = sound_part(changed, Path(), found)
+        if found or config is None:
+            problems[name] = found
         else:
             settings.append(Setting(name=name, values=given, config=config))
     return Grid(settings=tuple(settings), given=combinations, problems=problems)

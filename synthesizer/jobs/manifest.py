@@ -11,31 +11,37 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from synthesizer.config.keys import ChainConfig
 from synthesizer.data.files import sha256
 from synthesizer.data.layout import Layout
 from synthesizer.data.progress import Phases
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Kind, Table, Variable
-from synthesizer.data.writing import suffix, write
-from synthesizer.engine.genetic.source import Evolving, Source
+from synthesizer.data.writing import Format, suffix, write
+from synthesizer.engine.genetic.source import Source
 from synthesizer.engine.registry import Registry
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.step import Step
-from synthesizer.plan.prepare import Prepared, without_password
-
-# The files of a result: datasets, and what is for the steward only.
+from synthesizer.plan.plan import Plan
 
 
-def workers_or_all(workers: int | None) -> int:
-    """Return the number of joblib workers: all cores unless told."""
-    return -1 if workers is None else workers
+def write_dataset(
+    table: Table,
+    work: Path,
+    number: int,
+    m: int,
+    layout: Layout,
+    form: Format | None,
+    *,
+    stem: str = "synthetic",
+    secret: bool = False,
+) -> str:
+    """Write dataset ``number`` of ``m`` into a working directory and return the file's name.
 
-
-def write_dataset(table: Table, work: Path, number: int, m: int, layout: Layout, form: Any) -> str:
-    """Write dataset ``number`` of ``m`` into a working directory and return the file's name."""
-    width = len(str(m))
-    name = f"synthetic_{number:0{width}d}{suffix(layout, form)}"
+    A ``secret`` one can be read by its owner only.
+    """
+    name = f"{stem}_{number:0{len(str(m))}d}{suffix(layout, form)}"
+    if secret:
+        (work / name).touch(mode=0o600)
     write(table, work / name, layout, format=form)
     return name
 
@@ -61,33 +67,33 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 PACKAGES = ("synthesizer", "joblib", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn")
 
 
-def manifest_of(ready: Prepared, source: Source, seed: Seed, phases: Phases) -> dict[str, Any]:
+def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> dict[str, Any]:
     """Return the manifest of a run but its files: how its datasets were made, confidential.
 
     Parameters
     ----------
-    ready, source : Prepared, Source
-        The run and what was fitted.
+    plan, source : Plan, Source
+        What was planned, and what was fitted.
     seed, phases : Seed, Phases
         Its random numbers and its times.
     """
-    config, plan = ready.config, ready.plan
-    dump = plain_config(config)
+    data = plan.data
+    settings = json.dumps(plan.settings, sort_keys=True)
     return {
         "format": 1,
         "created": now(),
-        "config": dump,
-        "config_sha256": hashlib.sha256(json.dumps(dump, sort_keys=True).encode()).hexdigest(),
+        "config": plan.settings,
+        "config_sha256": hashlib.sha256(settings.encode()).hexdigest(),
         "data": {
-            "origin": ready.source.origin,
-            "sha256": ready.source.fingerprint,
-            "rows": ready.source.table.n_rows,
-            "columns": len(ready.source.table),
+            "origin": data.origin,
+            "sha256": data.fingerprint,
+            "rows": data.table.n_rows,
+            "columns": len(data.table),
         },
-        "panel": _panel(ready),
+        "panel": _panel(plan),
         "seed": seed.entropy,
-        "m": config.m,
-        "rows": source.n_rows if config.rows is None else config.rows,
+        "m": plan.m,
+        "rows": source.n_units if plan.rows is None else plan.rows,
         "variables": [
             {
                 "name": variable.name,
@@ -95,21 +101,28 @@ def manifest_of(ready: Prepared, source: Source, seed: Seed, phases: Phases) -> 
                 "missing": list(variable.missing),
                 "date_format": variable.storage.get("date_format"),
             }
-            for variable in ready.source.table.schema
+            for variable in data.table.schema
         ],
-        "chain": [
-            _step(step, ready.table[step.variable].variable, ready.registry)
-            | _columns(ready, step.variable)
-            | _not_fitted(source)
-            for step in plan.spec.steps
-        ],
-        "genetic": _genetic(source),
-        "notes": [*ready.source.notes, *plan.notes, *source.notes],
+        "chain": [_planned_step(plan, step) for step in plan.spec.steps],
+        "genetic": _genetic(plan, source),
+        "notes": [*plan.notes, *source.notes],
         "seconds": phases.seconds,
         "python": platform.python_version(),
-        "plugins": list(ready.registry.plugins),
+        "plugins": list(plan.registry.plugins),
         "packages": {name: version(name) for name in PACKAGES},
     }
+
+
+def _planned_step(plan: Plan, step: Step) -> dict[str, Any]:
+    """Return how one variable is made, and the columns of the file that hold it."""
+    told = _step(step, plan.table[step.variable].variable, plan.registry)
+    columns = plan.arrangement.columns_of(step.variable)
+    if columns != (step.variable,):
+        told["columns"] = list(columns)
+    if not plan.has_chain:
+        told |= {"model": "genetic", "model_of_missing_codes": None, "predictors": []}
+        told["trees"] = None
+    return told
 
 
 def _step(step: Step, variable: Variable, registry: Registry) -> dict[str, Any]:
@@ -130,19 +143,12 @@ def _step(step: Step, variable: Variable, registry: Registry) -> dict[str, Any]:
     return told | {"trees": _trees(step, models)}
 
 
-def _not_fitted(source: Source) -> dict[str, Any]:
-    """Return what replaces the model of a variable where no chain was fitted."""
-    if not isinstance(source, Evolving) or source.chain is not None:
-        return {}
-    return {"model": "genetic", "model_of_missing_codes": None, "predictors": [], "trees": None}
-
-
-def _genetic(source: Source) -> dict[str, Any] | None:
+def _genetic(plan: Plan, source: Source) -> dict[str, Any] | None:
     """Return how datasets were evolved; None where the chain drew them."""
-    if not isinstance(source, Evolving):
+    if plan.genetic is None:
         return None
-    options = source.plan.options
-    return {"start": source.plan.start, "mode": options.mode, "interrupted": source.interrupted}
+    mode = plan.genetic.options.mode
+    return {"start": plan.genetic.start, "mode": mode, "interrupted": source.interrupted}
 
 
 def _inside(model: object) -> Iterator[ConditionalModel]:
@@ -174,31 +180,9 @@ def _trees(step: Step, models: Sequence[ConditionalModel]) -> dict[str, bool] | 
     return {"even": any(even for even, _ in found), "tilt": all(tilt for _, tilt in found)}
 
 
-def _columns(ready: Prepared, variable: str) -> dict[str, list[str]]:
-    """Return the columns of the file that hold a variable, where it is none itself."""
-    columns = ready.arrangement.columns_of(variable)
-    return {} if columns == (variable,) else {"columns": list(columns)}
-
-
-def _panel(ready: Prepared) -> dict[str, Any] | None:
+def _panel(plan: Plan) -> dict[str, Any] | None:
     """Return who and when of a panel; its rows of datasets are then counted in persons."""
-    panel, frame = ready.config.panel, ready.plan.spec.frame
-    if panel is None or frame is None:
+    facts, frame = plan.arrangement.facts, plan.spec.frame
+    if facts is None or frame is None:
         return None
-    return {
-        "form": "wide" if panel.wide else "long",
-        "person": panel.person,
-        "time": panel.time,
-        "career": panel.career,
-        "persons": ready.view.n_rows,
-        "periods": len(frame.times),
-    }
-
-
-def plain_config(config: ChainConfig) -> dict[str, Any]:
-    """Return a configuration as plain values, without the password of a database."""
-    dump: dict[str, Any] = json.loads(config.model_dump_json(by_alias=True, exclude_unset=True))
-    sql = dump.get("data", {}).get("sql")
-    if sql:
-        sql["url"] = without_password(sql["url"])
-    return dump
+    return facts | {"persons": plan.original.n_rows, "periods": len(frame.times)}

@@ -30,7 +30,7 @@ from synthesizer.data.table import Kind, Table
 from synthesizer.data.writing import Format, to_pandas, write
 from synthesizer.engine.genetic.coding import coding_problems
 from synthesizer.engine.genetic.evolver import Evolver, Outcome, below_random
-from synthesizer.engine.genetic.genetic_options import GeneticOptions
+from synthesizer.engine.genetic.genetic_options import STARTS, GeneticOptions
 from synthesizer.engine.genetic.scores import Score, make_risk
 from synthesizer.engine.genetic.source import Words, sought_in, told_in_words
 from synthesizer.jobs.check_files import read_compared
@@ -263,9 +263,10 @@ def refine(
 
 
 def _options(given: Mapping[str, Any], limit: float | None) -> GeneticOptions:
-    unknown = [name for name in given if name not in GeneticOptions.__dataclass_fields__]
+    names = [name for name in GeneticOptions.__dataclass_fields__ if name not in STARTS]
+    unknown = [name for name in given if name not in names]
     if unknown:
-        known = ", ".join(GeneticOptions.__dataclass_fields__)
+        known = ", ".join(names)
         raise ConfigError(f"option {name!r} is unknown; known: {known}" for name in unknown)
     return GeneticOptions(**{"mode": "single", **given, "risk_at_most": limit})
 

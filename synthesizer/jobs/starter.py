@@ -119,10 +119,7 @@ def read_as_panel(raw: RawTable, panel: PanelConfig | None) -> Reading:
     if ordered:
         inferred = infer(raw, declared | ordered)
     table = encode_inferred(raw, inferred)
-    arranged = arrange(panel, table)
-    if arranged.arrangement is None:
-        raise ConfigError(arranged.problems)
-    form = arranged.arrangement
+    form, _ = arrange(panel, table)
     variables = {v.name: v for v in form.variables} if isinstance(form, WideForm) else {}
     units = form.viewed(form.modelled(table))
     return Reading(

@@ -1,25 +1,32 @@
-"""The Python interface: fit a chain on a pandas frame, draw frames from it."""
+"""The Python interface: fit a chain on a pandas frame, draw frames from it, check them."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
 import pandas as pd
 
 from synthesizer.config.reading import read_chain_config
-from synthesizer.data.errors import ConfigError, ModelError
+from synthesizer.data.errors import ModelError
 from synthesizer.data.layout import Layout
+from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import from_pandas
+from synthesizer.data.table import Table
 from synthesizer.data.writing import to_pandas
-from synthesizer.engine.genetic.source import NOT_SAVED, Evolving
+from synthesizer.engine.genetic.source import NOT_SAVED, Source
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
-from synthesizer.jobs.manifest import plain_config, workers_or_all
-from synthesizer.plan.plan import fitted_source
-from synthesizer.plan.prepare import plan_source
+from synthesizer.jobs.run import limits_exceeded
+from synthesizer.measures.results import CheckResults
+from synthesizer.plan.inputs import read_frame
+from synthesizer.plan.plan import Plan, make_plan
 
 DEFAULT_SEED = 0
 
@@ -34,7 +41,8 @@ class Synthesizer:
     **options
         Such as ``default_method``, ``variables``, ``visit_sequence``, ``keep``, ``rules``,
         ``models`` and ``seed``. The seed of the fit is ``seed``, 0 when absent; draws use it too
-        unless `generate` is told another one.
+        unless `generate` is told another one. With ``checks`` the frames of `generate` can be
+        checked (see `checks`), with ``limits`` they always are (see `exceeded`).
 
     Raises
     ------
@@ -57,8 +65,8 @@ class Synthesizer:
     def __init__(self, *, registry: Registry | None = None, **options: Any) -> None:
         self.config = read_chain_config(options)
         self.registry = (registry or Registry.load()).with_plugins(self.config.plugins)
-        self._model: SavedModel | None = None
-        self._evolution: _Evolution | None = None
+        self._fitted: _Fitted | None = None
+        self._generated: _Generated | None = None
 
     def fit(self, frame: pd.DataFrame) -> Self:
         """Learn from a confidential frame, shape (n, p) with n >= 2; its index is ignored.
@@ -68,37 +76,15 @@ class Synthesizer:
         DataError, ConfigError
             With every problem of the data, or of the options in view of them.
         """
-        raw = from_pandas(frame)
-        found = plan_source(raw, self.config, self.registry)
-        seed = Seed(DEFAULT_SEED if self.config.seed is None else self.config.seed)
-        if found.plan is None:
-            raise ConfigError(found.problems)
-        source = fitted_source(
-            found.plan,
-            found.table,
-            seed,
-            replicates=self.config.m,
-            n_jobs=workers_or_all(self.config.workers),
-        )
-        if isinstance(source, Evolving):
-            self._model, self._evolution = None, _Evolution(source, raw.layout, seed)
-            return self
-        self._evolution = None
-        origin = {"format": 1, "config": plain_config(self.config)}
-        self._model = SavedModel(
-            chain=source,
-            layout=raw.layout,
-            seed=seed.entropy,
-            origin=origin,
-            plugins=self.registry.plugins,
-            arrangement=found.arrangement,
-        )
+        data = read_frame(from_pandas(frame), self.config)
+        plan = make_plan(self.config, data, self.registry, seed=DEFAULT_SEED)
+        self._fitted, self._generated = _Fitted.of(plan), None
         return self
 
     def generate(
         self, m: int | None = None, *, rows: int | None = None, seed: int | None = None
     ) -> list[pd.DataFrame]:
-        """Draw synthetic frames.
+        """Draw synthetic frames, and check them where the options have ``limits``.
 
         Parameters
         ----------
@@ -118,19 +104,68 @@ class Synthesizer:
         ------
         ModelError
             If nothing is fitted yet, or the rows cannot be changed (partial synthesis).
+
+        Warns
+        -----
+        UserWarning
+            If a figure lies above its limit (see `exceeded`), or an evolution was interrupted.
         """
-        wanted: dict[str, Any] = {
-            "m": self.config.m if m is None else m,
-            "rows": self.config.rows if rows is None else rows,
-            "n_jobs": workers_or_all(self.config.workers),
-        }
-        if self._evolution is not None:
-            return self._evolution.frames(seed, **wanted)
-        model = self.model
-        draws = Seed(model.seed if seed is None else seed)
-        with model.guarded():
-            tables = model.chain.generate(draws, **wanted)
-            return [to_pandas(model.arrangement.restored(t), model.layout) for t in tables]
+        fitted, config = self._sure, self.config
+        m = config.m if m is None else m
+        rows = config.rows if rows is None else rows
+        draws = Seed(fitted.seed if seed is None else seed)
+        workers = -1 if config.workers is None else config.workers
+        tables, frames = [], []
+        with fitted.guarded():
+            for table in fitted.source.generate(draws, m=m, rows=rows, n_jobs=workers):
+                frames.append(fitted.frame_of(table))
+                if config.model_fields_set & {"checks", "limits"}:
+                    tables.append(table)
+        self._generated = _Generated(fitted, draws, tables, m=m, rows=rows)
+        if fitted.source.interrupted:
+            warnings.warn(
+                f"interrupted: {len(frames)} of {m} datasets, the last one as good as it had "
+                "become",
+                stacklevel=2,
+            )
+        if self.exceeded:
+            above = "; ".join(self.exceeded)
+            warnings.warn(f"above a limit (see exceeded): {above}", stacklevel=2)
+        return frames
+
+    @property
+    def checks(self) -> CheckResults:
+        """What the checks find in the frames of the last `generate`; computed when asked for.
+
+        They run as the option ``checks`` says; ``checks=True`` takes all that run by default. They
+        take as long as the synthesis, or longer. Confidential: figures are computed from the
+        original.
+
+        Raises
+        ------
+        ModelError
+            Without ``checks`` or ``limits`` in the options, before `generate`, or after `load`: a
+            saved model has no original to be held against.
+        """
+        if self._generated is None or not self._generated.tables:
+            raise ModelError(
+                "nothing can be checked yet; give checks=True (or settings of the checks), call "
+                "fit(frame) and generate()"
+            )
+        return self._generated.checks
+
+    @property
+    def exceeded(self) -> tuple[str, ...]:
+        """The limits that the last `generate` lies above, in words; empty when all is well.
+
+        Those under ``limits``, and ``risk_at_most`` of the genetic synthesizer. A figure that has
+        a limit and could not be computed counts as above it.
+        """
+        if self._generated is None:
+            return ()
+        limited = "limits" in self.config.model_fields_set
+        results = self._generated.checks if limited else None
+        return limits_exceeded(self.config.limits, self._sure.source, results)
 
     @property
     def evolution(self) -> dict[str, Any]:
@@ -145,32 +180,27 @@ class Synthesizer:
         ModelError
             Without ``genetic`` in the options, or before `generate`.
         """
-        if self._evolution is None or not self._evolution.source.results:
+        if self._generated is None or self._generated.evolution is None:
             raise ModelError(
                 "nothing is evolved yet; give genetic={...}, call fit(frame) and generate()"
             )
-        return self._evolution.source.to_dict(self._evolution.drawn)
+        return self._generated.evolution.told
 
     def frontier(self) -> list[pd.DataFrame]:
         """Return the datasets of the frontier of the last `generate`, by rising risk.
 
         At most ``points`` of them, both ends among them; empty but in mode pareto.
         """
-        if self._evolution is None:
+        if self._generated is None or self._generated.evolution is None:
             return []
-        found = self._evolution.source.frontier(self._evolution.drawn)
-        if found is None:
-            return []
-        return [to_pandas(table, self._evolution.layout) for table in found.tables]
+        return [self._sure.frame_of(table) for table in self._generated.evolution.frontier]
 
     @property
     def model(self) -> SavedModel:
         """The fitted model."""
-        if self._evolution is not None:
+        if self._sure.model is None:
             raise ModelError(NOT_SAVED)
-        if self._model is None:
-            raise ModelError("nothing is fitted yet; call fit(frame) first")
-        return self._model
+        return self._sure.model
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model with mode 0600; it holds confidential values."""
@@ -186,26 +216,87 @@ class Synthesizer:
             If the file is cut short, altered or needs models that are not installed.
         """
         result = cls(registry=registry)
-        result._model = load_model(Path(path), result.registry)
+        result._fitted = _Fitted.of_model(load_model(Path(path), result.registry))
         return result
 
+    @property
+    def _sure(self) -> _Fitted:
+        if self._fitted is None:
+            raise ModelError("nothing is fitted yet; call fit(frame) first")
+        return self._fitted
 
-class _Evolution:
-    """An evolution, how its frames are laid out, and the seed of the last ones."""
 
-    def __init__(self, source: Evolving, layout: Layout, seed: Seed) -> None:
-        self.source, self.layout = source, layout
-        self.seed = self.drawn = seed
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Fitted:
+    """What frames are drawn from, and how they are laid out."""
 
-    def frames(self, seed: int | None, **wanted: Any) -> list[pd.DataFrame]:
-        """Return the evolved frames."""
-        self.source.results.clear()
-        self.drawn = self.seed if seed is None else Seed(seed)
-        made = [to_pandas(t, self.layout) for t in self.source.generate(self.drawn, **wanted)]
-        if self.source.interrupted:
-            warnings.warn(
-                f"interrupted: {len(made)} of {wanted['m']} datasets, the last one as good as it "
-                "had become",
-                stacklevel=3,
+    source: Source
+    arrangement: Arrangement
+    layout: Layout
+    seed: int
+    plan: Plan | None = None
+    """None of a model that was loaded: the original is not there."""
+    model: SavedModel | None = None
+    """None of an evolution, which leaves no model."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """Fit what a plan says."""
+        if plan.genetic is None:
+            chain = plan.fit_chain(Seed(plan.seed))
+            model = SavedModel(
+                chain=chain,
+                layout=plan.data.layout,
+                seed=plan.seed,
+                origin={"format": 1, "config": plan.settings},
+                plugins=plan.registry.plugins,
+                arrangement=plan.arrangement,
             )
-        return made
+            return replace(cls.of_model(model), plan=plan)
+        return cls(
+            source=plan.fit(Seed(plan.seed)),
+            arrangement=plan.arrangement,
+            layout=plan.data.layout,
+            seed=plan.seed,
+            plan=plan,
+        )
+
+    @classmethod
+    def of_model(cls, model: SavedModel) -> Self:
+        """Return a model that was fitted already."""
+        return cls(
+            source=model.chain,
+            arrangement=model.arrangement,
+            layout=model.layout,
+            seed=model.seed,
+            model=model,
+        )
+
+    def frame_of(self, table: Table) -> pd.DataFrame:
+        """Return a drawn table like the confidential frame."""
+        return to_pandas(self.arrangement.restored(table), self.layout)
+
+    def guarded(self) -> AbstractContextManager[None]:
+        """Turn what an altered model sets off into an error of the package."""
+        return nullcontext() if self.model is None else self.model.guarded()
+
+
+class _Generated:
+    """What the last `generate` left beside its frames."""
+
+    def __init__(
+        self, fitted: _Fitted, seed: Seed, tables: Sequence[Table], *, m: int, rows: int | None
+    ) -> None:
+        self.fitted, self.seed, self.m, self.rows = fitted, seed, m, rows
+        self.tables = () if fitted.plan is None else tuple(tables)
+        self.evolution = fitted.source.evolution(seed)
+
+    @cached_property
+    def checks(self) -> CheckResults:
+        """What the checks find."""
+        assert self.fitted.plan is not None  # noqa: S101 - there are no tables otherwise
+        plan = replace(self.fitted.plan, m=self.m, rows=self.rows)
+        checks = plan.checking(self.seed)
+        for table in self.tables:
+            checks.add(plan.viewed(table))
+        return checks.finish(partial(plan.refit, self.fitted.source, self.seed))

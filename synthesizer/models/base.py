@@ -10,10 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from pydantic import ConfigDict, GetCoreSchemaHandler
+from pydantic_core import core_schema
 
+from synthesizer.data.options import STRICT
 from synthesizer.data.table import Column, Kind, Table
 
 ALL_KINDS = frozenset({Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERIC, Kind.DATE})
@@ -103,6 +106,16 @@ class ConditionalModel(ABC):
     abilities: ClassVar[Abilities] = Abilities()
     fitted_type: ClassVar[type[FittedModel]]
     option_aliases: ClassVar[Mapping[str, str]] = {}
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        """Accept any model where an option is annotated with this class."""
+        if source is ConditionalModel:
+            return core_schema.is_instance_schema(ConditionalModel)
+        return handler(source)
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from synthesizer.data.options import options
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import Abilities, FittedModel
 from synthesizer.models.kit.leaves import Drawing, Leaves, Tilt, check_features
@@ -42,7 +43,7 @@ class FittedCart(FittedModel):
         return Column(self.leaves.donors.variable, values)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Cart(TreeOptions):
     """A tree finds groups of similar rows; a draw copies a random value of the row's group.
 
@@ -104,11 +105,6 @@ class Cart(TreeOptions):
     fitted_type: ClassVar[type[FittedModel]] = FittedCart
 
     tilt: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.tilt, bool):
-            raise ValueError(f"tilt ({self.tilt!r}) must be true or false")
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedCart:
         """Grow the tree and sort the donors by leaf; see `ConditionalModel.fit`."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from synthesizer.data.errors import DataError, ModelError
+from synthesizer.data.options import Finite, options
 from synthesizer.data.table import Column, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
@@ -29,7 +29,7 @@ class FittedConstant(FittedModel):
         return self.value.take(np.zeros(predictors.n_rows, dtype=np.intp))
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Constant(ConditionalModel):
     """Set every row to one value.
 
@@ -48,12 +48,7 @@ class Constant(ConditionalModel):
     abilities: ClassVar[Abilities] = Abilities(uses_predictors=False, deterministic=True)
     fitted_type: ClassVar[type[FittedModel]] = FittedConstant
 
-    value: str | int | float | bool | None = None
-
-    def __post_init__(self) -> None:
-        good = self.value is None or isinstance(self.value, str | int | float)
-        if not good or (isinstance(self.value, float) and not math.isfinite(self.value)):
-            raise ValueError(f"value ({self.value!r}) must be a label, a finite number or null")
+    value: str | int | Finite | bool | None = None
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedConstant:  # noqa: ARG002
         """Check that the variable can hold the value; see `ConditionalModel.fit`."""

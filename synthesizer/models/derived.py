@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from synthesizer.data.expressions.language import Expression
+from synthesizer.data.options import options
 from synthesizer.data.table import Column, Table, Variable
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 
@@ -37,7 +38,7 @@ class FittedDerived(FittedModel):
         return self.expression.derive(predictors, self.variable)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Derived(ConditionalModel):
     """Compute the variable from earlier ones, see `synthesizer.data.expressions.language`.
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
+from pydantic import Field
 
+from synthesizer.data.options import Share, options
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import Abilities, FittedModel
 from synthesizer.models.kit.leaves import Drawing, Leaves, check_features
 from synthesizer.models.kit.options import (
     EnsembleOptions,
-    check_share,
     structure_rows,
 )
 from synthesizer.models.kit.predictors import Encoding
@@ -84,7 +85,7 @@ class FittedEnsemble(FittedModel):
         return Column(donors.variable, values)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Forest(EnsembleOptions):
     """Draw a tree at random for each row, then a donor from the row's leaf in that tree.
 
@@ -116,15 +117,7 @@ class Forest(EnsembleOptions):
     abilities: ClassVar[Abilities] = Abilities()
     fitted_type: ClassVar[type[FittedModel]] = FittedEnsemble
 
-    max_features: float = 1 / 3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_share("max_features", self.max_features)
-        if not self.max_features:
-            raise ValueError(
-                "max_features (0) must be a share of the predictors above 0, at most 1"
-            )
+    max_features: Annotated[Share, Field(gt=0)] = 1 / 3
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedEnsemble:
         """Grow the trees; see `ConditionalModel.fit`."""
@@ -144,7 +137,7 @@ class Forest(EnsembleOptions):
 # Bagged trees: every tree learns from another bootstrap sample of the rows.
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Bagging(EnsembleOptions):
     """Draw a tree at random for each row, then a donor from the row's leaf in that tree.
 

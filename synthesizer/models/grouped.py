@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from synthesizer.data.codes import Combinations
+from synthesizer.data.options import Count, Names, options
 from synthesizer.data.table import Column, IntArray, Table
 from synthesizer.models.base import (
     Abilities,
@@ -55,7 +56,7 @@ class FittedGrouped(FittedModel):
         return Column.concatenate(parts).take(np.argsort(np.concatenate(order), kind="stable"))
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Grouped(ConditionalModel):
     """A base model of its own for every combination of some variables with enough rows.
 
@@ -89,15 +90,9 @@ class Grouped(ConditionalModel):
     abilities: ClassVar[Abilities] = Abilities()
     fitted_type: ClassVar[type[FittedModel]] = FittedGrouped
 
-    by: tuple[str, ...]
+    by: Names
     base: ConditionalModel = field(default_factory=Cart)
-    min_rows: int = 500
-
-    def __post_init__(self) -> None:
-        if self.min_rows < 1:
-            raise ValueError(f"min_rows ({self.min_rows}) must be at least 1")
-        if not self.by:
-            raise ValueError("by must name at least one predictor")
+    min_rows: Count = 500
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from synthesizer.data.errors import ModelError
+from synthesizer.data.options import options
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 
@@ -29,7 +30,7 @@ class FittedKeep(FittedModel):
         return self.column
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Keep(ConditionalModel):
     """Copy the confidential values: the variable is not protected at all.
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from synthesizer.data.errors import ModelError
+from synthesizer.data.options import options
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
 from synthesizer.models.kit.numerics import check_codes, check_floats, newton, one_blas_thread
@@ -41,7 +42,7 @@ class FittedLogistic(FittedModel):
         return coded_column(self.variable, self.codes[second.astype(np.intp)])
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Logistic(IterativeModel):
     """Draw one of two levels from a logistic regression with a ridge.
 

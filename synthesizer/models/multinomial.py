@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from synthesizer.data.options import Positive, options
 from synthesizer.data.table import Column, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
 from synthesizer.models.kit.logit import Softmax, fit_softmax
@@ -33,7 +33,7 @@ class FittedMultinomial(FittedModel):
         return coded_column(self.variable, self.codes[self.softmax.draw(predictors, rng=rng)])
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Multinomial(IterativeModel):
     """Draw a level from a multinomial logistic regression with a ridge.
 
@@ -64,15 +64,10 @@ class Multinomial(IterativeModel):
     [0, 2]
     """
 
-    tolerance: float = 0.03
+    tolerance: Positive = 0.03
 
     abilities: ClassVar[Abilities] = Abilities(kinds=CODED_KINDS, stores_values=False)
     fitted_type: ClassVar[type[FittedModel]] = FittedMultinomial
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.tolerance < math.inf:
-            raise ValueError(f"tolerance ({self.tolerance}) must be a finite number above 0")
 
     def fit(
         self, predictors: Table, target: Column, *, rng: np.random.Generator

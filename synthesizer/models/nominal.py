@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from synthesizer.data.codes import Combinations
+from synthesizer.data.options import Count, Names, options
 from synthesizer.data.table import Column, IntArray, Table
 from synthesizer.models.base import (
     Abilities,
@@ -58,7 +59,7 @@ class FittedNominal(FittedModel):
         return self.base.sample_wider(predictors, steps=steps - 1, rng=rng)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Nominal(ConditionalModel):
     """A number (or anything else) treated as nominal: copied from those who agree on ``given``.
 
@@ -92,15 +93,9 @@ class Nominal(ConditionalModel):
     abilities: ClassVar[Abilities] = Abilities()
     fitted_type: ClassVar[type[FittedModel]] = FittedNominal
 
-    given: tuple[str, ...]
+    given: Names
     base: ConditionalModel = field(default_factory=Cart)
-    min_cell: int = 5
-
-    def __post_init__(self) -> None:
-        if self.min_cell < 1:
-            raise ValueError(f"min_cell ({self.min_cell}) must be at least 1")
-        if not self.given:
-            raise ValueError("given must name at least one predictor")
+    min_cell: Count = 5
 
     @property
     def needs(self) -> tuple[str, ...]:

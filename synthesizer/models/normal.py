@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from synthesizer.data.errors import ModelError
+from synthesizer.data.options import Finite, options
 from synthesizer.data.table import Column, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
 from synthesizer.models.kit.regression import (
@@ -34,7 +35,7 @@ class FittedNormal(FittedModel):
         return numeric_column(self.variable, self.limits.apply(values))
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Normal(ParametricModel):
     """Draw from a linear regression with normal residuals of equal variance.
 
@@ -101,7 +102,7 @@ class FittedLognormal(FittedModel):
         return numeric_column(self.variable, self.limits.apply(np.exp(logs) - self.shift))
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Lognormal(ParametricModel):
     """Draw from a linear regression of ``log(value + shift)`` with normal residuals.
 
@@ -131,18 +132,13 @@ class Lognormal(ParametricModel):
     True
     """
 
-    shift: float = 0.0
+    shift: Finite = 0.0
     clip: bool = True
 
     abilities: ClassVar[Abilities] = Abilities(
         kinds=NUMERIC_KINDS, stores_values=False, new_values=True
     )
     fitted_type: ClassVar[type[FittedModel]] = FittedLognormal
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not math.isfinite(self.shift):
-            raise ValueError(f"shift ({self.shift}) must be a finite number")
 
     def fit(
         self,

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from synthesizer.data.options import options
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
 from synthesizer.models.kit.numerics import check_floats, check_rising
@@ -67,7 +68,7 @@ class FittedNormrank(FittedModel):
         return numeric_column(self.variable, donors)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Normrank(ParametricModel):
     """Draw from a linear regression of normal scores and copy the observed value of that rank.
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from synthesizer.data.options import options
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
 from synthesizer.models.kit.logit import (
@@ -91,7 +92,7 @@ class FittedOrdinal(FittedModel):
         return coded_column(self.variable, codes)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Ordinal(IterativeModel):
     """Draw a level from a proportional odds regression with a ridge.
 

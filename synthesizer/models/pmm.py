@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from synthesizer.data.options import Count, options
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
 from synthesizer.models.kit.numerics import check_floats
@@ -16,7 +17,6 @@ from synthesizer.models.kit.regression import (
     ParametricModel,
     Regression,
     numeric_column,
-    require_positive,
 )
 
 
@@ -68,7 +68,7 @@ class FittedPmm(FittedModel):
         return numeric_column(self.variable, donors)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Pmm(ParametricModel):
     """Copy the value of one of the k donors whose predicted means are nearest.
 
@@ -99,16 +99,12 @@ class Pmm(ParametricModel):
     [10.0, 18.0, 30.0]
     """
 
-    neighbours: int = 5
+    neighbours: Count = 5
     draw_parameters: bool = False
 
     abilities: ClassVar[Abilities] = Abilities(kinds=NUMERIC_KINDS)
     fitted_type: ClassVar[type[FittedModel]] = FittedPmm
     option_aliases: ClassVar[Mapping[str, str]] = {"donors": "neighbours"}
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive("neighbours", self.neighbours)
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedPmm:
         """Learn the regression and sort the donors; see `ConditionalModel.fit`."""

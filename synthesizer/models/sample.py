@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from synthesizer.data.options import options
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 
@@ -22,7 +23,7 @@ class FittedSample(FittedModel):
         return self.donors.take(rng.integers(len(self.donors), size=predictors.n_rows))
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Sample(ConditionalModel):
     """Draw from the observed marginal distribution, whatever the predictors say.
 

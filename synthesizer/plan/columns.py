@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self, TypeVar
+from typing import Self
 
 from synthesizer.config.keys import ChainConfig
-from synthesizer.data.errors import SynthesizerError
+from synthesizer.data.errors import Problems
 from synthesizer.data.panel.paths import OWN
+from synthesizer.data.table import Kind, Table
 from synthesizer.engine.registry import Registry
 
-T = TypeVar("T")
 MOST_VIEWS = 3
 """Periods of a variable that a hint names."""
 
@@ -213,24 +213,39 @@ _OF_COLUMNS = frozenset(
 """What may be said of a single column of a wide variable: how it is read, and what it means."""
 
 
-def unknown_models(config: ChainConfig, registry: Registry, planned: Collection[str]) -> list[str]:
-    """Report unknown models of variables that are not planned; the planner reports the others."""
-    told: dict[str, str | None] = {
-        f"method.{name}": model for name, model in _rest(config.named_methods, planned)
-    }
-    for name, own in _rest(config.variables, planned):
-        told[f"variables.{name}.method"] = own.method
-        told[f"variables.{name}.missing_method"] = own.missing_method
-    problems = []
-    for place, model in told.items():
-        if not model or model.startswith("~"):
+def models_without_use(
+    config: ChainConfig, registry: Registry, planned: Collection[str], table: Table
+) -> Iterator[str]:
+    """Report models of variables that are not planned: unknown ones, and those of identifiers.
+
+    Parameters
+    ----------
+    config : ChainConfig
+        What the steward wants.
+    registry : Registry
+        The models that are known.
+    planned : collection of str
+        Variables of the chain, whose models are judged where the steps are planned.
+    table : Table
+        The columns of the source that could be read.
+    """
+    places: dict[str, tuple[str, str | None]] = {}
+    for name, method in config.named_methods.items():
+        places[f"method.{name}"] = name, method
+    for name, own in config.variables.items():
+        places[f"variables.{name}.method"] = name, own.method
+        places[f"variables.{name}.missing_method"] = name, own.missing_method
+    for place, (name, model) in places.items():
+        if not model or name in planned:
             continue
-        try:
-            registry.canonical(model)
-        except SynthesizerError as error:
-            problems += [f"{place}: {problem}" for problem in error.problems]
-    return problems
-
-
-def _rest(mapping: Mapping[str, T], planned: Collection[str]) -> list[tuple[str, T]]:
-    return [(name, value) for name, value in mapping.items() if name not in planned]
+        problems = Problems()
+        if not model.startswith("~"):
+            with problems.gathered(place):
+                registry.canonical(model)
+        column = None if name in config.drop else table.get(name)
+        if not problems and column is not None and column.variable.kind is Kind.ID:
+            problems.append(
+                f"{place}: {name!r} is taken for an identifier, which is numbered anew and has no "
+                f"model; declare variables.{name}.kind, or take the model out"
+            )
+        yield from problems

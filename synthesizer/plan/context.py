@@ -7,48 +7,76 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from synthesizer.config.keys import ChainConfig, VariableConfig
+from synthesizer.data.errors import Problems
+from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.frame import Frame
 from synthesizer.data.panel.paths import PathRule
+from synthesizer.data.panel.view import period_labels
 from synthesizer.data.table import Kind, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.models.histories.history import panel_of
 from synthesizer.models.histories.mostly_constant import changers
 from synthesizer.plan.columns import Columns
+from synthesizer.plan.inputs import Input
 
 
 @dataclass(kw_only=True)
 class Context:
-    """Collects problems and notes while order, models and predictors are decided.
-
-    Parameters
-    ----------
-    config : ChainConfig
-        What the steward wants.
-    table : Table
-        The columns that could be read, without dropped ones.
-    registry : Registry
-        The models that are known.
-    columns : Columns
-        All columns of the source.
-    frame : Frame or None
-        The periods of a panel; ``table`` is then a `PanelTable`.
-    problems, notes : list of str
-        What stands against the run, and what a steward should know.
-    options : dict
-        Options of the models by registered name.
-    paths : tuple of PathRule
-        Rules from period to period.
-    """
+    """Gathers problems and notes while order, models and predictors are decided."""
 
     config: ChainConfig
-    table: Table
+    """What the steward wants."""
+    data: Input
+    """The confidential data, or their sound part."""
     registry: Registry
-    columns: Columns
-    frame: Frame | None = None
-    problems: list[str] = field(default_factory=list)
+    """The models that are known."""
+    arrangement: Arrangement = PLAIN
+    """How the source holds its units."""
+    problems: Problems = field(default_factory=Problems)
+    """What stands against the run."""
     notes: list[str] = field(default_factory=list)
+    """What a steward should know."""
     options: dict[str, dict[str, object]] = field(default_factory=dict)
+    """Options of the models by registered name."""
     paths: tuple[PathRule, ...] = ()
+    """Rules from period to period."""
+
+    @cached_property
+    def frame(self) -> Frame | None:
+        """The periods of a panel."""
+        return self.arrangement.frame
+
+    @cached_property
+    def table(self) -> Table:
+        """The confidential data as the chain models them; a `PanelTable` of a panel."""
+        return self.arrangement.modelled(self.data.table)
+
+    @cached_property
+    def original(self) -> Table:
+        """One row a unit, which the checks look at."""
+        return self.arrangement.viewed(self.table)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """All columns of the source, and the variables of a panel that they belong to."""
+        columns = self.data.columns
+        if self.frame is None:
+            return columns
+        owned = {name: self.arrangement.columns_of(name) for name in self.table.names}
+        return columns.joined(self.table.names).grouped(owned)
+
+    @cached_property
+    def completed(self) -> Table:
+        """The table of the chain with what follows from the careers, which rules may name."""
+        return self.table if self.frame is None else self.frame.completed(panel_of(self.table))
+
+    @cached_property
+    def seen(self) -> Columns:
+        """What the checks may name: of a panel the columns of the rows of persons."""
+        if self.frame is None:
+            return self.columns
+        periods = period_labels(self.frame.periods)
+        return self.columns.seen(self.table.names, self.original.names, periods)
 
     @cached_property
     def names(self) -> list[str]:
@@ -95,7 +123,3 @@ class Context:
         """Return the predictors that the configuration names for a variable, None for all."""
         told = self.own(name).predictors
         return self.config.predictor_matrix.get(name) if told is None else told
-
-    def tell(self, place: str, problems: tuple[str, ...]) -> None:
-        """Note problems with the place in the configuration."""
-        self.problems += [f"{place}: {problem}" for problem in problems]

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from synthesizer.config.keys import GeneticConfig
 from synthesizer.data.encoding import encode_like
-from synthesizer.data.errors import DataError, SynthesizerError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Schema, Table
 from synthesizer.engine.genetic.coding import Coding, Records, coding_problems
 from synthesizer.engine.genetic.evolver import Evolver, below_random
+from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.scores import make_risk
 from synthesizer.engine.genetic.source import GeneticPlan, evolved_names, sought_in
 from synthesizer.measures.risk.scenario import Scenario
@@ -43,13 +43,12 @@ def plan_genetic(
     context.problems += [f"genetic: {p}" for p in _scenario_problems(context.table, config, main)]
     files: list[Records] = []
     if not isinstance(config.start, str):
-        files, faults = _files(config.start, context.table)
-        context.problems += faults
+        files = _files(config.start, context.table, context.problems)
     if context.problems:
         return None
     context.notes += [*_ignored(context, config), *_notes(context.table, config, main)]
     return GeneticPlan(
-        options=config.options,
+        options=config,
         start=config.start if isinstance(config.start, str) else "files",
         mutants=config.mutants,
         points=config.points,
@@ -59,7 +58,7 @@ def plan_genetic(
     )
 
 
-def _problems(context: Context, config: GeneticConfig, steps: Sequence[Step]) -> Iterator[str]:
+def _problems(context: Context, config: GeneticOptions, steps: Sequence[Step]) -> Iterator[str]:
     """Yield what stands against evolving anything."""
     given = context.config
     if context.frame is not None:
@@ -80,7 +79,7 @@ def _problems(context: Context, config: GeneticConfig, steps: Sequence[Step]) ->
     yield from _size_problems(context, config)
 
 
-def _size_problems(context: Context, config: GeneticConfig) -> Iterator[str]:
+def _size_problems(context: Context, config: GeneticOptions) -> Iterator[str]:
     """Yield what stands against so many datasets, or datasets of such a size."""
     given, n = context.config, context.table.n_rows
     if config.mode == "pareto" and given.m > 1:
@@ -104,7 +103,7 @@ CHAIN_KEYS = ("default_method", "method", "models", "visit_sequence", "predictor
 """What a configuration says of conditional models."""
 
 
-def _ignored(context: Context, config: GeneticConfig) -> Iterator[str]:
+def _ignored(context: Context, config: GeneticOptions) -> Iterator[str]:
     """Say what has no effect where no chain is fitted."""
     given = [key for key in CHAIN_KEYS if key in context.config.model_fields_set]
     given += [
@@ -114,7 +113,7 @@ def _ignored(context: Context, config: GeneticConfig) -> Iterator[str]:
         yield f"genetic: {', '.join(given)}: not used, since no model is fitted; say start: chain"
 
 
-def _scenario_problems(table: Table, config: GeneticConfig, scenario: Scenario) -> Iterator[str]:
+def _scenario_problems(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator[str]:
     """Yield why the risk cannot be computed for this original."""
     target = table[scenario.target]
     if len(np.unique(target.data)) < 2:
@@ -128,39 +127,37 @@ def _scenario_problems(table: Table, config: GeneticConfig, scenario: Scenario) 
         yield f"{undefined} (checks.keys: {', '.join(scenario.keys)})"
 
 
-def _files(paths: Sequence[Path], table: Table) -> tuple[list[Records], list[str]]:
-    """Read the start files; return their records and every problem."""
-    found: dict[Path, Table] = {}
-    problems: list[str] = []
+def _files(paths: Sequence[Path], table: Table, problems: Problems) -> list[Records]:
+    """Read the start files and return their records."""
+    place = "genetic.start"
+    tables: dict[Path, Table] = {}
     for path in paths:
         if not path.exists():
             problems.append(
-                f"genetic.start: {path} does not exist; say mutants, chain, or the paths of "
-                "synthetic files"
+                f"{place}: {path} does not exist; say mutants, chain, or the paths of synthetic "
+                "files"
             )
             continue
-        try:
-            found[path] = like_original(read_path(path, min_rows=1), table)
-        except SynthesizerError as error:
-            problems += [f"genetic.start: {problem}" for problem in error.problems]
-    sizes = {str(path): made.n_rows for path, made in found.items()}
+        with problems.gathered(place):
+            tables[path] = like_original(read_path(path, min_rows=1), table)
+    sizes = {str(path): made.n_rows for path, made in tables.items()}
     if len(set(sizes.values())) > 1:
         told = ", ".join(f"{path} {n:,}" for path, n in sizes.items())
         problems.append(
-            f"genetic.start: the files have different numbers of rows ({told}), and datasets that "
+            f"{place}: the files have different numbers of rows ({told}), and datasets that "
             "swap records must have the same; leave some out"
         )
     if problems:
-        return [], problems
+        return []
     coding = Coding.of([table[name].variable for name in evolved_names(table)])
-    records = {path: coding.encode(made) for path, made in found.items()}
+    records = {path: coding.encode(made) for path, made in tables.items()}
     own = np.sort(coding.encode(table))
-    problems = [
-        f"genetic.start: {path} has the records of the original; name synthetic files"
+    problems += [
+        f"{place}: {path} has the records of the original; name synthetic files"
         for path, made in records.items()
         if np.array_equal(np.sort(made), own)
     ]
-    return list(records.values()), problems
+    return list(records.values())
 
 
 def like_original(raw: RawTable, table: Table) -> Table:
@@ -202,7 +199,7 @@ def _new_levels(table: Table, made: Table) -> Mapping[str, int]:
     return counts
 
 
-def _notes(table: Table, config: GeneticConfig, scenario: Scenario) -> Iterator[str]:
+def _notes(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator[str]:
     """Yield what a steward should know of this evolution before it starts."""
     sought = sought_in(table, scenario.keys, scenario.target)
     cells = len(np.unique(sought.records))
@@ -215,7 +212,7 @@ def _notes(table: Table, config: GeneticConfig, scenario: Scenario) -> Iterator[
     limit = config.risk_at_most
     yield f"genetic: R rests on {make_risk(config.risk, sought).people:,} people"
     if limit is not None:
-        random = Evolver(sought, config.options).random_risk(Seed(0))
+        random = Evolver(sought, config).random_risk(Seed(0))
         if limit < random:
             yield below_random("genetic.risk_at_most", limit, random)
     if config.start == "mutants":

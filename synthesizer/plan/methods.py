@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from synthesizer.data.errors import SynthesizerError
+from synthesizer.data.errors import ConfigError, SynthesizerError
 from synthesizer.data.expressions.language import Expression
 from synthesizer.data.table import Kind, Variable
 from synthesizer.engine.registry import DEFAULT_SET, DEFAULT_SETS, ROLES, default_method
@@ -91,11 +91,9 @@ def _by_position(context: Context) -> dict[str, tuple[str, str]]:
 
 def _canonical(context: Context, place: str, model: str) -> str | None:
     """Return the registered name of a model; None, and a problem, if it is unknown."""
-    try:
+    with context.problems.gathered(place):
         return context.registry.canonical(model)
-    except SynthesizerError as error:
-        context.tell(place, error.problems)
-        return None
+    return None
 
 
 def _method(
@@ -149,17 +147,14 @@ def _place_among_four(variable: Variable) -> int:
 
 
 def _derived(context: Context, name: str, place: str, text: str) -> Method | None:
-    try:
+    with context.problems.gathered(place):
         expression = Expression.parse(text)
-    except SynthesizerError as error:
-        context.tell(place, error.problems)
-        return None
-    found = [f"{place}: {p}" for p in _expression_problems(context, name, expression)]
-    context.problems += found
-    if found or context.columns.any_faulty(expression.names):
-        return None
-    options = {"expression": text}
-    return Method(ROLES["derived"], options, told=True, inputs=expression.names)
+        if problems := _expression_problems(context, name, expression):
+            raise ConfigError(problems)
+        if not context.columns.any_faulty(expression.names):
+            options = {"expression": text}
+            return Method(ROLES["derived"], options, told=True, inputs=expression.names)
+    return None
 
 
 def _expression_problems(context: Context, name: str, expression: Expression) -> list[str]:

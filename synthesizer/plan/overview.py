@@ -15,7 +15,7 @@ from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.models.step import Step
-from synthesizer.plan.prepare import Prepared
+from synthesizer.plan.plan import Plan
 
 # A first look at a file: what each variable is taken for, and why.
 
@@ -175,18 +175,18 @@ class PlanRow:
     cost: float
 
 
-def plan_table(ready: Prepared) -> list[PlanRow]:
+def plan_table(plan: Plan) -> list[PlanRow]:
     """Return a row for every variable in the order of the chain."""
-    steps, genetic = ready.plan.spec.steps, ready.plan.genetic
-    if genetic is not None and genetic.start != "chain":
+    steps, table = plan.spec.steps, plan.table
+    if not plan.has_chain:
         return [
-            replace(_row(position, step, ready.table, 0.0), model="genetic", predictors=0)
+            replace(_row(position, step, table, 0.0), model="genetic", predictors=0)
             for position, step in enumerate(steps, 1)
         ]
-    costs = np.array([_cost(step, ready.table[step.variable]) for step in steps])
+    costs = np.array([_cost(step, table[step.variable]) for step in steps])
     shares = costs / max(costs.sum(), 1.0)
     return [
-        _row(position, step, ready.table, float(share))
+        _row(position, step, table, float(share))
         for position, (step, share) in enumerate(zip(steps, shares, strict=True), 1)
     ]
 

@@ -1,38 +1,56 @@
-"""From a configuration and a table to a chain, with all problems at once.
+"""What will be made of the confidential data, decided before anything is fitted.
 
-Nothing is fitted here. What the plan needs of the data is their schema, and counts for the rules.
-One file for each question: `plan_methods`, `plan_order`, `plan_steps`, `plan_rules`,
-`plan_scenario`,
-`plan_fits`, `plan_genetic`.
+`make_plan` puts a configuration and data together and tells every problem at once. What the plan
+needs of the data is their schema, and counts for the rules. The configuration ends here: whoever
+comes later is handed a `Plan`, or the part of it that he needs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from synthesizer.config.keys import ChainConfig
-from synthesizer.data.errors import ConfigError
-from synthesizer.data.panel.frame import Frame
-from synthesizer.data.panel.view import period_labels
-from synthesizer.data.randomness import Seed
+from synthesizer.config.keys import ChainConfig, Config, OutputConfig
+from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems
+from synthesizer.data.panel.arrangement import Arrangement
+from synthesizer.data.panel.view import PersonView
+from synthesizer.data.progress import Advance, Listener, Phases, silent
+from synthesizer.data.randomness import Seed, fresh_seed
 from synthesizer.data.table import Table
-from synthesizer.engine.chain import ChainSpec, Progress
+from synthesizer.engine.chain import ChainSpec, FittedChain
 from synthesizer.engine.drawing import split_strata, whole_number_problems
-from synthesizer.engine.genetic.source import Evolving, GeneticPlan, Source, Words, keeping
+from synthesizer.engine.genetic.source import (
+    NOT_SAVED,
+    Evolving,
+    GeneticPlan,
+    Source,
+    keeping,
+)
 from synthesizer.engine.registry import NO_MODELS, Registry
+from synthesizer.measures.checks import Checks
 from synthesizer.measures.risk.scenario import Scenario
-from synthesizer.models.histories.history import panel_of
+from synthesizer.measures.settings import CheckSettings, LimitConfig
+from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.models.step import Step
-from synthesizer.plan.columns import Columns, unknown_models, unknown_variables
+from synthesizer.plan.arrange import arrange
+from synthesizer.plan.columns import models_without_use, unknown_variables
 from synthesizer.plan.context import Context
 from synthesizer.plan.evolving import plan_genetic
+from synthesizer.plan.inputs import Input, without_password
 from synthesizer.plan.methods import plan_methods
 from synthesizer.plan.order import Places, plan_order
 from synthesizer.plan.rules import overridden, plan_paths, plan_rules
-from synthesizer.plan.scenarios import fit_problems, plan_scenarios
+from synthesizer.plan.scenarios import plan_fits, plan_scenarios
 from synthesizer.plan.steps import panel_problems, plan_steps
+
+GENERATE = "generate and write"
+"""The phase in which datasets are drawn."""
 
 MIN_STRATUM_ROWS = 10
 """A chain needs 10 rows and 10 for every variable, as in synthpop, unless told otherwise."""
@@ -40,100 +58,245 @@ MIN_STRATUM_ROWS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What will be fitted, and what the checks will assume.
+    """What will be fitted and drawn, how it is checked, and where it goes."""
 
-    Parameters
-    ----------
-    spec : ChainSpec
-        The chain.
-    scenarios : tuple of Scenario
-        Keys and target of the disclosure checks, the main one first; empty when there are none
-        to be had.
-    notes : tuple of str
-        What a steward should know and need not change.
-    genetic : GeneticPlan or None
-        How whole datasets are evolved, in place of the chain or after it.
-    """
-
+    data: Input
+    """The confidential data as they were read."""
+    arrangement: Arrangement
+    """How the source holds its units."""
+    table: Table
+    """The confidential data as they are modelled; a `PanelTable` of a panel."""
+    original: Table
+    """One row a unit (row, or person of a panel), which the checks look at."""
+    registry: Registry
+    """The models that are known, those of plug-ins among them."""
     spec: ChainSpec
-    scenarios: tuple[Scenario, ...]
-    notes: tuple[str, ...]
+    """The chain."""
     genetic: GeneticPlan | None = None
+    """How whole datasets are evolved, in place of the chain or after it."""
+    seed: int
+    """Decides every draw."""
+    m: int
+    """Number of datasets."""
+    rows: int | None
+    """Rows of each (persons of a panel); as many as the data when None."""
+    workers: int
+    """Workers of joblib; -1 for all cores."""
+    checks: CheckSettings
+    """Which checks run."""
+    limits: LimitConfig
+    """What they may find at most."""
+    scenarios: tuple[Scenario, ...] = ()
+    """Keys and target of the disclosure checks, the main one first; empty when there are none."""
+    output: OutputConfig = field(default_factory=OutputConfig)
+    """Where the datasets go, and what is written beside them."""
+    notes: tuple[str, ...] = ()
+    """What a steward should know and need not change."""
+    settings: Mapping[str, Any]
+    """The configuration as plain values, without the password of a database."""
 
     @property
     def kept(self) -> tuple[str, ...]:
         """Variables whose values are copied row by row."""
         return tuple(s.variable for s in self.spec.steps if s.model.abilities.copies_rows)
 
+    @property
+    def has_chain(self) -> bool:
+        """Whether models are fitted."""
+        return self.genetic is None or self.genetic.start == "chain"
 
-def make_plan(config: ChainConfig, table: Table, registry: Registry) -> Plan:
-    """Plan a chain for the confidential ``table``.
+    def fit(self, seed: Seed, phases: Phases | None = None) -> Source:
+        """Fit what datasets are drawn from: a chain, or an evolution against the data."""
+        phases = phases or Phases()
+        if self.genetic is None:
+            return self.fit_chain(seed, phases)
+        with self._fitting(phases) as advance:
+            told = partial(phases.listener.tell, GENERATE)
+            return self._evolving(self.genetic, self.table, seed, self.m, advance, told=told)
+
+    def fit_chain(self, seed: Seed, phases: Phases | None = None) -> FittedChain:
+        """Fit the chain, which can be saved.
+
+        Raises
+        ------
+        ModelError
+            If whole datasets are evolved, which needs the confidential data.
+        """
+        if self.genetic is not None:
+            raise ModelError(NOT_SAVED)
+        with self._fitting(phases or Phases()) as advance:
+            return self._chain(self.table, seed, self.m, advance)
+
+    def refit(
+        self, source: Source, seed: Seed, half: Table, m: int, repeat: int
+    ) -> Iterator[Table]:
+        """Return m datasets made from a half of the units, as the checks look at them.
+
+        Raises
+        ------
+        ModelError
+            If a half cannot be synthesised as the whole was.
+        """
+        if source.half_problems:
+            raise ModelError(source.half_problems)
+        inner = Seed(int(seed.generator("half split", repeat).integers(2**62)))
+        modelled = half.panel if isinstance(half, PersonView) else half
+        if self.genetic is None:
+            again: Source = self._chain(modelled, inner, m)
+        else:
+            again = self._evolving(self.genetic, modelled, inner, m, keeps_best=False)
+        rows = self.rows
+        if again.keeps_rows:
+            rows = None
+        elif rows is not None:  # a release of the same relative size
+            rows = max(1, round(rows * half.n_rows / self.table.n_units))
+        return map(self.viewed, again.generate(inner, m=m, rows=rows, n_jobs=self.workers))
+
+    def checking(self, seed: Seed, listener: Listener = silent) -> Checks:
+        """Return the checks of datasets that will be made by this plan."""
+        return Checks(
+            self.original,
+            self.checks,
+            scenarios=self.scenarios,
+            seed=seed,
+            synthesis=Synthesis(proper=self.spec.proper, kept=self.kept),
+            frame=self.spec.frame,
+            person=self.arrangement.person_column,
+            workers=self.workers,
+            listener=listener,
+        )
+
+    def restored(self, table: Table) -> Table:
+        """Return a drawn table in the form of the source."""
+        return self.arrangement.restored(table)
+
+    def viewed(self, table: Table) -> Table:
+        """Return a drawn table with one row a unit, as the checks look at it."""
+        return self.arrangement.viewed(table)
+
+    def _fitting(self, phases: Phases) -> AbstractContextManager[Advance]:
+        return phases.phase("fit", len(self.spec.steps) * (self.m if self.spec.proper else 1))
+
+    def _chain(
+        self, table: Table, seed: Seed, m: int, progress: Advance | None = None
+    ) -> FittedChain:
+        return self.spec.fit(table, seed, replicates=m, n_jobs=self.workers, progress=progress)
+
+    def _evolving(
+        self,
+        genetic: GeneticPlan,
+        table: Table,
+        seed: Seed,
+        m: int,
+        progress: Advance | None = None,
+        **settings: Any,
+    ) -> Evolving:
+        return Evolving(
+            plan=genetic,
+            table=table,
+            chain=self._chain(table, seed, m, progress) if self.has_chain else None,
+            allowed=keeping(self.spec.rules, self.spec.forbids, table),
+            **settings,
+        )
+
+
+def make_plan(
+    config: ChainConfig, data: Input, registry: Registry, *, seed: int | None = None
+) -> Plan:
+    """Plan the synthesis of the confidential data.
+
+    Parameters
+    ----------
+    config : ChainConfig
+        What the steward wants.
+    data : Input
+        The confidential data.
+    registry : Registry
+        The models that are known, those of plug-ins among them.
+    seed : int, optional
+        Decides where the configuration names no seed; a fresh one when absent.
 
     Raises
     ------
+    DataError
+        With every problem of the data, and of the configuration in view of their sound part.
     ConfigError
-        With every problem of the configuration in view of these data.
+        With every problem of the configuration where the data are sound.
     """
-    plan, problems = try_plan(config, table, registry)
-    if plan is None:
-        raise ConfigError(problems)
+    problems = Problems(data.problems)
+    kind = DataError if problems else ConfigError
+    if config.panel is not None and not data.columns.is_complete:
+        # without all columns persons and periods cannot be told apart: their problems come first
+        raise kind(problems)
+    with problems.gathered():
+        arrangement, notes = arrange(config.panel, data.table)
+        plan = _planned(config, data, registry, arrangement, notes, seed)
+    problems.settle(kind)
     return plan
 
 
-def try_plan(
+def _planned(
     config: ChainConfig,
-    table: Table,
+    data: Input,
     registry: Registry,
-    columns: Columns | None = None,
-    *,
-    frame: Frame | None = None,
-    view: Table | None = None,
-) -> tuple[Plan | None, list[str]]:
-    """Return a plan, or None and every problem.
-
-    ``columns`` says which columns the source has, where ``table`` holds only those that could be
-    read; the plan is then good for its problems only. Of a panel, ``table`` is a `PanelTable`,
-    ``frame`` its periods and ``view`` one row a person, which the checks look at.
-    """
+    arrangement: Arrangement,
+    notes: Sequence[str],
+    seed: int | None,
+) -> Plan:
+    """Plan order, models, rules and checks; raise one error with every problem of them."""
     if not registry.names:
-        return None, [NO_MODELS]
-    columns = columns or Columns.of(table.names)
-    context = Context(config=config, table=table, registry=registry, columns=columns, frame=frame)
+        raise ConfigError(NO_MODELS)
+    context = Context(config=config, data=data, arrangement=arrangement, registry=registry)
     _check_names(context)
     plan_paths(context)
     methods = plan_methods(context)
     order = plan_order(context, methods)
     steps = plan_steps(context, order, methods)
     panel_problems(context, order, {step.variable: step.model for step in steps})
-    problems = context.problems
-    problems += _row_problems(config, context, steps)
-    places = Places.of(context, order, steps)
-    whole = table if frame is None else frame.completed(panel_of(table))
-    ruled = columns if frame is None else columns.joined(whole.names)
-    rules, zeros, notes, found = plan_rules(config, whole, places, ruled)
-    problems += [*found, *overridden(context.paths, rules)]
-    seen = table if view is None else view
-    # a panel is planned with all of its columns: what the view lacks is unknown to the checks
-    shown = columns
-    if view is not None and frame is not None:
-        shown = columns.seen(table.names, view.names, period_labels(frame.periods))
-    scenarios, scenario_notes, found = plan_scenarios(config, seen, shown)
-    problems += found
+    _check_rows(context, steps)
+    rules, zeros = plan_rules(context, Places.of(context, order, steps))
+    context.problems += overridden(context.paths, rules)
+    scenarios = plan_scenarios(context)
     keeps = any(step.model.abilities.copies_rows for step in steps)
-    problems += fit_problems(config, shown, table, view, keeps=keeps)
+    plan_fits(context, keeps=keeps)
     genetic = plan_genetic(context, steps, scenarios)
-    if problems:
-        return None, problems
-    spec = ChainSpec(
-        steps=tuple(steps),
-        rules=rules,
-        forbids=zeros,
-        strata=config.strata,
-        proper=config.proper,
-        frame=frame,
+    context.problems.settle(ConfigError)
+    usual = fresh_seed() if seed is None else seed
+    return Plan(
+        data=data,
+        arrangement=arrangement,
+        table=context.table,
+        original=context.original,
+        registry=registry,
+        spec=ChainSpec(
+            steps=tuple(steps),
+            rules=rules,
+            forbids=zeros,
+            strata=config.strata,
+            proper=config.proper,
+            frame=context.frame,
+        ),
+        genetic=genetic,
+        seed=usual if config.seed is None else config.seed,
+        m=config.m,
+        rows=config.rows,
+        workers=-1 if config.workers is None else config.workers,
+        checks=config.checks,
+        limits=config.limits,
+        scenarios=scenarios,
+        output=config.output if isinstance(config, Config) else OutputConfig(),
+        notes=(*data.notes, *notes, *context.notes),
+        settings=plain_config(config),
     )
-    notes = (*context.notes, *notes, *scenario_notes)
-    return Plan(spec=spec, scenarios=scenarios, notes=notes, genetic=genetic), []
+
+
+def plain_config(config: ChainConfig) -> dict[str, Any]:
+    """Return a configuration as plain values, without the password of a database."""
+    dump: dict[str, Any] = json.loads(config.model_dump_json(by_alias=True, exclude_unset=True))
+    sql = dump.get("data", {}).get("sql")
+    if sql:
+        sql["url"] = without_password(sql["url"])
+    return dump
 
 
 def _check_names(context: Context) -> None:
@@ -141,7 +304,9 @@ def _check_names(context: Context) -> None:
     config = context.config
     following = () if context.frame is None else context.frame.derived
     context.problems += unknown_variables(config, context.columns, following)
-    context.problems += unknown_models(config, context.registry, context.names)
+    context.problems += models_without_use(
+        config, context.registry, context.names, context.data.table
+    )
     for place, names in (("keep", config.keep), ("strata", config.strata)):
         for name in names:
             if name in context.table and name not in context.names:
@@ -153,10 +318,10 @@ def _check_names(context: Context) -> None:
         context.problems.append("no variable is left to synthesise; drop fewer or declare kinds")
 
 
-def _row_problems(config: ChainConfig, context: Context, steps: list[Step]) -> list[str]:
+def _check_rows(context: Context, steps: list[Step]) -> None:
     """Check what concerns numbers of rows (persons of a panel): kept variables, strata, workers."""
-    table = context.table
-    problems = whole_number_problems(rows=config.rows)
+    config, table, problems = context.config, context.table, context.problems
+    problems += whole_number_problems(rows=config.rows)
     keeps = any(step.model.abilities.copies_rows for step in steps)
     if keeps and config.rows not in (None, table.n_rows):
         problems.append(
@@ -171,57 +336,13 @@ def _row_problems(config: ChainConfig, context: Context, steps: list[Step]) -> l
             f"strata: {', '.join(changing)} change within persons, who would be torn apart; name "
             "variables that nobody changes"
         )
-    elif all(name in table for name in config.strata):
+    elif config.strata and all(name in table for name in config.strata):
         sizes = np.array([len(u) for u in split_strata(table.unit_table, config.strata)])
         needed = config.min_stratum_rows or MIN_STRATUM_ROWS * (1 + len(steps))
         small = int((sizes < needed).sum())
-        if small and config.strata:
+        if small:
             problems.append(
                 f"strata: {small} of {len(sizes)} strata have fewer than {needed} rows; use "
                 "fewer or coarser variables, or set min_stratum_rows and accept that small strata "
                 "repeat persons"
             )
-    return problems
-
-
-def fitted_source(
-    plan: Plan,
-    table: Table,
-    seed: Seed,
-    *,
-    replicates: int,
-    n_jobs: int,
-    progress: Progress | None = None,
-    told: Words | None = None,
-    keeps_best: bool = True,
-) -> Source:
-    """Fit what datasets are drawn from.
-
-    Parameters
-    ----------
-    plan : Plan
-        Says whether the chain is fitted, and whether datasets are evolved.
-    table : Table
-        Confidential data.
-    seed, replicates, n_jobs, progress
-        As for `ChainSpec.fit`.
-    told : callable, optional
-        Is told how far an evolution has come.
-    keeps_best : bool
-        Whether an interrupt of an evolution keeps the best so far.
-    """
-    genetic, chain = plan.genetic, None
-    if genetic is None or genetic.start == "chain":
-        chain = plan.spec.fit(table, seed, replicates=replicates, n_jobs=n_jobs, progress=progress)
-    if genetic is None:
-        assert chain is not None  # noqa: S101 - for the type checker
-        return chain
-    rules, zeros = plan.spec.rules, plan.spec.forbids
-    return Evolving(
-        plan=genetic,
-        table=table,
-        chain=chain,
-        allowed=keeping(rules, zeros, table),
-        told=told,
-        keeps_best=keeps_best,
-    )

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from synthesizer.config.keys import ChainConfig, PathRuleConfig
-from synthesizer.data.errors import DataError, ExpressionError
+from synthesizer.data.errors import ExpressionError
 from synthesizer.data.expressions.language import Expression
 from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.table import BoolArray, Kind, Table, Variable
@@ -23,62 +23,65 @@ from synthesizer.plan.order import Places
 REMEDY = "mend the data, take it out, or set on_violation: warn"
 """What to do about confidential rows that break a rule, where that is an error."""
 
-Planned = tuple[tuple[Rule, ...], tuple[Forbid | Support, ...], tuple[str, ...], list[str]]
+Zeros = tuple[Forbid | Support, ...]
 
 
-def plan_rules(config: ChainConfig, table: Table, places: Places, columns: Columns) -> Planned:
-    """Return the rules, the structural zeros, notes and problems.
+def plan_rules(context: Context, places: Places) -> tuple[tuple[Rule, ...], Zeros]:
+    """Return the rules and the structural zeros; problems and notes go to the context.
 
     Parameters
     ----------
-    config : ChainConfig
-        Holds ``rules``, ``forbid`` and ``on_violation``.
-    table : Table
-        Confidential data.
+    context : Context
+        Its configuration holds ``rules``, ``forbid``, ``support`` and ``on_violation``.
     places : Places
         The order of the chain, and which variables nothing may set or redraw.
-    columns : Columns
-        Tells columns that are unknown from those that could not be read.
     """
-    rules, problems = _rules(config, table, places, columns)
-    forbids, found = _forbids(config, table, places, columns)
-    problems += found
+    table, problems = context.completed, context.problems
+    rules = _rules(context, places)
+    forbids = _forbids(context, places)
     problems += _contradictions(rules, forbids, table)
-    supports, found = _supports(config, table, places, columns)
-    problems += found
-    notes = [*_several_values(config, places)]
-    if config.on_violation != "ignore":
+    supports = _supports(context, places)
+    context.notes += _several_values(context.config, places)
+    if context.config.on_violation != "ignore":
         broken = [*_broken_rules(rules, table), *_broken_forbids(forbids, table)]
-        if config.on_violation == "error":
+        if context.config.on_violation == "error":
             problems += [f"{text}; {REMEDY}" for text in broken]
         else:
-            notes += broken
-    return tuple(rules), (*forbids, *supports), tuple(notes), problems
+            context.notes += broken
+    return tuple(rules), (*forbids, *supports)
 
 
-def _condition(
-    place: str, text: str, table: Table, columns: Columns
-) -> tuple[Expression | None, list[str]]:
-    try:
+def _condition(context: Context, place: str, text: str) -> Expression | None:
+    """Return a condition, None where it has problems or uses columns that could not be read."""
+    table, columns = context.completed, _columns(context)
+    with context.problems.gathered(place):
         expression = Expression.parse(text)
-    except ExpressionError as error:
-        return None, [f"{place}: {problem}" for problem in error.problems]
-    problems = [p for name in sorted(expression.names) for p in columns.unknown("condition", name)]
-    if not problems and not columns.any_faulty(expression.names):
-        problems = expression.problems(table.schema, condition=True)
-    usable = not problems and expression.names <= set(table)
-    return (expression if usable else None), [f"{place}: {problem}" for problem in problems]
+        problems = [
+            problem
+            for name in sorted(expression.names)
+            for problem in columns.unknown("condition", name)
+        ]
+        if not problems and not columns.any_faulty(expression.names):
+            problems = expression.problems(table.schema, condition=True)
+        if problems:
+            raise ExpressionError(problems)
+        return expression if expression.names <= set(table) else None
+    return None
 
 
-def _rules(
-    config: ChainConfig, table: Table, places: Places, columns: Columns
-) -> tuple[list[Rule], list[str]]:
+def _columns(context: Context) -> Columns:
+    """Return what a condition may name: of a panel also what follows from the careers."""
+    if context.frame is None:
+        return context.columns
+    return context.columns.joined(context.completed.names)
+
+
+def _rules(context: Context, places: Places) -> list[Rule]:
+    table, columns, problems = context.completed, _columns(context), context.problems
     rules: list[Rule] = []
-    problems: list[str] = []
-    for number, given in enumerate(config.rules, 1):
+    for number, given in enumerate(context.config.rules, 1):
         place = f"rule {number}"
-        condition, found = _condition(f"{place}, if", given.condition, table, columns)
-        problems += found
+        condition = _condition(context, f"{place}, if", given.condition)
         if condition is not None and not condition.count(table):
             problems.append(
                 f"{place}: no confidential row satisfies {given.condition!r}; remove the rule or "
@@ -87,43 +90,38 @@ def _rules(
         for name, value in given.then.items():
             if columns.is_faulty(name):
                 continue
-            found = columns.unknown(place, name)
-            used = condition.names if condition else frozenset()
-            if not found and (problem := places.setting_problem(name, used)):
-                found = [f"{place}: {problem}"]
-            problems += found
-            if found or condition is None:
+            if unknown := columns.unknown(place, name):
+                problems += unknown
                 continue
-            try:
-                column = single_value(table[name].variable, value)
-                rules.append(Rule(condition=condition, value=column))
-            except DataError as error:
-                problems += [f"{place}: {problem}" for problem in error.problems]
-    return rules, problems
+            used = condition.names if condition else frozenset()
+            if problem := places.setting_problem(name, used):
+                problems.append(f"{place}: {problem}")
+            elif condition is not None:
+                with problems.gathered(place):
+                    column = single_value(table[name].variable, value)
+                    rules.append(Rule(condition=condition, value=column))
+    return rules
 
 
-def _forbids(
-    config: ChainConfig, table: Table, places: Places, columns: Columns
-) -> tuple[list[Forbid], list[str]]:
+def _forbids(context: Context, places: Places) -> list[Forbid]:
+    table, problems = context.completed, context.problems
     forbids: dict[int, Forbid] = {}
-    problems: list[str] = []
-    for number, text in enumerate(config.forbid, 1):
+    for number, text in enumerate(context.config.forbid, 1):
         place = f"forbid {number}"
-        condition, found = _condition(place, text, table, columns)
-        problems += found
+        condition = _condition(context, place, text)
         if condition is None:
             continue
         if not condition.names or not condition.names <= set(places.order):
             problems.append(f"{place}: must use variables of the synthesis, and at least one")
-            continue
-        if problem := places.redrawing_problem(condition.names):
+        elif problem := places.redrawing_problem(condition.names):
             problems.append(f"{place}: {problem}")
         elif condition.condition(table).all():
             problems.append(f"{place}: every confidential row satisfies it; mend the condition")
         else:
             last = max(condition.names, key=places.order.index)
             forbids[number] = Forbid(condition=condition, variable=last)
-    return list(forbids.values()), [*problems, *_nothing_left(forbids, table)]
+    problems += _nothing_left(forbids, table)
+    return list(forbids.values())
 
 
 def _nothing_left(forbids: Mapping[int, Forbid], table: Table) -> Iterator[str]:
@@ -137,13 +135,11 @@ def _nothing_left(forbids: Mapping[int, Forbid], table: Table) -> Iterator[str]:
             )
 
 
-def _supports(
-    config: ChainConfig, table: Table, places: Places, columns: Columns
-) -> tuple[list[Support], list[str]]:
+def _supports(context: Context, places: Places) -> list[Support]:
     """Return the combinations that the data have, for each list of variables."""
+    table, columns, problems = context.completed, _columns(context), context.problems
     wanted: list[tuple[str, ...]] = []
-    problems: list[str] = []
-    for number, names in enumerate(config.support, 1):
+    for number, names in enumerate(context.config.support, 1):
         place = f"support {number}"
         found = [problem for name in names for problem in columns.unknown(place, name)]
         if not found and len(set(names)) < 2:
@@ -166,8 +162,7 @@ def _supports(
             for k in range(2, len(ordered) + 1)
             if ordered[k - 1] not in places.fixed
         ]
-    supports = [Support.of(table, names, names[-1]) for names in dict.fromkeys(wanted)]
-    return supports, problems
+    return [Support.of(table, names, names[-1]) for names in dict.fromkeys(wanted)]
 
 
 def _several_values(config: ChainConfig, places: Places) -> Iterator[str]:
@@ -248,18 +243,15 @@ def _rows(mask: BoolArray) -> str:
     return f"{mask.sum()} confidential rows (numbers {', '.join(map(str, first))}{more})"
 
 
-# Rules from period to period: checked against the variables, and counted on the data.
-
-
 def plan_paths(context: Context) -> None:
     """Set the rules from period to period; tell problems, and how often the data break them."""
     panel = context.config.panel
-    if panel is None or context.frame is None:
+    if panel is None:
         return
     rules: dict[PathRule, str] = {}
     for number, given in enumerate(panel.rules, 1):
         place = f"panel.rules.{number}"
-        problems = list(_problems(context, place, given))
+        problems = list(_path_problems(context, place, given))
         context.problems += problems
         if not problems:
             compiled = _compiled(context.table[given.variable].variable, given)
@@ -279,7 +271,7 @@ def overridden(paths: Sequence[PathRule], rules: Sequence[Rule]) -> Iterator[str
                 )
 
 
-def _problems(context: Context, place: str, given: PathRuleConfig) -> Iterator[str]:
+def _path_problems(context: Context, place: str, given: PathRuleConfig) -> Iterator[str]:
     name = given.variable
     panel, frame = context.config.panel, context.frame
     if panel is not None and name == panel.person:

@@ -8,7 +8,7 @@ import numpy as np
 
 from synthesizer.config.keys import ChainConfig
 from synthesizer.data.codes import Groups
-from synthesizer.data.errors import DataError, ExpressionError
+from synthesizer.data.errors import DataError, ExpressionError, Problems
 from synthesizer.data.panel.arrangement import person_name
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import Kind, Table
@@ -24,33 +24,32 @@ from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for
 from synthesizer.measures.utility.fits import need_pyfixest, need_statsmodels
 from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.plan.columns import Columns
+from synthesizer.plan.context import Context
 
 
-def plan_scenarios(
-    config: ChainConfig, table: Table, columns: Columns
-) -> tuple[tuple[Scenario, ...], list[str], list[str]]:
-    """Return the scenarios (none when there are none to be had), notes and problems."""
-    checks = config.checks
-    names = _Names(config, table, columns)
-    problems = [*names.scenario("checks", checks), *_limit_problems(config)]
+def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
+    """Return the scenarios, none where there are none to be had."""
+    config, table = context.config, context.original
+    checks, problems = config.checks, Problems()
+    names = _Names(config, table, context.seen)
+    problems += names.scenario("checks", checks)
+    problems += limit_problems(checks, config.limits.asked, panel=context.frame is not None)
     for number, part in enumerate(checks.scenarios, 1):
         problems += names.scenario(f"checks.scenarios.{number}", part)
     for number, inference in enumerate(checks.inference, 1):
         problems += names.inference(f"checks.inference.{number}", inference)
     problems += _half_split_problems(names, config)
+    context.problems += problems
     needed = checks.needs_scenario or config.genetic is not None
-    if problems or not needed or not columns.is_complete:
-        return (), [], problems
-    panel = _panel_notes(config, table)
+    if problems or not needed or not context.columns.is_complete:
+        return ()
     further = tuple(part.scenario() for part in checks.scenarios)
     if checks.keys and checks.target:
-        return (checks.scenario(), *further), panel, []
-    first, notes = _suggested(config, table)
-    return ((first, *further) if first else further), [*notes, *panel], []
-
-
-def _limit_problems(config: ChainConfig) -> Iterator[str]:
-    return limit_problems(config.checks, config.limits.asked, panel=config.panel is not None)
+        first: tuple[Scenario, ...] = (checks.scenario(),)
+    else:
+        first = _suggested(context, table)
+    context.notes += _panel_notes(config, table)
+    return (*first, *further)
 
 
 def _panel_notes(config: ChainConfig, table: Table) -> list[str]:
@@ -67,18 +66,19 @@ def _panel_notes(config: ChainConfig, table: Table) -> list[str]:
     ]
 
 
-def _suggested(config: ChainConfig, table: Table) -> tuple[Scenario | None, list[str]]:
-    checks = config.checks
+def _suggested(context: Context, table: Table) -> tuple[Scenario, ...]:
+    checks = context.config.checks
     drawn = table.select(n for n in table.names if table[n].variable.kind is not Kind.ID)
     found = suggest(drawn, keys=checks.keys, target=checks.target)
-    reason = in_units(found.reason, "persons" if isinstance(table, PersonView) else "records")
     if not found.keys or found.target is None:
-        return None, [
+        context.notes.append(
             "no keys and target could be found for the risk measures that need them, which are "
             "left out; name them under checks: keys, target"
-        ]
-    scenario = checks.scenario(keys=found.keys, target=found.target, reason=reason)
-    return scenario, [reason]
+        )
+        return ()
+    reason = in_units(found.reason, "persons" if isinstance(table, PersonView) else "records")
+    context.notes.append(reason)
+    return (checks.scenario(keys=found.keys, target=found.target, reason=reason),)
 
 
 class _Names:
@@ -198,27 +198,24 @@ def _half_split_problems(names: _Names, config: ChainConfig) -> Iterator[str]:
 # Models that the checks fit to original and synthetic data: formulas, names, combining rule.
 
 
-def fit_problems(
-    config: ChainConfig, columns: Columns, table: Table, view: Table | None, *, keeps: bool
-) -> list[str]:
-    """Return every problem of the fits that the checks ask for.
+def plan_fits(context: Context, *, keeps: bool) -> None:
+    """Add every problem of the fits that the checks ask for.
 
-    ``columns`` are those that the checks see, ``table`` is what the chain models, ``view`` one row
-    a person of a panel. ``keeps`` says whether variables are copied row by row, which decides about
-    the combining rule.
+    ``keeps`` says whether variables are copied row by row, which decides about the combining rule.
     """
-    problems = []
-    person = None if config.panel is None else config.panel.person
-    if view is not None:
+    config, problems = context.config, context.problems
+    columns, table = context.seen, context.table
+    person = context.arrangement.person_column
+    if context.frame is not None:
         columns = columns.joined([*table.names, person_name(person, table.names)])
     natural = rule_for(proper=config.proper, keeps=keeps)
     requests = [fit.ruled(natural) for fit in config.checks.fits]
     for number, request in enumerate(requests, 1):
         place = f"checks.fits.{number}"
         rules = _rule_problems(request.rule or natural, config, keeps=keeps)
-        problems += [f"{place}: {problem}" for problem in rules]
+        problems.at(place, rules)
         problems += _name_problems(place, request, config, columns)
-    return [*problems, *(f"checks.fits: {problem}" for problem in _packages_missing(requests))]
+    problems.at("checks.fits", _packages_missing(requests))
 
 
 def _packages_missing(requests: Sequence[FitRequest]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from synthesizer.data.errors import ConfigError, ModelError, SynthesizerError
+from synthesizer.data.errors import ConfigError, ModelError
 from synthesizer.data.panel.paths import OWN
 from synthesizer.data.table import Kind, Variable
 from synthesizer.engine.registry import DEFAULT_SET, DEFAULT_SETS, ROLES, default_method, described
@@ -168,7 +168,7 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
         listed = context.options.get(method.name)
         told = listed is not None and set(options) <= set(listed)
         if isinstance(error, ModelError) or not told:
-            context.tell(f"variable {name!r}", error.problems)
+            context.problems.at(f"variable {name!r}", error.problems)
         return None
     variable = context.table[name].variable
     context.problems += _kind_problems(variable, method.name, model)
@@ -256,17 +256,13 @@ def _missing_model(
         known = isinstance(default, str) and default in DEFAULT_SETS
         usual = default_method(str(default) if known else DEFAULT_SET, states)
     name = own.missing_method or (method if able else usual)
-    try:
+    with context.problems.gathered(f"variables.{variable.name}.missing_method"):
         name = context.registry.canonical(name)
         chosen = context.registry.build(name, context.options.get(name, {}))
-    except SynthesizerError as error:
-        place = f"variables.{variable.name}.missing_method"
-        context.tell(place, error.problems)
-        return None, None
-    if own.missing_method is None and able:
-        return None, None
-    context.problems += _kind_problems(states, name, chosen)
-    return name, chosen
+        if own.missing_method is not None or not able:
+            context.problems += _kind_problems(states, name, chosen)
+            return name, chosen
+    return None, None
 
 
 def _too_many(variable: Variable, model: ConditionalModel) -> bool:
@@ -295,10 +291,8 @@ def _model_options(context: Context) -> dict[str, dict[str, object]]:
     """Gather the options of every model under its registered name."""
     options: dict[str, dict[str, object]] = {}
     for name, given in context.config.models.items():
-        try:
+        with context.problems.gathered(f"models.{name}"):
             canonical = context.registry.canonical(name)
             options.setdefault(canonical, {}).update(given)
             context.registry.build(canonical, given)
-        except SynthesizerError as error:
-            context.tell(f"models.{name}", error.problems)
     return options

@@ -15,10 +15,10 @@ from synthesizer.config.reading import (
     load_config,
     read_chain_config,
     read_config,
-    try_config,
+    sound_part,
 )
 from synthesizer.config.synthpop import FOREIGN_KEYS, UNSUPPORTED
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.engine.registry import Registry
 
 SAMPLE = {"data": {"sample": "fair"}}
@@ -80,7 +80,7 @@ def test_all_problems_at_once() -> None:
 
 def test_sound_parts_survive() -> None:
     content = {**SAMPLE, "m": 0, "rows": 7, "rules": [{"if": "a > 1"}]}
-    config, problems = try_config(content, Path())
+    config = sound_part(content, Path(), problems := Problems())
     assert config is not None
     assert config.rows == 7
     assert len(problems) == 2
@@ -89,7 +89,7 @@ def test_sound_parts_survive() -> None:
 def test_two_faults_in_one_list_leave_what_is_around_it() -> None:
     rules = [{"variable": "a"}, {"variable": "b"}]
     panel = {"person": "who", "time": "year", "rules": rules}
-    config, problems = try_config({**SAMPLE, "panel": panel}, Path())
+    config = sound_part({**SAMPLE, "panel": panel}, Path(), problems := Problems())
     assert config is not None
     assert config.panel is not None
     assert config.panel.person == "who"
@@ -262,7 +262,7 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=6))
 def test_any_mapping_gives_a_configuration_or_sentences(content: dict[str, Any]) -> None:
-    config, problems = try_config(content, Path())
+    config = sound_part(content, Path(), problems := Problems())
     assert config is not None or problems
     assert all(isinstance(problem, str) and problem for problem in problems)
 

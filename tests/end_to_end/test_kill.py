@@ -42,7 +42,7 @@ from synthesizer.cli.commands import main
 main()
 """
 PHASES = {
-    "read": ("synthesizer.plan.prepare", "encode"),
+    "read": ("synthesizer.plan.inputs", "encode"),
     "fit": ("synthesizer.engine.chain", "_fit_step"),
     "generate": ("synthesizer.engine.chain", "draw_block"),
     "write": ("synthesizer.jobs.manifest", "write"),

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer import Synthesizer
+from synthesizer import Synthesizer, assess
 from synthesizer.data.errors import ConfigError, DataError, ModelError, SynthesizerError
 
 
@@ -92,3 +93,65 @@ def test_a_frame_that_is_too_small() -> None:
     for small in (frame().iloc[:0], frame().iloc[:1], frame()[[]]):
         with pytest.raises(DataError):
             Synthesizer().fit(small)
+
+
+CHECKS = {"keys": ["sex", "age"], "target": "ok", "propensity": False}
+
+
+def test_checks_of_the_last_frames() -> None:
+    fitted = Synthesizer(seed=1, workers=1, checks=CHECKS).fit(frame())
+    with pytest.raises(ModelError, match="call fit"):
+        _ = fitted.checks
+    frames = fitted.generate(m=2)
+    risk = assess(frame(), frames, keys=["sex", "age"], target="ok").scenarios[0]
+    main = fitted.checks.risk.main
+    assert main is not None
+    assert main.cap is not None
+    assert risk.cap is not None
+    assert main.cap.row(2).zero == pytest.approx(risk.cap.row(2).zero)
+    assert main.differential is not None  # halves of the frame are synthesised, too
+    assert main.differential.comparisons
+    assert fitted.checks is fitted.checks
+    assert fitted.exceeded == ()
+    first = fitted.checks
+    fitted.generate(m=2, seed=5)
+    assert fitted.checks is not first
+
+
+def test_a_limit_is_never_dropped() -> None:
+    checks = CHECKS | {"differential_confidentiality": False, "nearest": False}
+    fitted = Synthesizer(seed=1, workers=1, checks=checks, limits={"cap": 0.0}).fit(frame())
+    with pytest.warns(UserWarning, match=r"limits.cap"):
+        fitted.generate()
+    (above,) = fitted.exceeded
+    assert "limits.cap" in above
+    kept = Synthesizer(seed=1, workers=1, checks=checks, limits={"cap": 1.0}).fit(frame())
+    kept.generate()
+    assert kept.exceeded == ()
+    with pytest.raises(ConfigError, match="switched off"):
+        Synthesizer(checks=False, limits={"cap": 0.5}).fit(frame())
+
+
+def test_without_checks_in_the_options_nothing_is_kept_for_them(tmp_path: Path) -> None:
+    fitted = Synthesizer(workers=1).fit(frame())
+    fitted.generate()
+    with pytest.raises(ModelError, match="checks=True"):
+        _ = fitted.checks
+    fitted.save(tmp_path / "model")
+    loaded = Synthesizer.load(tmp_path / "model")
+    loaded.generate()
+    with pytest.raises(ModelError, match="checks=True"):
+        _ = loaded.checks
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"method": {"name": "cart"}}, {"variables": {"name": {"method": "cart"}}}],
+)
+def test_a_model_for_an_identifier_is_told(options: dict[str, Any]) -> None:
+    named = frame().assign(name=[f"person {n}" for n in range(200)])
+    with pytest.raises(
+        ConfigError, match=r"'name' is taken for an identifier.*variables.name.kind"
+    ):
+        Synthesizer(**options).fit(named)
+    Synthesizer(drop=["name"], **options).fit(named)

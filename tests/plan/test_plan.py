@@ -9,7 +9,8 @@ from synthesizer.data.errors import ConfigError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.engine.registry import NO_MODELS, Registry
 from synthesizer.plan.columns import Columns
-from synthesizer.plan.plan import Plan, make_plan, try_plan
+from synthesizer.plan.inputs import Input
+from synthesizer.plan.plan import Plan, make_plan
 from tests.tables import coded, numeric, persons
 
 REGISTRY = Registry.load()
@@ -17,7 +18,7 @@ TABLE = persons(200)
 
 
 def plan(table: Table = TABLE, **options: Any) -> Plan:
-    return make_plan(read_chain_config(options), table, REGISTRY)
+    return make_plan(read_chain_config(options), Input.of(table), REGISTRY)
 
 
 def problems(table: Table = TABLE, **options: Any) -> str:
@@ -42,17 +43,18 @@ def test_file_order_first_sampled_and_all_earlier_predict() -> None:
 
 
 def test_without_models_nothing_is_planned() -> None:
-    made, told = try_plan(read_chain_config({}), TABLE, Registry())
-    assert made is None
-    assert told == [NO_MODELS]
+    with pytest.raises(ConfigError) as caught:
+        make_plan(read_chain_config({}), Input.of(TABLE), Registry())
+    assert caught.value.problems == (NO_MODELS,)
     assert "reinstall synthesizer" in NO_MODELS
 
 
 def test_a_usual_model_that_is_not_there_is_told() -> None:
     registry = Registry()
     registry.register("sample", REGISTRY.get("sample"))
-    made, told = try_plan(read_chain_config({}), TABLE, registry)
-    assert made is None
+    with pytest.raises(ConfigError) as caught:
+        make_plan(read_chain_config({}), Input.of(TABLE), registry)
+    told = caught.value.problems
     for name in ("age", "marital", "income"):
         assert any(f"variable {name!r}: unknown model 'cart'" in problem for problem in told)
 
@@ -206,6 +208,12 @@ def test_problems_are_told_together_and_once() -> None:
     assert text.startswith("4 problems")
 
 
+def faulty(data: Input, options: dict[str, Any]) -> tuple[str, ...]:
+    with pytest.raises(ConfigError) as caught:
+        make_plan(read_chain_config(options), data, REGISTRY)
+    return caught.value.problems
+
+
 def test_plan_with_faulty_columns_tells_the_other_problems_only() -> None:
     columns = Columns(names=(*TABLE.names, "bad"), sound=frozenset(TABLE))
     options = {
@@ -217,7 +225,7 @@ def test_plan_with_faulty_columns_tells_the_other_problems_only() -> None:
         "checks": {"keys": ["bad"], "target": "sex"},
         "strata": ["worse"],
     }
-    _, found = try_plan(read_chain_config(options), TABLE, REGISTRY, columns)
+    found = faulty(Input(table=TABLE, columns=columns), options)
     assert len(found) == 2, found
     assert "'cart'" in found[0] + found[1]
     assert "'worse'" in found[0] + found[1]
@@ -226,5 +234,5 @@ def test_plan_with_faulty_columns_tells_the_other_problems_only() -> None:
 def test_plan_without_any_column_tells_what_needs_none() -> None:
     columns = Columns(names=None, sound=frozenset())
     options = {"keep": ["x"], "method": {"y": "crat"}, "checks": {"keys": ["a"], "target": "a"}}
-    _, found = try_plan(read_chain_config(options), Table((), 0), REGISTRY, columns)
+    found = faulty(Input(table=Table((), 0), columns=columns), options)
     assert len(found) == 2, found

@@ -5,25 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from synthesizer.config.reading import read_chain_config
+from synthesizer.data.errors import ConfigError
 from synthesizer.engine.registry import Registry
-from synthesizer.plan.plan import try_plan
+from synthesizer.plan.inputs import Input
+from synthesizer.plan.plan import make_plan
 from tests.tables import persons
 
 REGISTRY = Registry.load()
 TABLE = persons(300)
 
 
-def planned(**options: Any) -> tuple[Any, list[str]]:
-    return try_plan(read_chain_config(options), TABLE, REGISTRY)
+def planned(**options: Any) -> tuple[Any, tuple[str, ...]]:
+    try:
+        return make_plan(read_chain_config(options), Input.of(TABLE), REGISTRY), ()
+    except ConfigError as error:
+        return None, error.problems
 
 
 def test_a_formula_alone_a_list_and_settings() -> None:
     plan, problems = planned(checks={"fits": "income ~ age"})
-    assert problems == []
+    assert problems == ()
     assert [(fit.formula, fit.rule) for fit in plan.fits] == [("income ~ age", "simple")]
     settings = {"formula": "age ~ sex", "family": "poisson", "clusters": "marital"}
     plan, problems = planned(checks={"fits": ["income ~ age", settings]}, m=2, proper=True)
-    assert problems == []
+    assert problems == ()
     assert [(fit.family, fit.rule, fit.clusters) for fit in plan.fits] == [
         ("ols", "proper", None),
         ("poisson", "proper", "marital"),

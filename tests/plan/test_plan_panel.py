@@ -12,8 +12,8 @@ from synthesizer.config.reading import read_chain_config
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.sources import from_pandas
 from synthesizer.engine.registry import Registry
-from synthesizer.plan.plan import Plan
-from synthesizer.plan.prepare import plan_source
+from synthesizer.plan.inputs import read_frame
+from synthesizer.plan.plan import Plan, make_plan
 
 REGISTRY = Registry.load()
 
@@ -39,11 +39,9 @@ PANEL = {"person": "person", "time": "year", "career": "state"}
 
 def planned(data: pd.DataFrame | None = None, **options: Any) -> Plan:
     options = {"panel": PANEL, "min_stratum_rows": 1} | options
-    plan = plan_source(
-        from_pandas(frame() if data is None else data), read_chain_config(options), REGISTRY
-    ).plan
-    assert plan is not None
-    return plan
+    config = read_chain_config(options)
+    raw = from_pandas(frame() if data is None else data)
+    return make_plan(config, read_frame(raw, config), REGISTRY)
 
 
 def models(plan: Plan) -> dict[str, str]:

@@ -9,7 +9,9 @@ import pytest
 
 from synthesizer.config.reading import read_chain_config
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.plan.columns import Columns
+from synthesizer.engine.registry import Registry
+from synthesizer.plan.context import Context
+from synthesizer.plan.inputs import Input
 from synthesizer.plan.scenarios import plan_scenarios
 from tests.tables import persons
 
@@ -20,7 +22,9 @@ KNOWN: dict[str, Any] = {"keys": ["sex", "age"], "target": "marital"}
 
 def planned(checks: dict[str, Any], table: Table = TABLE) -> tuple[Any, list[str], list[str]]:
     config = read_chain_config({"checks": checks})
-    return plan_scenarios(config, table, Columns.of(table.names))
+    context = Context(config=config, data=Input.of(table), registry=Registry())
+    scenarios = plan_scenarios(context)
+    return scenarios, context.notes, context.problems
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from synthesizer.data.panel.frame import Frame
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import ABSENT, OTHERS
 from synthesizer.data.table import Column, IntArray, Kind, Table, Variable
@@ -16,6 +17,21 @@ from synthesizer.data.table import Column, IntArray, Kind, Table, Variable
 
 class Arrangement(ABC):
     """How a source arranges its units; fixed when the data are read."""
+
+    @property
+    @abstractmethod
+    def frame(self) -> Frame | None:
+        """The periods of a panel and its careers; None where a row is a unit."""
+
+    @property
+    def person_column(self) -> str | None:
+        """The column of the source that says who, where there is one."""
+        return None
+
+    @property
+    def facts(self) -> dict[str, str | None] | None:
+        """Form, columns of person and time, and career, for a manifest; None of a plain table."""
+        return None
 
     @abstractmethod
     def modelled(self, source: Table) -> Table:
@@ -54,6 +70,11 @@ class Plain(Arrangement):
     3
     """
 
+    @property
+    def frame(self) -> None:
+        """There are no periods."""
+        return None
+
     def modelled(self, source: Table) -> Table:
         """Return the table as it is."""
         return source
@@ -72,6 +93,14 @@ class Plain(Arrangement):
 
 
 PLAIN: Final = Plain()
+
+
+def as_panel(table: Table) -> PanelTable:
+    """Return a table that is known to be a panel, for the type checker and for altered files."""
+    if not isinstance(table, PanelTable):
+        raise TypeError("needs a PanelTable")
+    return table
+
 
 # What too few persons mean for a panel, and labels that it needs for itself.
 

@@ -6,8 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthesizer.data.panel.arrangement import MIN_PERSONS, Arrangement, label_problems, thin_notes
-from synthesizer.data.panel.moments import missing_times, moments_of, row_numbers
+from synthesizer.data.errors import DataError, Problems
+from synthesizer.data.panel.arrangement import (
+    MIN_PERSONS,
+    Arrangement,
+    as_panel,
+    label_problems,
+    thin_notes,
+)
+from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.moments import Moments, missing_times, moments_of, row_numbers
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.view import constant_names, period_labels, person_view
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Schema, Table
@@ -49,6 +57,21 @@ class LongForm(Arrangement):
             raise ValueError("person and time must be columns of the source")
         if any(not 0 <= t < len(self.periods) for t in self.view):
             raise ValueError("the periods of the view must exist")
+
+    @property
+    def frame(self) -> Frame:
+        """The periods and the careers."""
+        return Frame(periods=self.periods, times=self.times, career=self.career)
+
+    @property
+    def person_column(self) -> str:
+        """The column of the persons."""
+        return self.person
+
+    @property
+    def facts(self) -> dict[str, str | None]:
+        """What a manifest says of the form."""
+        return {"form": "long", "person": self.person, "time": self.time, "career": self.career}
 
     def modelled(self, source: Table) -> PanelTable:
         """Sort the rows by person and period; persons are numbered."""
@@ -92,7 +115,7 @@ class LongForm(Arrangement):
 
     def restored(self, table: Table) -> Table:
         """Number the persons and write the periods."""
-        panel = _panel(table)
+        panel = as_panel(table)
         index = panel.index
         return Table((self._column(panel, name) for name in self.schema.names), index.n_rows)
 
@@ -110,18 +133,12 @@ class LongForm(Arrangement):
         """Return one row a person: see `person_view`."""
         labels = period_labels(self.periods)
         return person_view(
-            _panel(table),
+            as_panel(table),
             career=self.career,
             constant=self.constant,
             periods=[(labels[t], t) for t in self.view],
             time=self.time,
         )
-
-
-def _panel(table: Table) -> PanelTable:
-    if not isinstance(table, PanelTable):
-        raise TypeError("needs a PanelTable")
-    return table
 
 
 def _numbered(column: Column) -> IntArray:
@@ -136,65 +153,70 @@ def _order(person: IntArray, period: IntArray) -> IntArray | slice:
 
 
 def long_form(
-    table: Table,
-    *,
-    schema: Schema,
-    person: str,
-    time: str,
-    career: str | None,
-    view: tuple[str, ...] = (),
-) -> tuple[LongForm | None, list[str], list[str]]:
-    """Return the form, problems and notes.
+    table: Table, *, person: str, time: str, career: str | None, view: tuple[str, ...] = ()
+) -> tuple[LongForm, tuple[str, ...]]:
+    """Return the form of a source, and what a steward should know of its periods.
 
     Parameters
     ----------
     table : Table
         The source.
-    schema : Schema
-        Its columns.
     person, time, career, view
         As in the configuration.
+
+    Raises
+    ------
+    DataError
+        With everything that stands against such a panel.
     """
-    found, problems = moments_of(table[time])
+    problems = Problems()
+    with problems.gathered():
+        moments = moments_of(table[time])
     problems += _person_problems(table[person])
-    if found is None or problems:
-        return None, problems, []
+    problems.settle(DataError)
     persons = len(np.unique(table[person].data))
     if persons < MIN_PERSONS:
         problems.append(
             f"panel.person: column {person!r} holds {persons} person; at least {MIN_PERSONS} are "
             "needed"
         )
-    problems += _repeated(table, person, found.period)
-    positions, odd = _positions(found.column, view)
-    problems += odd
-    notes = []
-    if found.gaps:
-        notes.append(
-            f"panel.time: {found.gaps} of {len(found.times) - 1} steps between periods are longer "
-            "than the usual one; what advances with time uses the true distance"
-        )
+    problems += _repeated(table, person, moments.period)
+    labels = period_labels(moments.column)
+    problems += [
+        f"panel.view: there is no period {label!r}; the first is {labels[0]!r}, the last "
+        f"{labels[-1]!r}"
+        for label in view
+        if label not in labels
+    ]
+    problems.settle(DataError)
     form = LongForm(
-        schema=schema,
+        schema=table.schema,
         person=person,
         time=time,
-        periods=found.column,
-        times=found.times,
+        periods=moments.column,
+        times=moments.times,
         career=career,
-        view=positions,
+        view=tuple(labels.index(label) for label in view),
     )
-    if problems:
-        return None, problems, notes
     panel = form.modelled(table)
     constant = constant_names(panel) - {time}
     for variable in panel.schema:
         shown = bool(view) and variable.name not in (*constant, time)
         if shown or variable.name == career:
             problems += label_problems(variable, career=variable.name == career)
-    if problems:
-        return None, problems, notes
-    notes += thin_notes(np.bincount(found.period, minlength=len(found.times)), persons)
-    return replace(form, constant=constant), [], notes
+    problems.settle(DataError)
+    notes = _gap_notes(moments)
+    notes += thin_notes(np.bincount(moments.period, minlength=len(moments.times)), persons)
+    return replace(form, constant=constant), tuple(notes)
+
+
+def _gap_notes(moments: Moments) -> list[str]:
+    if not moments.gaps:
+        return []
+    return [
+        f"panel.time: {moments.gaps} of {len(moments.times) - 1} steps between periods are longer "
+        "than the usual one; what advances with time uses the true distance"
+    ]
 
 
 def _person_problems(column: Column) -> list[str]:
@@ -221,15 +243,3 @@ def _repeated(table: Table, person: str, period: IntArray) -> list[str]:
         f"one row each. If the source was put together from parts, {person!r} may start anew in "
         "every part: make it unique"
     ]
-
-
-def _positions(periods: Column, view: tuple[str, ...]) -> tuple[tuple[int, ...], list[str]]:
-    """Return the positions of named periods."""
-    labels = period_labels(periods)
-    unknown = [label for label in view if label not in labels]
-    problems = [
-        f"panel.view: there is no period {label!r}; the first is {labels[0]!r}, the last "
-        f"{labels[-1]!r}"
-        for label in unknown
-    ]
-    return tuple(labels.index(label) for label in view if label in labels), problems

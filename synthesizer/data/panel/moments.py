@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind
 
 _COUNTED = (Kind.NUMERIC, Kind.DATE)
@@ -90,17 +91,22 @@ def missing_times(column: Column) -> list[str]:
     ]
 
 
-def moments_of(column: Column) -> tuple[Moments | None, list[str]]:
-    """Return the periods of a column of times, or what is wrong with it.
+def moments_of(column: Column) -> Moments:
+    """Return the periods of a column of times.
 
     Numbers, dates and ordered levels have an order; so have words that are numbers.
+
+    Raises
+    ------
+    DataError
+        With everything that is wrong with the column.
 
     Examples
     --------
     >>> from synthesizer.data.table import Variable
     >>> year = Variable(name="year", kind=Kind.NUMERIC, decimals=0)
-    >>> found, _ = moments_of(Column(year, np.array([1990.0, 1988.0, 1990.0])))
-    >>> found.period.tolist(), found.times.tolist()
+    >>> moments = moments_of(Column(year, np.array([1990.0, 1988.0, 1990.0])))
+    >>> moments.period.tolist(), moments.times.tolist()
     ([1, 0, 1], [1988.0, 1990.0])
     """
     problems = missing_times(column)
@@ -113,7 +119,7 @@ def moments_of(column: Column) -> tuple[Moments | None, list[str]]:
             "numeric, date or ordered"
         )
     if problems:
-        return None, problems
+        raise DataError(problems)
     values, first, period = np.unique(column.data, return_index=True, return_inverse=True)
     times = values.astype(np.float64)
     if kind is Kind.CATEGORICAL:
@@ -122,13 +128,13 @@ def moments_of(column: Column) -> tuple[Moments | None, list[str]]:
         times, first = numbers[order], first[order]
         period = np.argsort(order)[period]
         if (np.diff(times) <= 0).any():
-            return None, [
+            raise DataError(
                 f"panel.time: column {column.name!r} writes the same period in more than one way, "
                 "such as 1 and 1.0; write it alike in all rows"
-            ]
+            )
     elif kind not in _COUNTED:
         times = np.arange(len(values), dtype=np.float64)
-    return Moments(period=period, column=column.take(first), times=times), []
+    return Moments(period=period, column=column.take(first), times=times)
 
 
 def _unordered(column: Column) -> str:

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from synthesizer.data.panel.arrangement import Arrangement, thin_notes
+from synthesizer.data.errors import DataError, Problems
+from synthesizer.data.panel.arrangement import Arrangement, as_panel, thin_notes
+from synthesizer.data.panel.frame import Frame
 from synthesizer.data.panel.moments import row_numbers
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.view import PersonView
@@ -34,6 +36,8 @@ class WideForm(Arrangement):
         Labels that mean that a person is not there.
     time : str
         Name of the variable of time.
+    career : str or None
+        The variable of the careers.
     """
 
     schema: Schema
@@ -41,6 +45,7 @@ class WideForm(Arrangement):
     variables: tuple[Variable, ...]
     absent: tuple[str, ...]
     time: str
+    career: str | None = None
 
     def __post_init__(self) -> None:
         counts = {len(names) for names in self.wide.values()}
@@ -63,6 +68,16 @@ class WideForm(Arrangement):
     def periods(self) -> Column:
         """One row a period."""
         return Column(Variable(name=self.time, kind=Kind.NUMERIC, decimals=0), self.times)
+
+    @property
+    def frame(self) -> Frame:
+        """The periods and the careers."""
+        return Frame(periods=self.periods, times=self.times, career=self.career)
+
+    @property
+    def facts(self) -> dict[str, str | None]:
+        """What a manifest says of the form."""
+        return {"form": "wide", "person": None, "time": None, "career": self.career}
 
     @property
     def _cells(self) -> frozenset[str]:
@@ -104,7 +119,7 @@ class WideForm(Arrangement):
 
     def restored(self, table: Table) -> Table:
         """Write one row a person, absent periods by the first label that a variable has."""
-        panel = _panel(table)
+        panel = as_panel(table)
         owner = {
             name: (variable, period)
             for names, variable in zip(self.wide.values(), self.variables, strict=True)
@@ -156,13 +171,7 @@ class WideForm(Arrangement):
     def viewed(self, table: Table) -> Table:
         """Return the wide form itself."""
         wide = self.restored(table)
-        return PersonView(wide.columns, _panel(table))
-
-
-def _panel(table: Table) -> PanelTable:
-    if not isinstance(table, PanelTable):
-        raise TypeError("needs a PanelTable")
-    return table
+        return PersonView(wide.columns, as_panel(table))
 
 
 def _is_label(column: Column, labels: Sequence[str]) -> BoolArray:
@@ -199,59 +208,61 @@ def _restated(column: Column, variable: Variable) -> np.ndarray[Any, np.dtype[np
 def wide_form(
     table: Table,
     *,
-    schema: Schema,
     wide: Mapping[str, Sequence[str]],
     absent: Sequence[str],
-) -> tuple[WideForm | None, list[str], list[str]]:
-    """Return the form, problems and notes.
+    career: str | None = None,
+) -> tuple[WideForm, tuple[str, ...]]:
+    """Return the form of a source, and what a steward should know of its periods.
 
     Parameters
     ----------
     table : Table
         The source.
-    schema : Schema
-        Its columns.
     wide : mapping
         Columns of each longitudinal variable in order of time; ``first..last`` stands for all
         columns of the source from the one to the other.
     absent : sequence of str
         Labels that mean that a person is not there.
+    career : str, optional
+        The longitudinal variable of the careers.
+
+    Raises
+    ------
+    DataError
+        With everything that stands against such a panel.
     """
-    problems: list[str] = []
-    found = {name: _columns(name, given, schema, problems) for name, given in wide.items()}
-    if problems:
-        return None, problems, []
-    problems += _shape_problems(found, schema)
+    schema, problems = table.schema, Problems()
+    columns = {name: _columns(name, given, schema, problems) for name, given in wide.items()}
+    problems.settle(DataError)
+    problems += _shape_problems(columns, schema)
     variables = []
-    for name, columns in found.items():
-        kinds = {schema[c].kind for c in columns}
+    for name, own in columns.items():
+        kinds = {schema[c].kind for c in own}
         if len(kinds) > 1:
             problems.append(
                 f"panel.wide.{name}: its columns are of different kinds "
                 f"({', '.join(sorted(kinds))}); declare one kind for all of them"
             )
             continue
-        variables.append(_joint(name, [schema[c] for c in columns]))
-    if problems:
-        return None, problems, []
+        variables.append(_joint(name, [schema[c] for c in own]))
+    problems.settle(DataError)
     problems += _absence_problems(absent, variables)
     time = PERIOD
-    while time in schema or time in found:
+    while time in schema or time in columns:
         time += "_"
     form = WideForm(
         schema=schema,
-        wide=found,
+        wide=columns,
         variables=tuple(variables),
         absent=tuple(absent),
         time=time,
+        career=career,
     )
-    if problems:
-        return None, problems, []
+    problems.settle(DataError)
     presence = form.presence(table)
     problems += _never_there(presence)
-    if problems:
-        return None, problems, []
-    return form, [], list(thin_notes(presence.sum(axis=0), len(presence), wide=True))
+    problems.settle(DataError)
+    return form, tuple(thin_notes(presence.sum(axis=0), len(presence), wide=True))
 
 
 def _never_there(presence: BoolArray) -> list[str]:
@@ -290,7 +301,7 @@ def _ends(part: str, names: Sequence[str]) -> list[str]:
 
 
 def _columns(
-    name: str, given: Sequence[str], schema: Schema, problems: list[str]
+    name: str, given: Sequence[str], schema: Schema, problems: Problems
 ) -> tuple[str, ...]:
     """Return the columns that are named, with ranges written out."""
     columns: list[str] = []

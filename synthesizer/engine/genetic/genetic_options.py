@@ -2,86 +2,155 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Collection
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
-import numpy as np
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    Strict,
+    model_serializer,
+)
 
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.options import options
 from synthesizer.engine.genetic.scores import RISKS, UTILITIES
 
-Mode = Literal["single", "pareto"]
+
+def _paths(value: object) -> object:
+    """Take one file for a list of one; ``mutants`` and ``chain`` are words."""
+    return [value] if isinstance(value, str) and value not in ("mutants", "chain") else value
 
 
-@dataclass(frozen=True, kw_only=True)
+def _known(measures: Collection[str]) -> AfterValidator:
+    def check(name: str) -> str:
+        if name not in measures:
+            raise ValueError(f"must be one of: {', '.join(measures)}")
+        return name
+
+    return AfterValidator(check)
+
+
+Whole = Annotated[int, Strict()]
+Rate = Annotated[float, Strict(), Field(ge=0, le=1)]
+Start = Annotated[
+    Literal["mutants", "chain"] | tuple[Path, ...], BeforeValidator(_paths), Field(min_length=1)
+]
+
+
+@options(strict=False)
 class GeneticOptions:
-    """Settings of an evolution; rates are probabilities in [0, 1].
+    """Evolve whole datasets in place of a chain, or after one; rates are probabilities.
 
-    Parameters
-    ----------
-    mode : {"single", "pareto"}
-        ``single`` gives one dataset: that with the lowest F, or with the lowest utility under
-        ``risk_at_most``; ``pareto`` gives all that no other one beats on both.
-    utility, risk : str
-        Measures of `synthesizer.engine.genetic.scores`.
-    weight : float
-        Weight of the utility in F; the risk has the rest.
-    risk_at_most : float or None
-        Highest risk that is accepted. The search then sorts by dominance in both modes: sorted by
-        F, or by utility among those within the limit, it loses the best on the way to the limit.
-    risk_floor : float or None
-        Risk below which less is worth nothing, in F and on the frontier; None is that of a file
-        whose variables are drawn from their margins alone; 0 is the paper's. A limit
-        (``risk_at_most`` in mode single) takes its place.
-    population : int
-        Candidates of a generation, at least 2.
-    elites : int
-        Best candidates that survive unchanged; where candidates are sorted by dominance parents
-        compete with children instead.
-    tournament : int
-        Candidates of a tournament, at least 2; drawn with replacement.
-    win : float
-        p, the probability that the best of a tournament wins; 1 is deterministic.
-    crossover : float
-        Probability that two parents swap a record.
-    mutation : float
-        Probability that a cell is drawn anew.
-    rates : {"varied", "fixed"}
-        ``varied`` draws the probability of every child log-uniformly between a thousandth of
-        ``mutation`` and ``mutation``; ``fixed`` is the paper's.
-    redraw : {"uniform", "marginal"}
-        From the levels alike, or as often as the original has them.
-    aimed : float
-        Largest share of the records that carry risk which a child has replaced by records drawn
-        from its own; 0 is the algorithm of the paper. In mode single it is about what comes down
-        to the limit, or to the floor; in mode pareto any share.
-    generations : int
-        Most generations.
-    patience : int or None
-        Stop after so many generations without gain; None goes on.
-    seconds : float or None
-        Stop after so many seconds; results then depend on the machine.
+    With ``risk_at_most`` the search sorts by dominance in both modes: sorted by F, or by utility
+    among those within the limit, it loses the best on the way to the limit. A limit in mode single
+    takes the place of ``risk_floor``. Tournaments are drawn with replacement. Where candidates are
+    sorted by dominance parents compete with children instead of ``elites``. Aimed moves lead down
+    to the limit, or to the floor, in mode single; in mode pareto any share is taken.
+
+    Examples
+    --------
+    >>> GeneticOptions(risk_at_most=0.3).population
+    100
     """
 
-    mode: Mode = "single"
-    utility: str = "full_table"
-    risk: str = "cap_u"
-    weight: float = 0.5
-    risk_at_most: float | None = None
-    risk_floor: float | None = None
-    population: int = 100
-    elites: int = 2
-    tournament: int = 2
-    win: float = 1.0
-    crossover: float = 0.1
-    mutation: float = 0.001
-    rates: Literal["varied", "fixed"] = "varied"
-    redraw: Literal["uniform", "marginal"] = "uniform"
-    aimed: float = 1.0
-    generations: int = 100
-    patience: int | None = 20
-    seconds: float | None = None
+    start: Annotated[
+        Start,
+        Field(
+            description="mutants of the original; chain: datasets of the chain; or synthetic files"
+        ),
+    ] = "mutants"
+    mode: Annotated[
+        Literal["single", "pareto"],
+        Field(description="one dataset, or the frontier of utility and risk"),
+    ] = "single"
+    risk_at_most: Annotated[
+        Rate | None, Field(description="highest risk that is accepted; F decides when absent")
+    ] = None
+    risk_floor: Annotated[
+        Rate | None,
+        Field(
+            description="risk below which less is worth nothing; that of a file drawn from the "
+            "margins when absent; 0 is the algorithm of the paper"
+        ),
+    ] = None
+    utility: Annotated[
+        str, _known(UTILITIES), Field(description="measure of utility: full_table, two_way")
+    ] = "full_table"
+    risk: Annotated[
+        str,
+        _known(RISKS),
+        Field(description="measure of risk: cap_u, cap, disco, repu, replicated_uniques"),
+    ] = "cap_u"
+    weight: Annotated[Rate, Field(description="weight of the utility in F, in [0, 1]")] = 0.5
+    population: Annotated[
+        Whole, Field(ge=2, description="datasets of a generation, at least 2")
+    ] = 100
+    mutants: Annotated[
+        Rate, Field(gt=0, description="start mutants: largest share of cells that are drawn anew")
+    ] = 0.05
+    elites: Annotated[
+        Whole,
+        Field(
+            ge=0, description="without a limit, mode single: best datasets that survive unchanged"
+        ),
+    ] = 2
+    tournament: Annotated[
+        Whole, Field(ge=2, description="datasets of a tournament, at least 2")
+    ] = 2
+    win: Annotated[
+        Rate, Field(gt=0, description="probability that the best one wins a tournament")
+    ] = 1.0
+    crossover: Annotated[Rate, Field(description="probability that two parents swap a record")] = (
+        0.1
+    )
+    mutation: Annotated[Rate, Field(description="probability that a cell is drawn anew")] = 0.001
+    rates: Annotated[
+        Literal["varied", "fixed"],
+        Field(
+            description="varied: every child has its own, log-uniform from a thousandth of the "
+            "rate up to it; fixed: the paper's"
+        ),
+    ] = "varied"
+    redraw: Annotated[
+        Literal["uniform", "marginal"],
+        Field(description="levels alike, or as often as the original has them"),
+    ] = "uniform"
+    aimed: Annotated[
+        Rate,
+        Field(
+            description="largest share of the records that carry risk which a child has replaced; "
+            "0 is the algorithm of the paper"
+        ),
+    ] = 1.0
+    generations: Annotated[Whole, Field(ge=1, description="most generations")] = 100
+    patience: Annotated[
+        Annotated[Whole, Field(ge=1)] | None,
+        Field(description="stop after so many generations without gain; null goes on"),
+    ] = 20
+    seconds: Annotated[
+        Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)] | None,
+        Field(description="stop after so many seconds; results then depend on the machine"),
+    ] = None
+    points: Annotated[
+        Whole,
+        Field(
+            ge=1,
+            le=1000,
+            description="mode pareto: most datasets of the frontier that are written",
+        ),
+    ] = 10
+
+    @model_serializer(mode="wrap")
+    def _chosen(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Write what differs from the defaults, as other parts of a configuration do."""
+        usual = {item.name: item.default for item in fields(self)}
+        return {
+            name: value for name, value in dump(self).items() if getattr(self, name) != usual[name]
+        }
 
     @property
     def sorts(self) -> bool:
@@ -96,62 +165,12 @@ class GeneticOptions:
         return self.risk_at_most
 
     def __post_init__(self) -> None:
-        problems = [*self._words(), *self._rates(), *self._sizes()]
-        if problems:
-            raise ConfigError(problems)
-
-    def _words(self) -> Iterator[str]:
-        for name, known in _WORDS.items():
-            if getattr(self, name) not in known:
-                yield f"{name} ({getattr(self, name)}): unknown; known: {', '.join(known)}"
-
-    def _rates(self) -> Iterator[str]:
-        for name in _RATES:
-            value = getattr(self, name)
-            if value is None and name in _OPTIONAL:
-                continue
-            if not _is_number(value):
-                yield f"{name} ({value!r}) must be a number between 0 and 1"
-            elif not 0 <= value <= 1:
-                yield f"{name} ({value}) must be between 0 and 1"
-            elif name == "win" and value == 0:
-                yield "win (0) must be above 0: somebody has to win a tournament"
-        if self.seconds is not None and not (_is_number(self.seconds) and self.seconds > 0):
-            yield f"seconds ({self.seconds}) must be a number above 0"
-
-    def _sizes(self) -> Iterator[str]:
-        for name, least in _WHOLE.items():
-            value = getattr(self, name)
-            if value is None and name in _OPTIONAL:
-                continue
-            if not _is_whole(value):
-                yield f"{name} ({value!r}) must be a whole number"
-            elif value < least:
-                yield f"{name} ({value}) must be at least {least}"
-        counted = _is_whole(self.population) and _is_whole(self.elites)
-        if counted and not self.sorts and 2 <= self.population <= self.elites:
-            yield (
+        if not self.sorts and self.population <= self.elites:
+            raise ValueError(
                 f"elites ({self.elites}) must be fewer than the population ({self.population}), "
                 "or nothing changes; set fewer elites"
             )
 
 
-_WORDS: Mapping[str, Collection[str]] = {
-    "mode": ("single", "pareto"),
-    "utility": tuple(UTILITIES),
-    "risk": tuple(RISKS),
-    "rates": ("varied", "fixed"),
-    "redraw": ("uniform", "marginal"),
-}
-_RATES = ("weight", "win", "crossover", "mutation", "aimed", "risk_at_most", "risk_floor")
-_OPTIONAL = ("risk_at_most", "risk_floor", "patience")
-_WHOLE = {"population": 2, "elites": 0, "tournament": 2, "generations": 1, "patience": 1}
-"""Whole numbers and the smallest that makes sense."""
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _is_number(value: object) -> bool:
-    return _is_whole(value) or isinstance(value, float | np.floating)
+STARTS = ("start", "mutants", "points")
+"""What is about a whole run; to refine a file takes the others."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -60,31 +60,22 @@ NOT_SAVED = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GeneticPlan:
-    """What will be evolved.
-
-    Parameters
-    ----------
-    options : Options
-        Settings of the evolution.
-    start : str
-        ``mutants``, ``chain`` or ``files``.
-    mutants : float
-        Largest share of cells drawn anew in the start population.
-    points : int
-        Most datasets of a frontier that are written.
-    keys, target : tuple of str, str
-        What an intruder knows and seeks.
-    files : tuple of ndarray
-        Records of the start files.
-    """
+    """What will be evolved."""
 
     options: GeneticOptions
+    """Settings of the evolution."""
     start: str
+    """``mutants``, ``chain`` or ``files``."""
     mutants: float
+    """Largest share of cells drawn anew in the start population."""
     points: int
+    """Most datasets of a frontier that are written."""
     keys: tuple[str, ...]
+    """What an intruder knows."""
     target: str
+    """What an intruder seeks."""
     files: tuple[Records, ...] = ()
+    """Records of the start files."""
 
 
 def evolved_names(table: Table) -> list[str]:
@@ -106,43 +97,90 @@ def sought_in(table: Table, keys: Sequence[str], target: str) -> Sought:
     return Sought(coding.encode(table), coding, places, names.index(target))
 
 
-@dataclass(frozen=True, eq=False)
-class Frontier:
-    """The datasets of a frontier that are written, by rising risk."""
+class Source(Protocol):
+    """What datasets are drawn from: a fitted chain, or an evolution."""
 
-    tables: tuple[Table, ...]
-    points: tuple[dict[str, Any], ...]
+    @property
+    def n_units(self) -> int:
+        """Units of a dataset where nobody asks for another number: rows, or persons of a panel."""
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the number of rows cannot be changed."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the fit tells a steward."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped the work before its time and the best so far was kept."""
+
+    @property
+    def half_problems(self) -> tuple[str, ...]:
+        """Why a half of the data cannot be synthesised as the whole was."""
+
+    def exceeded(self, pooled: Mapping[str, float | None]) -> tuple[str, ...]:
+        """Return limits of its own that the datasets lie above, in words.
+
+        ``pooled`` holds figures of risk, by key, of all datasets together.
+        """
+
+    def evolution(self, seed: Seed) -> Evolution | None:
+        """Return what came out beside the datasets of the last `generate` with this seed."""
+
+    def request_problems(self, m: int, rows: int | None, first: int = 0) -> list[str]:
+        """Say everything that is wrong with a request for datasets."""
+
+    def count_blocks(self, m: int, rows: int | None) -> int:
+        """Return the steps of `generate`, for progress bars."""
+
+    def generate(
+        self,
+        seed: Seed,
+        *,
+        m: int = 1,
+        rows: int | None = None,
+        n_jobs: int | None = None,
+        first: int = 0,
+        progress: Progress | None = None,
+    ) -> Iterator[Table]:
+        """Yield m datasets; see `FittedChain.generate`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evolution:
+    """What an evolution leaves beside its datasets."""
+
+    told: dict[str, Any]
+    """Settings, and utility, risk and history of every dataset, as plain values for a file."""
+    frontier: tuple[Table, ...] = ()
+    """In mode pareto: the datasets of the frontier that are written, by rising risk."""
+    points: tuple[dict[str, Any], ...] = ()
+    """Utility and risk of each of them."""
 
 
 @dataclass(kw_only=True, eq=False)
 class Evolving:
     """Makes datasets by evolution; it holds the confidential data, which candidates are scored by.
 
-    Parameters
-    ----------
-    plan : GeneticPlan
-        What is evolved.
-    table : Table
-        The confidential data.
-    chain : FittedChain or None
-        What the start population is drawn from (start chain).
-    allowed : callable or None
-        Says which records keep to the rules.
-    told : callable, optional
-        Is told utility and risk after every generation, in words.
-    keeps_best : bool
-        Whether an interrupt keeps the best so far; otherwise it ends the work.
-    results : list of mapping
-        What became of every dataset, as plain values; filled by `generate`.
+    A `Source`.
     """
 
     plan: GeneticPlan
+    """What is evolved."""
     table: Table
+    """The confidential data."""
     chain: FittedChain | None = None
+    """What the start population is drawn from (start chain)."""
     allowed: Allowed | None = None
+    """Says which records keep to the rules."""
     told: Words | None = None
+    """Is told utility and risk after every generation, in words."""
     keeps_best: bool = True
+    """Whether an interrupt keeps the best so far; otherwise it ends the work."""
     results: list[dict[str, Any]] = field(default_factory=list)
+    """What became of every dataset of the last `generate`, as plain values."""
     _last: Outcome | None = None
 
     def __post_init__(self) -> None:
@@ -150,7 +188,7 @@ class Evolving:
         self.evolver = Evolver(sought, self.plan.options, allowed=self.allowed)
 
     @property
-    def n_rows(self) -> int:
+    def n_units(self) -> int:
         """Rows of the confidential data, or of the start files."""
         return len(self.plan.files[0]) if self.plan.files else self.table.n_rows
 
@@ -165,15 +203,32 @@ class Evolving:
         return self._last is not None and self._last.evolved.interrupted
 
     @property
-    def exceeded(self) -> list[str]:
-        """The datasets whose risk lies above ``risk_at_most``, in words."""
-        limit = self.plan.options.risk_at_most
-        return [
+    def half_problems(self) -> tuple[str, ...]:
+        """Why a half cannot be synthesised: an interrupt, or files that know all records."""
+        if self.interrupted:
+            return ("the evolution was interrupted, and a half would not be",)
+        if self.plan.start == "files":
+            return (
+                "a half cannot be synthesised: genetic.start names files, which know all records",
+            )
+        return ()
+
+    def exceeded(self, pooled: Mapping[str, float | None]) -> tuple[str, ...]:
+        """Return where the risk lies above ``risk_at_most``: of a dataset, or of all pooled."""
+        limit, m = self.plan.options.risk_at_most, len(self.results)
+        above = [
             f"genetic.risk_at_most ({limit}): dataset {number} came down to {result['risk']:.4f} "
             "only; give it more generations or aimed moves, or accept more risk"
             for number, result in enumerate(self.results, 1)
             if result["reached"] is False
         ]
+        together = pooled.get(self.plan.options.risk)
+        if m > 1 and limit is not None and together is not None and together > limit:
+            above.append(
+                f"genetic.risk_at_most ({limit}) holds for each dataset; the {m} datasets pooled "
+                f"have {together:.4f}: release fewer, or set a lower limit"
+            )
+        return tuple(above)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -190,8 +245,8 @@ class Evolving:
         alone = self.plan.start == "mutants" or self.plan.options.mode == "pareto"
         if not problems and alone and m > 1:
             problems.append(f"m ({m}) must be 1 with start mutants, and with mode pareto")
-        if not problems and self.keeps_rows and rows not in (None, self.n_rows):
-            problems.append(f"rows ({rows}) must be {self.n_rows}, which the start population has")
+        if not problems and self.keeps_rows and rows not in (None, self.n_units):
+            problems.append(f"rows ({rows}) must be {self.n_units}, which the start population has")
         return problems
 
     def generate(
@@ -211,6 +266,7 @@ class Evolving:
         problems = self.request_problems(m, rows)
         if problems:
             raise ModelError(problems)
+        self.results.clear()
         for dataset in range(first, first + m):
             start = self._start(seed, dataset, rows, n_jobs)
             outcome = self.evolver.evolve(
@@ -242,33 +298,40 @@ class Evolving:
         coding = evolver.sought.coding
         return [evolver.breeder.candidate(coding.encode(table)) for table in tables]
 
-    def frontier(self, seed: Seed) -> Frontier | None:
-        """Return the frontier of the last dataset, thinned out; None in mode single."""
-        outcome = self._last
-        if self.plan.options.mode != "pareto" or outcome is None:
+    def evolution(self, seed: Seed) -> Evolution | None:
+        """Return what the last `generate` came to; None before it."""
+        if self._last is None:
             return None
+        front = self._frontier(self._last)
+        return Evolution(
+            told=self._told(seed),
+            frontier=tuple(
+                self.as_table(self.evolver.shuffled(candidate, seed, 0, number))
+                for number, candidate in enumerate(front, 1)
+            ),
+            points=tuple(self._last.point(candidate) for candidate in front),
+        )
+
+    def _frontier(self, outcome: Outcome) -> list[Candidate]:
+        """Return the frontier of a dataset, thinned out; nothing in mode single."""
+        if self.plan.options.mode != "pareto":
+            return []
         # below the floor nobody is safer: one point there is enough
         limit = outcome.options.risk_at_most
         floor = min(outcome.options.risk_floor or 0.0, 1.0 if limit is None else limit)
         front, best = outcome.evolved.frontier, outcome.evolved.best
         first = max((i for i, c in enumerate(front) if c.score.risk <= floor), default=0)
-        chosen = spread(front[first:], self.plan.points)
+        chosen = list(spread(front[first:], self.plan.points))
         if all(candidate.score != best.score for candidate in chosen):
             chosen = sorted([*chosen[: self.plan.points - 1], best], key=lambda c: c.score.risk)
-        return Frontier(
-            tuple(
-                self.as_table(self.evolver.shuffled(candidate, seed, 0, number))
-                for number, candidate in enumerate(chosen, 1)
-            ),
-            tuple(outcome.point(candidate) for candidate in chosen),
-        )
+        return chosen
 
     def as_table(self, records: Records) -> Table:
         """Return records with the columns of the confidential data; ids are numbered."""
         drawn = self.evolver.sought.coding.decode(records)
         return with_ids(drawn, self.table.schema)
 
-    def to_dict(self, seed: Seed) -> dict[str, Any]:
+    def _told(self, seed: Seed) -> dict[str, Any]:
         """Return what was evolved, and what came out, as plain values for a file."""
         options, risk = self.plan.options, self.evolver.risk
         random = self.evolver.random_risk(seed)
@@ -292,10 +355,6 @@ class Evolving:
             "risk_floor": floor,
             "datasets": self.results,
         }
-
-
-Source = FittedChain | Evolving
-"""What datasets are drawn from."""
 
 
 def told_in_words(

@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from synthesizer.data.codes import Codes, Groups, cut_points
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_keys
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
-from synthesizer.measures.figure import Figure
+from synthesizer.measures.figure import Figure, Result, Row, column
 from synthesizer.measures.risk.halves import all_names, as_halves, equal_sizes
 from synthesizer.measures.risk.intervals import excess, wilson
 from synthesizer.measures.risk.nearest import MixedRecords, mixed_records, nearest_places, stacked
@@ -46,30 +45,8 @@ MAX_LOOKS = 5_000_000_000
 FEWEST_ATTEMPTS = 1000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Attack:
-    """One attack on the fitted half and on the unseen half.
-
-    Parameters
-    ----------
-    name : str
-        What was tried.
-    asked, n : int
-        Attacks asked for, and made on each half: there may be too few conditions or records.
-    successes, control_successes : int
-        Attacks that succeeded on the fitted and on the unseen half.
-    rate, rate_low, rate_high : float or None
-        Share of successes on the fitted half and its interval; None where no attack was made.
-    control_rate : float or None
-        Share of successes on the unseen half.
-    baseline : float or None
-        Share of successes of an attacker who guesses.
-    fitted_kept : float
-        Share of the fitted half that was attacked at random; the others could not be reached, so
-        that rate and risk are too low by about that share.
-    risk, low, high : float or None
-        (rate - control rate) / (1 - control rate) and its interval: below 0 where the unseen half
-        is attacked with more success, None where the control rate is 1.
+class Attack(Row):
+    """One attack on the fitted half and on the unseen half; None where no attack was made.
 
     Examples
     --------
@@ -79,20 +56,36 @@ class Attack:
     (0.167, 0.072, 0.26)
     """
 
-    name: str
-    asked: int
-    n: int
-    successes: int
-    control_successes: int
-    rate: float | None = None
-    rate_low: float | None = None
-    rate_high: float | None = None
-    control_rate: float | None = None
-    baseline: float | None = None
+    name: str = column("Attack", "text", "what was tried")
+    asked: int = column("Asked for", "count", "attacks asked for")
+    n: int = column(
+        "Made", "count", "attacks made on each half: there may be too few conditions or records"
+    )
+    successes: int = column("Successes", "count", "on the fitted half")
+    control_successes: int = column("On unseen records", "count", "successes on the unseen half")
+    rate: float | None = column(
+        "Success", "share", "share of successes on the fitted half", default=None
+    )
+    rate_low: float | None = column("From", "share", "lower end of its interval", default=None)
+    rate_high: float | None = column("To", "share", "upper end", default=None)
+    control_rate: float | None = column(
+        "Success on unseen", "share", "share of successes on the unseen half", default=None
+    )
+    baseline: float | None = column(
+        "Guessing", "share", "share of successes of an attacker who guesses", default=None
+    )
+    risk: float | None = column(
+        "Risk",
+        "share",
+        "(rate - control rate) / (1 - control rate): below 0 where the unseen half is attacked "
+        "with more success, none where the control rate is 1",
+        default=None,
+    )
+    low: float | None = column("Risk from", "share", "lower end of its interval", default=None)
+    high: float | None = column("Risk to", "share", "upper end", default=None)
     fitted_kept: float = 1.0
-    risk: float | None = None
-    low: float | None = None
-    high: float | None = None
+    """Share of the fitted half that was attacked at random; the others could not be reached, so
+    that rate and risk are too low by about that share."""
 
     @classmethod
     def of(
@@ -142,14 +135,15 @@ class Attack:
         limits = ""
         if self.fitted_kept < 1:
             limits = (
-                f"; too low, since only a share of {self.fitted_kept:.2g} of the fitted records "
-                "could be attacked: as many as there are unseen ones"
+                f"; too low, since only a share of {self.fitted_kept:.2g} of the fitted "
+                "{records} could be attacked: as many as there are unseen ones"
             )
         risk = Figure(
+            key="attack_risk",
             name=f"{self.name}: risk",
             value=self.risk,
-            meaning="success of the attack on records the synthesis was fitted on beyond that on "
-            f"records it never saw, as a share of what could be gained{limits}",
+            meaning="success of the attack on {records} the synthesis was fitted on beyond that on "
+            f"{{records}} it never saw, as a share of what could be gained{limits}",
             direction="about 0 is good",
             n=self.n,
             low=self.low,
@@ -157,9 +151,10 @@ class Attack:
             baseline=0.0,
         )
         rate = Figure(
+            key="attack_success",
             name=f"{self.name}: success",
             value=self.rate,
-            meaning="share of attacks on records the synthesis was fitted on that succeed; the "
+            meaning="share of attacks on {records} the synthesis was fitted on that succeed; the "
             f"baseline is that of an attacker who guesses{limits}",
             direction="lower is safer",
             n=self.n,
@@ -169,45 +164,30 @@ class Attack:
         )
         return risk, rate
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return asdict(self) | {"is_weak": self.is_weak}
 
-
-@dataclass(frozen=True)
-class AttackResult:
-    """All attacks on one synthesis.
-
-    Parameters
-    ----------
-    keys, target : tuple of str, str
-        What the attacker knows, and wants to learn.
-    linked : tuple of two tuples of str, or None
-        Variables of the two sources that are joined; None where there was no such attack.
-    records : int
-        Number of records of each half, drawn at random, that took part in singling out.
-    all_fitted, all_unseen : int
-        Number of records of the halves, which targets of the other attacks were drawn from.
-    synthetic : int
-        Number of synthetic records: all were used.
-    max_attempts : int
-        Conditions on combinations that were tried at most: of large files fewer than asked for.
-    confidence : float
-        Of all intervals.
-    attacks : tuple of Attack
-        In the order singling out (rare values, combinations), linkability, inference.
-    """
+class AttackResult(Result):
+    """All attacks on one synthesis."""
 
     keys: tuple[str, ...]
+    """What the attacker knows."""
     target: str
+    """What the attacker wants to learn."""
     linked: tuple[tuple[str, ...], tuple[str, ...]] | None
+    """Variables of the two sources that are joined; None where there was no such attack."""
     records: int
+    """Number of records of each half, drawn at random, that took part in singling out."""
     all_fitted: int
+    """Number of records of the fitted half, which targets of the other attacks were drawn from."""
     all_unseen: int
+    """Number of records of the unseen half, likewise."""
     synthetic: int
+    """Number of synthetic records: all were used."""
     max_attempts: int
+    """Conditions on combinations that were tried at most: of large files fewer than asked for."""
     confidence: float
+    """Of all intervals."""
     attacks: tuple[Attack, ...]
+    """In the order singling out (rare values, combinations), linkability, inference."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -220,14 +200,6 @@ class AttackResult:
             if attack.name == name:
                 return attack
         raise KeyError(name)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return asdict(self) | {
-            "keys": list(self.keys),
-            "linked": None if self.linked is None else [list(names) for names in self.linked],
-            "attacks": [attack.to_dict() for attack in self.attacks],
-        }
 
 
 def attacks(
@@ -433,15 +405,13 @@ class _Attacked:
 
 @dataclass(frozen=True)
 class _Tries:
-    """How often one attack was made and succeeded on either half.
-
-    ``baseline`` is the share of successes of an attacker who guesses; None if there is no attack.
-    """
+    """How often one attack was made and succeeded on either half."""
 
     n: int
     successes: int
     control_successes: int
     baseline: float | None
+    """Share of successes of an attacker who guesses; None if there is no attack."""
 
 
 def _single_out(

@@ -10,19 +10,19 @@ Sources: Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from synthesizer.data.codes import Codes, Dictionary, Groups
 from synthesizer.data.errors import DataError
-from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
+from synthesizer.data.pairs import Data
 from synthesizer.data.table import BoolArray, Table
-from synthesizer.measures.figure import Figure
-from synthesizer.measures.risk.cap import fixed_groups
+from synthesizer.measures.figure import Figure, Result, Row, column
 from synthesizer.measures.risk.dominance import (
+    Disclosed,
     Dominance,
     Exclusion,
     Level,
@@ -30,69 +30,55 @@ from synthesizer.measures.risk.dominance import (
     check_exclusions,
     check_thresholds,
     excluded_rows,
-    one_way,
-    two_way,
 )
-from synthesizer.measures.risk.identity import SharedCoder
-
-# What `synthesizer.measures.risk.attribute.attribute` returns.
+from synthesizer.measures.risk.inputs import SharedCoder, checked_tables, fixed_groups
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttributeValues:
+class AttributeValues(Row):
     """Attribute disclosure of one synthetic dataset, or the mean of several; shares in [0, 1].
 
     A key is disclosive in a dataset when all its records there have the same target. Shares are
     of the original records unless said otherwise.
-
-    Parameters
-    ----------
-    dorig : float
-        Dorig: records whose key is disclosive in the original.
-    dsyn : float
-        Dsyn: synthetic records whose key is disclosive in the synthetic data, of the synthetic.
-    in_synthetic : float
-        iS: records whose key occurs in the synthetic data.
-    dis : float
-        DiS: records whose key is disclosive in the synthetic data.
-    disco : float
-        DiSCO: of these, records whose target is the one that the synthetic data show.
-    disdio : float
-        DiSDiO: of these, records whose key is disclosive in the original too.
-    max_denom, mean_denom : int or float, and float, or None
-        Largest and mean size of the groups of original records with one key and one target that
-        are counted in DiSCO; None if there is no group. Large groups hint at relations that are
-        common knowledge.
-    base_capd : float
-        baseCAPd: mean correct attribution probability (CAP) from the original's distribution of
-        the target alone.
-    capd : float
-        CAPd: mean CAP of the original records from the original itself.
-    caps : float
-        CAPs: mean CAP of the synthetic records from the synthetic data themselves.
-    dcap : float
-        DCAP: mean CAP of the original records from the synthetic data; 0 without a match.
-    tcap : float or None
-        TCAP: records counted in DiSCO, of the records whose key occurs in the synthetic data;
-        None if there are none.
-    left_out : int or float
-        Number of records that DiSCO would count but for the exclusions.
     """
 
-    dorig: float
-    dsyn: float
-    in_synthetic: float
-    dis: float
-    disco: float
-    disdio: float
-    max_denom: float | None
-    mean_denom: float | None
-    base_capd: float
-    capd: float
-    caps: float
-    dcap: float
-    tcap: float | None
-    left_out: float
+    disco: float = column(
+        "DiSCO", "share", "the synthetic records of the key show one target, the true one"
+    )
+    disdio: float = column(
+        "DiSDiO", "share", "the same, and the original records show one target too"
+    )
+    dis: float = column(
+        "DiS", "share", "the synthetic records of the key show one target, true or not"
+    )
+    in_synthetic: float = column("iS", "share", "the key occurs in the synthetic data")
+    dorig: float = column("Dorig", "share", "the original records of the key show one target")
+    dsyn: float = column(
+        "Dsyn", "share", "of the synthetic records: their key shows one target among them"
+    )
+    base_capd: float = column(
+        "baseCAPd", "share", "mean CAP from the original's distribution of the target alone"
+    )
+    capd: float = column("CAPd", "share", "mean CAP of the original records from the original")
+    caps: float = column("CAPs", "share", "mean CAP of the synthetic records by themselves")
+    dcap: float = column(
+        "DCAP", "share", "mean CAP of the original records from the synthetic; 0 without a match"
+    )
+    tcap: float | None = column(
+        "TCAP", "share", "counted in DiSCO, of the records whose key occurs in the synthetic data"
+    )
+    mean_denom: float | None = column(
+        "Mean group",
+        "number",
+        "original records with one key and one target, of the groups counted in DiSCO",
+    )
+    max_denom: float | None = column(
+        "Largest group",
+        "count",
+        "the largest of these groups: large ones hint at relations that are common knowledge",
+    )
+    left_out: float = column(
+        "Left out", "number", "records that DiSCO would count but for the exclusions"
+    )
 
 
 def average(datasets: Sequence[AttributeValues]) -> AttributeValues:
@@ -101,86 +87,61 @@ def average(datasets: Sequence[AttributeValues]) -> AttributeValues:
     ``max_denom`` is the largest of all.
     """
     values: dict[str, Any] = {}
-    for field in fields(AttributeValues):
-        known = [getattr(d, field.name) for d in datasets if getattr(d, field.name) is not None]
-        pool = max if field.name == "max_denom" else np.mean
-        values[field.name] = float(pool(known)) if known else None
+    for name in AttributeValues.model_fields:
+        known = [getattr(d, name) for d in datasets if getattr(d, name) is not None]
+        pool = max if name == "max_denom" else np.mean
+        values[name] = float(pool(known)) if known else None
     return AttributeValues(**values)
 
 
-@dataclass(frozen=True)
-class AttributeResult:
-    """Attribute disclosure of every synthetic dataset and on average.
-
-    Parameters
-    ----------
-    keys, target : tuple of str, str
-        What the intruder knows, and wants to learn.
-    n : int
-        Number of original records.
-    n_synthetic : tuple of int
-        Number of records of each synthetic dataset.
-    excluded : int
-        Number of original records that fall under the exclusions of levels and missing codes.
-    datasets : tuple of AttributeValues
-        One for each synthetic dataset.
-    mean : AttributeValues
-        Their average, as is synthpop's practice where there are several.
-    warnings : tuple of Dominance
-        Levels behind many of the disclosures that are left after the exclusions, by dataset;
-        each holds the exclusion that would leave it out.
-    """
+class AttributeResult(Result):
+    """Attribute disclosure of every synthetic dataset and on average."""
 
     keys: tuple[str, ...]
+    """What the intruder knows."""
     target: str
+    """What the intruder wants to learn."""
     n: int
+    """Number of original records."""
     n_synthetic: tuple[int, ...]
+    """Number of records of each synthetic dataset."""
     excluded: int
+    """Original records that fall under the exclusions of levels and missing codes."""
     datasets: tuple[AttributeValues, ...]
+    """One for each synthetic dataset."""
     mean: AttributeValues
+    """Their average, as is synthpop's practice where there are several."""
     warnings: tuple[Dominance, ...]
+    """Levels behind many of the disclosures that are left after the exclusions, by dataset; each
+    holds the exclusion that would leave it out."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
         """The means; ``original`` is the value of releasing the original itself."""
-        return tuple(self._figures())
-
-    def _figures(self) -> Iterator[Figure]:
-        mean, whole = self.mean, sum(self.n_synthetic)
-        key = "share of the original records whose key"
-        yield self._figure("DiSCO", mean.disco, mean.dorig, f"{key} shows one target, the true one")
-        yield self._figure("DiSDiO", mean.disdio, mean.dorig, f"{key} shows it in the original too")
-        yield self._figure("DiS", mean.dis, mean.dorig, f"{key} shows one target, true or not")
-        yield self._figure("iS", mean.in_synthetic, 1.0, f"{key} occurs in the synthetic data")
-        yield self._figure("Dorig", mean.dorig, mean.dorig, f"{key} shows one target there")
-        what = "share of the synthetic records whose key shows one target there"
-        yield self._figure("Dsyn", mean.dsyn, mean.dorig, what, n=whole)
-
-    def _figure(
-        self, name: str, value: float | None, original: float, meaning: str, **other: Any
-    ) -> Figure:
-        rest = {"n": self.n} | other
-        return Figure(
-            name=name,
-            value=value,
-            meaning=f"{meaning} (mean over the datasets)",
-            direction="lower is safer",
-            original=original,
-            **rest,
+        return tuple(
+            Figure(
+                key=field,
+                name=name,
+                value=getattr(self.mean, field),
+                meaning=f"share of the {whose} {{records}} whose key {what} (mean over the "
+                "datasets)",
+                direction="lower is safer",
+                n=sum(self.n_synthetic) if whose == "synthetic" else self.n,
+                original=1.0 if field == "in_synthetic" else self.mean.dorig,
+            )
+            for field, name, whose, what in _WORDS
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file; levels of the data only under ``confidential``."""
-        return {
-            "keys": list(self.keys),
-            "target": self.target,
-            "n": self.n,
-            "n_synthetic": list(self.n_synthetic),
-            "excluded": self.excluded,
-            "datasets": [asdict(values) for values in self.datasets],
-            "mean": asdict(self.mean),
-            "warnings": [warning.to_dict() for warning in self.warnings],
-        }
+
+_WORDS = (
+    ("disco", "DiSCO", "original", "shows one target, the true one"),
+    ("disdio", "DiSDiO", "original", "shows it in the original too"),
+    ("dis", "DiS", "original", "shows one target, true or not"),
+    ("in_synthetic", "iS", "original", "occurs in the synthetic data"),
+    ("dorig", "Dorig", "original", "shows one target there"),
+    ("dsyn", "Dsyn", "synthetic", "shows one target there"),
+)
+"""Field and name of a figure, whose records are counted, and what their key does."""
 
 
 def attribute(
@@ -205,17 +166,9 @@ def attribute(
 
     Parameters
     ----------
-    original : Table or DataFrame
-        Confidential records, shape (n, p).
-    synthetic : Table, DataFrame or sequence of them
-        Synthetic datasets of any sizes; each is compared for itself, and the means are given.
-    keys : sequence of str
-        Variables that the intruder knows.
-    target : str
-        Variable that the intruder wants to learn.
-    groups : mapping of str to int or sequence of float, optional
-        Number of quantile groups of the original, or cut points, for numeric keys and target;
-        others count by exact value. Missing codes are values.
+    original, synthetic, keys, target, groups
+        As in `synthesizer.measures.risk.cap.cap`; each dataset is compared for itself, and the
+        means are given.
     exclude : sequence of Exclusion, or of their fields as in the YAML and in warnings
         Target levels, or pairs of a key level and a target level, whose disclosure is no news
         (synthpop: ``not.targetlev``; ``exclude.keys``, ``exclude.keylevs``,
@@ -261,9 +214,7 @@ def attribute(
     0.25
     """
     left_out = [e if isinstance(e, Exclusion) else _exclusion(e) for e in exclude]
-    original, tables = as_tables(original, synthetic, [*keys, target])
-    check_keys(original, keys=keys, target=target, groups=groups)
-    check_comparable(original, tables, [*keys, target])
+    original, tables = checked_tables(original, synthetic, keys=keys, target=target, groups=groups)
     check_thresholds(thresholds_1way=thresholds_1way, thresholds_2way=thresholds_2way)
     missing_keys = _missing_out(keys, use_missing_keys, exclude_above)
     check_exclusions([original, *tables], keys=keys, target=target, exclude=left_out)
@@ -274,9 +225,9 @@ def attribute(
     values: list[AttributeValues] = []
     warnings: list[Dominance] = []
     for number, table in enumerate(tables, start=1):
-        found, disclosed = attack.values(table)
-        values.append(found)
-        warnings += attack.warnings(disclosed, number, thresholds_1way, thresholds_2way)
+        shares, disclosed = attack.values(table, number)
+        values.append(shares)
+        warnings += [*disclosed.one_way(thresholds_1way), *disclosed.two_way(thresholds_2way)]
     return AttributeResult(
         keys=tuple(keys),
         target=target,
@@ -292,7 +243,7 @@ def attribute(
 def _exclusion(fields: Mapping[str, Any]) -> Exclusion:
     try:
         return Exclusion(**fields)
-    except TypeError:
+    except (TypeError, ValidationError):
         raise DataError("an exclusion has target_level, and may have key and key_level") from None
 
 
@@ -317,19 +268,8 @@ def _missing_out(
 class _Attack:
     """The original's side of the comparison, computed once for all synthetic datasets.
 
-    Parameters
-    ----------
-    original : Table
-        Confidential records, shape (n, p).
-    keys : sequence of str
-        What the intruder knows.
-    groups : mapping of str to sequence of float
-        Cut points of numeric variables.
-    choice : mapping
-        Target, exclusions and variables whose missing codes do not count, as keyword arguments
-        of `excluded_rows`.
-    limit : int or None
-        Largest group of records that counts.
+    ``choice`` holds target, exclusions and variables whose missing codes do not count, as keyword
+    arguments of `excluded_rows`; ``limit`` is the largest group of records that counts.
     """
 
     def __init__(
@@ -354,7 +294,7 @@ class _Attack:
         """Return which groups of these sizes count."""
         return np.asarray(sizes <= (self._limit or np.inf))
 
-    def values(self, table: Table) -> tuple[AttributeValues, BoolArray]:
+    def values(self, table: Table, dataset: int) -> tuple[AttributeValues, Disclosed]:
         """Return the measures of one synthetic dataset, and the records counted in DiSCO."""
         known, truth, n = self._known, self._truth, len(self._known)
         theirs, size = self._key_coder.encode(table)
@@ -384,18 +324,10 @@ class _Attack:
             left_out=int(right.sum() - disclosed.sum()),
             **_caps((known, truth), (theirs, levels), (ours, made), width),
         )
-        return values, disclosed
-
-    def warnings(
-        self, disclosed: BoolArray, dataset: int, first: Thresholds, second: Thresholds
-    ) -> list[Dominance]:
-        """Return the target levels and the pairs behind many of the disclosed records."""
-        original, target = self._original, self._choice["target"]
-        codes = (self._known, self._truth)
-        return [
-            *one_way(original, target, self._truth, disclosed, first, dataset),
-            *two_way(original, self._keys, target, codes, disclosed, second, dataset, self._groups),
-        ]
+        target = self._choice["target"]
+        return values, Disclosed(
+            self._original, self._keys, target, self._groups, known, truth, disclosed, dataset
+        )
 
 
 def _only_level(keys: Codes, levels: Codes, size: int) -> Codes:

@@ -12,85 +12,73 @@ attribution probability for synthetic data, equations 3 to 6.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from synthesizer.data.codes import Groups, JointCoder, cut_points
+from synthesizer.data.codes import Groups, JointCoder
 from synthesizer.data.errors import DataError
-from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
-from synthesizer.data.table import BoolArray, FloatArray, Table
-from synthesizer.measures.figure import Figure
+from synthesizer.data.pairs import Data, as_table
+from synthesizer.data.table import BoolArray, FloatArray
+from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.measures.risk.inputs import checked_tables
 from synthesizer.measures.risk.scenario import Tolerance, check_tolerance, hits_counter
 from synthesizer.measures.risk.suda import affordable_size, suda
 
-# Mean CAP by number of datasets and subset of the records, and its figures.
+_FEWEST = 3
+"""So many numbers of datasets are needed for a straight line."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class CapMeans:
-    """Mean CAP of one subset of the original records.
+class CapMeans(Row):
+    """Mean CAP of one subset of the original records; None where there is nothing to average.
 
-    ``zero`` counts records without a match as 0, ``undefined`` leaves them out (None when no
-    record is matched). ``chance_zero`` and ``chance_undefined`` are the same with the baseline
-    CAP of the records that match in place of the synthetic one: what matches would give if their
-    targets were anybody's.
+    The baselines are the same with the baseline CAP of the records that match in place of the
+    synthetic one: what matches would give if their targets were anybody's.
     """
 
-    subset: str
-    size: int
-    matched: int
-    zero: float | None
-    undefined: float | None
-    chance_zero: float | None
-    chance_undefined: float | None
+    subset: str = column("Records", "text", "subset of the original records")
+    size: int = column("Number", "count", "original records in the subset")
+    matched: int = column("Matched", "count", "those whose key the synthetic data have")
+    zero: float | None = column("CAP (0)", "share", "no match counts as 0")
+    chance_zero: float | None = column("Baseline (0)", "share", "the same by chance")
+    undefined: float | None = column("CAP (left out)", "share", "no match is left out")
+    chance_undefined: float | None = column("Baseline (left out)", "share", "the same by chance")
 
 
-@dataclass(frozen=True, kw_only=True)
 class CapRow(CapMeans):
     """Mean CAP from the first ``m`` synthetic datasets pooled."""
 
-    m: int
+    m: int = column("Datasets", "count", "the first m pooled")
 
 
-@dataclass(frozen=True, kw_only=True)
 class CapSingle(CapMeans):
-    """Mean CAP from one synthetic dataset alone, numbered from 1."""
+    """Mean CAP from one synthetic dataset alone."""
 
-    dataset: int
+    dataset: int = column("Dataset", "count", "its number, from 1")
 
 
-@dataclass(frozen=True)
-class CapResult:
-    """Mean CAP of subsets of the original records (tables 1, 5 and 6 of Taub et al. 2018).
-
-    Parameters
-    ----------
-    keys, target : tuple of str, str
-        What the intruder knows, and wants to learn.
-    n : int
-        Number of original records.
-    sizes : dict of str to int
-        Number of records in each subset.
-    original, baseline : dict of str to float
-        Mean CAP by subset, the upper and the lower mark; None for empty subsets.
-    synthetic : tuple of CapRow
-        By number of pooled datasets and subset.
-    singles : tuple of CapSingle
-        By dataset and subset: what each of them gives away alone.
-    """
+class CapResult(Result):
+    """Mean CAP of subsets of the original records (tables 1, 5 and 6 of Taub et al. 2018)."""
 
     keys: tuple[str, ...]
+    """What the intruder knows."""
     target: str
+    """What the intruder wants to learn."""
     n: int
+    """Number of original records."""
     sizes: dict[str, int]
+    """Number of records in each subset."""
     original: dict[str, float | None]
+    """Mean CAP by subset if the original were released, the upper mark; None for empty subsets."""
     baseline: dict[str, float | None]
+    """Mean CAP by subset from the target's distribution alone, the lower mark."""
     synthetic: tuple[CapRow, ...]
+    """By number of pooled datasets and subset."""
     singles: tuple[CapSingle, ...]
+    """By dataset and subset: what each of them gives away alone."""
 
     def row(self, m: int, subset: str = "all") -> CapRow:
         """Return the row for ``m`` pooled datasets; raises KeyError if there is none."""
@@ -107,12 +95,13 @@ class CapResult:
     @property
     def figures(self) -> tuple[Figure, ...]:
         """Mean CAP of all datasets pooled, for every subset, and of matches."""
-        zero = [self._figure(name, words) for name, words in _WORDS.items() if name in self.sizes]
+        zero = [self._figure(subset) for subset in _WORDS if subset in self.sizes]
         whole = self.row(self.last)
         matches = Figure(
+            key="cap_undefined",
             name="CAP of matches",
             value=whole.undefined,
-            meaning=f"the same, records without a match left out ({whole.matched:,} match)",
+            meaning=f"the same, {{records}} without a match left out ({whole.matched:,} match)",
             direction="lower is safer",
             n=whole.matched,
             baseline=whole.chance_undefined,
@@ -120,10 +109,11 @@ class CapResult:
         )
         return (zero[0], matches, *zero[1:])
 
-    def _figure(self, subset: str, words: tuple[str, str]) -> Figure:
-        name, whose = words
+    def _figure(self, subset: str) -> Figure:
+        key, name, whose = _WORDS[subset]
         row = self.row(self.last, subset)
         return Figure(
+            key=key,
             name=name,
             value=row.zero,
             meaning=f"how often an intruder with the keys reads off the right {self.target} "
@@ -135,48 +125,33 @@ class CapResult:
             original=self.original[subset],
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return asdict(self) | {"keys": list(self.keys)}
-
 
 _WORDS = {
-    "all": ("CAP", "all records"),
-    "uniques": ("CAP-U", "records whose key nobody shares"),
-    "special_uniques": ("CAP of special uniques", "the most special of them (SUDA)"),
+    "all": ("cap", "CAP", "all {records}"),
+    "uniques": ("cap_u", "CAP-U", "{records} whose key nobody shares"),
+    "special_uniques": (
+        "cap_special_uniques",
+        "CAP of special uniques",
+        "the most special of them (SUDA)",
+    ),
 }
+"""Key and name of the figure of a subset, and whose CAP it is."""
 
 
 @dataclass(frozen=True, eq=False)
 class CapScores:
-    """CAP of every original record.
-
-    Parameters
-    ----------
-    original, baseline : ndarray of float, shape (n,)
-        From the original data, and from the target's distribution alone; in (0, 1].
-    synthetic : ndarray of float, shape (M, n)
-        From the first 1, ..., M synthetic datasets pooled; NaN where no synthetic record has
-        the key.
-    singles : ndarray of float, shape (M, n)
-        The same from each synthetic dataset alone.
-    uniques : ndarray of bool, shape (n,)
-        Where the key occurs once in the original.
-    """
+    """CAP of every original record."""
 
     original: FloatArray
+    """From the original data, shape (n,), in (0, 1]."""
     baseline: FloatArray
+    """From the target's distribution alone, shape (n,), in (0, 1]."""
     synthetic: FloatArray
+    """From the first 1, ..., M synthetic datasets pooled, shape (M, n); NaN without a match."""
     singles: FloatArray
+    """From each synthetic dataset alone, shape (M, n); NaN without a match."""
     uniques: BoolArray
-
-
-def fixed_groups(table: Table, groups: Mapping[str, Groups] | None) -> dict[str, Groups]:
-    """Return the groups as cut points computed from ``table``, to be used for parts of it."""
-    return {
-        name: tuple(cut_points(table[name], wanted).tolist())
-        for name, wanted in (groups or {}).items()
-    }
+    """Where the key occurs once in the original, shape (n,)."""
 
 
 def cap_scores(
@@ -195,10 +170,15 @@ def cap_scores(
     Time is that of sorting; memory does not grow with the number of synthetic datasets (except
     for the scores themselves).
     """
-    original, synthetic = as_tables(original, synthetic, [*keys, target])
-    check_keys(original, keys=keys, target=target, groups=groups, constant_target=constant_target)
+    original, synthetic = checked_tables(
+        original,
+        synthetic,
+        keys=keys,
+        target=target,
+        groups=groups,
+        constant_target=constant_target,
+    )
     check_tolerance(original[target], tolerance)
-    check_comparable(original, synthetic, [*keys, target])
     groups = groups or {}
     coder = JointCoder(original, keys, groups)
     ours, truth = coder.codes, original[target]
@@ -213,11 +193,11 @@ def cap_scores(
     singles = scores.copy()
     for position, table in enumerate(synthetic):
         theirs = coder.encode(table)
-        own_matched = np.bincount(theirs[theirs >= 0], minlength=coder.size)[ours]
-        own_right = hits.count(theirs, table[target])
-        np.divide(own_right, own_matched, out=singles[position], where=own_matched > 0)
-        matched += own_matched
-        right += own_right
+        single_matched = np.bincount(theirs[theirs >= 0], minlength=coder.size)[ours]
+        single_right = hits.count(theirs, table[target])
+        np.divide(single_right, single_matched, out=singles[position], where=single_matched > 0)
+        matched += single_matched
+        right += single_right
         np.divide(right, matched, out=scores[position], where=matched > 0)
     return CapScores(
         original=hits.count(ours, truth) / size_of_key,
@@ -274,32 +254,28 @@ def cap(
 
     Examples
     --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> from synthesizer.data.table import Column
-    >>> def column(name, codes):
-    ...     variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=("a", "b"))
-    ...     return Column(variable, np.array(codes, dtype=np.int32))
-    >>> original = Table([column("key", [0, 0, 1, 1]), column("secret", [0, 0, 0, 1])])
-    >>> made = Table([column("key", [0, 0]), column("secret", [0, 1])])
-    >>> result = cap(original, [made], keys=["key"], target="secret")
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"key": list("aabb"), "secret": ["no", "no", "no", "yes"]})
+    >>> made = pd.DataFrame({"key": list("aa"), "secret": ["no", "yes"]})
+    >>> result = cap(people, made, keys=["key"], target="secret")
     >>> result.original["all"], result.baseline["all"]
     (0.75, 0.625)
     >>> result.row(1).zero, result.row(1).undefined, result.row(1).matched
     (0.25, 0.5, 2)
     """
-    original, synthetic = as_tables(original, synthetic, [*keys, target])
+    table = as_table(original, [*keys, target])
     scores = cap_scores(
         original, synthetic, keys=keys, target=target, groups=groups, tolerance=tolerance
     )
-    masks = {"all": np.ones(original.n_rows, dtype=bool), "uniques": scores.uniques}
-    masks |= _checked_subsets(subsets or {}, original.n_rows)
+    masks = {"all": np.ones(table.n_rows, dtype=bool), "uniques": scores.uniques}
+    masks |= _checked_subsets(subsets or {}, table.n_rows)
     if special_uniques and "special_uniques" not in masks:
-        size = affordable_size(len(keys), original.n_rows)
-        masks["special_uniques"] = suda(original, keys, groups=groups, max_size=size).special
+        size = affordable_size(len(keys), table.n_rows)
+        masks["special_uniques"] = suda(table, keys, groups=groups, max_size=size).special
     return CapResult(
         keys=tuple(keys),
         target=target,
-        n=original.n_rows,
+        n=table.n_rows,
         sizes={name: int(mask.sum()) for name, mask in masks.items()},
         original={name: mean_or_none(scores.original[mask]) for name, mask in masks.items()},
         baseline={name: mean_or_none(scores.baseline[mask]) for name, mask in masks.items()},
@@ -313,7 +289,7 @@ def cap(
     )
 
 
-def mean_or_none(values: FloatArray) -> float | None:
+def mean_or_none(values: FloatArray | BoolArray) -> float | None:
     """Return the mean, None where there is nothing to average (NaN is no number in a file)."""
     return float(values.mean()) if len(values) else None
 
@@ -322,11 +298,11 @@ def _rows(
     scores: FloatArray, baseline: FloatArray, masks: Mapping[str, BoolArray]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number of every row of scores, from 1, and its means by subset."""
-    for number, found in enumerate(scores, start=1):
-        matched = ~np.isnan(found)
+    for number, row in enumerate(scores, start=1):
+        matched = ~np.isnan(row)
         for name, mask in masks.items():
             size, use = int(mask.sum()), mask & matched
-            right, chance = found[use], baseline[use]
+            right, chance = row[use], baseline[use]
             yield (
                 number,
                 {
@@ -353,30 +329,19 @@ def _checked_subsets(subsets: Mapping[str, BoolArray], n: int) -> dict[str, Bool
     return {name: np.asarray(mask) for name, mask in subsets.items()}
 
 
-# CAP-U: the correct attribution probability of people whose key nobody shares.
-
-
-@dataclass(frozen=True)
-class CapUResult:
-    """Mean CAP of the statistical uniques of the original, non-matches as zero.
-
-    Parameters
-    ----------
-    keys, target : tuple of str, str
-        What the intruder knows, and wants to learn.
-    uniques : int
-        Original records whose key nobody shares.
-    baseline : float or None
-        Their mean baseline CAP; None where there are no uniques. The original itself has 1.
-    synthetic : tuple of CapRow
-        By number of pooled datasets; ``zero`` is CAP-U, None where there are no uniques.
-    """
+class CapUResult(Result):
+    """Mean CAP of the statistical uniques of the original, non-matches as zero."""
 
     keys: tuple[str, ...]
+    """What the intruder knows."""
     target: str
+    """What the intruder wants to learn."""
     uniques: int
+    """Original records whose key nobody shares."""
     baseline: float | None
+    """Their mean baseline CAP; None where there are no uniques. The original itself has 1."""
     synthetic: tuple[CapRow, ...]
+    """By number of pooled datasets; ``zero`` is CAP-U, None where there are no uniques."""
 
     @property
     def value(self) -> float | None:
@@ -387,6 +352,7 @@ class CapUResult:
     def figures(self) -> tuple[Figure, ...]:
         """CAP-U of all datasets together."""
         figure = Figure(
+            key="cap_u",
             name="CAP-U",
             value=self.value,
             meaning=f"mean CAP of {self.target} for people whose key nobody shares, "
@@ -397,14 +363,6 @@ class CapUResult:
             original=1.0 if self.uniques else None,
         )
         return (figure,)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return asdict(self) | {
-            "keys": list(self.keys),
-            "value": self.value,
-            "synthetic": [asdict(row) for row in self.synthetic],
-        }
 
 
 def cap_u(
@@ -418,7 +376,7 @@ def cap_u(
 ) -> CapUResult:
     """Return CAP-U for nested m = 1, ..., M: the mean CAP of uniques, non-matches as zero.
 
-    Parameters and errors are those of `synthesizer.measures.risk.cap.cap`.
+    Parameters and errors are those of `cap`.
 
     Examples
     --------
@@ -429,17 +387,10 @@ def cap_u(
     >>> result.uniques, result.value
     (2, 0.5)
     """
-    result = cap(
-        original,
-        synthetic,
-        keys=keys,
-        target=target,
-        groups=groups,
-        tolerance=tolerance,
-        special_uniques=False,
-    )
+    asked: dict[str, Any] = {"keys": keys, "target": target, "groups": groups}
+    result = cap(original, synthetic, **asked, tolerance=tolerance, special_uniques=False)
     return CapUResult(
-        keys=tuple(keys),
+        keys=result.keys,
         target=target,
         uniques=result.sizes["uniques"],
         baseline=result.baseline["uniques"],
@@ -447,44 +398,30 @@ def cap_u(
     )
 
 
-# Does the mean CAP rise with the number of datasets? A straight line through m = 1, ..., M.
-
-_FEWEST = 3
-
-
-@dataclass(frozen=True)
-class Line:
+class Line(Row):
     """Ordinary least squares of a mean on m = 1, ..., M; p-values from t with M - 2 df.
 
     A p-value is None where every point lies on the line: there is no error to compare with.
     """
 
-    intercept: float
-    slope: float
-    intercept_error: float
-    slope_error: float
-    intercept_p: float | None
-    slope_p: float | None
-    r2: float
-    df: int
+    intercept: float = column("Start", "number")
+    intercept_error: float = column("Its error", "number")
+    slope: float = column("Rise for each", "number")
+    slope_error: float = column("Its error (rise)", "number")
+    intercept_p: float | None = column("p of the start", "number")
+    slope_p: float | None = column("p of the rise", "number")
+    r2: float = column("R²", "number")
+    df: int = column("df", "count")
 
 
-@dataclass(frozen=True)
-class CapRegression:
-    """The line of one subset under one rule for non-matches ("zero" or "undefined").
+class CapRegression(Row):
+    """Does the mean CAP of one subset rise with the number of datasets?"""
 
-    ``line`` is None where none can be fitted: fewer than three m, a mean that is undefined, or
-    means that are all equal. ``n_m`` is the number of m.
-    """
-
-    subset: str
-    rule: str
-    n_m: int
+    subset: str = column("Records", "text", "subset of the original records")
+    rule: str = column("Rule", "text", 'how no match counts: as "zero", or "undefined"')
+    n_m: int = column("Numbers of datasets", "count", "points of the line")
     line: Line | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return asdict(self)
+    """None with fewer than three m, a mean that is undefined, or means that are all equal."""
 
 
 def regress_on_m(means: Sequence[float | None]) -> Line | None:
@@ -501,16 +438,16 @@ def regress_on_m(means: Sequence[float | None]) -> Line | None:
     known = [mean for mean in means if mean is not None]
     if len(known) < len(means) or len(known) < _FEWEST or len(set(known)) == 1:
         return None
-    found = stats.linregress(np.arange(1, len(known) + 1), known)
+    fit = stats.linregress(np.arange(1, len(known) + 1), known)
     df = len(known) - 2
     return Line(
-        intercept=float(found.intercept),
-        slope=float(found.slope),
-        intercept_error=float(found.intercept_stderr),
-        slope_error=float(found.stderr),
-        intercept_p=_p_value(found.intercept, found.intercept_stderr, df),
-        slope_p=_p_value(found.slope, found.stderr, df),
-        r2=float(found.rvalue**2),
+        intercept=float(fit.intercept),
+        slope=float(fit.slope),
+        intercept_error=float(fit.intercept_stderr),
+        slope_error=float(fit.stderr),
+        intercept_p=_p_value(fit.intercept, fit.intercept_stderr, df),
+        slope_p=_p_value(fit.slope, fit.stderr, df),
+        r2=float(fit.rvalue**2),
         df=df,
     )
 
@@ -521,7 +458,7 @@ def cap_regression(result: CapResult) -> tuple[CapRegression, ...]:
     Parameters
     ----------
     result : CapResult
-        From `synthesizer.measures.risk.cap.cap` with at least three datasets.
+        From `cap` with at least three datasets.
 
     Returns
     -------
@@ -531,24 +468,22 @@ def cap_regression(result: CapResult) -> tuple[CapRegression, ...]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from synthesizer.measures.risk.cap import cap
     >>> people = pd.DataFrame({"town": list("aabc"), "ill": ["yes", "no", "no", "yes"]})
     >>> made = [people.iloc[[0]], people.iloc[[1]], people.iloc[[2]]]
     >>> zero, *others = cap_regression(cap(people, made, keys=["town"], target="ill"))
     >>> zero.subset, zero.rule, round(zero.line.slope, 3)
     ('all', 'zero', 0.125)
     """
-    rows = [
-        CapRegression(subset, rule, len(means), regress_on_m(means))
+    rows = sorted(result.synthetic, key=lambda row: row.m)
+    means = {
+        (subset, rule): [getattr(row, rule) for row in rows if row.subset == subset]
         for subset in result.sizes
-        for rule, means in _means(result, subset)
-    ]
-    return tuple(rows)
-
-
-def _means(result: CapResult, subset: str) -> Iterable[tuple[str, list[float | None]]]:
-    rows = sorted((row for row in result.synthetic if row.subset == subset), key=lambda r: r.m)
-    return (("zero", [r.zero for r in rows]), ("undefined", [r.undefined for r in rows]))
+        for rule in ("zero", "undefined")
+    }
+    return tuple(
+        CapRegression(subset=subset, rule=rule, n_m=len(points), line=regress_on_m(points))
+        for (subset, rule), points in means.items()
+    )
 
 
 def _p_value(estimate: float, error: float, df: int) -> float | None:

@@ -1,4 +1,4 @@
-"""Analysis 5: whose level do the synthetic data show with high probability?
+"""Inference, analyses 4 and 5: how well do synthetic proportions tell whose level is which?
 
 The attack: for a known person, look up the synthetic records with the same public variables and
 take the shares of the levels for probabilities. What published margins say is no news, and chance
@@ -17,6 +17,8 @@ import numpy as np
 
 from synthesizer.data.codes import Codes
 from synthesizer.data.table import BoolArray, FloatArray
+from synthesizer.measures.figure import Result, Row, column
+from synthesizer.measures.risk.cap import mean_or_none
 from synthesizer.measures.risk.public_cells import (
     Cells,
     Pairs,
@@ -25,106 +27,133 @@ from synthesizer.measures.risk.public_cells import (
     right_by_chance,
 )
 
+MAX_POINTS = 1000
+"""Most points of a ROC curve that are kept."""
+
 
 @dataclass(frozen=True, eq=False)
 class InferenceScores:
-    """What is said of the true level of every original record, each array of shape (n,).
-
-    Parameters
-    ----------
-    synthetic, baseline, original : ndarray of float
-        Share of the true level in the record's cell of the synthetic data (NaN where they lack
-        the cell), in the published margins, and in its cell of the original; in [0, 1].
-    right, baseline_right, original_right : ndarray of bool
-        Whether the most frequent level there is the true one (ties as in the classification
-        rule); never where there is no cell.
-    """
+    """What is said of the true level of every original record, each array of shape (n,)."""
 
     synthetic: FloatArray
+    """Share of the true level in the record's synthetic cell, in [0, 1]; NaN without a cell."""
     baseline: FloatArray
+    """The same in the published margins."""
     original: FloatArray
+    """The same in its cell of the original."""
     right: BoolArray
+    """Whether the most frequent level of the synthetic cell is the true one (ties as in the
+    classification rule); never where there is no cell."""
     baseline_right: BoolArray
+    """The same in the published margins."""
     original_right: BoolArray
+    """The same in its cell of the original."""
 
 
-@dataclass(frozen=True)
-class ThresholdRow:
-    """Original records whose true level has at least this probability: counts and shares of all.
+class ThresholdRow(Row):
+    """Original records whose true level has at least this probability: counts and shares of all."""
 
-    Parameters
-    ----------
-    threshold : float
-        The probability, in (0, 1].
-    count, share : int, float
-        By the synthetic cells.
-    chance_share : float
-        Expected share when cells and true levels are kept and the level of every synthetic record
-        is drawn from the distribution of all of them. It is large where cells are small, and at
-        thresholds below the share of the most frequent level.
-    kept_chance_share : float
-        Expected share when the synthetic records are kept as they are and the true level of every
-        original record is drawn from the distribution of all of them.
-    baseline_count, baseline_share : int, float
-        By published margins.
-    original_count, original_share : int, float
-        By the original cells.
-    """
-
-    threshold: float
-    count: int
-    share: float
-    chance_share: float
-    kept_chance_share: float
-    baseline_count: int
-    baseline_share: float
-    original_count: int
-    original_share: float
+    threshold: float = column("Probability at least", "number", "in (0, 1]")
+    count: int = column("Persons", "count", "by the synthetic cells")
+    share: float = column("Synthetic", "share", "by the synthetic cells")
+    kept_chance_share: float = column(
+        "Chance, records kept",
+        "share",
+        "expected share when the synthetic records are kept as they are and the true level of "
+        "every original record is drawn from the distribution of all of them",
+    )
+    chance_share: float = column(
+        "Chance, levels drawn",
+        "share",
+        "expected share when cells and true levels are kept and the level of every synthetic "
+        "record is drawn from the distribution of all of them; large where cells are small, and at "
+        "thresholds below the share of the most frequent level",
+    )
+    baseline_count: int = column("Persons by margins", "count", "by published margins")
+    baseline_share: float = column("Margins", "share", "by published margins")
+    original_count: int = column("Persons in the original", "count", "by the original cells")
+    original_share: float = column("Original", "share", "by the original cells")
 
 
-@dataclass(frozen=True)
-class ThresholdRisk:
-    """Probabilities of the true levels and guesses from them; shares are of all original records.
+class ThresholdRisk(Result):
+    """Analysis 5: probabilities of the true levels and guesses from them.
 
-    Parameters
-    ----------
-    n : int
-        Number of original records.
-    absent, absent_share : int, float
-        Records whose cell the synthetic data lack: no probability, and no guess.
-    rows : tuple of ThresholdRow
-        By threshold.
-    right, baseline_right, original_right : float
-        Share guessed right by the most frequent level of the synthetic cell, of the published
-        margins, and of the original cell.
-    right_of_present, baseline_right_of_present, original_right_of_present : float or None
-        The same among the records that are not absent.
-    chance_right_of_present : float or None
-        Share of them right if guessed and true levels, as often as they are, had nothing to do
-        with each other.
-    right_in_both : float or None
-        Of the records guessed right from the synthetic data, the share that the baseline also
-        guesses right.
-    lower, equal, higher : float
-        Shares of records whose synthetic probability is below, at, above that of the baseline;
-        with ``absent_share`` they add up to 1.
+    Shares are of all original records. A guess is the most frequent level.
     """
 
     n: int
+    """Number of original records."""
     absent: int
+    """Records whose cell the synthetic data lack: no probability, and no guess."""
     absent_share: float
+    """Their share."""
     rows: tuple[ThresholdRow, ...]
+    """By threshold."""
     right: float
+    """Share guessed right from the synthetic cell."""
     baseline_right: float
+    """Share guessed right from the published margins."""
     original_right: float
+    """Share guessed right from the original cell."""
     right_of_present: float | None
+    """Share guessed right from the synthetic cell, of the records that are not absent."""
     chance_right_of_present: float | None
+    """Share of them right if guessed and true levels, as often as they are, had nothing to do
+    with each other."""
     baseline_right_of_present: float | None
+    """Share of them guessed right from the published margins."""
     original_right_of_present: float | None
+    """Share of them guessed right from the original cell."""
     right_in_both: float | None
+    """Of the records guessed right from the synthetic data, the share that the baseline also
+    guesses right."""
     lower: float
+    """Share of records whose synthetic probability is below that of the baseline."""
     equal: float
+    """Share where it is the same."""
     higher: float
+    """Share where it is above; with ``absent_share`` the three add up to 1."""
+
+
+class RocCurve(Row):
+    """Analysis 4: the ROC curve of one class against all others.
+
+    The records are the original ones in cells that the synthetic data have. Whatever needs
+    members and non-members of the class among them is None where one kind is lacking.
+    """
+
+    level: str = column("Level", "text", "the class")
+    positives: int = column("Persons with it", "count", "classified original records")
+    negatives: int = column("Without", "count", "classified original records of other classes")
+    left_out: int = column(
+        "Not told", "count", "original records in cells that the synthetic data lack"
+    )
+    thresholds: int = column("Thresholds", "count", "distinct synthetic proportions")
+    auc: float | None = column(
+        "AUC", "share", "area under the curve; 0.5 says nothing about the class"
+    )
+    auc_all: float | None = column(
+        "AUC of all persons",
+        "share",
+        "those not told get the proportion among all synthetic records",
+    )
+    auc_original: float | None = column(
+        "AUC of the original", "share", "when the original is its own synthetic copy"
+    )
+    auc_original_of_present: float | None = column(
+        "Of the original, same persons", "share", "of those in cells that the synthetic data have"
+    )
+    best_threshold: float | None = column(
+        "Best share",
+        "share",
+        "with the largest sum of true positive and true negative rate (the smallest of them)",
+    )
+    best_tpr: float | None = column("Its true positive rate", "share")
+    best_tnr: float | None = column("Its true negative rate", "share")
+    curve: tuple[tuple[float | None, float, float], ...]
+    """Threshold, true positive rate, true negative rate, from (None, 1, 0), which takes everybody
+    for a member, to one that nobody exceeds, with rates 0 and 1; of more than `MAX_POINTS` points
+    at most as many, spread evenly along the curve."""
 
 
 def scores(cells: Cells, margin: Codes) -> InferenceScores:
@@ -156,41 +185,37 @@ def scores(cells: Cells, margin: Codes) -> InferenceScores:
 
 
 def threshold_risk(
-    cells: Cells, found: InferenceScores, thresholds: Sequence[float]
+    cells: Cells, shares: InferenceScores, thresholds: Sequence[float]
 ) -> ThresholdRisk:
     """Return analysis 5."""
     guess = cells.pairs.majority(cells.theirs, cells.preference)
-    absent = np.isnan(found.synthetic)
-    n, n_absent, n_right = len(absent), int(absent.sum()), int(found.right.sum())
-    both = int((found.right & found.baseline_right).sum())
+    absent = np.isnan(shares.synthetic)
+    n, n_absent, n_right = len(absent), int(absent.sum()), int(shares.right.sum())
+    both = int((shares.right & shares.baseline_right).sum())
     return ThresholdRisk(
         n=n,
         absent=n_absent,
         absent_share=n_absent / n,
-        rows=tuple(_rows(cells, found, thresholds)),
+        rows=tuple(_rows(cells, shares, thresholds)),
         right=n_right / n,
-        baseline_right=float(found.baseline_right.mean()),
-        original_right=float(found.original_right.mean()),
-        right_of_present=_mean(found.right[~absent]),
+        baseline_right=float(shares.baseline_right.mean()),
+        original_right=float(shares.original_right.mean()),
+        right_of_present=mean_or_none(shares.right[~absent]),
         chance_right_of_present=right_by_chance(cells, guess),
-        baseline_right_of_present=_mean(found.baseline_right[~absent]),
-        original_right_of_present=_mean(found.original_right[~absent]),
+        baseline_right_of_present=mean_or_none(shares.baseline_right[~absent]),
+        original_right_of_present=mean_or_none(shares.original_right[~absent]),
         right_in_both=both / n_right if n_right else None,
         # Comparisons with NaN are false: absent records are in none of the three.
-        lower=float((found.synthetic < found.baseline).mean()),
-        equal=float((found.synthetic == found.baseline).mean()),
-        higher=float((found.synthetic > found.baseline).mean()),
+        lower=float((shares.synthetic < shares.baseline).mean()),
+        equal=float((shares.synthetic == shares.baseline).mean()),
+        higher=float((shares.synthetic > shares.baseline).mean()),
     )
 
 
-def _mean(right: BoolArray) -> float | None:
-    return float(right.mean()) if len(right) else None
-
-
 def _rows(
-    cells: Cells, found: InferenceScores, thresholds: Sequence[float]
+    cells: Cells, shares: InferenceScores, thresholds: Sequence[float]
 ) -> Iterator[ThresholdRow]:
-    n = len(found.baseline)
+    n = len(shares.baseline)
     expected = zip(
         thresholds,
         reaching_by_chance(cells, thresholds),
@@ -198,74 +223,21 @@ def _rows(
         strict=True,
     )
     for threshold, chance, kept in expected:
-        made, known, own = (
+        synthetic, baseline, original = (
             int((probability >= threshold).sum())
-            for probability in (found.synthetic, found.baseline, found.original)
+            for probability in (shares.synthetic, shares.baseline, shares.original)
         )
         yield ThresholdRow(
             threshold=float(threshold),
-            count=made,
-            share=made / n,
+            count=synthetic,
+            share=synthetic / n,
             chance_share=chance,
             kept_chance_share=kept,
-            baseline_count=known,
-            baseline_share=known / n,
-            original_count=own,
-            original_share=own / n,
+            baseline_count=baseline,
+            baseline_share=baseline / n,
+            original_count=original,
+            original_share=original / n,
         )
-
-
-# Analysis 4: how well do synthetic proportions tell one class from the others?
-
-MAX_POINTS = 1000
-
-
-@dataclass(frozen=True)
-class RocCurve:
-    """The ROC curve of one class against all others.
-
-    The records are the original ones in cells that the synthetic data have. Whatever needs
-    members and non-members of the class among them is None where one kind is lacking.
-
-    Parameters
-    ----------
-    level : str
-        The class.
-    positives, negatives : int
-        Classified original records in the class and not in it.
-    left_out : int
-        Original records in cells that the synthetic data lack.
-    auc : float or None
-        Area under the curve, from all thresholds; 0.5 says nothing about the class.
-    auc_all : float or None
-        The same with the records left out: they get the proportion among all synthetic records.
-    auc_original, auc_original_of_present : float or None
-        The same when the original is its own synthetic copy, of all records and of those in cells
-        that the synthetic data have.
-    thresholds : int
-        Number of distinct synthetic proportions.
-    best_threshold, best_tpr, best_tnr : float or None
-        Proportion with the largest sum of true positive and true negative rate (the smallest of
-        them), and these rates.
-    curve : tuple of (float or None, float, float)
-        Threshold, true positive rate, true negative rate, from (None, 1, 0), which takes everybody
-        for a member, to one that nobody exceeds, with rates 0 and 1; of more than `MAX_POINTS`
-        points at most as many, spread evenly along the curve.
-    """
-
-    level: str
-    positives: int
-    negatives: int
-    left_out: int
-    auc: float | None
-    auc_all: float | None
-    auc_original: float | None
-    auc_original_of_present: float | None
-    thresholds: int
-    best_threshold: float | None
-    best_tpr: float | None
-    best_tnr: float | None
-    curve: tuple[tuple[float | None, float, float], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,8 +306,8 @@ def _curve(cells: Cells, level: int) -> RocCurve:
     members = int(cells.ours[cells.pairs.of_level(level)].sum())
     share = int(cells.theirs[cells.pairs.of_level(level)].sum()) / cells.n_synthetic
     everybody = scored.with_cell(share, members - positives, cells.n - members - negatives)
-    found = {} if scored.auc is None else _found(scored)
-    own = _scored(cells, level, cells.ours, cells.cell_ours)
+    best = {} if scored.auc is None else _best(scored)
+    original = _scored(cells, level, cells.ours, cells.cell_ours)
     present = _scored(cells, level, cells.ours, np.where(cells.cell_theirs > 0, cells.cell_ours, 0))
     return RocCurve(
         level=cells.levels[level],
@@ -344,12 +316,12 @@ def _curve(cells: Cells, level: int) -> RocCurve:
         left_out=cells.n - positives - negatives,
         auc=scored.auc,
         auc_all=everybody.auc,
-        auc_original=own.auc,
+        auc_original=original.auc,
         auc_original_of_present=present.auc,
         thresholds=len(scored.thresholds),
-        best_threshold=found.get("threshold"),
-        best_tpr=found.get("tpr"),
-        best_tnr=found.get("tnr"),
+        best_threshold=best.get("threshold"),
+        best_tpr=best.get("tpr"),
+        best_tnr=best.get("tnr"),
         curve=() if scored.auc is None else _thinned(scored),
     )
 
@@ -371,7 +343,7 @@ def _scored(cells: Cells, level: int, counts: Codes, totals: Codes) -> Scored:
     return scored.with_cell(0.0, 0, others)
 
 
-def _found(scored: Scored) -> dict[str, float]:
+def _best(scored: Scored) -> dict[str, float]:
     """Return the threshold with the largest sum of the two rates, and the rates."""
     hits, rejections = scored.classified()
     # Whole numbers, so that equal sums are equal.

@@ -8,15 +8,14 @@ says nothing about the synthesis. A few exceptions (wrong or missing codes) chan
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from synthesizer.data.codes import Codes, ColumnCoder, Groups, JointCoder
 from synthesizer.data.pairs import Data, as_table, check_keys
-from synthesizer.data.table import BoolArray, Column
+from synthesizer.data.table import BoolArray, Column, FloatArray
+from synthesizer.measures.figure import Result, Row, column
 
 _BY_CHANCE = 0.001
 _ENOUGH = 90
@@ -26,33 +25,32 @@ _EXCEPTIONS = 0.01
 _LEAST = -700.0
 
 
-@dataclass(frozen=True)
-class KeyDetermination:
-    """How far some keys determine the target.
+class KeyDetermination(Row):
+    """How far some keys determine the target."""
 
-    Parameters
-    ----------
-    keys : tuple of str
-        One key, or all keys together.
-    shared : int
-        Records that share their key value with another one; only they can show anything.
-    determined : int
-        Those of them whose key value goes with one target only.
-    told : int
-        Those of them whose target is the most frequent one of their key value.
-    guessed : int
-        Those of them whose target is the most frequent one of all records.
-    chance : float
-        Probability that every shared key value would go with one target only if the target had
-        nothing to do with the key, in [0, 1].
-    """
-
-    keys: tuple[str, ...]
-    shared: int
-    determined: int
-    told: int
-    guessed: int
-    chance: float
+    keys: tuple[str, ...] = column("Keys", "text", "one key, or all keys together")
+    shared: int = column(
+        "Shared", "count", "records that share their key value: only they can show anything"
+    )
+    determined: int = column(
+        "One target only", "count", "those of them whose key value goes with one target only"
+    )
+    told: int = column(
+        "Right by the key",
+        "count",
+        "those of them whose target is the most frequent one of their key value",
+    )
+    guessed: int = column(
+        "Right by guessing",
+        "count",
+        "those of them whose target is the most frequent one of all records",
+    )
+    chance: float = column(
+        "By chance",
+        "share",
+        "probability that every shared key value would go with one target only if the target had "
+        "nothing to do with the key",
+    )
 
     @property
     def share(self) -> float | None:
@@ -82,37 +80,20 @@ class KeyDetermination:
         often_told = missed <= _EXCEPTIONS * self.shared
         return self.is_enough and often_told and 10 * missed < self.shared - self.guessed
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        own = {
-            "share": self.share,
-            "by_construction": self.by_construction,
-            "nearly": self.nearly,
-        }
-        return asdict(self) | {"keys": list(self.keys)} | own
 
-
-@dataclass(frozen=True)
-class DeterminedResult:
-    """Which keys give the target away.
-
-    Parameters
-    ----------
-    target : str
-        What the intruder wants to learn.
-    n : int
-        Number of records.
-    single, pairs : tuple of KeyDetermination
-        Each key by itself, and each two keys (of up to 12 keys).
-    together : KeyDetermination
-        All keys.
-    """
+class DeterminedResult(Result):
+    """Which keys give the target away."""
 
     target: str
+    """What the intruder wants to learn."""
     n: int
+    """Number of records."""
     single: tuple[KeyDetermination, ...]
+    """Each key by itself."""
     pairs: tuple[KeyDetermination, ...]
+    """Each two keys, of up to 12 keys."""
     together: KeyDetermination
+    """All keys."""
 
     @property
     def telling(self) -> tuple[tuple[str, ...], ...]:
@@ -141,20 +122,6 @@ class DeterminedResult:
         """Whether one key or all keys together determine the target: CAP is 1 by construction."""
         return bool(self.determining) or self.together.by_construction
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return {
-            "target": self.target,
-            "n": self.n,
-            "single": [entry.to_dict() for entry in self.single],
-            "pairs": [entry.to_dict() for entry in self.pairs],
-            "together": self.together.to_dict(),
-            "telling": [list(keys) for keys in self.telling],
-            "determining": list(self.determining),
-            "nearly_determining": list(self.nearly_determining),
-            "by_construction": self.by_construction,
-        }
-
 
 def determined(
     table: Data,
@@ -171,10 +138,8 @@ def determined(
     ----------
     table : Table or DataFrame
         Original records, shape (n, p).
-    keys, target : sequence of str, str
-        What the intruder knows, and wants to learn.
-    groups : mapping of str to int or sequence of float, optional
-        Quantile groups or cut points of numeric keys and target; others count by exact value.
+    keys, target, groups
+        As in `synthesizer.measures.risk.cap.cap`.
 
     Raises
     ------
@@ -193,15 +158,17 @@ def determined(
     table = as_table(table, [*keys, target])
     check_keys(table, keys=keys, target=target, groups=groups)
     truth = ColumnCoder.fit(table[target], (groups or {}).get(target)).encode(table[target])
-    single = tuple(
-        _determination((key,), JointCoder(table, [key], groups).codes, truth) for key in keys
+
+    def of(names: tuple[str, ...]) -> KeyDetermination:
+        return _determination(names, JointCoder(table, names, groups).codes, truth)
+
+    return DeterminedResult(
+        target=target,
+        n=table.n_rows,
+        single=tuple(of((key,)) for key in keys),
+        pairs=tuple(of(pair) for pair in combinations(keys, 2) if len(keys) <= _MOST_KEYS_IN_PAIRS),
+        together=of(tuple(keys)),
     )
-    pairs = combinations(keys, 2) if len(keys) <= _MOST_KEYS_IN_PAIRS else ()
-    two = tuple(
-        _determination(pair, JointCoder(table, pair, groups).codes, truth) for pair in pairs
-    )
-    together = _determination(tuple(keys), JointCoder(table, keys, groups).codes, truth)
-    return DeterminedResult(target, table.n_rows, single, two, together)
 
 
 def told_share(key: Column, target: Column) -> float:
@@ -242,7 +209,7 @@ def _determination(names: tuple[str, ...], keys: Codes, truth: Codes) -> KeyDete
     )
 
 
-def _chance(sizes: Codes, marginal: np.ndarray[Any, np.dtype[np.float64]]) -> float:
+def _chance(sizes: Codes, marginal: FloatArray) -> float:
     """Return the probability that each of these groups draws one target only."""
     marginal = marginal[marginal > 0]
     largest = np.log(marginal.max())

@@ -11,204 +11,50 @@ Source: Taub, Elliot, Pampaka and Smith (2018), section 4.3 and table 4.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from synthesizer.data.codes import Codes, ColumnCoder, Groups, cut_points
 from synthesizer.data.pairs import check_keys
 from synthesizer.data.table import FloatArray, IntArray, Table
-from synthesizer.measures.figure import Figure
-from synthesizer.measures.risk.cap import CapScores, cap_scores, fixed_groups
+from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.measures.risk.cap import CapScores, cap_scores, mean_or_none
 from synthesizer.measures.risk.halves import HalfRun, Synthesise, half_runs
 from synthesizer.measures.risk.identity import ReproducedUniques, reproduced_uniques
+from synthesizer.measures.risk.inputs import fixed_groups
 from synthesizer.measures.risk.intervals import unit_means, welch
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
 
-# Differential confidentiality by group: who is told apart most when they were in the data?
-
+RULES = ("zero", "undefined")
+"""How records without a match count: as 0, or not at all."""
+ALIKE = 1.05
+"""Largest ratio of the sizes of halves whose uniques can be compared."""
 MIN_UNITS = 20
 """Smaller groups say nothing: their difference is noise, and their label might name somebody."""
 FIFTHS = 5
 MANY_VALUES = 10
 
 
-@dataclass(frozen=True)
-class GroupComparison:
-    """Mean CAP (non-matches zero, all datasets pooled) of one group's fitted and unseen records.
-
-    ``low`` and ``high`` hold for all groups of a split together with 95 % confidence; None
-    where there is no interval. ``repeat`` is None for an average over splits, of the ends of the
-    intervals too.
-    """
-
-    by: str
-    group: str
-    repeat: int | None
-    n_a: int
-    n_b: int
-    mean_a: float
-    mean_b: float
-    difference: float
-    low: float | None
-    high: float | None
-
-    @property
-    def figure(self) -> Figure:
-        """The difference as a figure of the report."""
-        return Figure(
-            name="worst group",
-            value=self.difference,
-            low=self.low,
-            high=self.high,
-            n=self.n_a + self.n_b,
-            direction="about 0 is good",
-            meaning="largest difference of mean CAP between fitted and unseen records of one "
-            f"group of {self.by} ({self.group}); the largest of many is above 0 by chance: look "
-            "at the lower end of the interval, which holds for all groups together",
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Grouping:
-    """Groups of the records by one variable, fixed by the whole table.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> from synthesizer.data.table import Column
-    >>> age = Column(Variable(name="age", kind=Kind.NUMERIC), np.arange(50.0))
-    >>> Grouping.of(Table([age]), "age").labels[0]
-    'fifth 1 of 5'
-    """
-
-    name: str
-    coder: ColumnCoder
-    labels: tuple[str, ...]
-
-    @classmethod
-    def of(cls, table: Table, name: str) -> Grouping:
-        """Return the groups of a variable: its levels, or fifths of many numbers.
-
-        Raises
-        ------
-        DataError
-            If the table does not have the variable.
-        """
-        check_keys(table, keys=[name])
-        column = table[name]
-        coder = ColumnCoder.fit(column)
-        if column.is_coded:
-            return cls(name, coder, coder.labels)
-        if coder.values is not None and len(coder.values) <= MANY_VALUES:
-            return cls(name, coder, (*(f"{value:g}" for value in coder.values), *coder.labels))
-        coder = ColumnCoder.fit(column, tuple(cut_points(column, FIFTHS)))
-        count = coder.size - len(coder.labels)
-        fifths = (f"fifth {number} of {count}" for number in range(1, count + 1))
-        return cls(name, coder, (*fifths, *coder.labels))
-
-    def codes(self, table: Table) -> Codes:
-        """Return the group of each record, shape (n,)."""
-        return self.coder.encode(table[self.name])
-
-
-def compare_groups(
-    run: HalfRun, by: Grouping, a: FloatArray, b: FloatArray
-) -> tuple[GroupComparison, ...]:
-    """Compare the halves in each group that has at least `MIN_UNITS` units in both.
-
-    Parameters
-    ----------
-    run : HalfRun
-        The records of both halves.
-    by : Grouping
-        The groups.
-    a, b : ndarray of float, shape (records of the half,)
-        CAP of fitted and of unseen records; NaN where nothing matches.
-    """
-    left, right = by.codes(run.fitted), by.codes(run.unseen)
-    pairs = {}
-    for code, label in enumerate(by.labels):
-        own, other = left == code, right == code
-        scores_a = unit_means(a[own], run.fitted_units[own], "zero")
-        scores_b = unit_means(b[other], run.unseen_units[other], "zero")
-        if min(len(scores_a), len(scores_b)) >= MIN_UNITS:
-            pairs[label or "empty"] = (scores_a, scores_b)
-    level = 1 - 0.05 / max(len(pairs), 1)
-    return tuple(
-        _groups_comparison(run.repeat, by.name, label, one, other, level)
-        for label, (one, other) in pairs.items()
-    )
-
-
-def _groups_comparison(
-    repeat: int, by: str, label: str, a: FloatArray, b: FloatArray, level: float
-) -> GroupComparison:
-    test = welch(a, b, level)
-    mean_a, mean_b = float(a.mean()), float(b.mean())
-    low, high = test["low"], test["high"]
-    if low is None and mean_a == mean_b:  # every score of the group is the same in both halves
-        low = high = 0.0
-    return GroupComparison(
-        by, label, repeat, len(a), len(b), mean_a, mean_b, mean_a - mean_b, low, high
-    )
-
-
-def worst_group(rows: Sequence[GroupComparison]) -> GroupComparison | None:
-    """Return the group with the largest difference, averaged over splits; None without groups."""
-    together: dict[str, list[GroupComparison]] = {}
-    for row in rows:
-        together.setdefault(row.group, []).append(row)
-    averages = [same[0] if len(same) == 1 else _average(same) for same in together.values()]
-    return max(averages, key=lambda row: row.difference, default=None)
-
-
-def _average(same: Sequence[GroupComparison]) -> GroupComparison:
-    def mean(name: str) -> float:
-        return float(np.mean([getattr(row, name) for row in same]))
-
-    def end(name: str) -> float | None:
-        return None if any(getattr(row, name) is None for row in same) else mean(name)
-
-    return GroupComparison(
-        by=same[0].by,
-        group=same[0].group,
-        repeat=None,
-        n_a=round(mean("n_a")),
-        n_b=round(mean("n_b")),
-        mean_a=mean("mean_a"),
-        mean_b=mean("mean_b"),
-        difference=mean("difference"),
-        low=end("low"),
-        high=end("high"),
-    )
-
-
-# What half splits say: comparisons, averages over splits, and the worst group.
-
-
-@dataclass(frozen=True)
-class HalfComparison:
+class HalfComparison(Row):
     """Mean CAP of the fitted half A and the unseen half B, Welch's t test of their difference.
 
-    ``n_a`` and ``n_b`` are the scores compared (records, or units where units are given; matched
-    ones under the rule "undefined"). What cannot be computed, for want of scores, is None.
+    What cannot be computed, for want of scores, is None.
     """
 
-    repeat: int
-    m: int
-    rule: str
-    n_a: int
-    n_b: int
-    mean_a: float | None
-    mean_b: float | None
-    difference: float | None
-    t: float | None
-    df: float | None
-    p: float | None
-    low: float | None
-    high: float | None
+    repeat: int = column("Split", "count", "number of the split, from 0")
+    m: int = column("Datasets", "count", "the first m pooled")
+    rule: str = column("No match", "text", 'counts as 0 ("zero"), or is left out ("undefined")')
+    n_a: int = column("Fitted, number", "count", "scores compared: of records, or of units")
+    n_b: int = column("Unseen, number", "count", "scores compared")
+    mean_a: float | None = column("Fitted", "share", "mean CAP of the fitted half")
+    mean_b: float | None = column("Unseen", "share", "mean CAP of the unseen half")
+    difference: float | None = column("Difference", "share", "fitted minus unseen")
+    low: float | None = column("From", "share", "lower end of its 95 % interval")
+    high: float | None = column("To", "share", "upper end")
+    t: float | None = column("t", "number", "Welch's")
+    df: float | None = column("df", "number", "degrees of freedom")
+    p: float | None = column("p", "number", "two-sided")
 
     @property
     def covers_zero(self) -> bool | None:
@@ -221,92 +67,116 @@ class HalfComparison:
         return self.low <= 0 <= self.high
 
 
-@dataclass(frozen=True)
-class HalfUniques:
-    """Key-uniques of the fitted half and of the unseen half that one synthesis reproduces.
+class HalfUniques(Row):
+    """Key-uniques of the fitted half and of the unseen half that one synthesis reproduces."""
 
-    ``same_size`` says whether both have about as many records, within 5 %.
-    """
-
-    repeat: int
-    m: int
+    repeat: int = column("Split", "count", "number of the split, from 0")
+    m: int = column("Datasets", "count", "the first m pooled")
     fitted: ReproducedUniques
+    """Of the fitted half."""
     unseen: ReproducedUniques
+    """Of the unseen half."""
     same_size: bool
+    """Whether both have about as many records, within 5 %."""
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Averages over repeats; ``difference_sd`` is their standard deviation (None for one).
+class Spread(Row):
+    """Averages over repeats.
 
-    ``low`` and ``high`` are the mean ends of the intervals: too wide rather than too narrow,
-    since the mean of several splits varies less than one.
+    The ends of the interval are mean ends: too wide rather than too narrow, since the mean of
+    several splits varies less than one.
     """
 
-    m: int
-    rule: str
-    repeats: int
-    mean_a: float | None
-    mean_b: float | None
-    difference: float | None
-    difference_sd: float | None
-    low: float | None
-    high: float | None
-    covering_zero: int
+    m: int = column("Datasets", "count", "the first m pooled")
+    rule: str = column("No match", "text", 'counts as 0 ("zero"), or is left out ("undefined")')
+    repeats: int = column("Splits", "count", "number of random splits")
+    mean_a: float | None = column("Fitted", "share", "mean CAP of the fitted halves")
+    mean_b: float | None = column("Unseen", "share", "mean CAP of the unseen halves")
+    difference: float | None = column("Difference", "share", "fitted minus unseen")
+    difference_sd: float | None = column(
+        "Its SD over splits", "number", "standard deviation; none with one split"
+    )
+    low: float | None = column("From", "share", "mean lower end of the 95 % intervals")
+    high: float | None = column("To", "share", "mean upper end")
+    covering_zero: int = column("Splits that cover 0", "count", "splits whose interval holds 0")
+
+
+class GroupComparison(Row):
+    """Mean CAP (non-matches zero, all datasets pooled) of one group's fitted and unseen records.
+
+    The interval holds for all groups of a split together with 95 % confidence.
+    """
+
+    by: str = column("Variable", "text", "whose groups are compared")
+    group: str = column("Group", "text", "its level")
+    repeat: int | None = column("Split", "count", "from 0; none for an average over splits")
+    n_a: int = column("Fitted, number", "count", "units compared")
+    n_b: int = column("Unseen, number", "count", "units compared")
+    mean_a: float = column("Fitted", "share", "mean CAP of the fitted records")
+    mean_b: float = column("Unseen", "share", "mean CAP of the unseen records")
+    difference: float = column("Difference", "share", "fitted minus unseen")
+    low: float | None = column("From", "share", "lower end of its interval, if there is one")
+    high: float | None = column("To", "share", "upper end")
+
+    @property
+    def figure(self) -> Figure:
+        """The difference as a figure of the report."""
+        return Figure(
+            key="worst_group",
+            name="worst group",
+            value=self.difference,
+            low=self.low,
+            high=self.high,
+            n=self.n_a + self.n_b,
+            direction="about 0 is good",
+            meaning="largest difference of mean CAP between fitted and unseen {records} of one "
+            f"group of {self.by} ({self.group}); the largest of many is above 0 by chance: look "
+            "at the lower end of the interval, which holds for all groups together",
+        )
 
 
 @dataclass(frozen=True)
 class HalfPart:
-    """What one split says about one scenario; ``released`` is the difference of releasing A."""
+    """What one split says about one scenario."""
 
     comparisons: tuple[HalfComparison, ...]
     uniques: tuple[HalfUniques, ...]
     groups: tuple[GroupComparison, ...]
     released: float | None
+    """The difference if half A were released as it is."""
 
 
-@dataclass(frozen=True)
-class DifferentialResult:
-    """What all splits together say about one scenario.
-
-    Parameters
-    ----------
-    keys, target : tuple of str, str
-        What the intruder knows, and wants to learn.
-    comparisons : tuple of HalfComparison
-        By split, number of datasets and non-match rule (table 4 of Taub et al. 2018).
-    uniques : tuple of HalfUniques
-        Key-uniques of both halves that the syntheses reproduce.
-    summary : tuple of Spread
-        Averages over splits.
-    groups : tuple of GroupComparison
-        By split and group, all datasets pooled, non-matches zero; empty without ``by``.
-    worst_group : GroupComparison or None
-        The group with the largest mean difference over splits; None also where no group has
-        enough units in both halves.
-    released : float or None
-        The difference (non-matches zero) if half A were released as it is.
-    by : str or None
-        Variable whose groups were asked for.
-    """
+class DifferentialResult(Result):
+    """What all splits together say about one scenario."""
 
     keys: tuple[str, ...]
+    """What the intruder knows."""
     target: str
+    """What the intruder wants to learn."""
     comparisons: tuple[HalfComparison, ...]
+    """By split, number of datasets and non-match rule (table 4 of Taub et al. 2018)."""
     uniques: tuple[HalfUniques, ...]
+    """Key-uniques of both halves that the syntheses reproduce."""
     summary: tuple[Spread, ...]
+    """Averages over splits."""
     groups: tuple[GroupComparison, ...]
+    """By split and group, all datasets pooled, non-matches zero; empty without ``by``."""
     worst_group: GroupComparison | None
+    """The group with the largest mean difference over splits; None also where no group has
+    enough units in both halves."""
     released: float | None
+    """The difference (non-matches zero) if half A were released as it is."""
     by: str | None = None
+    """Variable whose groups were asked for."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
         """The difference, the uniques of both halves and the worst group."""
         last = [row for row in self.comparisons if row.rule == "zero"][-1]
         spread = next(s for s in self.summary if (s.m, s.rule) == (last.m, "zero"))
-        found = [
+        figures = [
             Figure(
+                key="differential_confidentiality",
                 name="differential confidentiality",
                 value=spread.difference,
                 low=spread.low,
@@ -315,18 +185,19 @@ class DifferentialResult:
                 original=self.released,
                 n=last.n_a + last.n_b,
                 direction="about 0 is good",
-                meaning="mean CAP (non-matches zero) of fitted minus unseen records",
+                meaning="mean CAP (non-matches zero) of fitted minus unseen {records}",
             ),
             self._uniques_figure(last.m),
         ]
         if self.worst_group is not None:
-            found.append(self.worst_group.figure)
-        return tuple(found)
+            figures.append(self.worst_group.figure)
+        return tuple(figures)
 
     def _uniques_figure(self, m: int) -> Figure:
         rows = [row for row in self.uniques if row.m == m]
         alike = all(row.same_size for row in rows)
         return Figure(
+            key="reproduced_uniques",
             name="reproduced uniques of the fitted half",
             value=_mean([_share(row.fitted) for row in rows]),
             # fewer records have commoner keys among their uniques: then nothing to compare with
@@ -334,14 +205,159 @@ class DifferentialResult:
             original=1.0,
             n=sum(row.fitted.uniques for row in rows),
             direction="lower is safer",
-            meaning="share of key-unique fitted records whose key the synthesis shows; the "
-            "baseline is that of unseen records",
+            meaning="share of key-unique fitted {records} whose key the synthesis shows; the "
+            "baseline is that of unseen {records}",
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        comparisons = [asdict(c) | {"covers_zero": c.covers_zero} for c in self.comparisons]
-        return asdict(self) | {"keys": list(self.keys), "comparisons": comparisons}
+
+def differential_confidentiality(
+    table: Table,
+    synthesise: Synthesise,
+    *,
+    keys: Sequence[str],
+    target: str,
+    m: int = 1,
+    repeats: int = 1,
+    rng: np.random.Generator,
+    groups: Mapping[str, Groups] | None = None,
+    tolerance: Tolerance | None = None,
+    units: IntArray | None = None,
+    by: str | None = None,
+) -> DifferentialResult:
+    """Compare the CAP of records that a synthesis was fitted on with that of unseen ones.
+
+    For several keys and targets from the same splits use `half_runs`, `compare_halves` and
+    `gather`.
+
+    Parameters
+    ----------
+    table : Table
+        All confidential records, shape (n, p), at least two units.
+    synthesise : function of (half: Table, m: int, repeat: int) -> list of Table
+        Makes m synthetic datasets from one half; repeats count from 0.
+    keys, target, groups, tolerance
+        As in `synthesizer.measures.risk.cap.cap`; quantiles are those of the whole table.
+    m : int
+        Number of datasets; results are given for the first 1, ..., m pooled.
+    repeats : int
+        Number of random splits.
+    rng : numpy.random.Generator
+        Draws the splits.
+    units : ndarray of int, shape (n,), optional
+        Person of each record where the data are a panel: persons are split, and a person's
+        scores are averaged before the test, so that persons count, not records.
+    by : str, optional
+        Variable whose groups are compared too, to find the one with the largest difference;
+        numbers are grouped by fifths.
+
+    Returns
+    -------
+    DifferentialResult
+        Differences above 0 mean that the release says more about the fitted half.
+
+    Raises
+    ------
+    DataError
+        For unknown names, m or repeats below 1 and the like, all at once.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Column, Kind, Variable
+    >>> rng = np.random.default_rng(5)
+    >>> def column(name, size):
+    ...     levels = tuple(str(code) for code in range(size))
+    ...     variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=levels)
+    ...     return Column(variable, rng.integers(0, size, 400).astype(np.int32))
+    >>> table = Table([column("key", 90), column("secret", 3)])
+    >>> result = differential_confidentiality(
+    ...     table, lambda half, m, repeat: [half] * m, keys=["key"], target="secret", rng=rng)
+    >>> result.comparisons[0].difference > 0.1, result.comparisons[0].covers_zero
+    (True, False)
+    """
+    check_keys(table, keys=keys, target=target, groups=groups)
+    grouping = None if by is None else Grouping.of(table, by)
+    scenario = with_cut_points(
+        Scenario(keys=tuple(keys), target=target, groups=groups or {}, tolerance=tolerance), table
+    )
+    runs = half_runs(table, synthesise, m=m, repeats=repeats, rng=rng, units=units)
+    return gather(scenario, (compare_halves(run, scenario, grouping) for run in runs), by)
+
+
+def with_cut_points(scenario: Scenario, table: Table) -> Scenario:
+    """Return the scenario with the quantiles of the whole table, for parts of it."""
+    return replace(scenario, groups=fixed_groups(table, scenario.groups))
+
+
+def compare_halves(run: HalfRun, scenario: Scenario, by: Grouping | None = None) -> HalfPart:
+    """Compare both parts of a run for one scenario, whose groups must be cut points.
+
+    Parameters
+    ----------
+    run : HalfRun
+        Fitted and unseen records, and what was made of the fitted.
+    scenario : Scenario
+        Keys and target, from `with_cut_points`.
+    by : Grouping, optional
+        Groups to look at one by one.
+    """
+    a = _scores(run.fitted, run.synthetic, scenario)
+    b = _scores(run.unseen, run.synthetic, scenario)
+    copied = _scores(run.unseen, [run.fitted], scenario).synthetic[0]
+    released = _difference(
+        unit_means(a.original, run.fitted_units, "zero"),
+        unit_means(copied, run.unseen_units, "zero"),
+    )
+    return HalfPart(
+        comparisons=tuple(_compare(run, a.synthetic, b.synthetic)),
+        uniques=tuple(_uniques(run, scenario)),
+        groups=() if by is None else compare_groups(run, by, a.synthetic[-1], b.synthetic[-1]),
+        released=released,
+    )
+
+
+def _scores(records: Table, made: Sequence[Table], scenario: Scenario) -> CapScores:
+    return cap_scores(records, made, **scenario.settings, constant_target=True)
+
+
+def _difference(a: FloatArray, b: FloatArray) -> float | None:
+    return float(a.mean() - b.mean()) if len(a) and len(b) else None
+
+
+def _compare(run: HalfRun, a: FloatArray, b: FloatArray) -> list[HalfComparison]:
+    results = []
+    for m in range(1, len(a) + 1):
+        for rule in RULES:
+            left = unit_means(a[m - 1], run.fitted_units, rule)
+            right = unit_means(b[m - 1], run.unseen_units, rule)
+            results.append(_comparison(run.repeat, m, rule, left, right))
+    return results
+
+
+def _comparison(repeat: int, m: int, rule: str, a: FloatArray, b: FloatArray) -> HalfComparison:
+    return HalfComparison(
+        repeat=repeat,
+        m=m,
+        rule=rule,
+        n_a=len(a),
+        n_b=len(b),
+        mean_a=mean_or_none(a),
+        mean_b=mean_or_none(b),
+        difference=_difference(a, b),
+        **welch(a, b),
+    )
+
+
+def _uniques(run: HalfRun, scenario: Scenario) -> list[HalfUniques]:
+    fitted, unseen = (
+        reproduced_uniques(half, run.synthetic, keys=scenario.keys, groups=scenario.groups)
+        for half in (run.fitted, run.unseen)
+    )
+    sizes = sorted((run.fitted.n_rows, run.unseen.n_rows))
+    alike = sizes[1] <= ALIKE * sizes[0]
+    return [
+        HalfUniques(repeat=run.repeat, m=f.m, fitted=f, unseen=u, same_size=alike)
+        for f, u in zip(fitted, unseen, strict=True)
+    ]
 
 
 def gather(
@@ -396,153 +412,124 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return float(np.mean(known)) if known else None
 
 
-RULES = ("zero", "undefined")
-ALIKE = 1.05
-"""Largest ratio of the sizes of halves whose uniques can be compared."""
-
-
-def differential_confidentiality(
-    table: Table,
-    synthesise: Synthesise,
-    *,
-    keys: Sequence[str],
-    target: str,
-    m: int = 1,
-    repeats: int = 1,
-    rng: np.random.Generator,
-    groups: Mapping[str, Groups] | None = None,
-    tolerance: Tolerance | None = None,
-    units: IntArray | None = None,
-    by: str | None = None,
-) -> DifferentialResult:
-    """Compare the CAP of records that a synthesis was fitted on with that of unseen ones.
-
-    For several keys and targets from the same splits use `half_runs`, `compare_halves` and
-    `gather`.
-
-    Parameters
-    ----------
-    table : Table
-        All confidential records, shape (n, p), at least two units.
-    synthesise : function of (half: Table, m: int, repeat: int) -> list of Table
-        Makes m synthetic datasets from one half; repeats count from 0.
-    keys, target : sequence of str, str
-        What the intruder knows, and wants to learn.
-    m : int
-        Number of datasets; results are given for the first 1, ..., m pooled.
-    repeats : int
-        Number of random splits.
-    rng : numpy.random.Generator
-        Draws the splits.
-    groups, tolerance
-        For numeric keys and target, as in `cap.cap`; quantiles are those of
-        the whole table.
-    units : ndarray of int, shape (n,), optional
-        Person of each record where the data are a panel: persons are split, and a person's
-        scores are averaged before the test, so that persons count, not records.
-    by : str, optional
-        Variable whose groups are compared too, to find the one with the largest difference;
-        numbers are grouped by fifths.
-
-    Returns
-    -------
-    DifferentialResult
-        Differences above 0 mean that the release says more about the fitted half.
-
-    Raises
-    ------
-    DataError
-        For unknown names, m or repeats below 1 and the like, all at once.
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Groups of the records by one variable, fixed by the whole table.
 
     Examples
     --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> from synthesizer.data.table import Column
-    >>> rng = np.random.default_rng(5)
-    >>> def column(name, size):
-    ...     levels = tuple(str(code) for code in range(size))
-    ...     variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=levels)
-    ...     return Column(variable, rng.integers(0, size, 400).astype(np.int32))
-    >>> table = Table([column("key", 90), column("secret", 3)])
-    >>> result = differential_confidentiality(
-    ...     table, lambda half, m, repeat: [half] * m, keys=["key"], target="secret", rng=rng)
-    >>> result.comparisons[0].difference > 0.1, result.comparisons[0].covers_zero
-    (True, False)
+    >>> from synthesizer.data.table import Column, Kind, Variable
+    >>> age = Column(Variable(name="age", kind=Kind.NUMERIC), np.arange(50.0))
+    >>> Grouping.of(Table([age]), "age").labels[0]
+    'fifth 1 of 5'
     """
-    check_keys(table, keys=keys, target=target, groups=groups)
-    grouping = None if by is None else Grouping.of(table, by)
-    given = Scenario(keys=tuple(keys), target=target, groups=groups or {}, tolerance=tolerance)
-    scenario = with_cut_points(given, table)
-    runs = half_runs(table, synthesise, m=m, repeats=repeats, rng=rng, units=units)
-    return gather(scenario, (compare_halves(run, scenario, grouping) for run in runs), by)
+
+    name: str
+    coder: ColumnCoder
+    labels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: Table, name: str) -> Grouping:
+        """Return the groups of a variable: its levels, or fifths of many numbers.
+
+        Raises
+        ------
+        DataError
+            If the table does not have the variable.
+        """
+        check_keys(table, keys=[name])
+        column = table[name]
+        coder = ColumnCoder.fit(column)
+        if column.is_coded:
+            return cls(name, coder, coder.labels)
+        if coder.values is not None and len(coder.values) <= MANY_VALUES:
+            return cls(name, coder, (*(f"{value:g}" for value in coder.values), *coder.labels))
+        coder = ColumnCoder.fit(column, tuple(cut_points(column, FIFTHS)))
+        count = coder.size - len(coder.labels)
+        fifths = (f"fifth {number} of {count}" for number in range(1, count + 1))
+        return cls(name, coder, (*fifths, *coder.labels))
+
+    def codes(self, table: Table) -> Codes:
+        """Return the group of each record, shape (n,)."""
+        return self.coder.encode(table[self.name])
 
 
-def with_cut_points(scenario: Scenario, table: Table) -> Scenario:
-    """Return the scenario with the quantiles of the whole table, for parts of it."""
-    return replace(scenario, groups=fixed_groups(table, scenario.groups))
-
-
-def compare_halves(run: HalfRun, scenario: Scenario, by: Grouping | None = None) -> HalfPart:
-    """Compare both parts of a run for one scenario, whose groups must be cut points.
+def compare_groups(
+    run: HalfRun, by: Grouping, a: FloatArray, b: FloatArray
+) -> tuple[GroupComparison, ...]:
+    """Compare the halves in each group that has at least `MIN_UNITS` units in both.
 
     Parameters
     ----------
     run : HalfRun
-        Fitted and unseen records, and what was made of the fitted.
-    scenario : Scenario
-        Keys and target, from `with_cut_points`.
-    by : Grouping, optional
-        Groups to look at one by one.
+        The records of both halves.
+    by : Grouping
+        The groups.
+    a, b : ndarray of float, shape (records of the half,)
+        CAP of fitted and of unseen records; NaN where nothing matches.
     """
-    a = _scores(run.fitted, run.synthetic, scenario)
-    b = _scores(run.unseen, run.synthetic, scenario)
-    copied = _scores(run.unseen, [run.fitted], scenario).synthetic[0]
-    released = _difference(
-        unit_means(a.original, run.fitted_units, "zero"),
-        unit_means(copied, run.unseen_units, "zero"),
-    )
-    found: tuple[GroupComparison, ...] = ()
-    if by is not None:
-        found = compare_groups(run, by, a.synthetic[-1], b.synthetic[-1])
-    return HalfPart(
-        comparisons=tuple(_compare(run, a.synthetic, b.synthetic)),
-        uniques=tuple(_uniques(run, scenario)),
-        groups=found,
-        released=released,
+    left, right = by.codes(run.fitted), by.codes(run.unseen)
+    pairs = {}
+    for code, label in enumerate(by.labels):
+        in_a, in_b = left == code, right == code
+        scores_a = unit_means(a[in_a], run.fitted_units[in_a], "zero")
+        scores_b = unit_means(b[in_b], run.unseen_units[in_b], "zero")
+        if min(len(scores_a), len(scores_b)) >= MIN_UNITS:
+            pairs[label or "empty"] = (scores_a, scores_b)
+    level = 1 - 0.05 / max(len(pairs), 1)
+    return tuple(
+        _compared_group(run.repeat, by.name, label, one, other, level)
+        for label, (one, other) in pairs.items()
     )
 
 
-def _scores(records: Table, made: Sequence[Table], scenario: Scenario) -> CapScores:
-    return cap_scores(records, made, **scenario.settings, constant_target=True)
-
-
-def _difference(a: FloatArray, b: FloatArray) -> float | None:
-    return float(a.mean() - b.mean()) if len(a) and len(b) else None
-
-
-def _compare(run: HalfRun, a: FloatArray, b: FloatArray) -> list[HalfComparison]:
-    results = []
-    for m in range(1, len(a) + 1):
-        for rule in RULES:
-            left = unit_means(a[m - 1], run.fitted_units, rule)
-            right = unit_means(b[m - 1], run.unseen_units, rule)
-            results.append(_comparison(run.repeat, m, rule, left, right))
-    return results
-
-
-def _comparison(repeat: int, m: int, rule: str, a: FloatArray, b: FloatArray) -> HalfComparison:
-    mean_a = float(a.mean()) if len(a) else None
-    mean_b = float(b.mean()) if len(b) else None
-    difference = _difference(a, b)
-    test = welch(a, b)
-    return HalfComparison(repeat, m, rule, len(a), len(b), mean_a, mean_b, difference, **test)
-
-
-def _uniques(run: HalfRun, scenario: Scenario) -> list[HalfUniques]:
-    fitted, unseen = (
-        reproduced_uniques(half, run.synthetic, keys=scenario.keys, groups=scenario.groups)
-        for half in (run.fitted, run.unseen)
+def _compared_group(
+    repeat: int, by: str, label: str, a: FloatArray, b: FloatArray, level: float
+) -> GroupComparison:
+    test = welch(a, b, level)
+    mean_a, mean_b = float(a.mean()), float(b.mean())
+    low, high = test["low"], test["high"]
+    if low is None and mean_a == mean_b:  # every score of the group is the same in both halves
+        low = high = 0.0
+    return GroupComparison(
+        by=by,
+        group=label,
+        repeat=repeat,
+        n_a=len(a),
+        n_b=len(b),
+        mean_a=mean_a,
+        mean_b=mean_b,
+        difference=mean_a - mean_b,
+        low=low,
+        high=high,
     )
-    sizes = sorted((run.fitted.n_rows, run.unseen.n_rows))
-    alike = sizes[1] <= ALIKE * sizes[0]
-    return [HalfUniques(run.repeat, f.m, f, u, alike) for f, u in zip(fitted, unseen, strict=True)]
+
+
+def worst_group(rows: Sequence[GroupComparison]) -> GroupComparison | None:
+    """Return the group with the largest difference, averaged over splits; None without groups."""
+    together: dict[str, list[GroupComparison]] = {}
+    for row in rows:
+        together.setdefault(row.group, []).append(row)
+    averages = [same[0] if len(same) == 1 else _average(same) for same in together.values()]
+    return max(averages, key=lambda row: row.difference, default=None)
+
+
+def _average(same: Sequence[GroupComparison]) -> GroupComparison:
+    def mean(name: str) -> float:
+        return float(np.mean([getattr(row, name) for row in same]))
+
+    def end(name: str) -> float | None:
+        return None if any(getattr(row, name) is None for row in same) else mean(name)
+
+    return GroupComparison(
+        by=same[0].by,
+        group=same[0].group,
+        repeat=None,
+        n_a=round(mean("n_a")),
+        n_b=round(mean("n_b")),
+        mean_a=mean("mean_a"),
+        mean_b=mean("mean_b"),
+        difference=mean("difference"),
+        low=end("low"),
+        high=end("high"),
+    )

@@ -10,37 +10,27 @@ Source: Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic d
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
+from pydantic import Field
 
 from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table
+from synthesizer.measures.figure import Result, Row, column
 
-# Disclosures that do not count, since they tell nobody anything new.
-
-Level = str | float
+Level = str | int | float
 """A label or a missing code as text, a number, or a date as ISO text (``2019-02-28``)."""
+
+Thresholds = tuple[int, float]
+"""A number of records and a share in [0, 1], both to be exceeded."""
 
 _MICROSECONDS = 86_400_000_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Exclusion:
+class Exclusion(Result):
     """A level of the target that discloses nothing, for everybody or for one level of a key.
-
-    Parameters
-    ----------
-    target_level : str or float
-        Level of the target: a label or a missing code as text, a number (where the target is
-        grouped: any number of the group), or a date as ISO text. synthpop: ``not.targetlev``,
-        and with a key ``exclude.targetlevs``.
-    key : str, optional
-        Key of a two-way exclusion; synthpop: ``exclude.keys``.
-    key_level : str or float, optional
-        Level of that key; synthpop: ``exclude.keylevs``.
 
     Examples
     --------
@@ -50,22 +40,59 @@ class Exclusion:
     Exclusion(key='age')
     """
 
-    target_level: Level = field(repr=False)
+    target_level: Level = Field(repr=False)
+    """Level of the target: a label or a missing code as text, a number (where the target is
+    grouped: any number of the group), or a date as ISO text. synthpop: ``not.targetlev``, and with
+    a key ``exclude.targetlevs``."""
     key: str | None = None
-    key_level: Level | None = field(default=None, repr=False)
+    """Key of a two-way exclusion; synthpop: ``exclude.keys``."""
+    key_level: Level | None = Field(None, repr=False)
+    """Level of that key; synthpop: ``exclude.keylevs``."""
+
+
+class Dominance(Row):
+    """A target level, or a pair of a key level and a target level, behind many disclosures."""
+
+    dataset: int = column("Dataset", "count", "number of the synthetic dataset, from 1")
+    target: str = column("Target", "text", "what the intruder wants to learn")
+    target_rank: int = column(
+        "Rank of its level", "count", "by frequency in the original; 1 is the most frequent"
+    )
+    key: str | None = column("Key", "text", "empty where the target level dominates", default=None)
+    key_rank: int | None = column("Rank of the key's level", "count", default=None)
+    records: int = column("Records", "count", "counted in DiSCO, with the level or the pair")
+    share: float = column("Of all", "share", "share of what DiSCO counts")
+    prior: float = column(
+        "Known anyway",
+        "share",
+        "share of the original records with the level of the key that have this target",
+    )
+    exclusion: Exclusion = Field(repr=False)
+    """What to add to ``exclude`` if this discloses nothing. Confidential: it holds the levels,
+    and it is not printed."""
+
+    @property
+    def kind(self) -> str:
+        """``one-way`` (a target level) or ``two-way`` (a key level with a target level)."""
+        return "one-way" if self.key is None else "two-way"
+
+    @property
+    def message(self) -> str:
+        """What was found and what to do, without any value of the data."""
+        which = f"level number {self.target_rank} (by frequency) of {self.target!r}"
+        among = "all original {records}"
+        if self.key is not None:
+            which += f" with level number {self.key_rank} of {self.key!r}"
+            among = "the original {records} with this level of the key"
+        return (
+            f"dataset {self.dataset}: {which} accounts for {self.records} of the {{records}} that "
+            f"DiSCO counts ({self.share:.0%}), and {self.prior:.0%} of {among} have this target: "
+            "if that is common knowledge, add the exclusion to exclude"
+        )
 
 
 def level_rows(column: Column, level: Level, groups: Groups | None = None) -> BoolArray:
-    """Return where a column has a level, shape (n,).
-
-    Parameters
-    ----------
-    column : Column
-        Any kind.
-    level : str or float
-        See `Exclusion`.
-    groups : sequence of float, optional
-        Cut points of a numeric column: then the level stands for its group.
+    """Return where a column has a level, shape (n,). With cut points a number stands for its group.
 
     Examples
     --------
@@ -112,21 +139,7 @@ def excluded_rows(
     missing_out: Collection[str] = (),
     groups: Mapping[str, Groups] | None = None,
 ) -> BoolArray:
-    """Return which records fall under an exclusion, shape (n,).
-
-    Parameters
-    ----------
-    table : Table
-        Original or synthetic records.
-    target : str
-        Variable that the intruder wants to learn.
-    exclude : sequence of Exclusion
-        Levels and pairs that do not count.
-    missing_out : collection of str
-        Variables whose missing codes do not count.
-    groups : mapping of str to sequence of float, optional
-        Cut points of numeric variables.
-    """
+    """Return which records fall under an exclusion, or have missing codes that do not count."""
     groups = groups or {}
     rows = np.zeros(table.n_rows, dtype=bool)
     for name in missing_out:
@@ -198,75 +211,6 @@ def _number(level: Level, kind: Kind) -> float:
         return np.nan
 
 
-Thresholds = tuple[int, float]
-"""A number of records and a share in [0, 1], both to be exceeded."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Dominance:
-    """A target level, or a pair of a key level and a target level, behind many disclosures.
-
-    Parameters
-    ----------
-    dataset : int
-        Number of the synthetic dataset, from 1.
-    target : str
-        Variable that the intruder wants to learn.
-    target_rank : int
-        Rank of the level by its frequency in the original; 1 is the most frequent.
-    key, key_rank : str and int, or None
-        The same of the key; None for one-way warnings.
-    records : int
-        Records counted in DiSCO that have the level or the pair.
-    share : float
-        Of all records counted in DiSCO.
-    prior : float
-        Share of the original records (with the key level, where there is one) that have the
-        target level: what anybody knows who knows the population.
-    exclusion : Exclusion
-        What to add to ``exclude`` if this discloses nothing. Confidential: it holds the levels,
-        and it is not printed.
-    """
-
-    dataset: int
-    target: str
-    target_rank: int
-    records: int
-    share: float
-    prior: float
-    exclusion: Exclusion = field(repr=False)
-    key: str | None = None
-    key_rank: int | None = None
-
-    @property
-    def kind(self) -> str:
-        """``one-way`` (a target level) or ``two-way`` (a key level with a target level)."""
-        return "one-way" if self.key is None else "two-way"
-
-    @property
-    def message(self) -> str:
-        """What was found and what to do, without any value of the data."""
-        which = f"level number {self.target_rank} (by frequency) of {self.target!r}"
-        among = "all original records"
-        if self.key is not None:
-            which += f" with level number {self.key_rank} of {self.key!r}"
-            among = "the original records with this level of the key"
-        return (
-            f"dataset {self.dataset}: {which} accounts for {self.records} of the records that "
-            f"DiSCO counts ({self.share:.0%}), and {self.prior:.0%} of {among} have this target: "
-            "if that is common knowledge, add the exclusion to exclude"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file; the levels are under the key ``confidential``."""
-        names = ("kind", "dataset", "target", "target_rank", "key", "key_rank", "records")
-        values = {name: getattr(self, name) for name in (*names, "share", "prior", "message")}
-        levels = {"target_level": self.exclusion.target_level}
-        if self.exclusion.key_level is not None:
-            levels["key_level"] = self.exclusion.key_level
-        return values | {"confidential": levels}
-
-
 def check_thresholds(**thresholds: Thresholds) -> None:
     """Raise one DataError that lists every threshold out of range.
 
@@ -287,159 +231,106 @@ and a share in [0, 1]
         raise DataError(problems)
 
 
-def one_way(
-    original: Table,
-    target: str,
-    codes: Codes,
-    disclosed: BoolArray,
-    thresholds: Thresholds,
-    dataset: int,
-) -> Iterator[Dominance]:
-    """Yield the target levels behind many disclosures, those with most records first.
+@dataclass(frozen=True, eq=False)
+class Disclosed:
+    """The original records that DiSCO counts of one dataset, to see what stands behind them."""
 
-    Parameters
-    ----------
-    original : Table
-        Original records, shape (n, p).
-    target : str
-        Variable that the intruder wants to learn.
-    codes : ndarray of int, shape (n,)
-        Code of each record's target.
-    disclosed : ndarray of bool, shape (n,)
-        Records counted in DiSCO.
-    thresholds : (int, float)
-        Records and their share of all disclosed records that both must be exceeded.
-    dataset : int
-        Number of the synthetic dataset.
-    """
-    total, sizes = int(disclosed.sum()), np.bincount(codes)
-    counts = np.bincount(codes[disclosed], minlength=len(sizes))
-    for level in np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]:
-        records = int(counts[level])
-        if records <= thresholds[0] or records / total <= thresholds[1]:
-            return
-        row = int(np.argmax(codes == level))
-        yield Dominance(
-            dataset=dataset,
-            target=target,
-            target_rank=_rank(sizes, int(level)),
+    original: Table
+    keys: Sequence[str]
+    target: str
+    groups: Mapping[str, Groups]
+    """Cut points of numeric keys."""
+    combinations: Codes
+    """Key combination of each record, shape (n,)."""
+    levels: Codes
+    """Target of each record, shape (n,)."""
+    rows: BoolArray
+    """Where a record is counted, shape (n,)."""
+    dataset: int
+    """Number of the synthetic dataset."""
+
+    def one_way(self, thresholds: Thresholds) -> Iterator[Dominance]:
+        """Yield target levels with many of the disclosures, those with most records first.
+
+        Both their number and their share must exceed the thresholds.
+        """
+        sizes = np.bincount(self.levels)
+        counts = np.bincount(self.levels[self.rows], minlength=len(sizes))
+        for level in np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]:
+            records = int(counts[level])
+            if records <= thresholds[0] or records / self.rows.sum() <= thresholds[1]:
+                return
+            row = int(np.argmax(self.levels == level))
+            yield self._dominance(row, records, float(sizes[level] / len(self.levels)))
+
+    def two_way(self, thresholds: Thresholds) -> list[Dominance]:
+        """Return pairs of a key level and a target level behind large groups of disclosures.
+
+        Every group of records with the same key and target that is larger than the first
+        threshold is explained by its key level that makes its target likeliest in the original;
+        the pair is a warning where that share exceeds the second threshold. Those with most
+        disclosed records come first.
+        """
+        sizes = np.bincount(self.combinations[self.rows], minlength=1)
+        rows = np.flatnonzero(self.rows)
+        rows = rows[sizes[self.combinations[rows]] > thresholds[0]]
+        # All records of a group share every key level and the target: one stands for them.
+        rows = rows[np.unique(self.combinations[rows], return_index=True)[1]]
+        if not len(rows):
+            return []
+        tables = [_KeyTable(self, key) for key in self.keys]
+        priors = np.stack([table.priors[rows] for table in tables])
+        best, large = np.argmax(priors, axis=0), priors.max(axis=0) > thresholds[1]
+        warnings = [
+            self._dominance(int(row), table.disclosed(row), float(table.priors[row]), table)
+            for position, table in enumerate(tables)
+            for row in table.one_per_pair(rows[large & (best == position)])
+        ]
+        return sorted(warnings, key=lambda warning: -warning.records)
+
+    def _dominance(
+        self, row: int, records: int, prior: float, key: _KeyTable | None = None
+    ) -> Dominance:
+        """Return the warning about the target level, or the pair, that a record has."""
+        pair = {} if key is None else {"key_level": level_at(self.original[key.name], row)}
+        name = None if key is None else key.name
+        return Dominance(
+            dataset=self.dataset,
+            target=self.target,
+            target_rank=_rank(np.bincount(self.levels), int(self.levels[row])),
+            key=name,
+            key_rank=None if key is None else _rank(key.sizes, int(key.codes[row])),
             records=records,
-            share=records / total,
-            prior=float(sizes[level] / len(codes)),
-            exclusion=Exclusion(target_level=level_at(original[target], row)),
+            share=records / int(self.rows.sum()),
+            prior=prior,
+            exclusion=Exclusion(
+                target_level=level_at(self.original[self.target], row), key=name, **pair
+            ),
         )
-
-
-def two_way(
-    original: Table,
-    keys: Sequence[str],
-    target: str,
-    codes: tuple[Codes, Codes],
-    disclosed: BoolArray,
-    thresholds: Thresholds,
-    dataset: int,
-    groups: Mapping[str, Groups],
-) -> tuple[Dominance, ...]:
-    """Return the pairs of a key level and a target level behind large groups of disclosures.
-
-    Every group of records with the same key and target that is larger than the first threshold
-    is explained by its key level that makes its target likeliest in the original; the pair is
-    told where that share exceeds the second threshold.
-
-    Parameters
-    ----------
-    original : Table
-        Original records, shape (n, p).
-    keys, target : sequence of str, str
-        What the intruder knows, and wants to learn.
-    codes : (ndarray of int, ndarray of int), each shape (n,)
-        Codes of each record's key combination and target.
-    disclosed : ndarray of bool, shape (n,)
-        Records counted in DiSCO.
-    thresholds : (int, float)
-        Group size and share of the key level's records, both to be exceeded.
-    dataset : int
-        Number of the synthetic dataset.
-    groups : mapping of str to sequence of float
-        Cut points of numeric keys.
-
-    Returns
-    -------
-    tuple of Dominance
-        Those with most disclosed records first.
-    """
-    combination, levels = codes
-    sizes = np.bincount(combination[disclosed], minlength=1)
-    rows = np.flatnonzero(disclosed)
-    rows = rows[sizes[combination[rows]] > thresholds[0]]
-    # All records of a group share every key level and the target: one stands for them.
-    rows = rows[np.unique(combination[rows], return_index=True)[1]]
-    if not len(rows):
-        return ()
-    tables = [_KeyTable(original, key, levels, disclosed, groups.get(key)) for key in keys]
-    priors = np.stack([table.priors[rows] for table in tables])
-    best = np.argmax(priors, axis=0)
-    told = priors.max(axis=0) > thresholds[1]
-    found = [
-        table.dominance(original, target, int(row), levels, disclosed, dataset)
-        for position, table in enumerate(tables)
-        for row in _one_per_pair(table.pairs, rows[told & (best == position)])
-    ]
-    return tuple(sorted(found, key=lambda item: -item.records))
-
-
-def _one_per_pair(pairs: Codes, rows: Codes) -> Codes:
-    return np.asarray(rows[np.unique(pairs[rows], return_index=True)[1]])
 
 
 class _KeyTable:
     """One key against the target: how likely the target is given the key's level alone."""
 
-    def __init__(
-        self,
-        original: Table,
-        key: str,
-        target: Codes,
-        disclosed: BoolArray,
-        groups: Groups | None,
-    ) -> None:
-        coder = ColumnCoder.fit(original[key], groups)
-        self.key = key
-        self.codes = coder.encode(original[key])
+    def __init__(self, disclosed: Disclosed, key: str) -> None:
+        coder = ColumnCoder.fit(disclosed.original[key], disclosed.groups.get(key))
+        self.name = key
+        self.codes = coder.encode(disclosed.original[key])
         self.sizes = np.bincount(self.codes)
-        width = int(target.max()) + 1
-        joint = self.codes * width + target
-        self.pairs = Dictionary(joint, coder.size * width).find(joint)
-        self.disclosed = np.bincount(self.pairs[disclosed])
-        together = np.bincount(self.pairs)
-        self.priors: FloatArray = together[self.pairs] / self.sizes[self.codes]
+        width = int(disclosed.levels.max()) + 1
+        joint = self.codes * width + disclosed.levels
+        self._pairs = Dictionary(joint, coder.size * width).find(joint)
+        self._disclosed = np.bincount(self._pairs[disclosed.rows])
+        together = np.bincount(self._pairs)
+        self.priors: FloatArray = together[self._pairs] / self.sizes[self.codes]
 
-    def dominance(
-        self,
-        original: Table,
-        target: str,
-        row: int,
-        levels: Codes,
-        disclosed: BoolArray,
-        dataset: int,
-    ) -> Dominance:
-        """Return the warning about the pair that a record has."""
-        records = int(self.disclosed[self.pairs[row]])
-        return Dominance(
-            dataset=dataset,
-            target=target,
-            target_rank=_rank(np.bincount(levels), int(levels[row])),
-            key=self.key,
-            key_rank=_rank(self.sizes, int(self.codes[row])),
-            records=records,
-            share=records / int(disclosed.sum()),
-            prior=float(self.priors[row]),
-            exclusion=Exclusion(
-                target_level=level_at(original[target], row),
-                key=self.key,
-                key_level=level_at(original[self.key], row),
-            ),
-        )
+    def disclosed(self, row: int) -> int:
+        """Return how many of the disclosed records have the pair of a record."""
+        return int(self._disclosed[self._pairs[row]])
+
+    def one_per_pair(self, rows: Codes) -> Codes:
+        """Return the first of the records with each pair."""
+        return np.asarray(rows[np.unique(self._pairs[rows], return_index=True)[1]])
 
 
 def _rank(sizes: Codes, level: int) -> int:

@@ -20,26 +20,20 @@ Synthesise = Callable[[Table, int, int], list[Table]]
 
 @dataclass(frozen=True, eq=False)
 class HalfRun:
-    """Synthetic data made from one part of the records, and both parts.
-
-    Parameters
-    ----------
-    repeat : int
-        Number of the split, from 0.
-    fitted, unseen : Table
-        The records that the synthesis was fitted on, and those that it was not.
-    synthetic : tuple of Table
-        m synthetic datasets made from ``fitted`` alone. Only the first need have every column.
-    fitted_units, unseen_units : ndarray of int
-        The unit (person) of each record; records count by themselves when each is its own unit.
-    """
+    """Synthetic data made from one part of the records, and both parts."""
 
     repeat: int
+    """Number of the split, from 0."""
     fitted: Table
+    """The records that the synthesis was fitted on."""
     unseen: Table
+    """Those that it was not fitted on."""
     synthetic: tuple[Table, ...]
+    """m synthetic datasets made from ``fitted`` alone. Only the first need have every column."""
     fitted_units: IntArray
+    """The unit (person) of each fitted record; of its own where records count."""
     unseen_units: IntArray
+    """The unit of each unseen record."""
 
 
 def half_split(units: IntArray, rng: np.random.Generator) -> BoolArray:
@@ -95,8 +89,7 @@ def half_runs(
 
     Examples
     --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> from synthesizer.data.table import Column
+    >>> from synthesizer.data.table import Column, Kind, Variable
     >>> age = Column(Variable(name="age", kind=Kind.NUMERIC), np.arange(9.0))
     >>> runs = half_runs(Table([age]), lambda half, m, repeat: [half] * m,
     ...                  rng=np.random.default_rng(1))
@@ -107,22 +100,15 @@ def half_runs(
     if problems:
         raise DataError(problems)
     persons = np.arange(table.n_rows) if units is None else np.asarray(units)
-    return _runs(table, synthesise, m, repeats, rng, persons)
 
+    def runs() -> Iterator[HalfRun]:
+        for repeat in range(repeats):
+            in_a = half_split(persons, rng)
+            fitted, unseen = table.take(in_a), table.take(~in_a)
+            synthetic = tuple(synthesise(fitted, m, repeat))
+            yield HalfRun(repeat, fitted, unseen, synthetic, persons[in_a], persons[~in_a])
 
-def _runs(
-    table: Table,
-    synthesise: Synthesise,
-    m: int,
-    repeats: int,
-    rng: np.random.Generator,
-    units: IntArray,
-) -> Iterator[HalfRun]:
-    for repeat in range(repeats):
-        in_a = half_split(units, rng)
-        fitted, unseen = table.take(in_a), table.take(~in_a)
-        made = tuple(synthesise(fitted, m, repeat))
-        yield HalfRun(repeat, fitted, unseen, made, units[in_a], units[~in_a])
+    return runs()
 
 
 def units_of(column: Column) -> IntArray:
@@ -169,9 +155,6 @@ def _problems(table: Table, m: int, repeats: int, units: IntArray | None) -> lis
         if value < 1:
             problems.append(f"{name} ({value}) must be at least 1")
     return problems
-
-
-# Both halves of a half split and the synthetic data as comparable tables of bearable size.
 
 
 def all_names(data: Data) -> tuple[str, ...]:
@@ -223,8 +206,8 @@ def pooled(tables: Sequence[Table], largest: int, rng: np.random.Generator) -> t
     ends = np.cumsum(sizes)
     parts = []
     for table, end in zip(tables, ends, strict=True):
-        own = places[(places >= end - table.n_rows) & (places < end)] - (end - table.n_rows)
-        parts.append(table.take(own))
+        start = end - table.n_rows
+        parts.append(table.take(places[(places >= start) & (places < end)] - start))
     return tuple(parts)
 
 

@@ -11,140 +11,67 @@ Source: Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
 from synthesizer.data.codes import Codes, Groups, JointCoder
-from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, check_keys
+from synthesizer.data.pairs import Data, as_table, check_keys
 from synthesizer.data.table import BoolArray, Table
-from synthesizer.measures.figure import Figure
-from synthesizer.measures.risk.cap import fixed_groups
+from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.measures.risk.inputs import SharedCoder, checked_tables
 
 
-@dataclass(frozen=True)
-class IdentityValues:
-    """Identity disclosure of one synthetic dataset, or the mean of several; shares in [0, 1].
+class IdentityValues(Row):
+    """Identity disclosure of one synthetic dataset, or the mean of several; shares in [0, 1]."""
 
-    Parameters
-    ----------
-    uio : float
-        UiO: original records whose key is unique in the original, of all original records.
-    uis : float
-        UiS: synthetic records whose key is unique in the synthetic data, of all synthetic ones.
-    uiois : float
-        UiOiS: original records with a unique key that occurs in the synthetic data, of all
-        original records.
-    repu : float
-        repU: original records with a unique key that is unique in the synthetic data too, of all
-        original records (replicated uniques).
-    """
-
-    uio: float
-    uis: float
-    uiois: float
-    repu: float
+    repu: float = column(
+        "repU", "share", "key unique in the original, and unique again in the synthetic data"
+    )
+    uiois: float = column(
+        "UiOiS", "share", "key unique in the original, and occurring in the synthetic data"
+    )
+    uio: float = column("UiO", "share", "key unique in the original")
+    uis: float = column("UiS", "share", "of the synthetic records: key unique among themselves")
 
 
-@dataclass(frozen=True)
-class IdentityResult:
-    """Identity disclosure of every synthetic dataset and on average.
-
-    Parameters
-    ----------
-    keys : tuple of str
-        What the intruder knows.
-    n : int
-        Number of original records.
-    n_synthetic : tuple of int
-        Number of records of each synthetic dataset.
-    datasets : tuple of IdentityValues
-        One for each synthetic dataset.
-    mean : IdentityValues
-        Their average, as is synthpop's practice where there are several.
-    """
+class IdentityResult(Result):
+    """Identity disclosure of every synthetic dataset and on average."""
 
     keys: tuple[str, ...]
+    """What the intruder knows."""
     n: int
+    """Number of original records."""
     n_synthetic: tuple[int, ...]
+    """Number of records of each synthetic dataset."""
     datasets: tuple[IdentityValues, ...]
+    """One for each synthetic dataset."""
     mean: IdentityValues
+    """Their average, as is synthpop's practice where there are several."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
         """The means; the original's value is that of releasing the original itself (UiO)."""
-        rows = (
-            ("repU", self.mean.repu, "unique keys that are unique in the synthetic data too"),
-            ("UiOiS", self.mean.uiois, "unique keys that occur in the synthetic data"),
-            ("UiO", self.mean.uio, "keys that are unique in the original"),
-        )
-        shares = [self._figure(name, value, what, self.n) for name, value, what in rows]
-        what = "keys that are unique within the synthetic data"
-        return (*shares, self._figure("UiS", self.mean.uis, what, sum(self.n_synthetic)))
-
-    def _figure(self, name: str, value: float, what: str, n: int) -> Figure:
-        meaning = f"share of the {'synthetic' if name == 'UiS' else 'original'} records with {what}"
-        return Figure(
-            name=name,
-            value=value,
-            meaning=f"{meaning} (mean over the datasets)",
-            direction="lower is safer",
-            n=n,
-            original=self.mean.uio,
+        return tuple(
+            Figure(
+                key=name.lower(),
+                name=name,
+                value=getattr(self.mean, name.lower()),
+                meaning=f"share of the {whose} {{records}} with {what} (mean over the datasets)",
+                direction="lower is safer",
+                n=sum(self.n_synthetic) if whose == "synthetic" else self.n,
+                original=self.mean.uio,
+            )
+            for name, whose, what in _WORDS
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        lists = {"keys": list(self.keys), "n_synthetic": list(self.n_synthetic)}
-        return asdict(self) | lists | {"datasets": [asdict(values) for values in self.datasets]}
 
-
-class SharedCoder:
-    """Numbers for combinations of values that mean the same in the original and in others.
-
-    Unlike `JointCoder` it also numbers the combinations that the original lacks, so that records
-    of a synthetic dataset can be compared with each other.
-
-    Parameters
-    ----------
-    original : Table
-        Table to learn from; quantile groups are those of this table.
-    names : sequence of str
-        Variables, all in ``original``.
-    groups : mapping, optional
-        Quantile counts or cut points of numeric variables; others count by exact value.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> from synthesizer.data.table import Column
-    >>> age = Variable(name="age", kind=Kind.NUMERIC)
-    >>> one, other = (Table([Column(age, np.array(v))]) for v in ([3.0, 5.0], [7.0, 5.0, 7.0]))
-    >>> coder = SharedCoder(one, ["age"])
-    >>> codes, size = coder.encode(other)
-    >>> coder.codes.tolist(), codes.tolist(), size
-    ([0, 1], [2, 1, 2], 3)
-    """
-
-    def __init__(
-        self, original: Table, names: Sequence[str], groups: Mapping[str, Groups] | None = None
-    ) -> None:
-        wanted = {name: cuts for name, cuts in (groups or {}).items() if name in names}
-        self._names = tuple(names)
-        self._groups = fixed_groups(original, wanted)
-        self._coder = JointCoder(original, names, self._groups)
-        self.codes, self.size = self._coder.codes, self._coder.size
-
-    def encode(self, table: Table) -> tuple[Codes, int]:
-        """Return the numbers of another table's combinations, and how many numbers there are."""
-        codes = self._coder.encode(table)
-        new = np.flatnonzero(codes < 0)
-        if not len(new):
-            return codes, self.size
-        own = JointCoder(table.select(self._names).take(new), self._names, self._groups)
-        codes[new] = self.size + own.codes
-        return codes, self.size + own.size
+_WORDS = (
+    ("repU", "original", "unique keys that are unique in the synthetic data too"),
+    ("UiOiS", "original", "unique keys that occur in the synthetic data"),
+    ("UiO", "original", "keys that are unique in the original"),
+    ("UiS", "synthetic", "keys that are unique within the synthetic data"),
+)
+"""Name of a figure, whose records are counted, and what they have."""
 
 
 def identity(
@@ -158,15 +85,9 @@ def identity(
 
     Parameters
     ----------
-    original : Table or DataFrame
-        Confidential records, shape (n, p).
-    synthetic : Table, DataFrame or sequence of them
-        Synthetic datasets of any sizes; each is compared for itself, and the means are given.
-    keys : sequence of str
-        Variables that the intruder knows.
-    groups : mapping of str to int or sequence of float, optional
-        Number of quantile groups of the original, or cut points, for numeric keys; others count
-        by exact value. Missing codes are values.
+    original, synthetic, keys, groups
+        As in `synthesizer.measures.risk.cap.cap`; each dataset is compared for itself, and the
+        means are given.
 
     Returns
     -------
@@ -185,22 +106,24 @@ def identity(
     >>> made = pd.DataFrame({"sex": ["f", "f", "f", "m"], "age": [30, 41, 41, 77]})
     >>> result = identity(people, made, keys=["sex", "age"])
     >>> result.mean
-    IdentityValues(uio=0.5, uis=0.5, uiois=0.5, repu=0.25)
+    IdentityValues(repu=0.25, uiois=0.5, uio=0.5, uis=0.5)
     >>> result.figures[0].name, result.figures[0].value, result.figures[0].original
     ('repU', 0.25, 0.5)
     """
-    original, tables = as_tables(original, synthetic, keys)
-    check_keys(original, keys=keys, groups=groups)
-    check_comparable(original, tables, keys)
+    original, tables = checked_tables(original, synthetic, keys=keys, groups=groups)
     coder = SharedCoder(original, keys, groups)
     datasets = tuple(_values(coder, table) for table in tables)
-    parts = zip(*((d.uio, d.uis, d.uiois, d.repu) for d in datasets), strict=True)
     return IdentityResult(
         keys=tuple(keys),
         n=original.n_rows,
         n_synthetic=tuple(table.n_rows for table in tables),
         datasets=datasets,
-        mean=IdentityValues(*(float(np.mean(part)) for part in parts)),
+        mean=IdentityValues(
+            **{
+                name: float(np.mean([getattr(values, name) for values in datasets]))
+                for name in IdentityValues.model_fields
+            }
+        ),
     )
 
 
@@ -217,25 +140,13 @@ def _values(coder: SharedCoder, table: Table) -> IdentityValues:
     )
 
 
-# Statistical uniques: records that nobody shares a key with, and whether synthesis repeats them.
+class ReproducedUniques(Row):
+    """Uniques of a set of records that the first ``m`` synthetic datasets show."""
 
-
-@dataclass(frozen=True)
-class ReproducedUniques:
-    """Uniques of a set of records that the first ``m`` synthetic datasets show.
-
-    ``present`` of them occur in the pooled synthetic records at least once, ``once`` exactly
-    once.
-    """
-
-    m: int
-    uniques: int
-    present: int
-    once: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return asdict(self)
+    m: int = column("Datasets", "count", "the first m pooled")
+    uniques: int = column("uniques", "count", "records whose key nobody shares")
+    present: int = column("shown", "count", "those whose key the synthetic data have")
+    once: int = column("shown once", "count", "those whose key they have exactly once")
 
 
 def key_counts(
@@ -275,12 +186,10 @@ def reproduced_uniques(
     --------
     >>> import pandas as pd
     >>> records, made = pd.DataFrame({"age": [30, 41, 30]}), pd.DataFrame({"age": [41, 30]})
-    >>> reproduced_uniques(records, [made, made], keys=["age"])[1].to_dict()
-    {'m': 2, 'uniques': 1, 'present': 1, 'once': 0}
+    >>> reproduced_uniques(records, [made, made], keys=["age"])[1]
+    ReproducedUniques(m=2, uniques=1, present=1, once=0)
     """
-    records, synthetic = as_tables(records, synthetic, keys)
-    check_keys(records, keys=keys, groups=groups)
-    check_comparable(records, synthetic, list(keys))
+    records, synthetic = checked_tables(records, synthetic, keys=keys, groups=groups)
     coder = JointCoder(records, keys, groups)
     unique = np.bincount(coder.codes, minlength=coder.size) == 1
     shown = np.zeros(coder.size, dtype=np.int64)
@@ -290,6 +199,11 @@ def reproduced_uniques(
         shown += np.bincount(theirs[theirs >= 0], minlength=coder.size)
         counts = shown[unique]
         results.append(
-            ReproducedUniques(m, len(counts), int((counts > 0).sum()), int((counts == 1).sum()))
+            ReproducedUniques(
+                m=m,
+                uniques=len(counts),
+                present=int((counts > 0).sum()),
+                once=int((counts == 1).sum()),
+            )
         )
     return tuple(results)

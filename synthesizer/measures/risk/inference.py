@@ -12,14 +12,12 @@ through synthesis and verification, section 3.2.5.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
 
 from synthesizer.data.codes import Codes, Groups, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Table
-from synthesizer.measures.figure import Figure
+from synthesizer.measures.figure import Figure, Result
 from synthesizer.measures.risk.curves import (
     InferenceScores,
     RocCurve,
@@ -45,155 +43,38 @@ from synthesizer.measures.risk.public_differences import (
     differences,
 )
 
-# What the analyses need: names that exist, a sensitive variable with levels, sound settings.
+THRESHOLDS = (0.5, 0.8, 0.9, 1.0)
 
 
-def check_inference(
-    original: Table,
-    synthetic: Sequence[Table],
-    *,
-    sensitive: str,
-    public: Sequence[str],
-    positive: str | float | None,
-    groups: Mapping[str, Groups],
-    baseline: Sequence[str],
-    thresholds: Sequence[float],
-) -> None:
-    """Raise one DataError that lists every problem."""
-    problems = [
-        *_name_problems(original, sensitive, public, baseline),
-        *_threshold_problems(thresholds),
-        *_group_problems(original, groups, [*public, sensitive]),
-    ]
-    if sensitive in original and original.n_rows and not problems:
-        problems += _level_problems(original, sensitive, positive, groups.get(sensitive))
-    known = [name for name in dict.fromkeys([*public, sensitive]) if name in original]
-    try:
-        check_comparable(original, synthetic, known)
-    except DataError as error:
-        problems += error.problems
-    if problems:
-        raise DataError(dict.fromkeys(problems))
-
-
-def _name_problems(
-    original: Table, sensitive: str, public: Sequence[str], baseline: Sequence[str]
-) -> Iterator[str]:
-    if sensitive not in original:
-        yield f"sensitive variable {sensitive!r} is not in the data: name one of its columns"
-    if sensitive in public:
-        yield (
-            f"sensitive variable {sensitive!r} is also public: remove it from the public "
-            "variables or choose another"
-        )
-    if not public:
-        yield "there are no public variables: name at least one that an intruder may know"
-    for name in dict.fromkeys(public):
-        if name not in original:
-            yield f"public variable {name!r} is not in the data: name one of its columns"
-        if list(public).count(name) > 1:
-            yield f"public variable {name!r} is named twice: name it once"
-    for name in dict.fromkeys(baseline):
-        if name not in public:
-            yield (
-                f"baseline variable {name!r} is not public: add it to the public variables or "
-                "remove it from the baseline"
-            )
-
-
-def _threshold_problems(thresholds: Sequence[float]) -> Iterator[str]:
-    for value in thresholds:
-        if not 0 < value <= 1:
-            yield f"threshold ({value}) must be above 0 and at most 1"
-
-
-def _group_problems(
-    original: Table, groups: Mapping[str, Groups], names: Sequence[str]
-) -> tuple[str, ...]:
-    known = [name for name in dict.fromkeys(names) if name in original]
-    if not known:
-        return ()
-    try:
-        check_keys(original, keys=known, groups=groups)
-    except DataError as error:
-        return error.problems
-    return ()
-
-
-def _level_problems(
-    original: Table, sensitive: str, positive: str | float | None, groups: Groups | None
-) -> Iterator[str]:
-    column = original[sensitive]
-    number = number_of_levels(column, groups)
-    if number < 2:
-        yield (
-            f"sensitive variable {sensitive!r} has only one level: choose one with at least two"
-            if groups is None
-            else f"sensitive variable {sensitive!r} falls into one group: give more groups"
-        )
-    if number > MAX_LEVELS:
-        remedy = "merge its categories" if column.is_coded else "name it in groups"
-        yield (
-            f"sensitive variable {sensitive!r} has {number} levels, more than {MAX_LEVELS}: "
-            f"{remedy}"
-        )
-    elif positive is not None:
-        labels, _ = level_codes(column, groups)
-        if label_of(positive) not in labels:
-            yield (
-                f"positive is none of the {number} levels of sensitive variable {sensitive!r}: "
-                "name one of them"
-            )
-
-
-# What the five analyses found, and how to read it.
-
-
-@dataclass(frozen=True)
-class InferenceResult:
-    """Inference about a sensitive variable from public ones: five analyses.
-
-    Parameters
-    ----------
-    sensitive, public : str, tuple of str
-        What is sought, and what is known.
-    baseline : tuple of str
-        Public variables within which the distribution of the sensitive one is published.
-    levels : tuple of str
-        Levels of the sensitive variable that occur; groups of numbers are written ``[0, 500)``.
-    positive : str or None
-        The class whose proportion is looked at.
-    n, m, n_synthetic : int
-        Original records, synthetic datasets and all their records.
-    uniqueness : CellUniqueness
-        Analysis 1.
-    classification : Classification
-        Analysis 2.
-    differences : Differences
-        Analysis 3.
-    roc : tuple of RocCurve
-        Analysis 4: one curve for two levels, one for each of more levels.
-    thresholds : ThresholdRisk
-        Analysis 5.
-    """
+class InferenceResult(Result):
+    """Inference about a sensitive variable from public ones: five analyses."""
 
     sensitive: str
+    """What is sought."""
     public: tuple[str, ...]
+    """What is known."""
     baseline: tuple[str, ...]
+    """Public variables within which the distribution of the sensitive one is published."""
     levels: tuple[str, ...]
+    """Levels of the sensitive variable that occur; groups of numbers are written ``[0, 500)``."""
     positive: str | None
+    """The class whose proportion is looked at."""
     n: int
+    """Original records."""
     m: int
+    """Synthetic datasets."""
     n_synthetic: int
+    """All their records."""
     uniqueness: CellUniqueness
+    """Analysis 1."""
     classification: Classification
+    """Analysis 2."""
     differences: Differences
+    """Analysis 3."""
     roc: tuple[RocCurve, ...]
+    """Analysis 4: one curve for two levels, one for each of more levels."""
     thresholds: ThresholdRisk
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return {key: _plain(value) for key, value in asdict(self).items()}
+    """Analysis 5."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -209,6 +90,7 @@ class InferenceResult:
     def _unique_figure(self) -> Figure:
         found = self.uniqueness
         return Figure(
+            key="unique_cells_shown_right",
             name="unique cells shown right",
             value=found.right,
             meaning=(
@@ -224,10 +106,11 @@ class InferenceResult:
     def _revealed_figures(self) -> Iterator[Figure]:
         found = self.classification
         yield Figure(
+            key="revealed_share",
             name="revealed share",
             value=found.revealed,
             meaning=(
-                f"share of the synthetic records that give away a true {self.sensitive} when "
+                f"share of the synthetic {{records}} that give away a true {self.sensitive} when "
                 "everybody is taken for the majority of those with the same public values"
             ),
             direction="lower is safer",
@@ -236,6 +119,7 @@ class InferenceResult:
             original=found.original,
         )
         yield Figure(
+            key="revealed_share_from_margins",
             name="revealed share from published margins",
             value=found.baseline,
             meaning=(
@@ -251,12 +135,13 @@ class InferenceResult:
         one = f"{self.sensitive} = {self.positive}" if self.positive is not None else "one level"
         averaged = ", mean over the levels by number of persons" if len(curves) > 1 else ""
         return Figure(
+            key="auc",
             name="AUC",
             value=_average(curves, lambda curve: curve.auc),
             meaning=(
                 f"chance that a person with {one} has a larger share of it among the synthetic "
-                f"records with the same public values than a person without (area under the ROC "
-                f"curve{averaged})"
+                "{records} with the same public values than a person without (area under the "
+                f"ROC curve{averaged})"
             ),
             direction="lower is safer",
             n=curves[0].positives + curves[0].negatives,
@@ -267,6 +152,7 @@ class InferenceResult:
     def _right_figures(self) -> Iterator[Figure]:
         found = self.thresholds
         yield Figure(
+            key="guessed_right",
             name="guessed right",
             value=found.right_of_present,
             meaning=(
@@ -279,6 +165,7 @@ class InferenceResult:
             original=found.original_right_of_present,
         )
         yield Figure(
+            key="guessed_right_from_margins",
             name="guessed right from published margins",
             value=found.baseline_right_of_present,
             meaning=(
@@ -298,12 +185,13 @@ class InferenceResult:
         found = self.thresholds
         for row in found.rows:
             yield Figure(
+                key=f"probability_at_least_{row.threshold:g}",
                 name=f"probability at least {row.threshold:g}",
                 value=row.share,
                 meaning=(
                     f"share of all persons whose true {self.sensitive} has at least this share "
-                    "among synthetic records with the same public values; shares near 1 come "
-                    "mostly from combinations with one or two synthetic records, where chance "
+                    "among synthetic {records} with the same public values; shares near 1 come "
+                    "mostly from combinations with one or two synthetic {records}, where chance "
                     "makes them too (baseline)"
                 ),
                 direction="lower is safer",
@@ -312,6 +200,7 @@ class InferenceResult:
                 original=row.original_share,
             )
             yield Figure(
+                key=f"probability_at_least_{row.threshold:g}_from_margins",
                 name=f"probability at least {row.threshold:g} from published margins",
                 value=row.baseline_share,
                 meaning=(
@@ -328,19 +217,9 @@ def _average(curves: list[RocCurve], value: Callable[[RocCurve], float | None]) 
 
     Source: Provost and Domingos (2003), Tree induction for probability-based ranking.
     """
-    known = [(found, curve.positives) for curve in curves if (found := value(curve)) is not None]
+    known = [(area, curve.positives) for curve in curves if (area := value(curve)) is not None]
     members = sum(weight for _, weight in known)
-    return sum(found * weight for found, weight in known) / members if members else None
-
-
-def _plain(value: Any) -> Any:
-    """Return tuples as lists, in any depth."""
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, tuple | list) else value
-
-
-THRESHOLDS = (0.5, 0.8, 0.9, 1.0)
+    return sum(area * weight for area, weight in known) / members if members else None
 
 
 def inference(
@@ -497,4 +376,99 @@ def _counted(
     return cells, JointCoder(ours, baseline, groups).codes
 
 
-# Inference about a sensitive variable from public ones: one module for each analysis.
+def check_inference(
+    original: Table,
+    synthetic: Sequence[Table],
+    *,
+    sensitive: str,
+    public: Sequence[str],
+    positive: str | float | None,
+    groups: Mapping[str, Groups],
+    baseline: Sequence[str],
+    thresholds: Sequence[float],
+) -> None:
+    """Raise one DataError that lists every problem."""
+    problems = [
+        *_name_problems(original, sensitive, public, baseline),
+        *_threshold_problems(thresholds),
+        *_group_problems(original, groups, [*public, sensitive]),
+    ]
+    if sensitive in original and original.n_rows and not problems:
+        problems += _level_problems(original, sensitive, positive, groups.get(sensitive))
+    known = [name for name in dict.fromkeys([*public, sensitive]) if name in original]
+    try:
+        check_comparable(original, synthetic, known)
+    except DataError as error:
+        problems += error.problems
+    if problems:
+        raise DataError(dict.fromkeys(problems))
+
+
+def _name_problems(
+    original: Table, sensitive: str, public: Sequence[str], baseline: Sequence[str]
+) -> Iterator[str]:
+    if sensitive not in original:
+        yield f"sensitive variable {sensitive!r} is not in the data: name one of its columns"
+    if sensitive in public:
+        yield (
+            f"sensitive variable {sensitive!r} is also public: remove it from the public "
+            "variables or choose another"
+        )
+    if not public:
+        yield "there are no public variables: name at least one that an intruder may know"
+    for name in dict.fromkeys(public):
+        if name not in original:
+            yield f"public variable {name!r} is not in the data: name one of its columns"
+        if list(public).count(name) > 1:
+            yield f"public variable {name!r} is named twice: name it once"
+    for name in dict.fromkeys(baseline):
+        if name not in public:
+            yield (
+                f"baseline variable {name!r} is not public: add it to the public variables or "
+                "remove it from the baseline"
+            )
+
+
+def _threshold_problems(thresholds: Sequence[float]) -> Iterator[str]:
+    for value in thresholds:
+        if not 0 < value <= 1:
+            yield f"threshold ({value}) must be above 0 and at most 1"
+
+
+def _group_problems(
+    original: Table, groups: Mapping[str, Groups], names: Sequence[str]
+) -> tuple[str, ...]:
+    known = [name for name in dict.fromkeys(names) if name in original]
+    if not known:
+        return ()
+    try:
+        check_keys(original, keys=known, groups=groups)
+    except DataError as error:
+        return error.problems
+    return ()
+
+
+def _level_problems(
+    original: Table, sensitive: str, positive: str | float | None, groups: Groups | None
+) -> Iterator[str]:
+    column = original[sensitive]
+    number = number_of_levels(column, groups)
+    if number < 2:
+        yield (
+            f"sensitive variable {sensitive!r} has only one level: choose one with at least two"
+            if groups is None
+            else f"sensitive variable {sensitive!r} falls into one group: give more groups"
+        )
+    if number > MAX_LEVELS:
+        remedy = "merge its categories" if column.is_coded else "name it in groups"
+        yield (
+            f"sensitive variable {sensitive!r} has {number} levels, more than {MAX_LEVELS}: "
+            f"{remedy}"
+        )
+    elif positive is not None:
+        labels, _ = level_codes(column, groups)
+        if label_of(positive) not in labels:
+            yield (
+                f"positive is none of the {number} levels of sensitive variable {sensitive!r}: "
+                "name one of them"
+            )

@@ -29,29 +29,20 @@ Bits = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """The distinct combinations of all keys: those of one record first, then the shared ones.
-
-    Parameters
-    ----------
-    columns : ndarray of int32, shape (keys, c)
-        Code of each key in each combination.
-    sizes : tuple of int
-        Number of codes of each key.
-    observed : ndarray of bool, shape (keys, c)
-        Where the key can identify a record.
-    records : ndarray of int, shape (u,)
-        The record of each of the first u combinations.
-    frequency : ndarray of int, shape (n,)
-        Number of records that share a record's key, itself included; 0 where nothing of it is
-        observed.
-    """
+class Combinations:
+    """The distinct combinations of all keys: those of one record first, then the shared ones."""
 
     columns: npt.NDArray[np.int32]
+    """Code of each key in each combination, shape (keys, c)."""
     sizes: tuple[int, ...]
+    """Number of codes of each key."""
     observed: BoolArray
+    """Where the key can identify a record, shape (keys, c)."""
     records: IntArray
+    """The record of each of the first u combinations, shape (u,)."""
     frequency: Codes
+    """Number of records that share a record's key, itself included, shape (n,); 0 where nothing
+    of it is observed."""
 
     @classmethod
     def of(
@@ -61,7 +52,7 @@ class Cells:
         groups: Mapping[str, Groups] | None = None,
         *,
         unknown: bool = False,
-    ) -> Cells:
+    ) -> Combinations:
         """Find the combinations in a table; ``unknown``: missing codes identify nobody."""
         full, sizes = _encoded(table, keys, groups or {})
         number, size = _combined(full, sizes, tuple(range(len(keys))), slice(None))
@@ -82,25 +73,18 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class MinimalUniques:
-    """Minimal uniques of the u records of ``Cells.records``.
-
-    Parameters
-    ----------
-    counts : ndarray of int32, shape (u, max_size)
-        By number of keys.
-    by_key : ndarray of float, shape (keys,)
-        Sum of the weights of all minimal uniques with the key.
-    by_record : ndarray of float32, shape (u, keys), or None
-        The same for each record, where asked for.
-    """
+    """Minimal uniques of the u records of ``Combinations.records``."""
 
     counts: npt.NDArray[np.int32]
+    """By number of keys, shape (u, max_size)."""
     by_key: FloatArray
+    """Sum of the weights of all minimal uniques with the key, shape (keys,)."""
     by_record: npt.NDArray[np.float32] | None
+    """The same for each record, shape (u, keys), where asked for."""
 
 
 def minimal_uniques(
-    cells: Cells,
+    cells: Combinations,
     weights: Sequence[float],
     *,
     by_record: bool = False,
@@ -110,7 +94,7 @@ def minimal_uniques(
 
     Parameters
     ----------
-    cells : Cells
+    cells : Combinations
         The records.
     weights : sequence of float
         What a minimal unique of 1, 2, ... keys counts in the sums by key.
@@ -121,10 +105,9 @@ def minimal_uniques(
 
     Examples
     --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> from synthesizer.data.table import Column
+    >>> from synthesizer.data.table import Column, Kind, Variable
     >>> age = Column(Variable(name="age", kind=Kind.NUMERIC), np.array([30.0, 41.0, 30.0]))
-    >>> cells = Cells.of(Table([age]), ["age"])
+    >>> cells = Combinations.of(Table([age]), ["age"])
     >>> cells.records.tolist(), minimal_uniques(cells, [1.0]).counts.tolist()
     ([1], [[1]])
     """
@@ -151,7 +134,9 @@ def minimal_uniques(
     return MinimalUniques(counts, by_key, shares)
 
 
-def _alive_on_parts(cells: Cells, subset: Subset, above: Mapping[Subset, Bits]) -> Bits | None:
+def _alive_on_parts(
+    cells: Combinations, subset: Subset, above: Mapping[Subset, Bits]
+) -> Bits | None:
     """Return who is alive on every part with one key less, as bits; None where nobody is."""
     if len(subset) == 1:
         return np.packbits(cells.observed[subset[0]])
@@ -164,7 +149,7 @@ def _alive_on_parts(cells: Cells, subset: Subset, above: Mapping[Subset, Bits]) 
     return alive
 
 
-def _count(cells: Cells, subset: Subset, alive: Bits) -> tuple[IntArray, Bits]:
+def _count(cells: Combinations, subset: Subset, alive: Bits) -> tuple[IntArray, Bits]:
     """Return who is alone on the keys, and as bits who remains alive."""
     mask = np.unpackbits(alive, count=cells.columns.shape[1]).view(bool)
     everybody = bool(mask.all())
@@ -238,86 +223,6 @@ def _observed_frequency(
         rows = np.flatnonzero(observed[list(subset)].all(axis=0))
         codes, _ = _combined(columns, sizes, subset, rows)
         totals = np.bincount(codes, weights=counts[rows]).astype(np.int64)
-        own = pattern_of[rows] == number
-        result[rows[own]] = totals[codes[own]]
+        exact = pattern_of[rows] == number
+        result[rows[exact]] = totals[codes[exact]]
     return result
-
-
-# Data intrusion simulation (DIS): how often is a unique match the right person?
-
-
-def data_intrusion_simulation(uniques: int, paired: int, sampling_fraction: float) -> float | None:
-    """Estimate the probability that a unique match between a sample and a known person is right.
-
-    Parameters
-    ----------
-    uniques : int
-        Records whose key no other record has, U.
-    paired : int
-        Records whose key exactly one other record has, P.
-    sampling_fraction : float
-        Share f of the population that is in the sample, in (0, 1].
-
-    Returns
-    -------
-    float or None
-        U f / (U f + P (1 - f)), in (0, 1]; None without uniques. It is 1 for a whole population,
-        and also where there are no pairs to tell from how many keys the population shares.
-
-    Examples
-    --------
-    >>> data_intrusion_simulation(30, 30, 0.1), data_intrusion_simulation(30, 30, 1.0)
-    (0.1, 1.0)
-    """
-    right = uniques * sampling_fraction
-    return right / (right + paired * (1 - sampling_fraction)) if uniques else None
-
-
-def score_exponent(n_keys: int) -> float:
-    """Return the power of the SUDA score that the odds of a right match are proportional to.
-
-    Inferred, not taken from a paper: published scores of sdcMicro for 3, 4 and 6 keys obey
-    1 + (8 - n_keys) / 20 to every digit given; other numbers of keys
-    follow the same line. It is held above 0, so that the odds never fall with the score (from 28
-    keys on). This affects how DIS is spread, not DIS itself.
-
-    Examples
-    --------
-    >>> [round(score_exponent(n_keys), 2) for n_keys in (3, 4, 6, 12)]
-    [1.25, 1.2, 1.1, 0.8]
-    """
-    return max(1, 28 - n_keys) / 20
-
-
-def dis_suda_scores(scores: FloatArray, dis: float | None, n_keys: int) -> FloatArray:
-    """Spread the file's DIS over its uniques by their SUDA scores (DIS-SUDA).
-
-    Among unique matches of a record there are (1 - p) / p wrong ones for each right one. This
-    ratio is taken to be proportional to score ** -exponent, and its mean over the records is that
-    of the whole file, (1 - dis) / dis.
-
-    Parameters
-    ----------
-    scores : ndarray of float, shape (u,)
-        SUDA scores of the uniques, above 0.
-    dis : float or None
-        `data_intrusion_simulation` of the file; None only without uniques.
-    n_keys : int
-        Number of keys that the scores were computed with.
-
-    Returns
-    -------
-    ndarray of float, shape (u,)
-        Probabilities p in (0, 1] that a unique match with the record is right.
-
-    Examples
-    --------
-    >>> dis_suda_scores(np.array([2.0, 2.0]), 0.25, 6).tolist()
-    [0.25, 0.25]
-    >>> dis_suda_scores(np.array([1.0, 3.0]), 0.25, 8).tolist()
-    [0.18181818181818182, 0.4]
-    """
-    if dis is None or not len(scores):
-        return np.empty(0)
-    weights = scores ** -score_exponent(n_keys)
-    return np.asarray(1 / (1 + (1 - dis) / dis * weights / weights.mean()))

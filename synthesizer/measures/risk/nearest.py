@@ -17,8 +17,8 @@ data, Frontiers in Big Data 4 (there: the share of the distances to the closest 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,38 +27,287 @@ from synthesizer.data.codes import Codes, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
-from synthesizer.measures.figure import Figure
+from synthesizer.measures.figure import Figure, Result
 from synthesizer.measures.risk.halves import all_names, as_halves, equal_sizes, pooled
 from synthesizer.measures.risk.intervals import Interval, relative_excess, wilson
 
-# Mixed-type records as arrays, and the nearest of them under Gower's distance.
-
+# Wilson's interval of a share is at most 0.06 wide with this many independent records.
+FEWEST = 1000
+MAX_PAIRS = 250_000_000
 # Pairs of records worked on at once, and how many others they are of: distances stay in the
 # processor's cache, and rows are long enough for its vector instructions.
 _PAIRS = 2**18
 _OTHERS = 2**13
 
 
-@dataclass(frozen=True, eq=False)
-class MixedRecords:
-    """The records of one table, coded alike for all tables that were coded together.
+class NearestResult(Result):
+    """How near synthetic records are to the fitted half and to the unseen half."""
+
+    names: tuple[str, ...]
+    """Variables compared."""
+    synthetic: int
+    """Number of synthetic records compared."""
+    records: int
+    """Number of records of each half that they were compared with."""
+    fitted_kept: float
+    """Share of the fitted half that was compared; below 1 in the larger of two unequal halves."""
+    unseen_kept: float
+    """Share of the unseen half that was compared."""
+    nearer: int
+    """Synthetic records nearer to a fitted record."""
+    unseen_nearer: int
+    """Synthetic records nearer to an unseen record."""
+    ties: int
+    """Synthetic records as near to both."""
+    share: float
+    """Share of the synthetic records that are nearer to a fitted record, ties counted half."""
+    low: float
+    """Lower end of the 95 % interval of the share."""
+    high: float
+    """Upper end."""
+    effective: float
+    """Number of independent synthetic records that the interval rests on."""
+    fitted_distance: float
+    """Median distance to the nearest fitted record, in [0, 1] (Gower's)."""
+    unseen_distance: float
+    """Median distance to the nearest unseen record."""
+    distance_ratio: float | None
+    """The first over the second; None where the second is 0."""
+    original: float
+    """The share if the fitted half itself were released: 1 but for ties, and less where not all
+    of the fitted half was compared."""
+    excess: float | None
+    """(share - 0.5) / (original - 0.5): 0 for none, 1 if the synthetic records are as near as the
+    fitted records themselves, whatever share of these was compared. None where not even the
+    original is surely above 0.5."""
+    excess_low: float | None
+    """Lower end of its interval."""
+    excess_high: float | None
+    """Upper end."""
+    all_synthetic: int
+    """Number of synthetic records."""
+    fitted_copies: int
+    """How many of all synthetic records equal a record of the fitted half in every variable."""
+    unseen_copies: int
+    """How many of all equal a record of the unseen half."""
+    all_fitted: int
+    """Number of records of the fitted half."""
+    all_unseen: int
+    """Number of records of the unseen half."""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The figures of a report: share nearer, ratio of distances, exact copies."""
+        same_size = abs(self.all_fitted - self.all_unseen) <= 1
+        return (
+            Figure(
+                key="nearer_share",
+                name="share nearer to the fitted half",
+                value=self.share,
+                meaning="synthetic {records} nearer to a {record} the synthesis was fitted on than "
+                f"to any of equally many {{records}} it never saw{self._limits}",
+                direction="lower is safer",
+                n=self.synthetic,
+                low=self.low,
+                high=self.high,
+                baseline=0.5,
+                original=self.original,
+            ),
+            Figure(
+                key="ratio_of_distances",
+                name="ratio of distances",
+                value=self.distance_ratio,
+                meaning="median distance of synthetic {records} to the nearest fitted {record}, "
+                "relative to that to the nearest unseen {record}; below 1 is nearer to the fitted",
+                direction="about 1 is good",
+                n=self.synthetic,
+                baseline=1.0,
+            ),
+            Figure(
+                key="copies_of_fitted",
+                name="copies of fitted records",
+                value=self.fitted_copies / self.all_synthetic,
+                meaning="synthetic {records} equal to a fitted {record} in every variable "
+                "compared; the baseline is the share equal to an unseen {record}",
+                direction="lower is safer",
+                n=self.all_synthetic,
+                baseline=self.unseen_copies / self.all_synthetic if same_size else None,
+                original=1.0,
+            ),
+        )
+
+    @property
+    def _limits(self) -> str:
+        """What was left out, in plain words."""
+        text = ""
+        if self.synthetic < self.all_synthetic:
+            text += f"; a sample of the {self.all_synthetic} synthetic {{records}} was compared"
+        if self.unseen_kept < 1:
+            text += f"; of the unseen {{records}} a share of {self.unseen_kept:.2g} was compared"
+        if self.fitted_kept < 1:
+            text += (
+                f"; of the fitted {{records}} only a share of {self.fitted_kept:.2g} was compared, "
+                "since there are no more unseen ones: copies of the others lose their source, so "
+                "that even the fitted {records} themselves have the original's value only"
+            )
+            if self.excess is not None:
+                text += f"; of its excess over a half, the share has {self.excess:.2f}"
+        return text
+
+
+def nearer_share(
+    fitted: Data,
+    unseen: Data,
+    synthetic: Data | Sequence[Data],
+    *,
+    names: Iterable[str] | None = None,
+    max_pairs: int = MAX_PAIRS,
+    rng: np.random.Generator,
+) -> NearestResult:
+    """Return the share of synthetic records nearer to the fitted half than to the unseen half.
+
+    Labels are equal or not, numbers differ by the share of real records between them, missing
+    codes are values of their own (`synthesizer.measures.risk.nearest`).
 
     Parameters
     ----------
-    labels : dict of str to ndarray of int, each shape (n,)
-        Codes of the coded variables.
-    numbers : dict of str to ndarray of int, each shape (n,)
-        Ranks of the others, in [0, unit]; missing code k (from 1) is 2 * k * unit.
-    unit : int
-        The distance of two unequal labels: twice the number of real records.
-    n_rows : int
-        Number of records, n.
+    fitted, unseen : Table or DataFrame
+        A random half of the records, which the synthesis was made from, and the other half. Of
+        the larger one a sample of the size of the smaller is used, since more records are nearer
+        by their number alone; ``original`` and ``excess`` then tell what copies would give.
+    synthetic : Table, DataFrame or sequence of them
+        Synthetic datasets made from ``fitted``, pooled.
+    names : iterable of str, optional
+        Variables to compare; default all of ``fitted`` that are no identifiers.
+    max_pairs : int
+        Largest number of pairs of a synthetic record and a record of one half. Beyond it a random
+        sample of the synthetic records is compared, at least 1,000, with the whole halves; up to
+        it (15,000 synthetic records and as many in each half) the result is exact. Time grows
+        with it and with the number of variables. Copies are always counted in all records.
+    rng : numpy.random.Generator
+        Draws the samples.
+
+    Returns
+    -------
+    NearestResult
+        A share of 0.5 is none, above it riskier, 1 if all are nearer to the fitted half.
+
+    Raises
+    ------
+    DataError
+        For unknown variables, empty data and the like, all at once.
+
+    Notes
+    -----
+    The interval is Wilson's for a share. It takes the halves as a random split and synthetic
+    records as independent unless they share their nearest record, which then decides for all of
+    them at once: it rests on the effective number of records under such clusters (Kish 1965,
+    Survey sampling). It does not tell how the share varies over splits and syntheses.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> rng = np.random.default_rng(3)
+    >>> age = Variable(name="age", kind=Kind.NUMERIC)
+    >>> fitted, unseen = (Table([Column(age, rng.normal(size=300))]) for _ in range(2))
+    >>> result = nearer_share(fitted, unseen, fitted, rng=rng)
+    >>> result.share, result.fitted_copies, result.unseen_copies
+    (1.0, 300, 0)
     """
+    if max_pairs < 1:
+        raise DataError(f"max_pairs ({max_pairs}) must be at least 1")
+    chosen = all_names(fitted) if names is None else tuple(dict.fromkeys(names))
+    fitted, unseen, tables = as_halves(fitted, unseen, synthetic, chosen)
+    known, held_out = equal_sizes((fitted, unseen), rng)
+    n_queries = max(FEWEST, max_pairs // known.n_rows)
+    shares = _compared(known, held_out, pooled(tables, n_queries, rng), chosen)
+    sample = pooled([fitted], n_queries, rng) if known.n_rows < fitted.n_rows else None
+    original = _original(known, held_out, sample, chosen)
+    excess, low, high = relative_excess(_interval(shares), original, 0.5)
+    return NearestResult(
+        names=chosen,
+        records=known.n_rows,
+        fitted_kept=known.n_rows / fitted.n_rows,
+        unseen_kept=held_out.n_rows / unseen.n_rows,
+        original=original[0],
+        excess=excess,
+        excess_low=low,
+        excess_high=high,
+        all_synthetic=sum(table.n_rows for table in tables),
+        all_fitted=fitted.n_rows,
+        all_unseen=unseen.n_rows,
+        fitted_copies=_copies(fitted, tables, chosen),
+        unseen_copies=_copies(unseen, tables, chosen),
+        **shares,
+    )
+
+
+def _interval(shares: Mapping[str, Any]) -> Interval:
+    return shares["share"], shares["low"], shares["high"]
+
+
+def _original(
+    known: Table, held_out: Table, sample: Sequence[Table] | None, names: Sequence[str]
+) -> Interval:
+    """Return the share of the fitted records themselves; of a sample if not all are compared with.
+
+    Otherwise each is at no distance from itself: it counts 1, or half if an unseen one is equal.
+    """
+    if sample is None:
+        value = 1 - _copies(held_out, [known], names) / (2 * known.n_rows)
+        return value, value, value
+    return _interval(_compared(known, held_out, sample, names))
+
+
+def _copies(half: Table, tables: Sequence[Table], names: Sequence[str]) -> int:
+    coder = JointCoder(half, names)
+    return sum(int((coder.encode(table) >= 0).sum()) for table in tables)
+
+
+def _compared(
+    known: Table, held_out: Table, tables: Sequence[Table], names: Sequence[str]
+) -> dict[str, Any]:
+    """Compare records with both halves, which are equally large: fields of the result."""
+    fitted, unseen, *parts = mixed_records([known, held_out, *tables], names)
+    made = stacked(parts)
+    to_fitted, fitted_place = nearest(made, fitted)
+    to_unseen, unseen_place = nearest(made, unseen)
+    closest = np.where(to_fitted <= to_unseen, fitted_place, fitted.n_rows + unseen_place)
+    n = made.n_rows
+    nearer, further = int((to_fitted < to_unseen).sum()), int((to_fitted > to_unseen).sum())
+    ties = n - nearer - further
+    share = (nearer + ties / 2) / n
+    effective = n**2 / float((np.bincount(closest) ** 2).sum())
+    low, high = wilson(share, effective)
+    medians = [float(np.median(distances)) / len(names) for distances in (to_fitted, to_unseen)]
+    return {
+        "synthetic": n,
+        "nearer": nearer,
+        "unseen_nearer": further,
+        "ties": ties,
+        "share": share,
+        "low": low,
+        "high": high,
+        "effective": effective,
+        "fitted_distance": medians[0],
+        "unseen_distance": medians[1],
+        "distance_ratio": medians[0] / medians[1] if medians[1] > 0 else None,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class MixedRecords:
+    """The records of one table, coded alike for all tables that were coded together."""
 
     labels: dict[str, IntArray]
+    """Codes of the coded variables, each of shape (n,)."""
     numbers: dict[str, IntArray]
+    """Ranks of the others, in [0, unit], each of shape (n,); missing code k (from 1) is
+    2 * k * unit."""
     unit: int
+    """The distance of two unequal labels: twice the number of real records."""
     n_rows: int
+    """Number of records, n."""
 
     def take(self, rows: Codes, names: Sequence[str] | None = None) -> MixedRecords:
         """Return some records, and of these some variables if any are named."""
@@ -271,290 +520,3 @@ def _ranks(columns: Sequence[Column], real: int, unit: int) -> list[Codes]:
         ranked.append(found)
         start = end
     return ranked
-
-
-# What comparing synthetic records with both halves found: the share nearer to the fitted one.
-
-
-@dataclass(frozen=True)
-class NearestResult:
-    """How near synthetic records are to the fitted half and to the unseen half.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Variables compared.
-    synthetic, records : int
-        Number of synthetic records compared, and of records of each half.
-    fitted_kept, unseen_kept : float
-        Share of either half that was compared; below 1 in the larger of two unequal halves.
-    nearer, unseen_nearer, ties : int
-        Synthetic records nearer to a fitted record, nearer to an unseen one, as near to both.
-    share : float
-        Share of the synthetic records that are nearer to a fitted record, ties counted half.
-    low, high : float
-        95 % interval of the share.
-    effective : float
-        Number of independent synthetic records that the interval rests on.
-    fitted_distance, unseen_distance : float
-        Median distance to the nearest record of either half, in [0, 1] (Gower's).
-    distance_ratio : float or None
-        The first over the second; None where the second is 0.
-    original : float
-        The share if the fitted half itself were released: 1 but for ties, and less where not all
-        of the fitted half was compared.
-    excess, excess_low, excess_high : float or None
-        (share - 0.5) / (original - 0.5) and its interval: 0 for none, 1 if the synthetic records
-        are as near as the fitted records themselves, whatever share of these was compared. None
-        where not even the original is surely above 0.5.
-    all_synthetic, fitted_copies, unseen_copies : int
-        Number of synthetic records, and how many equal a record of the fitted and of the unseen
-        half in every variable: counted in all records, never in a sample.
-    all_fitted, all_unseen : int
-        Number of records of the halves.
-    """
-
-    names: tuple[str, ...]
-    synthetic: int
-    records: int
-    fitted_kept: float
-    unseen_kept: float
-    nearer: int
-    unseen_nearer: int
-    ties: int
-    share: float
-    low: float
-    high: float
-    effective: float
-    fitted_distance: float
-    unseen_distance: float
-    distance_ratio: float | None
-    original: float
-    excess: float | None
-    excess_low: float | None
-    excess_high: float | None
-    all_synthetic: int
-    fitted_copies: int
-    unseen_copies: int
-    all_fitted: int
-    all_unseen: int
-
-    @property
-    def figures(self) -> tuple[Figure, ...]:
-        """The figures of a report: share nearer, ratio of distances, exact copies."""
-        same_size = abs(self.all_fitted - self.all_unseen) <= 1
-        return (
-            Figure(
-                name="share nearer to the fitted half",
-                value=self.share,
-                meaning="synthetic records nearer to a record the synthesis was fitted on than to "
-                f"any of equally many records it never saw{self._limits}",
-                direction="lower is safer",
-                n=self.synthetic,
-                low=self.low,
-                high=self.high,
-                baseline=0.5,
-                original=self.original,
-            ),
-            Figure(
-                name="ratio of distances",
-                value=self.distance_ratio,
-                meaning="median distance of synthetic records to the nearest fitted record, "
-                "relative to that to the nearest unseen record; below 1 is nearer to the fitted",
-                direction="about 1 is good",
-                n=self.synthetic,
-                baseline=1.0,
-            ),
-            Figure(
-                name="copies of fitted records",
-                value=self.fitted_copies / self.all_synthetic,
-                meaning="synthetic records equal to a fitted record in every variable compared; "
-                "the baseline is the share equal to an unseen record",
-                direction="lower is safer",
-                n=self.all_synthetic,
-                baseline=self.unseen_copies / self.all_synthetic if same_size else None,
-                original=1.0,
-            ),
-        )
-
-    @property
-    def _limits(self) -> str:
-        """What was left out, in plain words."""
-        text = ""
-        if self.synthetic < self.all_synthetic:
-            text += f"; a sample of the {self.all_synthetic} synthetic records was compared"
-        if self.unseen_kept < 1:
-            text += f"; of the unseen records a share of {self.unseen_kept:.2g} was compared"
-        if self.fitted_kept < 1:
-            text += (
-                f"; of the fitted records only a share of {self.fitted_kept:.2g} was compared, "
-                "since there are no more unseen ones: copies of the others lose their source, so "
-                "that even the fitted records themselves have the original's value only"
-            )
-            if self.excess is not None:
-                text += f"; of its excess over a half, the share has {self.excess:.2f}"
-        return text
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return asdict(self) | {"names": list(self.names)}
-
-
-# Wilson's interval of a share is at most 0.06 wide with this many independent records.
-FEWEST = 1000
-MAX_PAIRS = 250_000_000
-
-
-def nearer_share(
-    fitted: Data,
-    unseen: Data,
-    synthetic: Data | Sequence[Data],
-    *,
-    names: Iterable[str] | None = None,
-    max_pairs: int = MAX_PAIRS,
-    rng: np.random.Generator,
-) -> NearestResult:
-    """Return the share of synthetic records nearer to the fitted half than to the unseen half.
-
-    Labels are equal or not, numbers differ by the share of real records between them, missing
-    codes are values of their own (`synthesizer.measures.risk.nearest`).
-
-    Parameters
-    ----------
-    fitted, unseen : Table or DataFrame
-        A random half of the records, which the synthesis was made from, and the other half. Of
-        the larger one a sample of the size of the smaller is used, since more records are nearer
-        by their number alone; ``original`` and ``excess`` then tell what copies would give.
-    synthetic : Table, DataFrame or sequence of them
-        Synthetic datasets made from ``fitted``, pooled.
-    names : iterable of str, optional
-        Variables to compare; default all of ``fitted`` that are no identifiers.
-    max_pairs : int
-        Largest number of pairs of a synthetic record and a record of one half. Beyond it a random
-        sample of the synthetic records is compared, at least 1,000, with the whole halves; up to
-        it (15,000 synthetic records and as many in each half) the result is exact. Time grows
-        with it and with the number of variables. Copies are always counted in all records.
-    rng : numpy.random.Generator
-        Draws the samples.
-
-    Returns
-    -------
-    NearestResult
-        A share of 0.5 is none, above it riskier, 1 if all are nearer to the fitted half.
-
-    Raises
-    ------
-    DataError
-        For unknown variables, empty data and the like, all at once.
-
-    Notes
-    -----
-    The interval is Wilson's for a share. It takes the halves as a random split and synthetic
-    records as independent unless they share their nearest record, which then decides for all of
-    them at once: it rests on the effective number of records under such clusters (Kish 1965,
-    Survey sampling). It does not tell how the share varies over splits and syntheses.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> from synthesizer.data.table import Column
-    >>> rng = np.random.default_rng(3)
-    >>> age = Variable(name="age", kind=Kind.NUMERIC)
-    >>> fitted, unseen = (Table([Column(age, rng.normal(size=300))]) for _ in range(2))
-    >>> result = nearer_share(fitted, unseen, fitted, rng=rng)
-    >>> result.share, result.fitted_copies, result.unseen_copies
-    (1.0, 300, 0)
-    """
-    if max_pairs < 1:
-        raise DataError(f"max_pairs ({max_pairs}) must be at least 1")
-    chosen = all_names(fitted) if names is None else tuple(dict.fromkeys(names))
-    fitted, unseen, tables = as_halves(fitted, unseen, synthetic, chosen)
-    known, held_out = equal_sizes((fitted, unseen), rng)
-    n_queries = max(FEWEST, max_pairs // known.n_rows)
-    found = _compared(known, held_out, pooled(tables, n_queries, rng), chosen)
-    own = pooled([fitted], n_queries, rng) if known.n_rows < fitted.n_rows else None
-    original = _original(known, held_out, own, chosen)
-    excess, low, high = relative_excess((found.share, found.low, found.high), original, 0.5)
-    return NearestResult(
-        names=chosen,
-        records=known.n_rows,
-        fitted_kept=known.n_rows / fitted.n_rows,
-        unseen_kept=held_out.n_rows / unseen.n_rows,
-        original=original[0],
-        excess=excess,
-        excess_low=low,
-        excess_high=high,
-        all_synthetic=sum(table.n_rows for table in tables),
-        all_fitted=fitted.n_rows,
-        all_unseen=unseen.n_rows,
-        fitted_copies=_copies(fitted, tables, chosen),
-        unseen_copies=_copies(unseen, tables, chosen),
-        **asdict(found),
-    )
-
-
-@dataclass(frozen=True)
-class _Shares:
-    """Fields of the result that come from comparing records with both halves."""
-
-    synthetic: int
-    nearer: int
-    unseen_nearer: int
-    ties: int
-    share: float
-    low: float
-    high: float
-    effective: float
-    fitted_distance: float
-    unseen_distance: float
-    distance_ratio: float | None
-
-
-def _original(
-    known: Table, held_out: Table, own: Sequence[Table] | None, names: Sequence[str]
-) -> Interval:
-    """Return the share of the fitted records themselves; ``own`` if not all are compared with.
-
-    Otherwise each is at no distance from itself: it counts 1, or half if an unseen one is equal.
-    """
-    if own is None:
-        value = 1 - _copies(held_out, [known], names) / (2 * known.n_rows)
-        return value, value, value
-    found = _compared(known, held_out, own, names)
-    return found.share, found.low, found.high
-
-
-def _copies(half: Table, tables: Sequence[Table], names: Sequence[str]) -> int:
-    coder = JointCoder(half, names)
-    return sum(int((coder.encode(table) >= 0).sum()) for table in tables)
-
-
-def _compared(
-    known: Table, held_out: Table, tables: Sequence[Table], names: Sequence[str]
-) -> _Shares:
-    """Compare the records of some tables with those of both halves, which are equally many."""
-    fitted, unseen, *parts = mixed_records([known, held_out, *tables], names)
-    made = stacked(parts)
-    to_fitted, fitted_place = nearest(made, fitted)
-    to_unseen, unseen_place = nearest(made, unseen)
-    closest = np.where(to_fitted <= to_unseen, fitted_place, fitted.n_rows + unseen_place)
-    n = made.n_rows
-    nearer, further = int((to_fitted < to_unseen).sum()), int((to_fitted > to_unseen).sum())
-    ties = n - nearer - further
-    share = (nearer + ties / 2) / n
-    effective = n**2 / float((np.bincount(closest) ** 2).sum())
-    low, high = wilson(share, effective)
-    medians = [float(np.median(distances)) / len(names) for distances in (to_fitted, to_unseen)]
-    return _Shares(
-        synthetic=n,
-        nearer=nearer,
-        unseen_nearer=further,
-        ties=ties,
-        share=share,
-        low=low,
-        high=high,
-        effective=effective,
-        fitted_distance=medians[0],
-        unseen_distance=medians[1],
-        distance_ratio=medians[0] / medians[1] if medians[1] > 0 else None,
-    )

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, JointCoder, cut_points
+from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, JointCoder
 from synthesizer.data.table import Column, FloatArray, Kind, Table
+from synthesizer.measures.figure import Result
+from synthesizer.measures.risk.inputs import fixed_groups
 from synthesizer.measures.risk.tcap import agreement
-
-# The levels of a sensitive variable: labels, missing codes, groups of numbers, single numbers.
 
 MAX_LEVELS = 100
 """More levels than this are no classes to guess; every level also has a ROC curve of its own."""
@@ -190,42 +190,31 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Counts of original and of pooled synthetic records by cell and by pair.
-
-    Parameters
-    ----------
-    levels : tuple of str
-        Levels of the sensitive variable that occur, in either.
-    positive : int or None
-        The class whose proportion is looked at; None where there are more than two levels and
-        none was named.
-    preference : tuple of int
-        Levels in the order that decides ties.
-    marginal : ndarray of float, shape (levels,)
-        Share of each level in the original.
-    m : int
-        Number of synthetic datasets.
-    cell_of_original : ndarray of int, shape (n,)
-        Cell of each original record.
-    pairs : Pairs
-        Of all records; the n original ones come first.
-    ours, theirs : ndarray of int, shape (pairs,)
-        Original and synthetic records.
-    cell_ours, cell_theirs : ndarray of int, shape (cells,)
-        Original and synthetic records.
-    """
+    """Counts of original and of pooled synthetic records by cell and by pair."""
 
     levels: tuple[str, ...]
+    """Levels of the sensitive variable that occur, in either."""
     positive: int | None
+    """The class whose proportion is looked at; None where there are more than two levels and none
+    was named."""
     preference: tuple[int, ...]
+    """Levels in the order that decides ties."""
     marginal: FloatArray
+    """Share of each level in the original, shape (levels,)."""
     m: int
+    """Number of synthetic datasets."""
     cell_of_original: Codes
+    """Cell of each original record, shape (n,)."""
     pairs: Pairs
+    """Of all records; the n original ones come first."""
     ours: Codes
+    """Original records by pair."""
     theirs: Codes
+    """Synthetic records by pair."""
     cell_ours: Codes
+    """Original records by cell."""
     cell_theirs: Codes
+    """Synthetic records by cell."""
 
     @property
     def n(self) -> int:
@@ -254,10 +243,7 @@ def count_cells(
 ) -> Cells:
     """Count records by cell and level; see `inference` for the parameters."""
     # Quantiles are those of the original alone.
-    cuts: dict[str, Groups] = {
-        name: tuple(cut_points(original[name], wanted).tolist())
-        for name, wanted in (groups or {}).items()
-    }
+    cuts = fixed_groups(original, groups)
     tables = [original, *synthetic]
     together = Table([stacked([table[name] for table in tables]) for name in public])
     cells = JointCoder(together, public, cuts)
@@ -299,52 +285,38 @@ def _preference(of_level: Codes, positive: int | None) -> tuple[int, ...]:
     return tuple(order)
 
 
-# Analysis 1: do cells of one person survive the synthesis, and do they show the person's level?
-
-
-@dataclass(frozen=True)
-class CellUniqueness:
-    """Cells of the original and what the synthetic data show of them.
-
-    Parameters
-    ----------
-    cells, synthetic_only : int
-        Cells of the original, and cells that only the synthetic data have.
-    absent, absent_share : int, float
-        Cells of the original that the synthetic data lack.
-    absent_mean : float or None
-        Mean number of original records in them.
-    uniques, present : int
-        Original cells with one record, and those of them that the synthetic data show.
-    right : float or None
-        Of the present ones, the share whose level is the most frequent one of the synthetic cell
-        (ties as in the classification rule): the report's figure.
-    right_expected : float or None
-        Mean share of the true level among the synthetic records of the cell: the chance that one
-        of them, taken at random, shows it.
-    once, right_once : int, float or None
-        Of the present ones, those that one synthetic record shows, and the share of these whose
-        record has the true level.
-    chance : float or None
-        Share right if guessed and true levels, as often as they are, had nothing to do with each
-        other.
-    counts : tuple of (int, int)
-        Number of records in a cell, and number of original cells with that many.
-    """
+class CellUniqueness(Result):
+    """Analysis 1: cells of the original, of one person above all, and what the synthesis shows."""
 
     cells: int
+    """Cells of the original."""
     synthetic_only: int
+    """Cells that only the synthetic data have."""
     absent: int
+    """Cells of the original that the synthetic data lack."""
     absent_share: float
+    """Their share of the cells of the original."""
     absent_mean: float | None
+    """Mean number of original records in them."""
     uniques: int
+    """Original cells with one record."""
     present: int
+    """Those of them that the synthetic data show."""
     right: float | None
+    """Of the present ones, the share whose level is the most frequent one of the synthetic cell
+    (ties as in the classification rule): the report's figure."""
     right_expected: float | None
+    """Mean share of the true level among the synthetic records of the cell: the chance that one
+    of them, taken at random, shows it."""
     once: int
+    """Of the present ones, those that one synthetic record shows."""
     right_once: float | None
+    """Share of these whose record has the true level."""
     chance: float | None
+    """Share right if guessed and true levels, as often as they are, had nothing to do with each
+    other."""
     counts: tuple[tuple[int, int], ...]
+    """Number of records in a cell, and number of original cells with that many."""
 
 
 def uniqueness(cells: Cells) -> CellUniqueness:
@@ -375,9 +347,6 @@ def uniqueness(cells: Cells) -> CellUniqueness:
     )
 
 
-# What the analyses find by chance, where synthetic levels have nothing to do with true ones.
-
-
 def right_by_chance(cells: Cells, guess: Codes) -> float | None:
     """Return the expected share guessed right of the original records with a synthetic cell.
 
@@ -385,7 +354,7 @@ def right_by_chance(cells: Cells, guess: Codes) -> float | None:
 
     Parameters
     ----------
-    cells : Cells
+    cells
         Counts of both sides.
     guess : ndarray of int, shape (cells,)
         Level that the synthetic records of each cell show most often, -1 where there are none.
@@ -407,7 +376,7 @@ def revealed_by_chance(cells: Cells, guess: Codes) -> float:
 
     Parameters
     ----------
-    cells : Cells
+    cells
         Counts of both sides.
     guess : ndarray of int, shape (cells,)
         As in `right_by_chance`.
@@ -432,7 +401,7 @@ def reaching_by_chance(cells: Cells, thresholds: Sequence[float]) -> list[float]
 
     Parameters
     ----------
-    cells : Cells
+    cells
         Counts of both sides.
     thresholds : sequence of float
         Shares of the true level among the synthetic records of the cell, in (0, 1].
@@ -459,7 +428,7 @@ def reaching_with_kept_shares(cells: Cells, thresholds: Sequence[float]) -> list
 
     Parameters
     ----------
-    cells : Cells
+    cells
         Counts of both sides.
     thresholds : sequence of float
         As in `reaching_by_chance`.

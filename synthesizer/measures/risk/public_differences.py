@@ -1,4 +1,4 @@
-"""Analysis 3: are cells whose classes the synthesis gets right also those whose size it gets right?
+"""Inference, analyses 2 and 3: which true levels do cells give away, and can a reader tell which?
 
 Cells are small or large, and their classes are near or far from the truth. The more their sizes
 scatter, the less a reader can tell which cells to believe.
@@ -7,12 +7,12 @@ scatter, the less a reader can tell which cells to believe.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from synthesizer.data.codes import Codes
 from synthesizer.data.table import BoolArray, FloatArray
+from synthesizer.measures.figure import Result
 from synthesizer.measures.risk.public_cells import Cells, revealed_by_chance
 
 BANDS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
@@ -20,70 +20,86 @@ BANDS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
-@dataclass(frozen=True)
-class Distribution:
-    """Mean, standard deviation (None for one value) and `QUANTILES` of a number over cells."""
+class Distribution(Result):
+    """A number over cells."""
 
     mean: float
+    """Mean."""
     sd: float | None
+    """Standard deviation; None for one value."""
     quantiles: tuple[float, ...]
+    """The `QUANTILES`."""
 
 
-@dataclass(frozen=True)
-class BandRow:
-    """Cells whose difference of proportions and whose number of original records are alike.
-
-    Parameters
-    ----------
-    band_low, band_high : float
-        Ends of the difference; the lower one is in the band only where it is 0.
-    size_low, size_high : int
-        Fewest and most original records.
-    cells : int
-        Number of cells, at least 1.
-    difference : Distribution
-        Share of the synthetic records in the cell minus share of the original ones.
-    relative : Distribution
-        The same as a share of the latter; -1 or more.
-    """
+class BandRow(Result):
+    """Cells whose difference of proportions and whose number of original records are alike."""
 
     band_low: float
+    """Lower end of the difference; it is in the band only where it is 0."""
     band_high: float
+    """Upper end."""
     size_low: int
+    """Fewest original records."""
     size_high: int
+    """Most original records."""
     cells: int
+    """Number of cells, at least 1."""
     difference: Distribution
+    """Share of the synthetic records in the cell minus share of the original ones."""
     relative: Distribution
+    """The same as a share of the latter; -1 or more."""
 
 
-@dataclass(frozen=True)
-class Differences:
+class Differences(Result):
     """Differences in size of the cells that both sides have, by difference of their proportions.
 
     The difference of proportions is that of the positive class in absolute value, or, where there
     are more than two levels and none was named positive, half the sum over the levels (total
     variation; the same for two).
-
-    Parameters
-    ----------
-    cells : int
-        Number of cells compared.
-    original_only, synthetic_only : int
-        Cells left out since the other side lacks them.
-    marginal : float or None
-        Proportion of the positive class in the original.
-    own_proportion : tuple of BandRow
-        Synthetic against original proportion of the cell (figure 2).
-    marginal_proportion : tuple of BandRow
-        Synthetic proportion of the cell against that of all original records (figure 3).
     """
 
     cells: int
+    """Number of cells compared."""
     original_only: int
+    """Cells left out since the synthetic data lack them."""
     synthetic_only: int
+    """Cells left out since the original lacks them."""
     marginal: float | None
+    """Proportion of the positive class in the original."""
     own_proportion: tuple[BandRow, ...]
+    """Synthetic against original proportion of the cell (figure 2)."""
     marginal_proportion: tuple[BandRow, ...]
+    """Synthetic proportion of the cell against that of all original records (figure 3)."""
+
+
+class Classification(Result):
+    """Synthetic records that reveal a true level, as a share of all synthetic records.
+
+    A cell reveals as many levels as it has synthetic records (the mean over the datasets where
+    there are several), but no more than original records of its class. Cells that the original
+    lacks reveal nothing and count.
+
+    The share is meant for synthetic datasets with as many records as the original. Smaller ones
+    have a larger share, since a cell with few synthetic records is rarely limited by the original
+    ones of its class (half a copy of the original has a larger share than the copy); larger ones
+    have a smaller share, since what one record has revealed the next one cannot (k copies stacked
+    as one dataset come down to about one kth). ``chance`` moves with it, ``original`` does not.
+    """
+
+    n: int
+    """Number of synthetic records in all datasets."""
+    synthetic_only: int
+    """Those of them in cells that the original lacks."""
+    revealed: float
+    """Share with the class of each cell."""
+    chance: float
+    """Expected share when the classes are kept and the true level of every original record is
+    drawn from the distribution of all of them."""
+    baseline: float
+    """Share when every cell gets the level that is most frequent in the original: what published
+    margins reveal."""
+    original: float
+    """Share when the original is its own synthetic copy."""
 
 
 def differences(cells: Cells) -> Differences:
@@ -93,14 +109,16 @@ def differences(cells: Cells) -> Differences:
     original = cells.cell_ours[both] / cells.n
     difference = cells.cell_theirs[both] / cells.n_synthetic - original
     values = np.stack([difference, difference / original])
-    own, marginal = (_rows(d, cells.cell_ours[both], values) for d in _distances(cells, both))
+    to_original, to_all = (
+        tuple(_rows(d, cells.cell_ours[both], values)) for d in _distances(cells, both)
+    )
     return Differences(
         cells=int(both.sum()),
         original_only=int((known & ~shown).sum()),
         synthetic_only=int((~known & shown).sum()),
         marginal=None if cells.positive is None else float(cells.marginal[cells.positive]),
-        own_proportion=tuple(own),
-        marginal_proportion=tuple(marginal),
+        own_proportion=to_original,
+        marginal_proportion=to_all,
     )
 
 
@@ -159,49 +177,6 @@ def _distribution(values: FloatArray) -> Distribution:
         sd=float(values.std(ddof=1)) if len(values) > 1 else None,
         quantiles=tuple(np.quantile(values, QUANTILES).tolist()),
     )
-
-
-# Analysis 2: which share of the synthetic records gives away a true level?
-
-
-@dataclass(frozen=True)
-class Classification:
-    """Synthetic records that reveal a true level, as a share of all synthetic records.
-
-    A cell reveals as many levels as it has synthetic records (the mean over the datasets where
-    there are several), but no more than original records of its class. Cells that the original
-    lacks reveal nothing and count.
-
-    The share is meant for synthetic datasets with as many records as the original. Smaller ones
-    have a larger share, since a cell with few synthetic records is rarely limited by the original
-    ones of its class (half a copy of the original has a larger share than the copy); larger ones
-    have a smaller share, since what one record has revealed the next one cannot (k copies stacked
-    as one dataset come down to about one kth). ``chance`` moves with it, ``original`` does not.
-
-    Parameters
-    ----------
-    n : int
-        Number of synthetic records in all datasets.
-    synthetic_only : int
-        Those of them in cells that the original lacks.
-    revealed : float
-        Share with the class of each cell.
-    chance : float
-        Expected share when the classes are kept and the true level of every original record is
-        drawn from the distribution of all of them.
-    baseline : float
-        Share when every cell gets the level that is most frequent in the original: what published
-        margins reveal.
-    original : float
-        Share when the original is its own synthetic copy.
-    """
-
-    n: int
-    synthetic_only: int
-    revealed: float
-    chance: float
-    baseline: float
-    original: float
 
 
 def classification(cells: Cells) -> Classification:

@@ -10,92 +10,57 @@ of Statistical Software 74(11); the function ``replicated.uniques`` of synthpop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from synthesizer.data.codes import Groups
 from synthesizer.data.errors import DataError
-from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys, column_names
+from synthesizer.data.pairs import Data, column_names
 from synthesizer.data.panel.reports import Replication, replication
 from synthesizer.data.table import BoolArray, IntArray, Table
-from synthesizer.measures.figure import Direction, Figure, plain
-from synthesizer.measures.risk.identity import SharedCoder
+from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.measures.risk.inputs import SharedCoder, checked_tables
 
 
-@dataclass(frozen=True, eq=False)
-class ReplicatedCounts:
-    """Unique records of one synthetic dataset, by what they are in the original.
+class ReplicatedCounts(Row):
+    """Unique records of one synthetic dataset, by what they are in the original."""
 
-    Parameters
-    ----------
-    n : int
-        Number of synthetic records.
-    present_rows : ndarray of bool, shape (n,)
-        Unique synthetic records that occur in the original, once or several times.
-    unique_rows : ndarray of bool, shape (n,)
-        Unique synthetic records that are unique in the original too: the replicated uniques.
-    uniques : int
-        Number of unique synthetic records.
-    """
-
-    n: int
-    uniques: int
-    present_rows: BoolArray
-    unique_rows: BoolArray
-
-    @property
-    def present(self) -> int:
-        """Number of unique synthetic records that occur in the original."""
-        return int(self.present_rows.sum())
-
-    @property
-    def replicated(self) -> int:
-        """Number of unique synthetic records that are unique in the original too."""
-        return int(self.unique_rows.sum())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the counts; which records they are stays out of files."""
-        counts = {"n": self.n, "uniques": self.uniques}
-        return counts | {"present": self.present, "replicated": self.replicated}
+    n: int = column("Records", "count", "synthetic records")
+    uniques: int = column("Unique", "count", "those that no other synthetic record equals")
+    present: int = column("Present", "count", "those of them that the original has")
+    replicated: int = column(
+        "Replicated uniques", "count", "those of them that are unique in the original too"
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class ReplicatedUniques:
-    """Unique records of the original and of every synthetic dataset.
-
-    Parameters
-    ----------
-    keys : tuple of str
-        Variables that were compared.
-    n : int
-        Number of original records.
-    uniques : int
-        Number of original records that are unique.
-    datasets : tuple of ReplicatedCounts
-        One for each synthetic dataset.
-    """
+class ReplicatedUniques(Result):
+    """Unique records of the original and of every synthetic dataset."""
 
     keys: tuple[str, ...]
+    """Variables that were compared."""
     n: int
+    """Number of original records."""
     uniques: int
+    """Number of original records that are unique."""
     datasets: tuple[ReplicatedCounts, ...]
+    """One for each synthetic dataset."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
         """Shares of the synthetic records, averaged over the datasets."""
         rows = (
-            ("replicated uniques", "replicated", "unique and equal to a unique original record"),
-            ("unique records present", "present", "unique and equal to an original record"),
+            ("replicated uniques", "replicated", "unique and equal to a unique original {record}"),
+            ("unique records present", "present", "unique and equal to an original {record}"),
             ("unique records", "uniques", "unique within the synthetic data"),
         )
         return tuple(
             Figure(
+                key=name.replace(" ", "_"),
                 name=name,
                 value=float(np.mean([getattr(d, field) / d.n for d in self.datasets])),
-                meaning=f"share of the synthetic records that are {what}",
+                meaning=f"share of the synthetic {{records}} that are {what}",
                 direction="lower is safer",
                 n=sum(d.n for d in self.datasets),
                 original=self.uniques / self.n,
@@ -103,15 +68,27 @@ class ReplicatedUniques:
             for name, field, what in rows
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return {
-            "keys": list(self.keys),
-            "n": self.n,
-            "uniques": self.uniques,
-            "datasets": [counts.to_dict() for counts in self.datasets],
-            "figures": [plain(figure) for figure in self.figures],
-        }
+
+@dataclass(frozen=True, eq=False)
+class ReplicatedRows:
+    """Which records of one synthetic dataset are unique, each of shape (n,)."""
+
+    unique: BoolArray
+    """Records that no other synthetic record equals."""
+    present: BoolArray
+    """Those of them that the original has, once or several times."""
+    replicated: BoolArray
+    """Those of them that are unique in the original too: the replicated uniques."""
+
+    @property
+    def counts(self) -> ReplicatedCounts:
+        """How many they are; which ones stays out of files."""
+        return ReplicatedCounts(
+            n=len(self.unique),
+            uniques=int(self.unique.sum()),
+            present=int(self.present.sum()),
+            replicated=int(self.replicated.sum()),
+        )
 
 
 def replicated_uniques(
@@ -122,29 +99,24 @@ def replicated_uniques(
     exclude: Sequence[str] = (),
     groups: Mapping[str, Groups] | None = None,
 ) -> ReplicatedUniques:
-    """Find unique synthetic records that occur in the original, and that are unique there.
+    """Count unique synthetic records that occur in the original, and that are unique there.
 
     Numbers are compared by value and everything else by label; synthpop compares rows as they
     are printed in columns, and misses equal numbers when two files pad them to different widths.
 
     Parameters
     ----------
-    original : Table or DataFrame
-        Confidential records, shape (n, p).
-    synthetic : Table, DataFrame or sequence of them
-        Synthetic datasets of any sizes; each is compared for itself.
+    original, synthetic, groups
+        As in `synthesizer.measures.risk.cap.cap`; each dataset is compared for itself.
     keys : sequence of str, optional
         Variables that must agree; default all of the original.
     exclude : sequence of str
         Variables to leave out of these, such as identifiers and weights.
-    groups : mapping of str to int or sequence of float, optional
-        Number of quantile groups of the original, or cut points, for numeric variables; others
-        count by exact value. Missing codes are values.
 
     Returns
     -------
     ReplicatedUniques
-        Counts, and for every synthetic record whether it is one.
+        Counts; `replicated_rows` says which records they are.
 
     Raises
     ------
@@ -157,21 +129,58 @@ def replicated_uniques(
     >>> people = pd.DataFrame({"sex": ["f", "m", "m"], "age": [30, 50, 50]})
     >>> made = pd.DataFrame({"sex": ["f", "m", "m"], "age": [30, 50, 77]})
     >>> result = replicated_uniques(people, made)
-    >>> result.uniques, result.datasets[0].to_dict()
-    (1, {'n': 3, 'uniques': 3, 'present': 2, 'replicated': 1})
-    >>> result.datasets[0].unique_rows.tolist()
-    [True, False, False]
+    >>> result.uniques, result.datasets[0]
+    (1, ReplicatedCounts(n=3, uniques=3, present=2, replicated=1))
     """
-    names = list(column_names(original)) if keys is None else list(keys)
-    _check_exclude(exclude, names)
-    names = [name for name in names if name not in exclude]
-    original, tables = as_tables(original, synthetic, names)
-    check_keys(original, keys=names, groups=groups)
-    check_comparable(original, tables, names)
-    replicates = Replicates(original, names, groups)
+    original, tables = _compared(original, synthetic, keys, exclude, groups)
+    replicates = Replicates(original, original.names, groups)
     for table in tables:
         replicates.add(table)
     return replicates.result
+
+
+def replicated_rows(
+    original: Data,
+    synthetic: Data | Sequence[Data],
+    *,
+    keys: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    groups: Mapping[str, Groups] | None = None,
+) -> tuple[ReplicatedRows, ...]:
+    """Return which records of every synthetic dataset are replicated; see `replicated_uniques`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "m", "m"], "age": [30, 50, 50]})
+    >>> made = pd.DataFrame({"sex": ["f", "m", "m"], "age": [30, 50, 77]})
+    >>> replicated_rows(people, made)[0].replicated.tolist()
+    [True, False, False]
+    """
+    original, tables = _compared(original, synthetic, keys, exclude, groups)
+    replicates = Replicates(original, original.names, groups)
+    return tuple(replicates.rows(table) for table in tables)
+
+
+def _compared(
+    original: Data,
+    synthetic: Data | Sequence[Data],
+    keys: Sequence[str] | None,
+    exclude: Sequence[str],
+    groups: Mapping[str, Groups] | None,
+) -> tuple[Table, tuple[Table, ...]]:
+    """Return the tables of the compared variables alone, in their order."""
+    names = list(column_names(original)) if keys is None else list(keys)
+    problems = [
+        f"exclude names {name!r}, which is not among the compared variables: leave it out"
+        for name in exclude
+        if name not in names
+    ]
+    if problems:
+        raise DataError(problems)
+    names = [name for name in names if name not in exclude]
+    original, tables = checked_tables(original, synthetic, keys=names, groups=groups)
+    return original.select(names), tables
 
 
 class Replicates:
@@ -196,11 +205,18 @@ class Replicates:
 
     def add(self, synthetic: Table) -> None:
         """Look at the next dataset."""
-        self.datasets.append(_counts(self._coder, synthetic))
+        self.datasets.append(self.rows(synthetic).counts)
+
+    def rows(self, synthetic: Table) -> ReplicatedRows:
+        """Return which records of a dataset are replicated."""
+        codes, size = self._coder.encode(synthetic)
+        ours = np.bincount(self._coder.codes, minlength=size)[codes]
+        unique = np.bincount(codes, minlength=size)[codes] == 1
+        return ReplicatedRows(unique, unique & (ours > 0), unique & (ours == 1))
 
     @property
     def result(self) -> ReplicatedUniques:
-        """What was found in the datasets so far."""
+        """What the datasets so far have."""
         return ReplicatedUniques(
             keys=self._names,
             n=len(self._coder.codes),
@@ -209,99 +225,79 @@ class Replicates:
         )
 
 
-def _check_exclude(exclude: Sequence[str], names: Sequence[str]) -> None:
-    problems = [
-        f"exclude names {name!r}, which is not among the compared variables: leave it out"
-        for name in exclude
-        if name not in names
-    ]
-    if problems:
-        raise DataError(problems)
-
-
-def _counts(coder: SharedCoder, table: Table) -> ReplicatedCounts:
-    codes, size = coder.encode(table)
-    ours = np.bincount(coder.codes, minlength=size)[codes]
-    unique = np.bincount(codes, minlength=size)[codes] == 1
-    return ReplicatedCounts(
-        len(codes), int(unique.sum()), unique & (ours > 0), unique & (ours == 1)
-    )
-
-
-# Replicated careers: whole sequences of states of the original that show up again.
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReplicatedCareers:
-    """Careers of the original that occur in synthetic data.
-
-    Parameters
-    ----------
-    n : int
-        Persons of the original.
-    n_periods : int
-        Periods of a career.
-    uniques : int
-        Careers that exactly one person of the original has.
-    shared : float
-        Share of persons whose career another person has too: the chance that a fresh person's is
-        among those of the others (leaving out one after the other).
-    twins : float
-        Share of persons whose career exactly one other person has: the chance that a fresh
-        person's equals one that exactly one of the others has.
-    datasets : tuple of Replication
-        One for each synthetic dataset.
-    """
+class ReplicatedCareers(Result):
+    """Careers of the original that occur in synthetic data: whole sequences of states."""
 
     n: int
+    """Persons of the original."""
     n_periods: int
+    """Periods of a career."""
     uniques: int
+    """Careers that exactly one person of the original has."""
     shared: float
+    """Share of persons whose career another person has too: the chance that a fresh person's is
+    among those of the others (leaving out one after the other)."""
     twins: float
+    """Share of persons whose career exactly one other person has: the chance that a fresh
+    person's equals one that exactly one of the others has."""
     datasets: tuple[Replication, ...]
+    """One for each synthetic dataset."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Shares averaged over the datasets."""
-        return tuple(self._figures())
-
-    def _figures(self) -> Iterator[Figure]:
-        drawn = sum(own.n_synthetic for own in self.datasets)
-        rows: tuple[tuple[str, str, str, float | None, float, int], ...] = (
-            (
-                "careers of one person", "unique",
+        """Shares averaged over the datasets; the baseline is a fresh person."""
+        drawn = sum(dataset.n_synthetic for dataset in self.datasets)
+        return (
+            self._figure(
+                "replicated_careers",
+                "careers of one person",
+                "unique",
                 "share of the synthetic careers that equal, in every period, a career which "
-                "exactly one person of the original has", self.twins, self.uniques / self.n, drawn,
+                "exactly one person of the original has; the baseline is a fresh person",
+                drawn,
+                baseline=self.twins,
+                original=self.uniques / self.n,
             ),
-            (
-                "careers in the data", "in_data",
-                "share of the synthetic careers that anybody of the original has", self.shared,
-                1.0, drawn,
+            self._figure(
+                "careers_in_the_data",
+                "careers in the data",
+                "in_data",
+                "share of the synthetic careers that anybody of the original has; the baseline is "
+                "a fresh person",
+                drawn,
+                baseline=self.shared,
             ),
-            (
-                "unique careers replicated", "uniques_replicated",
+            self._figure(
+                "unique_careers_replicated",
+                "unique careers replicated",
+                "uniques_replicated",
                 "share of the careers that exactly one person of the original has which occur in "
-                "the synthetic data", None, 1.0, self.uniques,
+                "the synthetic data",
+                self.uniques,
             ),
-        )  # fmt: skip
-        direction: Direction = "lower is safer"
-        for name, field, meaning, baseline, original, n in rows:
-            yield Figure(
-                name=name,
-                value=float(np.mean([getattr(own, field) for own in self.datasets])),
-                meaning=meaning + ("" if baseline is None else "; the baseline is a fresh person"),
-                direction=direction,
-                n=n,
-                baseline=baseline,
-                original=original,
-            )
+        )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return asdict(self) | {
-            "datasets": [asdict(own) for own in self.datasets],
-            "figures": [plain(figure) for figure in self.figures],
-        }
+    def _figure(
+        self,
+        key: str,
+        name: str,
+        field: str,
+        meaning: str,
+        n: int,
+        *,
+        baseline: float | None = None,
+        original: float = 1.0,
+    ) -> Figure:
+        return Figure(
+            key=key,
+            name=name,
+            value=float(np.mean([getattr(dataset, field) for dataset in self.datasets])),
+            meaning=meaning,
+            direction="lower is safer",
+            n=n,
+            baseline=baseline,
+            original=original,
+        )
 
 
 class CareerReplicates:
@@ -323,7 +319,7 @@ class CareerReplicates:
 
     @property
     def result(self) -> ReplicatedCareers:
-        """What was found in the datasets so far."""
+        """What the datasets so far have."""
         counts = np.unique(self._original, axis=0, return_counts=True)[1]
         n = len(self._original)
         return ReplicatedCareers(

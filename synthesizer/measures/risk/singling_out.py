@@ -31,22 +31,16 @@ _BLOCK = 2**12
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """Conditions that each name the same number of variables, and hold if all their terms do.
-
-    Parameters
-    ----------
-    variables : ndarray of int, shape (conditions, terms)
-        Places of the variables.
-    low, high : ndarray of int, shape (conditions, terms)
-        The term holds for values from ``low`` to ``high``.
-    outside : ndarray of bool, shape (conditions, terms)
-        The term holds for all other values instead.
-    """
+    """Conditions that hold if all their terms do; each array has shape (conditions, terms)."""
 
     variables: Codes
+    """Places of the variables."""
     low: Codes
+    """The term holds for values from here ..."""
     high: Codes
+    """... to here."""
     outside: BoolArray
+    """The term holds for all other values instead."""
 
     def __len__(self) -> int:
         return len(self.variables)

@@ -8,8 +8,7 @@ uniques, the more likely is it unique in the population too, and the less need o
 Sources: Elliot, Manning and Ford (2002), A computational algorithm for handling the special
 uniques problem, International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 10,
 493-509 (scores); Manning, Haglin and Keane (2008), A recursive search algorithm for statistical
-disclosure assessment, Data Mining and Knowledge Discovery 16, 165-196 (SUDA2); for DIS-SUDA see
-`synthesizer.measures.risk.minimal_uniques`.
+disclosure assessment, Data Mining and Knowledge Discovery 16, 165-196 (SUDA2).
 """
 
 from __future__ import annotations
@@ -26,120 +25,180 @@ from synthesizer.data.codes import Groups
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_table, check_keys
 from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
-from synthesizer.measures.figure import Figure, plain
+from synthesizer.measures.figure import Figure, Result, Row, column
 from synthesizer.measures.risk.minimal_uniques import (
-    Cells,
+    Combinations,
     MinimalUniques,
-    data_intrusion_simulation,
-    dis_suda_scores,
     minimal_uniques,
 )
 
-# What the search for special uniques found, and how to read it.
-
 Missing = Literal["value", "unknown"]
 
+# Sets of keys looked at: 16 keys in full, 25 keys up to sets of 5, 80 up to 3.
+_MOST_SETS = 100_000
+# Sets looked at unasked: sets times records, at least six keys in full, at most twelve.
+_MOST_CHEAP, _FEW_SETS, _MANY_SETS = 300_000_000, 300, 5_000
 
-@dataclass(frozen=True, eq=False)
-class SudaResult:
-    """What `suda` found.
 
-    Parameters
-    ----------
-    keys, max_size, sampling_fraction, missing : tuple of str, int, float, str
-        What was asked for.
-    unique : ndarray of bool, shape (n,)
-        Where no other record has the same values of all keys.
-    scores : ndarray of float, shape (n,)
-        SUDA scores, 0 where a record has no minimal unique (of up to ``max_size`` keys).
-    dis_scores : ndarray of float, shape (n,)
-        Probability that a unique match with the record is right, 0 where it is not unique; NaN
-        where it is unique but all its minimal uniques are larger than ``max_size``.
-    special : ndarray of bool, shape (n,)
-        Special uniques: those at or above the top-decile cut of the scores of the uniques.
-    minimal : ndarray of int, shape (n, max_size)
-        Number of minimal uniques of each record with 1, ..., max_size keys.
-    contributions : dict of str to float or None
-        Share of the sum of all scores that comes from minimal uniques with the key. As one
-        minimal unique may have several keys, these add up to more than 1; None without any.
-    record_contributions : ndarray of float32, shape (n, keys), or None
-        The same for each record, 0 where its score is 0; only where asked for.
-    dis : float or None
-        Probability that a unique match is right, for the whole file; None without uniques.
-    """
+class SudaSize(Row):
+    """Minimal uniques with one number of keys."""
+
+    size: int = column("Keys in the set", "count")
+    found: int = column("Sets found", "count", "minimal uniques of all records")
+    records: int = column("Records", "count", "records that have at least one")
+
+
+class SudaBand(Row):
+    """Scored records by DIS-SUDA, in a band of a tenth; its upper end is in it."""
+
+    above: float = column("Above", "share")
+    up_to: float = column("Up to", "share")
+    records: int = column("Records", "count")
+
+
+class SudaResult(Result):
+    """Counts and shares of special uniques: nothing of single records."""
 
     keys: tuple[str, ...]
+    """Variables that an intruder may know."""
     max_size: int
+    """Largest number of keys in a minimal unique that was looked for."""
     sampling_fraction: float
+    """Share of the population that is in the data."""
     missing: Missing
-    unique: BoolArray
-    scores: FloatArray
-    dis_scores: FloatArray
-    special: BoolArray
-    minimal: npt.NDArray[np.int32]
+    """Whether a missing code is a value like any other, or identifies nobody."""
+    n: int
+    """Number of records."""
+    uniques: int
+    """Records whose values of all keys nobody shares."""
+    uniques_without_score: int
+    """Those of them whose minimal uniques are all larger than ``max_size``."""
+    special_uniques: int
+    """Uniques at or above the top-decile cut of the scores of the uniques."""
+    minimal_uniques: tuple[SudaSize, ...]
+    """By number of keys, 1 to ``max_size``."""
     contributions: dict[str, float | None]
-    record_contributions: npt.NDArray[np.float32] | None
+    """Share of the sum of all scores that comes from minimal uniques with the key. As one minimal
+    unique may have several keys, these add up to more than 1; None without any."""
+    scores: dict[str, float | None]
+    """Quantiles of the scores of the uniques; None without uniques."""
+    dis_scores: tuple[SudaBand, ...]
+    """Scored records by DIS-SUDA."""
     dis: float | None
+    """Probability that a unique match is right, for the whole file; None without uniques."""
+    largest_dis_suda: float | None
+    """The same for the record most at risk; None without scored uniques."""
+    mean_dis_suda: float | None
+    """The same on average over the scored uniques."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
         """Uniques, special uniques and the probabilities that unique matches are right."""
-        n, uniques, special = len(self.unique), int(self.unique.sum()), int(self.special.sum())
-        known = self.dis_scores[self.unique & (self.scores > 0)]
+        n, scored = self.n, self.uniques - self.uniques_without_score
+        match = "probability that a unique match is right"
         return (
-            _count("uniques", uniques, n, "records whose values of all keys nobody shares"),
-            _risk("share unique", uniques / n, n, "share of the records that are unique"),
-            _count("special uniques", special, n, "uniques with the highest tenth of SUDA scores"),
-            _risk("share special", special / n, n, "share of the records that are special uniques"),
-            _risk("DIS", self.dis, uniques, "probability that a unique match is right"),
-            _risk(
-                "largest DIS-SUDA",
-                float(known.max()) if len(known) else None,
-                len(known),
-                "probability that a unique match is right, for the record most at risk",
+            _figure("uniques", self.uniques, n, "{records} whose values of all keys nobody shares"),
+            _figure("share unique", self.uniques / n, n, "share of the {records} that are unique"),
+            _figure(
+                "special uniques",
+                self.special_uniques,
+                n,
+                "uniques with the highest tenth of SUDA scores",
             ),
-            _risk(
-                "mean DIS-SUDA",
-                float(known.mean()) if len(known) else None,
-                len(known),
-                "probability that a unique match is right, averaged over the uniques",
+            _figure(
+                "share special",
+                self.special_uniques / n,
+                n,
+                "share of the {records} that are special uniques",
+            ),
+            _figure("DIS", self.dis, self.uniques, match),
+            _figure(
+                "largest DIS-SUDA",
+                self.largest_dis_suda,
+                scored,
+                f"{match}, for the {{record}} most at risk",
+            ),
+            _figure(
+                "mean DIS-SUDA", self.mean_dis_suda, scored, f"{match}, averaged over the uniques"
             ),
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file: counts and shares, nothing of single records."""
-        return {
-            "keys": list(self.keys),
-            "max_size": self.max_size,
-            "sampling_fraction": self.sampling_fraction,
-            "missing": self.missing,
-            "n": len(self.unique),
-            "uniques": int(self.unique.sum()),
-            "uniques_without_score": int((self.unique & (self.scores == 0)).sum()),
-            "special_uniques": int(self.special.sum()),
-            "minimal_uniques": self._by_size(),
-            "contributions": dict(self.contributions),
-            "scores": _quantiles(self.scores[self.unique]),
-            "dis_scores": self._dis_bands(),
-            "figures": [plain(figure) for figure in self.figures],
-        }
 
-    def _by_size(self) -> list[dict[str, int]]:
-        found, records = self.minimal.sum(axis=0), (self.minimal > 0).sum(axis=0)
-        return [
-            {"size": size, "found": int(found[size - 1]), "records": int(records[size - 1])}
-            for size in range(1, self.max_size + 1)
-        ]
+def _figure(name: str, value: float | None, n: int, meaning: str) -> Figure:
+    key = {"DIS": "data_intrusion_simulation"}.get(
+        name, name.lower().replace(" ", "_").replace("-", "_")
+    )
+    is_count = name.endswith("uniques")
+    return Figure(
+        key=key,
+        name=name,
+        value=value,
+        meaning=meaning,
+        direction="a count" if is_count else "lower is safer",
+        n=n,
+    )
 
-    def _dis_bands(self) -> list[dict[str, float | int]]:
-        """Count the scored records in bands of a tenth, upper ends included."""
-        known = self.dis_scores[self.dis_scores > 0]
-        ends = np.arange(1, 11) / 10
-        counts = np.bincount(np.searchsorted(ends, known), minlength=10).tolist()
-        return [
-            {"above": i / 10, "up_to": (i + 1) / 10, "records": count}
-            for i, count in enumerate(counts)
-        ]
+
+@dataclass(frozen=True, eq=False)
+class SudaScores:
+    """What `suda` says of every record."""
+
+    keys: tuple[str, ...]
+    """Variables that an intruder may know."""
+    max_size: int
+    """Largest number of keys in a minimal unique that was looked for."""
+    sampling_fraction: float
+    """Share of the population that is in the data."""
+    missing: Missing
+    """How missing codes count."""
+    unique: BoolArray
+    """Where no other record has the same values of all keys, shape (n,)."""
+    scores: FloatArray
+    """SUDA scores, 0 where a record has no minimal unique, shape (n,)."""
+    dis_scores: FloatArray
+    """Probability that a unique match with the record is right, 0 where it is not unique; NaN
+    where it is unique but all its minimal uniques are larger than ``max_size``; shape (n,)."""
+    special: BoolArray
+    """Uniques at or above the top-decile cut of the scores of the uniques, shape (n,)."""
+    minimal: npt.NDArray[np.int32]
+    """Minimal uniques of each record with 1, ..., max_size keys, shape (n, max_size)."""
+    contributions: dict[str, float | None]
+    """See `SudaResult`."""
+    record_contributions: npt.NDArray[np.float32] | None
+    """The same for each record, 0 where its score is 0, shape (n, keys); only if asked for."""
+    dis: float | None
+    """Probability that a unique match is right, for the whole file; None without uniques."""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Those of the result."""
+        return self.result.figures
+
+    @property
+    def result(self) -> SudaResult:
+        """Counts and shares: nothing of single records."""
+        scored = self.dis_scores[self.unique & (self.scores > 0)]
+        minimal = zip(self.minimal.sum(axis=0), (self.minimal > 0).sum(axis=0), strict=True)
+        return SudaResult(
+            keys=self.keys,
+            max_size=self.max_size,
+            sampling_fraction=self.sampling_fraction,
+            missing=self.missing,
+            n=len(self.unique),
+            uniques=int(self.unique.sum()),
+            uniques_without_score=int((self.unique & (self.scores == 0)).sum()),
+            special_uniques=int(self.special.sum()),
+            minimal_uniques=tuple(
+                SudaSize(size=size, found=int(sets), records=int(records))
+                for size, (sets, records) in enumerate(minimal, start=1)
+            ),
+            contributions=self.contributions,
+            scores=_quantiles(self.scores[self.unique]),
+            dis_scores=_bands(self.dis_scores[self.dis_scores > 0]),
+            dis=self.dis,
+            largest_dis_suda=float(scored.max()) if len(scored) else None,
+            mean_dis_suda=float(scored.mean()) if len(scored) else None,
+        )
 
 
 def _quantiles(values: FloatArray) -> dict[str, float | None]:
@@ -152,18 +211,12 @@ def _quantiles(values: FloatArray) -> dict[str, float | None]:
     }
 
 
-def _count(name: str, value: int, n: int, meaning: str) -> Figure:
-    return Figure(name=name, value=value, meaning=meaning, direction="a count", n=n)
-
-
-def _risk(name: str, value: float | None, n: int, meaning: str) -> Figure:
-    return Figure(name=name, value=value, meaning=meaning, direction="lower is safer", n=n)
-
-
-# Sets of keys looked at: 16 keys in full, 25 keys up to sets of 5, 80 up to 3.
-_MOST_SETS = 100_000
-# Sets looked at unasked: sets times records, at least six keys in full, at most twelve.
-_MOST_CHEAP, _FEW_SETS, _MANY_SETS = 300_000_000, 300, 5_000
+def _bands(values: FloatArray) -> tuple[SudaBand, ...]:
+    ends = np.arange(1, 11) / 10
+    counts = np.bincount(np.searchsorted(ends, values), minlength=10).tolist()
+    return tuple(
+        SudaBand(above=i / 10, up_to=(i + 1) / 10, records=count) for i, count in enumerate(counts)
+    )
 
 
 def suda(
@@ -176,7 +229,7 @@ def suda(
     missing: Missing = "value",
     record_contributions: bool = False,
     progress: Callable[[int, int], None] | None = None,
-) -> SudaResult:
+) -> SudaScores:
     """Find all minimal sample uniques and score the records by them.
 
     A minimal unique of k of the ATT keys scores (ATT - k) (ATT - k - 1) ... (ATT - M + 1) with
@@ -191,7 +244,7 @@ def suda(
     keys : sequence of str
         Variables that an intruder may know.
     groups : mapping of str to int or sequence of float, optional
-        Number of quantile groups, or cut points, for numeric keys; others count by exact value.
+        As in `synthesizer.measures.risk.cap.cap`.
     max_size : int, optional
         Largest number of keys in a minimal unique that is looked for; default all.
     sampling_fraction : float
@@ -206,8 +259,8 @@ def suda(
 
     Returns
     -------
-    SudaResult
-        Scores, masks and counts in the order of the records.
+    SudaScores
+        Scores, masks and counts in the order of the records; its ``result`` sums them up.
 
     Raises
     ------
@@ -235,7 +288,7 @@ def suda(
     table = as_table(data, keys)
     size = len(keys) if max_size is None else max_size
     _check(table, keys, groups, size, sampling_fraction, missing)
-    cells = Cells.of(table, keys, groups, unknown=missing == "unknown")
+    cells = Combinations.of(table, keys, groups, unknown=missing == "unknown")
     weights = _weights(len(keys), size)
     found = minimal_uniques(cells, weights, by_record=record_contributions, progress=progress)
     n, rows, scores = table.n_rows, cells.records, found.counts @ np.asarray(weights)
@@ -246,7 +299,7 @@ def suda(
     dis_scores = np.where(unique[rows], np.nan, 0.0)
     dis_scores[scores > 0] = dis_suda_scores(scores[scores > 0], dis, len(keys))
     every_score = _spread(scores, rows, n)
-    return SudaResult(
+    return SudaScores(
         keys=tuple(keys),
         max_size=size,
         sampling_fraction=sampling_fraction,
@@ -266,7 +319,7 @@ def special_uniques(
     data: Data,
     keys: Sequence[str],
     groups: Mapping[str, Groups] | None = None,
-    suda: SudaResult | None = None,
+    suda: SudaScores | None = None,
 ) -> BoolArray:
     """Return where a unique's SUDA score is at or above the top-decile cut among the uniques.
 
@@ -277,7 +330,7 @@ def special_uniques(
     ----------
     data, keys, groups
         As in `suda`.
-    suda : SudaResult, optional
+    suda : SudaScores, optional
         Result for the same records and keys, so that it need not be computed again.
 
     Returns
@@ -418,3 +471,80 @@ def _record_shares(
         return None
     divisor = np.where(scores > 0, scores, 1).astype(np.float32)
     return _spread(found.by_record / divisor[:, None], rows, n)
+
+
+def data_intrusion_simulation(uniques: int, paired: int, sampling_fraction: float) -> float | None:
+    """Estimate the probability that a unique match between a sample and a known person is right.
+
+    Parameters
+    ----------
+    uniques : int
+        Records whose key no other record has, U.
+    paired : int
+        Records whose key exactly one other record has, P.
+    sampling_fraction : float
+        Share f of the population that is in the sample, in (0, 1].
+
+    Returns
+    -------
+    float or None
+        U f / (U f + P (1 - f)), in (0, 1]; None without uniques. It is 1 for a whole population,
+        and also where there are no pairs to tell from how many keys the population shares.
+
+    Examples
+    --------
+    >>> data_intrusion_simulation(30, 30, 0.1), data_intrusion_simulation(30, 30, 1.0)
+    (0.1, 1.0)
+    """
+    right = uniques * sampling_fraction
+    return right / (right + paired * (1 - sampling_fraction)) if uniques else None
+
+
+def score_exponent(n_keys: int) -> float:
+    """Return the power of the SUDA score that the odds of a right match are proportional to.
+
+    Inferred, not taken from a paper: published scores of sdcMicro for 3, 4 and 6 keys obey
+    1 + (8 - n_keys) / 20 to every digit given; other numbers of keys
+    follow the same line. It is held above 0, so that the odds never fall with the score (from 28
+    keys on). This affects how DIS is spread, not DIS itself.
+
+    Examples
+    --------
+    >>> [round(score_exponent(n_keys), 2) for n_keys in (3, 4, 6, 12)]
+    [1.25, 1.2, 1.1, 0.8]
+    """
+    return max(1, 28 - n_keys) / 20
+
+
+def dis_suda_scores(scores: FloatArray, dis: float | None, n_keys: int) -> FloatArray:
+    """Spread the file's DIS over its uniques by their SUDA scores (DIS-SUDA).
+
+    Among unique matches of a record there are (1 - p) / p wrong ones for each right one. This
+    ratio is taken to be proportional to score ** -exponent, and its mean over the records is that
+    of the whole file, (1 - dis) / dis.
+
+    Parameters
+    ----------
+    scores : ndarray of float, shape (u,)
+        SUDA scores of the uniques, above 0.
+    dis : float or None
+        `data_intrusion_simulation` of the file; None only without uniques.
+    n_keys : int
+        Number of keys that the scores were computed with.
+
+    Returns
+    -------
+    ndarray of float, shape (u,)
+        Probabilities p in (0, 1] that a unique match with the record is right.
+
+    Examples
+    --------
+    >>> dis_suda_scores(np.array([2.0, 2.0]), 0.25, 6).tolist()
+    [0.25, 0.25]
+    >>> dis_suda_scores(np.array([1.0, 3.0]), 0.25, 8).tolist()
+    [0.18181818181818182, 0.4]
+    """
+    if dis is None or not len(scores):
+        return np.empty(0)
+    weights = scores ** -score_exponent(n_keys)
+    return np.asarray(1 / (1 + (1 - dis) / dis * weights / weights.mean()))

@@ -10,13 +10,12 @@ Of a panel what never changes comes first, then first values, and attributes of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
 from synthesizer.data.pairs import Data, as_table, column_names
 from synthesizer.data.table import Column, Kind, Table
+from synthesizer.measures.figure import Result
 from synthesizer.measures.risk.determined import told_share
 from synthesizer.measures.risk.identity import statistical_uniques
 
@@ -35,18 +34,17 @@ _MOST_LEVELS = 150
 _EXCEPTIONS = 0.01
 
 
-@dataclass(frozen=True)
-class Suggestion:
-    """Keys and target to start from, with the reason in plain words (None: nothing suits)."""
+class Suggestion(Result):
+    """Keys and target to start from."""
 
     keys: tuple[str, ...]
+    """What others may know of a person."""
     target: str | None
+    """What should stay secret; None where nothing suits."""
     share_of_uniques: float
+    """Share of the records that nobody shares these keys with."""
     reason: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return asdict(self) | {"keys": list(self.keys)}
+    """Why these, in plain words."""
 
 
 def suggest(
@@ -95,7 +93,8 @@ def suggest(
     if keys is None and aim is not None:
         chosen = tuple(name for name in chosen if not _is_same(table, name, aim))
     share = float(statistical_uniques(table, chosen).mean()) if chosen and table.n_rows else 0.0
-    return Suggestion(chosen, aim, share, _reason(chosen, aim, share, table))
+    reason = _reason(chosen, aim, share, table)
+    return Suggestion(keys=chosen, target=aim, share_of_uniques=share, reason=reason)
 
 
 def _distinct(column: Column) -> int:

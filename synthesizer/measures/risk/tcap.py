@@ -13,8 +13,6 @@ of microdata.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,10 +20,8 @@ from synthesizer.data.codes import Codes, ColumnCoder, Groups, JointCoder, cut_p
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Column, FloatArray, Table
-from synthesizer.measures.figure import Figure
+from synthesizer.measures.figure import Figure, Result, Row, column
 from synthesizer.measures.risk.scenario import Tolerance
-
-# Agreement by chance: of two classifications that have nothing to do with each other.
 
 
 def agreement(one: Codes, other: Codes) -> float | None:
@@ -43,15 +39,11 @@ def agreement(one: Codes, other: Codes) -> float | None:
 
     Examples
     --------
-    >>> import numpy as np
     >>> agreement(np.array([1, 1]), np.array([2, 0]))
     0.5
     """
     pairs = int(one.sum()) * int(other.sum())
     return int(one @ other) / pairs if pairs else None
-
-
-# Equivalence classes: synthetic records with one key, and the target most of them show.
 
 
 def target_codes(columns: Sequence[Column], groups: Groups | None = None) -> tuple[Codes, ...]:
@@ -81,7 +73,7 @@ def _distinct(columns: Sequence[Column]) -> FloatArray:
 
 
 class Classes:
-    """How often each target occurs in each key's class, over all datasets added so far.
+    """Equivalence classes: how often each target occurs with each key, over all datasets so far.
 
     Examples
     --------
@@ -122,40 +114,30 @@ class Classes:
         return size, target, top
 
 
-@dataclass(frozen=True)
-class TcapRow:
-    """What the first ``m`` datasets give away to an intruder who asks for agreement.
+class TcapRow(Row):
+    """What the first ``m`` datasets give away to an intruder who asks for agreement."""
 
-    Parameters
-    ----------
-    m : int
-        Number of pooled datasets.
-    records : int
-        Original records.
-    matched : int
-        Those whose key occurs in the pooled datasets.
-    attributed : int
-        Those whose class there agrees on one target to the share tau or more.
-    correct : int
-        Those of them whose true target is that one.
-    guessed : int
-        Those of the attributed whose true target is the most frequent one of the original: right
-        guesses of somebody without the synthetic data.
-    baseline : float or None
-        Mean baseline CAP of the attributed records; None where there are none.
-    chance : float or None
-        Share of the attributed that would be right if attributed and true targets, as often as
-        they are, had nothing to do with each other; None where nothing is attributed.
-    """
-
-    m: int
-    records: int
-    matched: int
-    attributed: int
-    correct: int
-    guessed: int
-    baseline: float | None
-    chance: float | None
+    m: int = column("Datasets", "count", "the first m pooled")
+    records: int = column("Records", "count", "original records")
+    matched: int = column("Matched", "count", "those whose key occurs in the pooled datasets")
+    attributed: int = column(
+        "Attributed", "count", "those whose class there agrees on one target to the share tau"
+    )
+    correct: int = column("Right", "count", "those of them whose true target is that one")
+    guessed: int = column(
+        "Right by guessing",
+        "count",
+        "those of the attributed whose true target is the most frequent one of the original",
+    )
+    baseline: float | None = column(
+        "Baseline CAP", "share", "mean baseline CAP of the attributed; None where there are none"
+    )
+    chance: float | None = column(
+        "Agreement by chance",
+        "share",
+        "share of the attributed that would be right if attributed and true targets, as often as "
+        "they are, had nothing to do with each other",
+    )
 
     @property
     def tcap(self) -> float | None:
@@ -177,75 +159,59 @@ class TcapRow:
         """Share of the attributed that the original's most frequent target guesses right."""
         return _share(self.guessed, self.attributed)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file, shares beside the counts."""
-        shares = {name: getattr(self, name) for name in ("tcap", "of_matched", "of_records")}
-        return asdict(self) | shares | {"guess": self.guess}
 
-
-@dataclass(frozen=True)
-class TcapResult:
-    """Targeted CAP of nested datasets.
-
-    Parameters
-    ----------
-    keys, target : tuple of str, str
-        What the intruder knows, and wants to learn.
-    tau : float
-        Share of a class that must agree on one target.
-    original : TcapRow
-        The original, released as it is.
-    synthetic : tuple of TcapRow
-        By number of pooled datasets.
-    """
+class TcapResult(Result):
+    """Targeted CAP of nested datasets."""
 
     keys: tuple[str, ...]
+    """What the intruder knows."""
     target: str
+    """What the intruder wants to learn."""
     tau: float
+    """Share of a class that must agree on one target."""
     original: TcapRow
+    """The original, released as it is."""
     synthetic: tuple[TcapRow, ...]
+    """By number of pooled datasets."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
         """TCAP of all datasets together, relative to attributed and to matched records."""
-        row, own = self.synthetic[-1], self.original
-        shares = (
-            ("TCAP", row.tcap, row.chance, own.tcap, row.attributed, "attributed"),
-            (
+        row, released = self.synthetic[-1], self.original
+        chance = None if row.chance is None else row.chance * row.attributed / row.matched
+        return (
+            self._figure("TCAP", "attributed", row.tcap, row.attributed, row.chance, released.tcap),
+            self._figure(
                 "TCAP of matched records",
-                row.of_matched,
-                None if row.chance is None else row.chance * row.attributed / row.matched,
-                own.of_matched,
-                row.matched,
                 "matched",
+                row.of_matched,
+                row.matched,
+                chance,
+                released.of_matched,
             ),
         )
-        return tuple(
-            Figure(
-                name=name,
-                value=value,
-                meaning=(
-                    f"share of {which} records whose {self.target} is read off rightly where "
-                    f"synthetic records of the same key in all datasets pooled agree "
-                    f"(tau = {self.tau:g}); more datasets agree less often"
-                ),
-                direction="lower is safer",
-                n=n,
-                baseline=baseline,
-                original=original,
-            )
-            for name, value, baseline, original, n, which in shares
-        )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return {
-            "keys": list(self.keys),
-            "target": self.target,
-            "tau": self.tau,
-            "original": self.original.to_dict(),
-            "synthetic": [row.to_dict() for row in self.synthetic],
-        }
+    def _figure(
+        self,
+        name: str,
+        which: str,
+        value: float | None,
+        n: int,
+        baseline: float | None,
+        original: float | None,
+    ) -> Figure:
+        return Figure(
+            key=name.lower().replace(" ", "_"),
+            name=name,
+            value=value,
+            meaning=f"share of {which} {{records}} whose {self.target} is read off rightly where "
+            "synthetic {records} of the same key in all datasets pooled agree "
+            f"(tau = {self.tau:g}); more datasets agree less often",
+            direction="lower is safer",
+            n=n,
+            baseline=baseline,
+            original=original,
+        )
 
 
 def tcap(
@@ -268,15 +234,8 @@ def tcap(
 
     Parameters
     ----------
-    original : Table or DataFrame
-        Confidential records, shape (n, p).
-    synthetic : Table, DataFrame or sequence of them
-        M synthetic datasets of any sizes.
-    keys, target : sequence of str, str
-        What the intruder knows, and wants to learn.
-    groups : mapping of str to int or sequence of float, optional
-        Number of quantile groups of the original, or cut points, of numeric keys and target;
-        others count by exact value. Missing codes are values.
+    original, synthetic, keys, target, groups
+        As in `synthesizer.measures.risk.cap.cap`.
     tolerance : Tolerance, optional
         Refused for a numeric target: a class agrees on a group, not on an interval.
     tau : float
@@ -310,14 +269,20 @@ def tcap(
     )
     size = 1 + max(int(codes.max(initial=0)) for codes in (truth, *theirs))
     people = _People(coder.codes, truth, size)
-    own = Classes(coder.size, size)
-    own.add(coder.codes, truth)
+    released = Classes(coder.size, size)
+    released.add(coder.codes, truth)
     classes = Classes(coder.size, size)
     rows = []
     for m, (table, targets) in enumerate(zip(tables, theirs, strict=True), start=1):
         classes.add(coder.encode(table), targets)
         rows.append(people.row(m, classes, tau))
-    return TcapResult(tuple(keys), target, tau, people.row(1, own, tau), tuple(rows))
+    return TcapResult(
+        keys=tuple(keys),
+        target=target,
+        tau=tau,
+        original=people.row(1, released, tau),
+        synthetic=tuple(rows),
+    )
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -20,7 +20,7 @@ from synthesizer.data.errors import DataError, ExpressionError
 from synthesizer.data.expressions.language import quote_name
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
-from synthesizer.data.table import BoolArray, FloatArray, Table
+from synthesizer.data.table import FloatArray, Table
 from synthesizer.measures.utility.coefficients import (
     FitComparison,
     FittedData,
@@ -31,9 +31,9 @@ from synthesizer.measures.utility.combining import Rule, combine, rule_problems
 from synthesizer.measures.utility.design import Family, Model, learn_model
 from synthesizer.measures.utility.fits import (
     Codes,
+    Extras,
     Fit,
     fit_model,
-    fit_with_effects,
     informative,
     need_pyfixest,
     need_statsmodels,
@@ -47,58 +47,9 @@ from synthesizer.measures.utility.formulas import (
     unknown_names,
 )
 
-# What records carry into a fit beside the columns of the formula: clusters, weights and so on.
-
-
-@dataclass(frozen=True, eq=False)
-class Extras:
-    """Clusters, levels of fixed effects, weights and offsets of the records of one dataset.
-
-    Parameters
-    ----------
-    clusters : ndarray of int or None
-        Cluster of each record, shape (n,), -1 where it is missing.
-    effects : tuple of ndarray of int
-        Levels of each fixed effect, shapes (n,), -1 where missing.
-    weights : ndarray or None
-        Positive weights, shape (n,).
-    offset : ndarray or None
-        Shape (n,), NaN where it is missing.
-    """
-
-    clusters: Codes | None = None
-    effects: tuple[Codes, ...] = ()
-    weights: FloatArray | None = None
-    offset: FloatArray | None = None
-
-    @property
-    def usable(self) -> BoolArray | None:
-        """Which records have everything, shape (n,); None if there is nothing to have."""
-        known = [np.asarray(codes >= 0) for codes in self.effects]
-        if self.clusters is not None:
-            known.append(np.asarray(self.clusters >= 0))
-        if self.offset is not None:
-            known.append(np.isfinite(self.offset))
-        return np.logical_and.reduce(known) if known else None
-
-    def take(self, rows: BoolArray) -> Extras:
-        """Return the extras of some records.
-
-        Examples
-        --------
-        >>> Extras(weights=np.array([1.0, 2.0])).take(np.array([False, True])).weights.tolist()
-        [2.0]
-        """
-        return Extras(
-            None if self.clusters is None else self.clusters[rows],
-            tuple(codes[rows] for codes in self.effects),
-            None if self.weights is None else self.weights[rows],
-            None if self.offset is None else self.offset[rows],
-        )
-
 
 @dataclass(frozen=True)
-class Wanted:
+class ExtraNames:
     """Which variables records are to carry.
 
     Parameters
@@ -300,7 +251,9 @@ class _Request:
     level: float
 
 
-def _checked(request: _Request, original: Data, synthetic: list[Data]) -> tuple[Formula, Wanted]:
+def _checked(
+    request: _Request, original: Data, synthetic: list[Data]
+) -> tuple[Formula, ExtraNames]:
     """Return the formula and what else is needed; raise one error with every problem."""
     wrong = [type(data).__name__ for data in (original, *synthetic) if not isinstance(data, Data)]
     if wrong:
@@ -317,7 +270,7 @@ def _checked(request: _Request, original: Data, synthetic: list[Data]) -> tuple[
         problems += error.problems
     effects = () if parsed is None else parsed.effects
     problems += _family_problems(request, effects)
-    wanted = Wanted(request.clusters, effects, request.weights, offset)
+    wanted = ExtraNames(request.clusters, effects, request.weights, offset)
     names = [*(() if parsed is None else parsed.names), *wanted.numbers, *wanted.groups]
     problems += unknown_names(names, column_names(original))
     problems += _group_problems(wanted, original, synthetic)
@@ -355,7 +308,7 @@ def _rule_problems(request: _Request, data: list[Data]) -> Iterator[str]:
             )
 
 
-def _group_problems(wanted: Wanted, original: Data, synthetic: list[Data]) -> Iterator[str]:
+def _group_problems(wanted: ExtraNames, original: Data, synthetic: list[Data]) -> Iterator[str]:
     known = [name for name in wanted.groups if name in column_names(original)]
     for number, data in enumerate(synthetic, start=1):
         for name in known:
@@ -368,7 +321,7 @@ def _n_rows(data: Data) -> int:
 
 
 def _extras_of_original(
-    wanted: Wanted, data: Data, table: Table, declared: Mapping[str, Declaration] | None
+    wanted: ExtraNames, data: Data, table: Table, declared: Mapping[str, Declaration] | None
 ) -> Extras:
     try:
         return wanted.read(data, table, declared)
@@ -396,21 +349,13 @@ def _fit(
             if not kept.all():
                 extras, y, X = extras.take(kept), y[kept], X[kept]
             said = _with(said, n=len(y), n_uninformative=said.n - len(y))
-        return said, _fitted(model, y, X, extras)
+        return said, fit_model(model.family, y, X, model.names, **vars(extras))
     except DataError as error:
         return _with(said, problem="; ".join(error.problems)), None
 
 
 def _with(said: FittedData, **values: Any) -> FittedData:
     return said.model_copy(update=values)
-
-
-def _fitted(model: Model, y: FloatArray, X: FloatArray, extras: Extras) -> Fit:
-    fit = partial(fit_with_effects, effects=extras.effects) if extras.effects else fit_model
-    return fit(
-        model.family, y, X, model.names,
-        clusters=extras.clusters, weights=extras.weights, offset=extras.offset,
-    )  # fmt: skip
 
 
 def _names(model: Model) -> tuple[str, ...]:

@@ -142,7 +142,7 @@ class DistanceResult(Comparison):
             value=self.mean,
             meaning="distance between the full contingency tables of the original and the "
             f"synthetic data ({len(self.names)} variables together); 0: equal, 1: no cell shared. "
-            "With many variables most cells hold one record, and it is near 1 for any honest "
+            "With many variables most cells hold one {record}, and it is near 1 for any honest "
             "synthesis",
             direction="lower is better",
             n=self.n_all,

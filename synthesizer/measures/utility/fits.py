@@ -1,4 +1,4 @@
-"""Fits of statsmodels from arrays: coefficients and covariances, or why there are none.
+"""Fits from arrays, by statsmodels or pyfixest: coefficients and covariances, or why none.
 
 Columns are centred and scaled for the fit, which spares it the trouble of numbers of very
 different size, and the coefficients are given for the columns as they came.
@@ -7,7 +7,7 @@ different size, and the coefficients are given for the columns as they came.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
@@ -22,7 +22,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.utility.design import Family
 
-# Why a model has no fit, in plain words and with the names of its columns.
+Codes = npt.NDArray[np.integer[Any]]
 
 DEPENDENT = 1e-10
 """Columns whose part outside the span of the others is below 1e-5 of their length are redundant."""
@@ -30,6 +30,18 @@ DEPENDENT = 1e-10
 _CONSTANT = 1e-13
 # Residual variance over that of the response: below it there is nothing but rounding.
 _EXACT = 1e-18
+# Fits of statsmodels that settle do so within some 10 steps; where a level has always the same
+# outcome the coefficient moves by about 1 at each step and never settles.
+_MOST_STEPS = 35
+_SETTLED = 1e-8
+# pyfixest: how well levels are swept out; the covariance is that of the last step but one, which at
+# this change of the deviance is exact to about 1e-6.
+_SWEPT = 1e-11
+_DEVIANCE_SETTLED = 1e-13
+_MOST_SWEEPS = 50
+# One more step of Newton's method moves a settled coefficient of a standardised column by far
+# less, and one that runs off to infinity by about 0.4.
+_STILL_MOVING = 1e-3
 
 
 def check_rank(X: FloatArray, names: Sequence[str]) -> None:
@@ -130,13 +142,42 @@ def _orders(column: FloatArray, y: FloatArray) -> bool:
     return column.min() < column.max() and all(one[1] < other[0] for one, other in pairwise(ends))
 
 
-# Fits that settle do so within some 10 steps; where a level has always the same outcome the
-# coefficient moves by about 1 at each step and never settles.
-_MOST_STEPS = 35
-_SETTLED = 1e-8
-# A spread that is but the rounding of the mean.
-_CONSTANT = 1e-13
-Codes = npt.NDArray[np.integer[Any]]
+@dataclass(frozen=True, eq=False)
+class Extras:
+    """What the n records of one dataset carry beside the columns; None or empty for nothing."""
+
+    clusters: Codes | None = None
+    """Cluster of each record, shape (n,), -1 where it is missing."""
+    effects: tuple[Codes, ...] = ()
+    """Levels of each fixed effect, shapes (n,), -1 where missing."""
+    weights: FloatArray | None = None
+    """Positive weights, shape (n,)."""
+    offset: FloatArray | None = None
+    """What is added to the linear predictor, shape (n,), NaN where it is missing."""
+
+    @property
+    def usable(self) -> BoolArray | None:
+        """Which records have everything, shape (n,); None if there is nothing to have."""
+        groups = (*self.effects, *(() if self.clusters is None else (self.clusters,)))
+        known = [np.asarray(codes >= 0) for codes in groups]
+        if self.offset is not None:
+            known.append(np.isfinite(self.offset))
+        return np.logical_and.reduce(known) if known else None
+
+    def take(self, rows: BoolArray) -> Extras:
+        """Return the extras of some records.
+
+        Examples
+        --------
+        >>> Extras(weights=np.array([1.0, 2.0])).take(np.array([False, True])).weights.tolist()
+        [2.0]
+        """
+        return Extras(
+            None if self.clusters is None else self.clusters[rows],
+            tuple(codes[rows] for codes in self.effects),
+            None if self.weights is None else self.weights[rows],
+            None if self.offset is None else self.offset[rows],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +210,14 @@ def need_statsmodels() -> None:
         raise DataError("fits of models need statsmodels: pip install 'synthesizer[analysis]'")
 
 
+def need_pyfixest() -> None:
+    """Raise DataError if pyfixest is not installed."""
+    if find_spec("pyfixest") is None:
+        raise DataError(
+            "fixed effects (behind '|') need pyfixest: pip install 'synthesizer[analysis]'"
+        )
+
+
 def fit_model(
     family: Family,
     y: FloatArray,
@@ -176,39 +225,39 @@ def fit_model(
     names: Sequence[str],
     *,
     clusters: Codes | None = None,
+    effects: Sequence[Codes] = (),
     weights: FloatArray | None = None,
     offset: FloatArray | None = None,
 ) -> Fit:
-    """Fit one model.
+    """Fit one model, by statsmodels, or by pyfixest where it has fixed effects.
 
     With weights the estimates maximise the weighted sum of the records' log-likelihoods (weighted
     least squares for ``ols``), and the covariance is the sandwich estimate with n / (n - p) in
     front (HC1). With clusters it is the cluster-robust one with G / (G - 1) (n - 1) / (n - p) in
-    front, G the number of clusters. n counts records, however they are weighted.
+    front, G the number of clusters. n counts records, however they are weighted; p counts levels of
+    fixed effects, too, but those that are nested in clusters.
 
     Parameters
     ----------
     family : str
         ``ols``, ``logit``, ``poisson`` (by iteratively reweighted least squares) or
-        ``multinomial`` (by Newton's method).
+        ``multinomial`` (by Newton's method); with fixed effects ``ols`` or ``poisson``.
     y : ndarray
         Response, shape (n,); codes 0, 1, ... that all occur for ``multinomial``.
     X : ndarray
-        Shape (n, p); the first column is the constant. It is overwritten.
+        Shape (n, p); the first column is the constant unless there are fixed effects. It is
+        overwritten.
     names : sequence of str
         Names of the columns, for messages.
-    clusters : ndarray of int, optional
-        Cluster of each record, shape (n,), for cluster-robust covariances.
-    weights : ndarray, optional
-        Positive weight of each record, shape (n,); not for ``multinomial``.
-    offset : ndarray, optional
-        What is added to each record's linear predictor, shape (n,); for ``poisson``.
+    clusters, effects, weights, offset
+        See `Extras`, without missing values; weights are not for ``multinomial``, and an offset is
+        for ``poisson``.
 
     Raises
     ------
     DataError
-        If there are too few records or clusters, columns are redundant, the columns determine
-        the response exactly, or the fit does not settle.
+        If there are too few records or clusters, columns are redundant or determined by the fixed
+        effects, the columns determine the response exactly, or the fit does not settle.
 
     Examples
     --------
@@ -218,22 +267,35 @@ def fit_model(
     >>> fit.coefficients.round(6).tolist(), fit.df
     ([0.5, 1.0], 2.0)
     """
-    n, p = X.shape
+    _check_sizes(len(y), X.shape[1], effects, clusters)
+    weights = None if weights is None else weights / weights.mean()
+    extras = Extras(clusters, tuple(effects), weights, offset)
+    fit = _fit_with_effects if effects else _fit_with_constant
+    return fit(family, y, X, names, extras)
+
+
+def _check_sizes(n: int, p: int, effects: Sequence[Codes], clusters: Codes | None) -> None:
+    n_levels = sum(len(np.unique(codes)) for codes in effects) - (len(effects) - 1)
+    if effects and n <= p + n_levels:
+        raise DataError(
+            f"{n} records are too few for {p} columns and {n_levels} levels of fixed effects: use "
+            "a smaller model"
+        )
     if n <= p:
         raise DataError(f"{n} complete records are too few for {p} columns: use a smaller model")
     if clusters is not None and len(np.unique(clusters)) < 2:
         raise DataError("there is only one cluster: cluster-robust errors need at least two")
+
+
+def _fit_with_constant(
+    family: Family, y: FloatArray, X: FloatArray, names: Sequence[str], extras: Extras
+) -> Fit:
+    n, p = X.shape
     centre, scale = standardised(X[:, 1:])
     back: FloatArray = np.diag(np.append(1.0, 1 / scale))
     back[0, 1:] = -centre / scale
     check_rank(X, names)
-    weights = None if weights is None else weights / weights.mean()
-    options: dict[str, Any] = {}
-    if clusters is not None:
-        options = {"cov_type": "cluster", "cov_kwds": {"groups": clusters}}
-    elif weights is not None:
-        options = {"cov_type": "HC0"}
-    found = _fitted(family, y, X, {"weights": weights, "offset": offset}, options)
+    found = _fitted(family, y, X, extras)
     if found is None:
         raise DataError(unsettled(family, y, X, names))
     coefficients, covariance, df = found
@@ -241,7 +303,7 @@ def fit_model(
         check_residuals(y, y - X @ coefficients)
     if family == "multinomial":
         back = np.asarray(np.kron(np.eye(len(coefficients) // p), back), dtype=np.float64)
-    if weights is not None and clusters is None:
+    if extras.weights is not None and extras.clusters is None:
         # statsmodels' own HC1 has this factor in linear models only.
         covariance = covariance * (n / (n - p))
     return Fit(back @ coefficients, back @ covariance @ back.T, df)
@@ -264,18 +326,14 @@ def standardised(X: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _fitted(
-    family: Family,
-    y: FloatArray,
-    X: FloatArray,
-    own: Mapping[str, FloatArray | None],
-    options: dict[str, Any],
+    family: Family, y: FloatArray, X: FloatArray, extras: Extras
 ) -> tuple[FloatArray, FloatArray, float] | None:
     """Return coefficients, covariance and degrees of freedom, None if the fit does not settle."""
     try:
         # What is odd about a fit shows in the result, and is told from there.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            result, converged = _run(family, y, X, own, options)
+            result, converged = _run(family, y, X, extras)
             covariance = np.asarray(result.cov_params(), dtype=np.float64)
     except (ArithmeticError, ValueError, np.linalg.LinAlgError):
         return None
@@ -285,16 +343,15 @@ def _fitted(
     return coefficients, covariance, float(result.df_resid) if result.use_t else np.inf
 
 
-def _run(
-    family: Family,
-    y: FloatArray,
-    X: FloatArray,
-    own: Mapping[str, FloatArray | None],
-    options: dict[str, Any],
-) -> tuple[Any, bool]:
+def _run(family: Family, y: FloatArray, X: FloatArray, extras: Extras) -> tuple[Any, bool]:
     import statsmodels.api as sm
 
-    weights = own["weights"]
+    weights = extras.weights
+    options: dict[str, Any] = {}
+    if extras.clusters is not None:
+        options = {"cov_type": "cluster", "cov_kwds": {"groups": extras.clusters}}
+    elif weights is not None:
+        options = {"cov_type": "HC0"}
     if family == "ols":
         model = sm.WLS(y, X, weights=1.0 if weights is None else weights, hasconst=True)
         return model.fit(method="qr", **options), True
@@ -304,29 +361,9 @@ def _run(
         return result, bool(result.mle_retvals["converged"])
     kind = {"logit": sm.families.Binomial, "poisson": sm.families.Poisson}[family]
     # These are weights of the log-likelihoods; "freq_weights" would count records several times.
-    model = sm.GLM(y, X, family=kind(), var_weights=weights, offset=own["offset"])
+    model = sm.GLM(y, X, family=kind(), var_weights=weights, offset=extras.offset)
     result = model.fit(maxiter=_MOST_STEPS, tol=_SETTLED, tol_criterion="params", **options)
     return result, bool(result.converged)
-
-
-# Models with fixed effects of many levels, fitted by pyfixest.
-
-_SWEPT = 1e-11
-# The covariance is that of the last step but one: at this change of the deviance it is exact to
-# about 1e-6.
-_FIXED_EFFECTS_SETTLED = 1e-13
-_FIXED_EFFECTS_MOST_STEPS = 50
-# One more step of Newton's method moves a settled coefficient of a standardised column by far
-# less, and one that runs off to infinity by about 0.4.
-_STILL_MOVING = 1e-3
-
-
-def need_pyfixest() -> None:
-    """Raise DataError if pyfixest is not installed."""
-    if find_spec("pyfixest") is None:
-        raise DataError(
-            "fixed effects (behind '|') need pyfixest: pip install 'synthesizer[analysis]'"
-        )
 
 
 def informative(effects: Sequence[Codes], y: FloatArray, family: Family) -> BoolArray:
@@ -364,53 +401,13 @@ def informative(effects: Sequence[Codes], y: FloatArray, family: Family) -> Bool
             return kept
 
 
-def fit_with_effects(
-    family: Family,
-    y: FloatArray,
-    X: FloatArray,
-    names: Sequence[str],
-    effects: Sequence[Codes],
-    *,
-    clusters: Codes | None = None,
-    weights: FloatArray | None = None,
-    offset: FloatArray | None = None,
+def _fit_with_effects(
+    family: Family, y: FloatArray, X: FloatArray, names: Sequence[str], extras: Extras
 ) -> Fit:
-    """Fit a model with fixed effects; see above for the corrections of its errors.
-
-    Parameters
-    ----------
-    family : str
-        ``ols`` or ``poisson``.
-    y : ndarray
-        Response, shape (n,).
-    X : ndarray
-        Shape (n, p), without a constant. It is overwritten.
-    names : sequence of str
-        Names of the columns, for messages.
-    effects : sequence of ndarray of int
-        Levels of each effect as codes, shapes (n,).
-    clusters, weights, offset : ndarray, optional
-        As in `synthesizer.measures.utility.fits.fit_model`, shapes (n,).
-
-    Raises
-    ------
-    DataError
-        If there are too few records or clusters, columns are redundant or determined by the
-        effects, the response is, or the fit does not settle.
-    """
-    n, p = X.shape
-    n_levels = sum(len(np.unique(codes)) for codes in effects) - (len(effects) - 1)
-    if n <= p + n_levels:
-        raise DataError(
-            f"{n} records are too few for {p} columns and {n_levels} levels of fixed effects: use "
-            "a smaller model"
-        )
-    if clusters is not None and len(np.unique(clusters)) < 2:
-        raise DataError("there is only one cluster: cluster-robust errors need at least two")
     _, scale = standardised(X)
     check_rank(X, names)
-    frame = _frame(y, X, effects, clusters, weights, offset)
-    fit = _fixed_effects_run(family, frame, names, len(effects))
+    frame = _frame(y, X, extras)
+    fit = _swept(family, frame, names, len(extras.effects))
     if fit is None or not _is_settled(fit, family, frame):
         raise DataError(unsettled(family, y, X, names))
     if family == "ols":
@@ -419,30 +416,17 @@ def fit_with_effects(
     return Fit(fit._beta_hat / scale, fit._vcov / np.outer(scale, scale), df)
 
 
-def _frame(
-    y: FloatArray,
-    X: FloatArray,
-    effects: Sequence[Codes],
-    clusters: Codes | None,
-    weights: FloatArray | None,
-    offset: FloatArray | None,
-) -> pd.DataFrame:
+def _frame(y: FloatArray, X: FloatArray, extras: Extras) -> pd.DataFrame:
     """Return the columns under names of our own: no text of a user reaches pyfixest's formula."""
     columns: dict[str, Any] = {"y": y}
     columns |= {f"x{place}": X[:, place] for place in range(X.shape[1])}
-    columns |= {f"f{place}": codes.astype(np.int32) for place, codes in enumerate(effects)}
-    if clusters is not None:
-        columns["g"] = clusters
-    if weights is not None:
-        columns["w"] = weights / weights.mean()
-    if offset is not None:
-        columns["o"] = offset
+    columns |= {f"f{place}": codes.astype(np.int32) for place, codes in enumerate(extras.effects)}
+    further = {"g": extras.clusters, "w": extras.weights, "o": extras.offset}
+    columns |= {name: values for name, values in further.items() if values is not None}
     return pd.DataFrame(columns)
 
 
-def _fixed_effects_run(
-    family: Family, frame: pd.DataFrame, names: Sequence[str], n_effects: int
-) -> Any:
+def _swept(family: Family, frame: pd.DataFrame, names: Sequence[str], n_effects: int) -> Any:
     """Return pyfixest's fit, None where it gives up; refuse columns that it leaves out."""
     terms = " + ".join(f"x{place}" for place in range(len(names)))
     formula = f"y ~ {terms} | {' + '.join(f'f{place}' for place in range(n_effects))}"
@@ -482,8 +466,8 @@ def _called(family: Family, formula: str, frame: pd.DataFrame) -> Any:
     if family == "ols":
         return pyfixest.feols(formula, data=frame, **options)
     options |= {
-        "iwls_tol": _FIXED_EFFECTS_SETTLED,
-        "iwls_maxiter": _FIXED_EFFECTS_MOST_STEPS,
+        "iwls_tol": _DEVIANCE_SETTLED,
+        "iwls_maxiter": _MOST_SWEEPS,
         "separation_check": [],
     }
     return pyfixest.fepois(formula, data=frame, offset="o" if "o" in frame else None, **options)

@@ -134,7 +134,7 @@ class PmseResult(Comparison):
                 key="pmse",
                 name="pMSE",
                 value=mean.pmse,
-                meaning=f"how well {who} tells synthetic from original records: mean squared "
+                meaning=f"how well {who} tells synthetic from original {{records}}: mean squared "
                 f"distance of its predictions from the synthetic share; 0: not at all{self._doubt}",
                 direction="lower is better",
                 baseline=mean.expected,
@@ -161,7 +161,7 @@ class PmseResult(Comparison):
                 name="SPECKS",
                 value=mean.specks,
                 meaning=f"largest distance between the distributions of original and synthetic "
-                f"records' propensity scores by {who}; 0: alike, 1: told apart{self._doubt}",
+                f"{{records}}' propensity scores by {who}; 0: alike, 1: told apart{self._doubt}",
                 direction="lower is better",
             ),
         )
@@ -170,12 +170,12 @@ class PmseResult(Comparison):
     def _null(self) -> str:
         if self.model == "logit":
             return "of draws from a right model with fixed parameters"
-        return "when records are called original or synthetic at random, as of a fresh sample"
+        return "when {records} are called original or synthetic at random, as of a fresh sample"
 
     @property
     def _limits(self) -> str:
         if self.model == "cart":
-            return "; a right synthesis may go below, to the original's share of all records"
+            return "; a right synthesis may go below, to the original's share of all {records}"
         if self.interactions == 1:
             return "; by main effects, so that relations between variables are not looked at"
         return ""
@@ -187,7 +187,7 @@ class PmseResult(Comparison):
             return ""
         return (
             f" (the fit did not settle for {wrong} of {len(self.datasets)} datasets: too many "
-            "parameters for so few records, the value is rough)"
+            "parameters for so few {records}, the value is rough)"
         )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from synthesizer.data.errors import RuleError
+from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Variable
@@ -69,40 +70,14 @@ class FittedCareer(FittedCareerModel):
         return index, Column(self.variable, states)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Career(HistoryModel):
+@options
+class Career(HistoryModel, CareerOptions):
     """Careers as number of runs G, their lengths Z, and their states W.
 
     G by its observed frequencies; Z given G by a mixture of Dirichlet distributions on the
     simplex, which gives positive probability to lengths that nobody has; W given Z and G run by
     run. Absence is a state. Where a panel names no career variable, being there is the career.
     Source: Barrientos et al. (2018), section 3.2.1.
-
-    Parameters
-    ----------
-    components : "patterns" or int
-        Dirichlet components for each number of runs: one on every observed pattern, or so many
-        fitted by EM, >= 1.
-    theta : float or "auto"
-        How narrowly the components lie around observed patterns, >= 0: large values repeat
-        observed lengths, 0 forgets them; "auto" maximises the likelihood of held-out persons.
-    transition : {"cart", "markov"}
-        Next state by a tree on the whole history, or by the paper's chain of order one.
-    concentration : float
-        Persons that a coarser level of the chain of order one counts as, > 0.
-    min_leaf : int
-        Smallest leaf of the trees of states, in runs, >= 1.
-    person_min_leaf : int
-        Smallest leaf of the trees of G and Z, in persons, >= 1.
-    shrinkage : float
-        See `Cart`, for the trees of states.
-    even : bool
-        See `Cart`.
-    match : bool
-        Keep those careers that reproduce the exact joint counts of first and last period and
-        first and last state. It uses exact counts of the confidential data.
-    oversample : int
-        Careers drawn for each that ``match`` keeps, >= 1.
 
     Examples
     --------
@@ -124,24 +99,6 @@ class Career(HistoryModel):
     )
     fitted_type: ClassVar[type[FittedModel]] = FittedCareer
 
-    components: Literal["patterns"] | int = "patterns"
-    theta: float | Literal["auto"] = CareerOptions.theta
-    transition: Literal["cart", "markov"] = CareerOptions.transition
-    concentration: float = CareerOptions.concentration
-    min_leaf: int = CareerOptions.min_leaf
-    person_min_leaf: int = CareerOptions.person_min_leaf
-    shrinkage: float = CareerOptions.shrinkage
-    even: bool = CareerOptions.even
-    match: bool = CareerOptions.match
-    oversample: int = CareerOptions.oversample
-
-    def __post_init__(self) -> None:
-        self.options()
-
-    def options(self) -> CareerOptions:
-        """Return the options of the model of careers."""
-        return CareerOptions(**asdict(self))
-
     def fit_history(
         self,
         predictors: PanelTable,
@@ -162,7 +119,7 @@ class Career(HistoryModel):
             sequences,
             absent + 1 if steps is None else len(steps.allowed),
             predictors.first_rows,
-            self.options(),
+            self,
             allowed=None if steps is None else steps.allowed,
             first_allowed=None if steps is None else steps.first,
             out_codes=range(absent, absent + 1 if steps is None else len(steps.allowed)),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-Transition = Literal["cart", "markov"]
+from pydantic import Field
+
+from synthesizer.data.options import Count, NotNegative, Positive, options
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class CareerOptions:
     """Options of the career model (G, Z, W).
 
@@ -48,57 +48,23 @@ class CareerOptions:
     oversample : int
         Careers drawn for each one that is kept by ``match``, >= 1.
 
-    Raises
-    ------
-    ValueError
-        "``name (value) must be ...``".
-
     Examples
     --------
     >>> CareerOptions(theta=-1)
     Traceback (most recent call last):
     ...
-    ValueError: theta (-1) must be "auto" or a number that is at least 0
+    synthesizer.data.errors.OptionError: theta (-1) must be at least 0 or 'auto'
     """
 
-    components: Literal["patterns"] | int = "patterns"
-    theta: float | Literal["auto"] = 100.0
-    transition: Transition = "cart"
-    concentration: float = 5.0
-    min_leaf: int = 10
-    person_min_leaf: int = 50
-    shrinkage: float = 0.0
-    copies: int = 10
+    components: Literal["patterns"] | Count = "patterns"
+    theta: Annotated[float, Field(ge=0)] | Literal["auto"] = 100.0
+    transition: Literal["cart", "markov"] = "cart"
+    concentration: Positive = 5.0
+    min_leaf: Count = 10
+    person_min_leaf: Count = 50
+    shrinkage: NotNegative = 0.0
+    copies: Count = 10
     even: bool = True
     person_predictors: bool | None = None
     match: bool = False
-    oversample: int = 3
-
-    def __post_init__(self) -> None:
-        if self.components != "patterns" and not _is_count(self.components):
-            raise ValueError(
-                f'components ({self.components!r}) must be "patterns" or a whole number that is '
-                "at least 1"
-            )
-        if self.theta != "auto" and not (_is_number(self.theta) and self.theta >= 0):
-            raise ValueError(
-                f'theta ({self.theta!r}) must be "auto" or a number that is at least 0'
-            )
-        if self.transition not in ("cart", "markov"):
-            raise ValueError(f'transition ({self.transition!r}) must be "cart" or "markov"')
-        if not (_is_number(self.concentration) and 0 < self.concentration < math.inf):
-            raise ValueError(f"concentration ({self.concentration!r}) must be a number above 0")
-        if not (_is_number(self.shrinkage) and 0 <= self.shrinkage < math.inf):
-            raise ValueError(f"shrinkage ({self.shrinkage!r}) must be a number that is at least 0")
-        for name in ("min_leaf", "person_min_leaf", "copies", "oversample"):
-            if not _is_count(getattr(self, name)):
-                value = getattr(self, name)
-                raise ValueError(f"{name} ({value!r}) must be a whole number that is at least 1")
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
+    oversample: Count = 3

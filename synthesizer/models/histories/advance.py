@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from synthesizer.data.errors import RuleError
+from synthesizer.data.options import Positive, options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import OWN, PathRule
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Variable
@@ -125,7 +126,7 @@ def _rounded(values: FloatArray, variable: Variable) -> FloatArray:
     return values if variable.decimals is None else np.round(values, variable.decimals)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Advance(HistoryModel):
     """The first value by the base model, plus the elapsed time.
 
@@ -161,14 +162,8 @@ class Advance(HistoryModel):
     fitted_type: ClassVar[type[FittedModel]] = FittedAdvance
 
     base: ConditionalModel = field(default_factory=Cart)
-    rate: float = 1.0
-    width: float = 5.0
-
-    def __post_init__(self) -> None:
-        if not self.rate > 0:
-            raise ValueError(f"rate ({self.rate}) must be above 0")
-        if not self.width > 0:
-            raise ValueError(f"width ({self.width}) must be above 0")
+    rate: Positive = 1.0
+    width: Positive = 5.0
 
     def rule_problems(self, variable: str, rules: Sequence[PathRule]) -> list[str]:
         """Refuse rules about single states; see `HistoryModel.rule_problems`."""

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from synthesizer.data.errors import RuleError
+from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import Column, IntArray
@@ -44,7 +45,7 @@ class FittedEachPeriod(FittedHistory):
         return drawn
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class EachPeriod(HistoryModel):
     """The value of every row given the earlier variables of the same period; no lag.
 

@@ -11,6 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from synthesizer.data.errors import ModelError
+from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import Column, IntArray, Table
@@ -111,7 +112,7 @@ class FittedCareerModel(FittedModel):
         raise ModelError("a career is drawn once a panel; name one career variable")
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class HistoryModel(ConditionalModel):
     """Options of a model of histories.
 

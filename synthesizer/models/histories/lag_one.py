@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from synthesizer.data.errors import RuleError
+from synthesizer.data.options import Count, options
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PAST, Memory, PathRule, past_columns
 from synthesizer.data.panel.view import differing
@@ -325,7 +326,7 @@ def _next(
     return drawn
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class LagOne(HistoryModel):
     """The first value by the base model; each later one given the nearest earlier value.
 
@@ -366,13 +367,9 @@ class LagOne(HistoryModel):
     fit_by: Literal["pooled", "by_period"] = "pooled"
     stay_or_move: bool = True
     changes: bool = True
-    min_rows: int = 100
+    min_rows: Count = 100
 
     option_aliases: ClassVar[Mapping[str, str]] = {"fit": "fit_by"}
-
-    def __post_init__(self) -> None:
-        if self.min_rows < 1:
-            raise ValueError(f"min_rows ({self.min_rows}) must be at least 1")
 
     def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
         """Return what looks back on the variable itself, and on changes of the predictors."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.panel.view import differing
@@ -142,7 +143,7 @@ def _one_fall(index: PanelIndex, drawn: Column, persons: BoolArray) -> Column:
         drawn = drawn.replaced(rows, drawn.take(rows - 1))
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class Monotone(HistoryModel):
     """The class of a person first: constant, rising, or other; then a value or a history.
 

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from synthesizer.data.errors import RuleError
+from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.panel.view import changed_rows
@@ -158,7 +159,7 @@ class FittedMostlyConstant(FittedHistory):
         return parts.joined()
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class MostlyConstant(HistoryModel):
     """First whether a person ever changes; who does not gets one value, the others a history.
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from synthesizer.data.errors import RuleError
+from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import BoolArray, Column, IntArray
@@ -93,7 +94,7 @@ def draw_persons(
     return redrawn(drawn, np.arange(index.n_persons), again, judged, rng, limits.reserve)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class TimeInvariant(HistoryModel):
     """One value a person, given what is known at the person's first period.
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from synthesizer.data.options import Count, NotNegative, options
 from synthesizer.data.table import Column, FloatArray, Kind, Rows, Table, Variable
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.kit.numerics import (
@@ -151,7 +152,7 @@ NUMERIC_KINDS = frozenset({Kind.NUMERIC, Kind.DATE})
 MAX_CELLS = 50_000_000  # of a design matrix held in memory: 400 MB
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class ParametricModel(ConditionalModel):
     """Options of every parametric model.
 
@@ -167,15 +168,9 @@ class ParametricModel(ConditionalModel):
         Levels of a predictor with fewer rows share one column.
     """
 
-    ridge: float = 0.1
-    max_categories: int = 60
-    min_frequency: int = 5
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.ridge) and self.ridge >= 0):
-            raise ValueError(f"ridge ({self.ridge}) must be a finite number of at least 0")
-        require_positive("max_categories", self.max_categories)
-        require_positive("min_frequency", self.min_frequency)
+    ridge: NotNegative = 0.1
+    max_categories: Count = 60
+    min_frequency: Count = 5
 
     def design(self, predictors: Table) -> Design:
         """Learn the design matrix's columns from the confidential predictors."""
@@ -184,7 +179,7 @@ class ParametricModel(ConditionalModel):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@options
 class IterativeModel(ParametricModel):
     """Options of the models that are fitted by iteration.
 
@@ -195,11 +190,7 @@ class IterativeModel(ParametricModel):
         of fewer where the design matrix would pass 400 MB.
     """
 
-    max_fit_rows: int = 200_000
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_positive("max_fit_rows", self.max_fit_rows)
+    max_fit_rows: Count = 200_000
 
     def fit_rows(self, n_rows: int, n_columns: int, *, rng: np.random.Generator) -> Rows:
         """Choose the rows that the coefficients are learnt from."""
@@ -207,12 +198,6 @@ class IterativeModel(ParametricModel):
         if n_rows <= limit:
             return slice(None)
         return np.sort(rng.choice(n_rows, size=limit, replace=False))
-
-
-def require_positive(name: str, value: int) -> None:
-    """Raise ValueError unless the value is a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} ({value}) must be a whole number of at least 1")
 
 
 def draw_positions(probabilities: FloatArray, uniforms: FloatArray) -> npt.NDArray[np.intp]:

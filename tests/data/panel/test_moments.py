@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from synthesizer.data.errors import DataError
 from synthesizer.data.panel.moments import moments_of
 from synthesizer.data.table import Column, Kind, Variable
 from tests.tables import coded, numeric
@@ -10,8 +11,7 @@ from tests.tables import coded, numeric
 
 def test_words_that_are_numbers_are_ordered_by_value():
     column = coded("wave", [2, 0, 1, 2], ("10", "2", "1"))
-    found, problems = moments_of(column)
-    assert problems == []
+    found = moments_of(column)
     assert found.times.tolist() == [1.0, 2.0, 10.0]
     assert found.period.tolist() == [0, 2, 1, 0]
     labels = [found.column.variable.levels[code] for code in found.column.data]
@@ -21,17 +21,17 @@ def test_words_that_are_numbers_are_ordered_by_value():
 
 def test_ordered_words_count_positions_of_the_levels_that_occur():
     column = coded("wave", [3, 1, 3], ("a", "b", "c", "d"), kind=Kind.ORDERED)
-    found, _ = moments_of(column)
+    found = moments_of(column)
     assert found.times.tolist() == [0.0, 1.0]
     assert found.period.tolist() == [1, 0, 1]
 
 
 def test_dates_and_uneven_numbers_keep_their_distances():
     day = Variable(name="day", kind=Kind.DATE)
-    found, _ = moments_of(Column(day, np.array([365.0, 0.0, 31.0])))
+    found = moments_of(Column(day, np.array([365.0, 0.0, 31.0])))
     assert found.times.tolist() == [0.0, 31.0, 365.0]
     assert found.gaps == 1
-    even, _ = moments_of(numeric("year", [1.0, 3.0, 5.0]))
+    even = moments_of(numeric("year", [1.0, 3.0, 5.0]))
     assert even.gaps == 0
 
 
@@ -48,7 +48,7 @@ def test_dates_and_uneven_numbers_keep_their_distances():
 )
 def test_months_are_of_one_length_for_gaps(dates, gaps):
     days = np.array(dates, dtype="datetime64[D]").astype(np.float64)
-    found, _ = moments_of(Column(Variable(name="day", kind=Kind.DATE), days))
+    found = moments_of(Column(Variable(name="day", kind=Kind.DATE), days))
     assert found.gaps == gaps
     assert found.times.tolist() == days.tolist()  # what advances uses days
 
@@ -71,7 +71,7 @@ def test_months_are_of_one_length_for_gaps(dates, gaps):
     ],
 )
 def test_problems_name_the_column_and_the_remedy(column, words):
-    found, problems = moments_of(column)
-    assert found is None
+    with pytest.raises(DataError) as caught:
+        moments_of(column)
     for word in words:
-        assert word in " ".join(problems)
+        assert word in str(caught.value)

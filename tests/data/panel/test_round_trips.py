@@ -25,14 +25,14 @@ def restored(folder: Path, source: str | Path, panel: dict[str, Any], **more: An
     if isinstance(source, str):
         path.write_text(source, encoding="utf-8")
     content = {"data": {"path": str(path)}, "output": {"directory": "out"}, "panel": panel} | more
-    ready = prepare(write_yaml(folder / "run.yaml", content), REGISTRY)
-    assert isinstance(ready.table, PanelTable)
+    plan = prepare(write_yaml(folder / "run.yaml", content), REGISTRY)
+    assert isinstance(plan.table, PanelTable)
     written = []
-    for number, arrangement in enumerate(
-        (ready.arrangement, read_arrangement(ready.arrangement.to_dict())), 1
+    for number, form in enumerate(
+        (plan.arrangement, read_arrangement(plan.arrangement.to_dict())), 1
     ):
-        table = arrangement.restored(ready.table)
-        written.append(folder / write_dataset(table, folder, number, 2, ready.source.layout, None))
+        table = form.restored(plan.table)
+        written.append(folder / write_dataset(table, folder, number, 2, plan.data.layout, None))
     if path.suffix == ".csv":
         assert written[0].read_bytes() == written[1].read_bytes()
     return written[0]

@@ -8,6 +8,7 @@ import pytest
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Table
+from synthesizer.measures.figure import plain
 from synthesizer.measures.risk import singling_out
 from synthesizer.measures.risk.attacks import Attack, _neighbours, attacks
 from synthesizer.measures.risk.nearest import mixed_records, stacked
@@ -278,7 +279,7 @@ def test_one_key_links_nothing():
     assert [each.name for each in result.attacks] == [RARE, COMBINED, "inference"]
     with pytest.raises(KeyError):
         result["linkability"]
-    assert result.to_dict()["linked"] is None
+    assert plain(result)["linked"] is None
 
 
 def test_datasets_are_pooled_and_no_synthetic_record_is_left_out():
@@ -577,9 +578,9 @@ def test_result_as_figures_and_plain_values():
     each = result["inference"]
     assert (risk.value, risk.low, risk.high, risk.baseline) == (each.risk, each.low, each.high, 0)
     assert (rate.value, rate.baseline, rate.n) == (each.rate, each.baseline, 200)
-    state = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    state = json.loads(json.dumps(plain(result), allow_nan=False))
     assert state["attacks"][3]["name"] == "inference"
-    assert state["attacks"][3]["is_weak"] is False
+    assert each.is_weak is False
     assert state["linked"] == [["age", "pay"], ["town"]]
     assert state["confidence"] == 0.9
     wide = attack(FITTED, UNSEEN, people(seed=3), confidence=0.99)["inference"]
@@ -603,8 +604,7 @@ def test_worse_than_guessing_is_weak():
     weak = Attack.of(
         "x", asked=9, n=500, successes=0, control_successes=0, baseline=0.1, confidence=0.95
     )
-    assert weak.is_weak
-    assert weak.to_dict()["is_weak"] is True
+    assert weak.is_weak is True
 
 
 def problems(*parts, **options):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Table
+from synthesizer.measures.figure import plain
 from synthesizer.measures.risk.attribute import attribute
 from synthesizer.measures.risk.dominance import Exclusion
 from tests.measures.risk.slow_rows import rows
@@ -202,7 +203,7 @@ def test_no_match_at_all_is_undefined_where_nothing_can_be_computed():
     assert (result.mean.dsyn, result.mean.dcap) == (1.0, 0.0)
     both = attribute(original, [made, original], keys=["k"], target="t")
     assert (both.mean.tcap, both.mean.disco, both.mean.max_denom) == (1.0, 0.5, 1.0)
-    assert json.dumps(result.to_dict(), allow_nan=False)
+    assert json.dumps(plain(result), allow_nan=False)
 
 
 def test_one_level_and_one_row_are_refused():
@@ -295,9 +296,9 @@ def test_a_target_level_behind_nearly_all_disclosures_is_told():
     assert (first.kind, first.dataset, first.target_rank, first.key) == ("one-way", 1, 1, None)
     assert (first.records, first.share, first.prior) == (60, 60 / 70, 60 / 70)
     assert first.exclusion == Exclusion(target_level="none")
-    for text in (first.message, repr(result), str(result.to_dict()["warnings"][0]["message"])):
+    for text in (first.message, repr(result), str(result.warnings[0].message)):
         assert "none" not in text.replace("None", "")
-    assert result.to_dict()["warnings"][0]["confidential"] == {"target_level": "none"}
+    assert plain(result)["warnings"][0]["exclusion"]["target_level"] == "none"
     without = attribute(table, table, exclude=[first.exclusion], **choice)
     assert (without.mean.disco, without.mean.left_out) == (10 / 70, 60)
     assert without.warnings == ()
@@ -315,7 +316,7 @@ def test_a_key_level_that_gives_the_target_away_is_told():
     assert pairs == {("age", 5.0, "none"), ("age", 6.0, "none")}
     first = result.warnings[0]
     assert (first.kind, first.records, first.share, first.prior) == ("two-way", 30, 30 / 70, 1.0)
-    assert first.to_dict()["confidential"]["key_level"] in (5.0, 6.0)
+    assert plain(first)["exclusion"]["key_level"] in (5.0, 6.0)
     assert "common knowledge" in first.message
     known = [warning.exclusion for warning in result.warnings]
     assert attribute(table, table, exclude=known, **choice).warnings == ()
@@ -371,9 +372,9 @@ def test_figures_and_plain_values():
     assert figures["DiSCO"].original == result.mean.dorig == 1.0
     assert result.mean.tcap == 1.0
     assert (figures["Dsyn"].n, figures["iS"].original) == (40, 1.0)
-    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert plain["mean"]["disco"] == pytest.approx(60 / 70)
-    assert plain["n_synthetic"] == [40]
+    content = json.loads(json.dumps(plain(result), allow_nan=False))
+    assert content["mean"]["disco"] == pytest.approx(60 / 70)
+    assert content["n_synthetic"] == [40]
 
 
 NAMES = {"iS": "in_synthetic"}

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from synthesizer.measures.figure import plain
 from synthesizer.measures.risk.cap import cap, cap_regression, regress_on_m
 
 # Mean CAP of m = 1, ..., 10 as Taub et al. (2018), table 1, print it.
@@ -145,4 +146,4 @@ def test_rows_of_a_result():
         assert row.n_m == 5
     assert rows[0].line is not None
     assert rows[4].line is None
-    assert json.dumps([row.to_dict() for row in rows], allow_nan=False)
+    assert json.dumps([plain(row) for row in rows], allow_nan=False)

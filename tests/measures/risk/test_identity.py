@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Kind, Table
+from synthesizer.measures.figure import plain
 from synthesizer.measures.risk.identity import SharedCoder, identity
 from tests.measures.risk.slow_rows import rows
 from tests.reference_data import REFERENCE, load_reference, needs_reference
@@ -134,9 +135,9 @@ def test_figures_and_plain_values():
     repu = result.figures[0]
     assert (repu.value, repu.original, repu.n) == (1 / 6, 1 / 3, 3)
     assert result.figures[-1].n == 5
-    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert plain["datasets"][1]["repu"] == 0.0
-    assert plain["n_synthetic"] == [3, 2]
+    content = json.loads(json.dumps(plain(result), allow_nan=False))
+    assert content["datasets"][1]["repu"] == 0.0
+    assert content["n_synthetic"] == [3, 2]
 
 
 def test_all_problems_are_told_at_once():

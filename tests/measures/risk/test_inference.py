@@ -1,11 +1,11 @@
 """The five analyses of inference from public variables: an example worked by hand."""
 
 import json
-from dataclasses import replace
 
 import pandas as pd
 import pytest
 
+from synthesizer.measures.figure import plain
 from synthesizer.measures.risk.inference import inference
 
 
@@ -114,7 +114,7 @@ def test_figures_say_how_to_read_them(worked):
     assert (figures["AUC"].value, figures["AUC"].baseline) == (pytest.approx(7 / 12), 0.5)
     assert figures["probability at least 0.5"].value == pytest.approx(4 / 7)
     assert figures["probability at least 0.5"].baseline == pytest.approx(29 / 49)
-    assert "one or two synthetic records" in figures["probability at least 0.5"].meaning
+    assert "one or two synthetic {records}" in figures["probability at least 0.5"].meaning
     assert (figures["guessed right"].value, figures["guessed right"].baseline) == (0.6, 0.52)
     assert figures["guessed right"].n == 5
     assert figures["revealed share"].n == 6
@@ -140,7 +140,7 @@ def test_published_margins_are_figures_of_their_own(worked):
 
 
 def test_file_holds_plain_values(worked):
-    state = worked.to_dict()
+    state = plain(worked)
     assert json.loads(json.dumps(state, allow_nan=False)) == state
     assert state["public"] == ["agency"]
     assert state["classification"]["chance"] == worked.classification.chance
@@ -157,10 +157,11 @@ def test_copies_of_one_dataset_say_what_one_says(worked):
     assert three.classification.chance == pytest.approx(worked.classification.chance)
     # Chance, which knows nothing of copies, makes shares of 1 less often in larger cells.
     rows = zip(three.thresholds.rows, worked.thresholds.rows, strict=True)
-    same = tuple(replace(row, chance_share=one.chance_share) for row, one in rows)
-    assert replace(three.thresholds, rows=same) == worked.thresholds
+    same = tuple(row.model_copy(update={"chance_share": one.chance_share}) for row, one in rows)
+    assert three.thresholds.model_copy(update={"rows": same}) == worked.thresholds
     assert three.thresholds.rows[-1].chance_share < worked.thresholds.rows[-1].chance_share
-    assert replace(three.uniqueness, once=1, right_once=0.0) == worked.uniqueness
+    once = {"once": 1, "right_once": 0.0}
+    assert three.uniqueness.model_copy(update=once) == worked.uniqueness
 
 
 def test_cells_come_from_all_datasets_together():

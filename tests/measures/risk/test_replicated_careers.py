@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from synthesizer.measures.figure import plain
 from synthesizer.measures.risk.replicated import CareerReplicates, replicated_careers
 
 
@@ -87,7 +88,7 @@ def test_results_are_plain_and_each_dataset_counts() -> None:
     counter = CareerReplicates(careers(30, 0))
     counter.add(careers(20, 1))
     counter.add(careers(25, 2))
-    told = json.loads(json.dumps(counter.result.to_dict(), allow_nan=False))
+    told = json.loads(json.dumps(plain(counter.result), allow_nan=False))
     assert [own["n_synthetic"] for own in told["datasets"]] == [20, 25]
-    assert len(told["figures"]) == 3
-    assert told["figures"][0]["direction"] == "lower is safer"
+    assert len(counter.result.figures) == 3
+    assert counter.result.figures[0].direction == "lower is safer"

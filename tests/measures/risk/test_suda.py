@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.figure import plain
 from synthesizer.measures.risk.cap import cap
-from synthesizer.measures.risk.minimal_uniques import (
+from synthesizer.measures.risk.suda import (
+    affordable_size,
     data_intrusion_simulation,
     dis_suda_scores,
     score_exponent,
+    special_uniques,
+    suda,
 )
-from synthesizer.measures.risk.suda import affordable_size, special_uniques, suda
 from tests.reference_data import REFERENCE, load_reference, needs_reference
 from tests.tables import coded, numeric
 
@@ -108,7 +111,7 @@ def test_equals_the_slow_search(rows, missing, max_size):
     if missing == "unknown":
         rows = [[UNKNOWN if code == 3 else code for code in row] for row in rows]
     assert_as_slow(result, [tuple(row) for row in rows], max_size)
-    json.dumps(result.to_dict(), allow_nan=False)
+    json.dumps(plain(result.result), allow_nan=False)
 
 
 def test_more_combinations_than_63_bits():
@@ -216,7 +219,7 @@ def test_all_alike_and_doubled():
         assert not result.dis_scores.any()
         assert result.dis is None
         assert set(result.contributions.values()) == {None}
-        written = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+        written = json.loads(json.dumps(plain(result.result), allow_nan=False))
         assert written["scores"]["median"] is None
         assert sum(band["records"] for band in written["dis_scores"]) == 0
         figures = {figure.name: figure for figure in result.figures}
@@ -268,7 +271,7 @@ def test_uniques_beyond_the_largest_size():
     assert not result.scores.any()
     assert np.isnan(result.dis_scores).all()
     assert not result.special.any()
-    assert result.to_dict()["uniques_without_score"] == 8
+    assert plain(result.result)["uniques_without_score"] == 8
     full = suda(table, table.names)
     assert full.minimal.tolist() == [[0, 0, 1]] * 8
     assert full.special.all()
@@ -297,7 +300,7 @@ def test_special_uniques_refuse_a_foreign_result():
 
 def test_result_holds_no_records():
     result = suda(GUIDE, list(GUIDE.columns), sampling_fraction=0.5)
-    written = result.to_dict()
+    written = plain(result.result)
     assert written["uniques"] == 4
     assert written["uniques_without_score"] == 0
     assert written["minimal_uniques"][:2] == [

@@ -8,7 +8,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.utility import fits as fixed_effects
 from synthesizer.measures.utility.compare_fit import compare_fit
-from synthesizer.measures.utility.fits import fit_with_effects, informative
+from synthesizer.measures.utility.fits import fit_model, informative
 from tests.tables import numeric
 
 NAMES = ("a", "b", "c")
@@ -80,7 +80,7 @@ def test_coefficients_and_errors_are_those_of_indicators(family, errors):
     }
     y = responses[family]
     expected, covariance = slowly(family, y, X, effects, **options)
-    fit = fit_with_effects(family, y, X.copy(), NAMES, effects, **options)
+    fit = fit_model(family, y, X.copy(), NAMES, effects=effects, **options)
     np.testing.assert_allclose(fit.coefficients, expected, rtol=1e-8)
     np.testing.assert_allclose(fit.covariance, covariance, rtol=1e-6, atol=1e-12)
     df = {"plain": 400 - 3 - 20, "clusters": 39, "both": 39, "weights": 400 - 3 - 20}[errors]
@@ -94,14 +94,14 @@ def test_an_offset_and_weights_that_count_records_twice():
     X, responses, effects, _, _ = sample()
     y, offset = responses["poisson"], np.linspace(-1, 1, 400)
     expected, covariance = slowly("poisson", y, X, effects, offset=offset)
-    fit = fit_with_effects("poisson", y, X.copy(), NAMES, effects, offset=offset)
+    fit = fit_model("poisson", y, X.copy(), NAMES, effects=effects, offset=offset)
     np.testing.assert_allclose(fit.coefficients, expected, rtol=1e-8)
     np.testing.assert_allclose(fit.covariance, covariance, rtol=1e-6, atol=1e-12)
     twice = np.repeat(np.arange(400), 2)
-    doubled = fit_with_effects(
-        "poisson", y[twice], X[twice], NAMES, [codes[twice] for codes in effects]
+    doubled = fit_model(
+        "poisson", y[twice], X[twice], NAMES, effects=[codes[twice] for codes in effects]
     )
-    weighted = fit_with_effects("poisson", y, X.copy(), NAMES, effects, weights=np.full(400, 2.0))
+    weighted = fit_model("poisson", y, X.copy(), NAMES, effects=effects, weights=np.full(400, 2.0))
     np.testing.assert_allclose(weighted.coefficients, doubled.coefficients, rtol=1e-8)
 
 
@@ -112,7 +112,7 @@ def test_an_effect_within_clusters_counts_as_one_column():
     clusters = effects[0] // 3
     y = responses["ols"]
     _, covariance = slowly("ols", y, X, effects, clusters=clusters)
-    fit = fit_with_effects("ols", y, X.copy(), NAMES, effects, clusters=clusters)
+    fit = fit_model("ols", y, X.copy(), NAMES, effects=effects, clusters=clusters)
     all_columns, own_columns = 3 + 15 + 5, 3 + 1 + 5
     covariance *= (400 - all_columns) / (400 - own_columns)
     np.testing.assert_allclose(fit.covariance, covariance, rtol=1e-6, atol=1e-12)
@@ -135,7 +135,7 @@ def test_records_that_say_nothing_do_not_change_the_coefficients():
     kept = informative(effects, y, "ols")
     assert (~kept).sum() == 3
     expected, _ = slowly("ols", y, X, effects)
-    fit = fit_with_effects("ols", y[kept], X[kept], NAMES, [codes[kept] for codes in effects])
+    fit = fit_model("ols", y[kept], X[kept], NAMES, effects=[codes[kept] for codes in effects])
     np.testing.assert_allclose(fit.coefficients, expected, rtol=1e-8)
 
 
@@ -146,14 +146,14 @@ def test_what_the_effects_absorb_is_named(family):
     y = responses[family]
     X[:, 1] = effects[0] % 4 + 10.0 * effects[1]
     with pytest.raises(DataError, match="fixed effects determine b, alone or with other"):
-        fit_with_effects(family, y, X.copy(), NAMES, effects)
+        fit_model(family, y, X.copy(), NAMES, effects=effects)
     X[:, 2] = effects[1]
     only = X[:, 1:].copy()
     with pytest.raises(DataError, match="fixed effects determine b, c, alone"):
-        fit_with_effects(family, y, only, NAMES[1:], effects)
+        fit_model(family, y, only, NAMES[1:], effects=effects)
     X[:, 0] = 3 * X[:, 1]
     with pytest.raises(DataError, match="the model is singular: [ab]: determined by the other"):
-        fit_with_effects(family, y, X.copy(), NAMES, effects)
+        fit_model(family, y, X.copy(), NAMES, effects=effects)
 
 
 def test_what_has_no_fit():
@@ -161,13 +161,13 @@ def test_what_has_no_fit():
     X, responses, effects, clusters, _ = sample()
     y = responses["ols"]
     with pytest.raises(DataError, match="20 records are too few for 3 columns and 19 levels"):
-        fit_with_effects("ols", y[:20], X[:20], NAMES, [np.arange(20) % 19, effects[1][:20] * 0])
+        fit_model("ols", y[:20], X[:20], NAMES, effects=[np.arange(20) % 19, effects[1][:20] * 0])
     with pytest.raises(DataError, match="only one cluster"):
-        fit_with_effects("ols", y, X.copy(), NAMES, effects, clusters=clusters * 0)
+        fit_model("ols", y, X.copy(), NAMES, effects=effects, clusters=clusters * 0)
     with pytest.raises(DataError, match="determine the response exactly"):
-        fit_with_effects("ols", effects[0] * 1.5, X.copy(), NAMES, effects)
+        fit_model("ols", effects[0] * 1.5, X.copy(), NAMES, effects=effects)
     with pytest.raises(DataError, match="not finite: look for extreme"):
-        fit_with_effects("ols", y * 1e306, X.copy(), NAMES, effects)
+        fit_model("ols", y * 1e306, X.copy(), NAMES, effects=effects)
 
 
 def test_a_poisson_coefficient_that_runs_off_is_told():
@@ -178,7 +178,7 @@ def test_a_poisson_coefficient_that_runs_off_is_told():
     X[:, 1] = np.arange(400) % 9 == 0
     y[X[:, 1] == 1] = 0
     with pytest.raises(DataError, match="does not converge: some response does not occur with b"):
-        fit_with_effects("poisson", y, X, NAMES, effects)
+        fit_model("poisson", y, X, NAMES, effects=effects)
 
 
 def test_a_fit_that_gives_no_finite_numbers_is_told(monkeypatch):
@@ -190,7 +190,7 @@ def test_a_fit_that_gives_no_finite_numbers_is_told(monkeypatch):
     monkeypatch.setattr(fixed_effects, "_called", lambda *_: Odd())
     X, responses, effects, _, _ = sample()
     with pytest.raises(DataError, match="not finite: look for extreme"):
-        fit_with_effects("ols", responses["ols"], X[:, :1], ("a",), effects)
+        fit_model("ols", responses["ols"], X[:, :1], ("a",), effects=effects)
 
 
 def test_warnings_of_pyfixest_are_not_shown_and_others_are_left_alone(recwarn):
@@ -198,7 +198,7 @@ def test_warnings_of_pyfixest_are_not_shown_and_others_are_left_alone(recwarn):
     X, responses, effects, clusters, _ = sample()
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        fit_with_effects("ols", responses["ols"], X, NAMES, effects, clusters=clusters)
+        fit_model("ols", responses["ols"], X, NAMES, effects=effects, clusters=clusters)
     assert not recwarn.list
 
 

@@ -1,0 +1,179 @@
+"""Options: frozen classes of named settings that are checked when they are made.
+
+Every fault is one sentence, "name (value) must be ...", and all faults are told at once, whether
+the options come from Python or from a configuration.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from functools import cache, partial, wraps
+from typing import Annotated, Any, TypeVar, cast, dataclass_transform, overload
+
+from pydantic import ConfigDict, Field, Strict, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+from pydantic_core import ArgsKwargs, ErrorDetails
+
+from synthesizer.data.errors import OptionError
+
+STRICT = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
+"""A whole number serves as a float; text never serves as a number."""
+
+Count = Annotated[int, Strict(), Field(ge=1)]
+Share = Annotated[float, Strict(), Field(ge=0, le=1)]
+Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
+Finite = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+Names = Annotated[tuple[str, ...], Strict(False), Field(min_length=1)]
+
+Class = TypeVar("Class")
+
+
+@overload
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+def options(kind: type[Class]) -> type[Class]: ...
+
+
+@overload
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
+def options(*, strict: bool) -> Callable[[type[Class]], type[Class]]: ...
+
+
+def options(kind: Any = None, *, strict: bool = True) -> Any:
+    """Make a class a frozen, keyword-only dataclass that checks its fields.
+
+    Parameters
+    ----------
+    kind : type
+        Its fields are annotated.
+    strict : bool
+        False for options that are a part of a configuration, which reads maps and lists; their
+        numbers are annotated as strict.
+
+    Raises
+    ------
+    OptionError
+        When an object is made, with every fault; it is a ConfigError and a ValueError.
+
+    Examples
+    --------
+    >>> @options
+    ... class Walk:
+    ...     steps: Count = 3
+    ...     pace: Positive = 1.0
+    >>> Walk(pace=2)
+    Walk(steps=3, pace=2.0)
+    >>> Walk(steps=0, pace="fast")
+    Traceback (most recent call last):
+    ...
+    synthesizer.data.errors.OptionError: 2 problems:
+    - steps (0) must be at least 1
+    - pace ('fast') must be a number
+    """
+    if kind is None:
+        return partial(options, strict=strict)
+    config = STRICT if strict else STRICT | {"strict": False}
+    made: Any = dataclass(frozen=True, kw_only=True, config=config)(kind)
+    validated = made.__init__
+
+    @wraps(validated)
+    def init(self: Any, **values: Any) -> None:
+        try:
+            validated(self, **values)
+        except ValidationError as error:
+            raise OptionError(sentences(error.errors(include_url=False))) from None
+
+    made.__init__ = init
+    return made
+
+
+@cache
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def checked(kind: type[Class], values: Mapping[str, Any]) -> Class:
+    """Make options, also those of a plain dataclass whose own constructor checks no types.
+
+    Raises
+    ------
+    OptionError
+        With every fault.
+    """
+    try:
+        made = object.__new__(kind)
+        _adapter(cast(Any, kind)).validator.validate_python(
+            ArgsKwargs((), dict(values)), self_instance=made
+        )
+    except ValidationError as error:
+        raise OptionError(sentences(error.errors(include_url=False))) from None
+    return made
+
+
+def sentences(faults: Iterable[ErrorDetails]) -> list[str]:
+    """Say each fault in one sentence; what is wrong with all alternatives of a type is one fault.
+
+    Parameters
+    ----------
+    faults : iterable
+        As pydantic tells them.
+    """
+    by_field: dict[str, list[ErrorDetails]] = {}
+    for fault in faults:
+        by_field.setdefault(str(fault["loc"][0]) if fault["loc"] else "", []).append(fault)
+    return [text for name, own in by_field.items() for text in _sentences(name, own)]
+
+
+def _sentences(name: str, faults: Sequence[ErrorDetails]) -> Iterator[str]:
+    first = faults[0]
+    if first["type"] == "missing":
+        yield f"option {name!r} is missing; it has no default"
+    elif first["type"] == "unexpected_keyword_argument":
+        yield f"unknown option {name!r}"
+    elif not name:  # of several options together: the class words it
+        yield from (fault["msg"].removeprefix("Value error, ") for fault in faults)
+    else:
+        reasons = " or ".join(dict.fromkeys(_reason(fault) for fault in faults))
+        value = first["input"]
+        yield f"{name} ({value!r}) must be {reasons}{_number_hint(value)}"
+
+
+_REASONS: Mapping[str, str] = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "string_type": "a text",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a map",
+    "greater_than_equal": "at least {ge:g}",
+    "greater_than": "above {gt:g}",
+    "less_than_equal": "at most {le:g}",
+    "less_than": "below {lt:g}",
+    "literal_error": "{expected}",
+    "too_short": "a list of at least {min_length}",
+}
+
+
+def _reason(fault: ErrorDetails) -> str:
+    known = _REASONS.get(fault["type"])
+    if known is not None:
+        return known.format(**fault.get("ctx", {}))
+    text = fault["msg"].removeprefix("Value error, ")
+    return text.removeprefix("Input should be ").removeprefix("must be ")
+
+
+def _number_hint(value: object) -> str:
+    """Explain that YAML reads ``1e-4`` as text."""
+    try:
+        number = float(value) if isinstance(value, str) else math.nan
+    except ValueError:
+        return ""
+    if not math.isfinite(number):
+        return ""
+    plain = format(number, "f").rstrip("0").rstrip(".")
+    return f"; it was read as text, write {plain} without quotes"

@@ -1,0 +1,163 @@
+"""Every result is written to a file and read back as it was."""
+
+import json
+import types
+import typing
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+import synthesizer.measures.risk as risk
+from synthesizer.data.table import Table
+from synthesizer.measures.figure import Figure, Result, Row, plain, typed
+from synthesizer.measures.risk.attacks import Attack, attacks
+from synthesizer.measures.risk.attribute import attribute
+from synthesizer.measures.risk.cap import Line, cap, cap_regression, cap_u
+from synthesizer.measures.risk.determined import determined
+from synthesizer.measures.risk.differential import differential_confidentiality
+from synthesizer.measures.risk.dominance import Exclusion
+from synthesizer.measures.risk.identity import identity, reproduced_uniques
+from synthesizer.measures.risk.inference import inference
+from synthesizer.measures.risk.nearest import nearer_share
+from synthesizer.measures.risk.replicated import replicated_careers, replicated_uniques
+from synthesizer.measures.risk.suda import suda
+from synthesizer.measures.risk.suggest import suggest
+from synthesizer.measures.risk.tcap import tcap
+from tests.tables import coded, numeric
+
+
+def people(n, seed):
+    rng = np.random.default_rng(seed)
+    return Table(
+        [
+            coded("town", rng.integers(0, 9, n), list("abcdefghi")),
+            numeric("age", rng.integers(18, 40, n).astype(float), rng.random(n) < 0.1, ["-8"]),
+            coded("ill", rng.integers(0, 3, n), ["no", "yes", "often"]),
+        ]
+    )
+
+
+ORIGINAL, MADE, OTHER = people(90, 1), people(90, 2), people(80, 3)
+KEYS = {"keys": ["town", "age"], "target": "ill"}
+
+
+def halves():
+    return differential_confidentiality(
+        ORIGINAL,
+        lambda half, m, repeat: [half] * m,
+        **KEYS,
+        m=2,
+        repeats=2,
+        rng=np.random.default_rng(1),
+        by="ill",
+    )
+
+
+def rng():
+    return np.random.default_rng(4)
+
+
+EXCLUDED = [Exclusion(target_level="no", key="age", key_level=20), Exclusion(target_level="yes")]
+RESULTS = {
+    "attacks": lambda: attacks(ORIGINAL, OTHER, MADE, **KEYS, n_attacks=20, rng=rng()),
+    "attack not made": lambda: Attack.of(
+        "x", asked=9, n=0, successes=0, control_successes=0, baseline=None, confidence=0.95
+    ),
+    "attribute": lambda: attribute(
+        ORIGINAL, [ORIGINAL, MADE], **KEYS, exclude=EXCLUDED, thresholds_1way=(0, 0.0),
+        thresholds_2way=(0, 0.0),
+    ),
+    "cap": lambda: cap(ORIGINAL, [MADE, OTHER], **KEYS),
+    "cap of nobody": lambda: cap(ORIGINAL, OTHER, **KEYS, subsets={"none": np.zeros(90, bool)}),
+    "cap_u": lambda: cap_u(ORIGINAL, [MADE, OTHER], **KEYS),
+    "regression": lambda: cap_regression(cap(ORIGINAL, [MADE, OTHER, MADE], **KEYS))[0],
+    "no line": lambda: cap_regression(cap(ORIGINAL, [MADE], **KEYS))[0],
+    "negative": lambda: Line(
+        intercept=-0.5, slope=-1e-300, intercept_error=0.0, slope_error=1e9, intercept_p=None,
+        slope_p=1.0, r2=0.0, df=1,
+    ),
+    "determined": lambda: determined(ORIGINAL, ["town", "age"], "ill"),
+    "differential": halves,
+    "identity": lambda: identity(ORIGINAL, [MADE, OTHER], keys=["town", "age"]),
+    "reproduced": lambda: reproduced_uniques(ORIGINAL, MADE, keys=["town"])[0],
+    "inference": lambda: inference(ORIGINAL, MADE, sensitive="ill", public=["town", "age"]),
+    "one of two groups": lambda: inference(
+        ORIGINAL,
+        MADE,
+        sensitive="age",
+        public=["town"],
+        groups={"age": [25]},
+        positive="[-inf, 25)",
+    ),
+    "nearest": lambda: nearer_share(ORIGINAL, OTHER, MADE, rng=rng()),
+    "nearest to none": lambda: nearer_share(ORIGINAL, ORIGINAL, ORIGINAL, rng=rng()),
+    "replicated": lambda: replicated_uniques(ORIGINAL, [MADE, OTHER]),
+    "careers": lambda: replicated_careers(np.zeros((3, 2), int), np.ones((2, 2), int)),
+    "suda": lambda: suda(ORIGINAL, ["town", "age"], max_size=1).result,
+    "nobody unique": lambda: suda(ORIGINAL.take([0, 0]), ["town", "age"]).result,
+    "suggestion": lambda: suggest(ORIGINAL),
+    "no suggestion": lambda: suggest(pd.DataFrame({"x": [1.5, 2.5]})),
+    "tcap": lambda: tcap(ORIGINAL, [MADE, OTHER], **KEYS),
+    "nothing attributed": lambda: tcap(ORIGINAL, MADE, keys=["town"], target="ill"),
+}  # fmt: skip
+
+
+def kinds_of(kind):
+    """All result classes that a field's type names."""
+    if isinstance(kind, type) and issubclass(kind, Result):
+        yield kind
+        for field in kind.model_fields.values():
+            yield from kinds_of(field.annotation)
+    for argument in typing.get_args(kind):
+        yield from kinds_of(argument)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_is_read_as_it_was_written(name):
+    result = RESULTS[name]()
+    text = json.dumps(plain(result), allow_nan=False)
+    back = typed(type(result), json.loads(text))
+    assert back == result
+    assert json.dumps(plain(back)) == text
+    assert getattr(back, "figures", ()) == getattr(result, "figures", ())
+    with pytest.raises(ValidationError):
+        typed(type(result), json.loads(text) | {"unknown": 1})
+
+
+def test_every_class_of_results_is_tried():
+    tried = {kind for make in RESULTS.values() for kind in kinds_of(type(make()))}
+    modules = [module for module in vars(risk).values() if isinstance(module, types.ModuleType)]
+    every = {
+        kind
+        for module in modules
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, Result)
+    } - {Result, Row, Figure}
+    written = {kind for kind in every if kind.__module__.startswith("synthesizer.measures.risk.")}
+    others = {"CapMeans", "Scenario", "Tolerance", "ScenarioRisk"}
+    assert {kind.__name__ for kind in written - tried} <= others
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_figures_have_keys_and_rows_headings(name):
+    result = RESULTS[name]()
+    keys = [figure.key for figure in getattr(result, "figures", ())]
+    assert all(keys)
+    if name != "attacks":
+        assert len(set(keys)) == len(keys)
+    for kind in kinds_of(type(result)):
+        if issubclass(kind, Row):
+            titles = [field.title for field in kind.model_fields.values() if field.title]
+            assert titles
+            assert len(set(titles)) == len(titles)
+
+
+def test_names_in_keys_are_told_apart_over_all_measures():
+    measures = [
+        RESULTS[n]() for n in ("cap", "tcap", "identity", "attribute", "suda", "replicated")
+    ]
+    measures += [RESULTS[n]() for n in ("careers", "differential", "nearest", "inference")]
+    keys = [figure.key for result in measures for figure in result.figures]
+    assert len(set(keys)) == len(keys)
