@@ -170,7 +170,7 @@ def combined(**changes: Any) -> CombinedEstimates:
     columns = ("within", "between", "total", "estimate", "low", "high")
     content: dict[str, Any] = {
         "rule": "simple", "m": 2, "level": 0.95, "names": names, "df": (float("inf"),) * 4,
-        "adjusted": (False, True, False, False), **{name: (1.0,) * 4 for name in columns},
+        "adjusted": (False, True, False, False), **dict.fromkeys(columns, (1.0,) * 4),
     }  # fmt: skip
     return CombinedEstimates(**(content | changes))
 
