@@ -21,6 +21,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data
 from synthesizer.data.table import BoolArray, Table
 from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.measures.risk.comparable import SharedCoder, checked_tables, fixed_groups
 from synthesizer.measures.risk.dominance import (
     Disclosed,
     Dominance,
@@ -31,7 +32,6 @@ from synthesizer.measures.risk.dominance import (
     check_thresholds,
     excluded_rows,
 )
-from synthesizer.measures.risk.inputs import SharedCoder, checked_tables, fixed_groups
 
 
 class AttributeValues(Row):

@@ -24,7 +24,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_table
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.figure import Figure, Result, Row, column
-from synthesizer.measures.risk.inputs import checked_tables
+from synthesizer.measures.risk.comparable import checked_tables
 from synthesizer.measures.risk.scenario import Tolerance, check_tolerance, hits_counter
 from synthesizer.measures.risk.suda import affordable_size, suda
 

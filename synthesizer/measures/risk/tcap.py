@@ -27,15 +27,7 @@ from synthesizer.measures.risk.scenario import Tolerance
 def agreement(one: Codes, other: Codes) -> float | None:
     """Return the agreement of two classifications expected from their margins alone.
 
-    Parameters
-    ----------
-    one, other : ndarray of int, shape (levels,)
-        Records that each of them puts into each level.
-
-    Returns
-    -------
-    float or None
-        In [0, 1]; None where there are no records.
+    Each holds the number of records by level; None where there are no records.
 
     Examples
     --------
