@@ -28,6 +28,8 @@ Cell = str | int | float | None
 
 Form = Literal["text", "count", "figure", "share", "p"]
 """How a column is written: as it is, 1,234, 0.1234, 0.123 (never percent), p-value."""
+NUMBERS: Sequence[Form] = ("figure",) * 8
+"""Forms of columns of numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +65,7 @@ class DataTable:
 
 
 _FORMS_OF_COLUMNS: Mapping[str, Form] = {
-    "text": "text", "count": "count", "share": "share", "number": "figure", "percent": "share",
+    "text": "text", "count": "count", "share": "figure", "number": "figure", "percent": "figure",
     "interval": "text", "p": "p",
 }  # fmt: skip
 """How the form of a row's column is written."""
@@ -133,8 +135,9 @@ def _column(kind: type[Row], name: str | Added) -> Added:
     if isinstance(name, Added):
         return name
     field = kind.model_fields[name]
-    form = _FORMS_OF_COLUMNS[dict[str, Any](field.json_schema_extra or {})["form"]]
-    return Added(str(field.title), form, lambda row: _cell(getattr(row, name)))
+    extra = field.json_schema_extra
+    form = str(extra["form"]) if isinstance(extra, dict) else "text"
+    return Added(str(field.title), _FORMS_OF_COLUMNS[form], lambda row: _cell(getattr(row, name)))
 
 
 def _cell(value: Any) -> Cell:
