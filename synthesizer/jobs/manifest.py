@@ -145,6 +145,9 @@ def _planned_step(plan: Plan, step: Step) -> StepEntry:
 def step_entry(step: Step, variable: Variable, registry: Registry) -> StepEntry:
     """Return how one variable is drawn."""
     models = [*_inside(step.model)]
+    wrapped, missing = [*step.model.with_bases()], None
+    if step.missing_method != step.method and step.missing_model is not None:
+        missing = step.missing_model.in_words
     return StepEntry(
         variable=step.variable,
         kind=variable.kind.value,
@@ -155,6 +158,9 @@ def step_entry(step: Step, variable: Variable, registry: Registry) -> StepEntry:
         codes=variable.n_codes if variable.is_coded else None,
         base=tuple(registry.name_of(model) for model in models[1:]),
         trees=_trees(step, models),
+        in_words=tuple(own.in_words for own in wrapped),
+        missing_in_words=missing,
+        options={name: value for own in wrapped for name, value in own.told.items()},
     )
 
 

@@ -25,7 +25,7 @@ from synthesizer.data.progress import Listener, counted, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import Attempts, Figure, Measured, Units, in_units
-from synthesizer.measures.options import (
+from synthesizer.measures.measure_options import (
     AttackOptions,
     DifferentialOptions,
     FitRequest,

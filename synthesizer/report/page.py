@@ -117,14 +117,15 @@ def row_table(
     """
     headed = [name for name, field in kind.model_fields.items() if field.title]
     columns = [_column(kind, name) for name in names or headed]
+    cells = [[column.value(row) for column in columns] for row in rows]
     if labels is not None:
-        texts = dict(zip(map(id, rows), labels[1], strict=True))
-        columns.insert(0, Added(labels[0], "text", lambda row: texts[id(row)]))
+        columns.insert(0, Added(labels[0], "text", str))
+        cells = [[label, *own] for label, own in zip(labels[1], cells, strict=True)]
     return DataTable(
         caption=caption,
         columns=[column.heading for column in columns],
         forms=[column.form for column in columns],
-        rows=[[column.value(row) for column in columns] for row in rows],
+        rows=cells,
         sortable=len(rows) >= _WORTH_SORTING,
         highlight=highlight,
     )

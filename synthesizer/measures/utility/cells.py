@@ -230,10 +230,14 @@ def compared(
 ) -> tuple[Table, tuple[Table, ...], tuple[str, ...]]:
     """Return the original, the synthetic datasets and the variables to compare, all checked.
 
+    Every measure of this folder takes these three arguments.
+
     Parameters
     ----------
-    original, synthetic : Table, DataFrame or RawTable
-        Records; one or several synthetic datasets.
+    original : Table, DataFrame or RawTable
+        Confidential records, shape (n, p).
+    synthetic : the same, or a sequence of them
+        Synthetic datasets of any sizes.
     names : sequence of str, optional
         Variables; default all but identifiers.
     problems : sequence of str

@@ -50,15 +50,7 @@ from synthesizer.measures.utility.formulas import (
 
 @dataclass(frozen=True)
 class ExtraNames:
-    """Which variables records are to carry.
-
-    Parameters
-    ----------
-    clusters, effects, weights : str, tuple of str, str
-        Names of variables; None or empty for nothing.
-    offset : Atom or None
-        A variable or a derived term.
-    """
+    """Which variables records are to carry; None or empty for nothing."""
 
     clusters: str | None = None
     effects: tuple[str, ...] = ()

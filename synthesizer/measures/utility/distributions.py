@@ -70,21 +70,9 @@ class Distribution(Result):
 
 
 class DistributionCounter:
-    """Counts one synthetic dataset after the other; only counts stay in memory.
+    """`distributions` of one dataset after the other; only counts stay in memory.
 
-    Parameters
-    ----------
-    original : Table
-        Confidential records, at least one.
-    names : sequence of str, optional
-        Variables; default all. Identifiers are left out.
-    cells : int
-        Most cells of numbers and most levels with a cell of their own, at least 2.
-
-    Raises
-    ------
-    DataError
-        For unknown variables, too few cells or a table without records, all at once.
+    Identifiers are left out.
 
     Examples
     --------
@@ -139,14 +127,9 @@ def distributions(
     Parameters
     ----------
     original, synthetic, names
-        What is compared, and by which variables; see `synthesizer.measures.utility.cells.compared`.
+        What is compared, by which variables, and what is refused: see `cells.compared`.
     cells : int
         Most cells of numbers and most levels with a cell of their own, at least 2.
-
-    Raises
-    ------
-    DataError
-        For unknown variables, empty or different tables, all problems at once.
 
     Examples
     --------

@@ -30,8 +30,6 @@ from synthesizer.data.errors import ExpressionError
 from synthesizer.data.expressions.language import Expression
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 
-# The parts of a formula: variables, ``C(...)``, ``I(...)`` and the signs between them.
-
 _TOKEN = re.compile(
     r"""(?P<space>\s+)
     | (?P<call>[^\W\d]\w*\s*\()
@@ -41,6 +39,10 @@ _TOKEN = re.compile(
     | (?P<wrong>\*\*|[^\W\d][\w.]*|.)""",
     re.VERBOSE | re.DOTALL,
 )
+MAX_LENGTH = 5_000
+MAX_STARS = 6
+"""So many variables may be joined by ``*``: with more there are hundreds of interactions."""
+_ASKS_FOR_MISSING = re.compile(r"\bmissing\s*\(")
 _SKIPPED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|[()]")
 _REMEDIES = {
     "-": "name only the terms that you want; the constant stays in the model",
@@ -56,18 +58,12 @@ _REMEDIES = {
 
 @dataclass(frozen=True)
 class Atom:
-    """A variable as it is, a variable as categories (``C``), or a derived term (``I``).
-
-    Parameters
-    ----------
-    kind : str
-        ``name``, ``C`` or ``I``.
-    text : str
-        Name of the variable, or the expression.
-    """
+    """A variable as it is, a variable as categories (``C``), or a derived term (``I``)."""
 
     kind: Literal["name", "C", "I"]
+    """``name``, ``C`` or ``I``."""
     text: str
+    """Name of the variable, or the expression."""
 
     def __str__(self) -> str:
         return self.text if self.kind == "name" else f"{self.kind}({self.text})"
@@ -172,10 +168,6 @@ def split(tokens: list[Token], sign: str) -> list[list[Token]]:
             parts[-1].append(token)
     return parts
 
-
-MAX_LENGTH = 5_000
-MAX_STARS = 6
-"""So many variables may be joined by ``*``: with more there are hundreds of interactions."""
 
 Term = tuple[Atom, ...]
 
@@ -349,11 +341,6 @@ class _Reader(Tokens):
             self.note(where, "a term is missing or not joined: put '+', ':' or '*' between two")
             return ()
         return tuple(atom for atom in atoms if isinstance(atom, Atom))
-
-
-# What the parts of a formula are in a table: numbers, or codes of levels.
-
-_ASKS_FOR_MISSING = re.compile(r"\bmissing\s*\(")
 
 
 @dataclass(frozen=True, eq=False)
