@@ -10,11 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_comparable
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 from synthesizer.measures.figure import Result, Row, column
-from synthesizer.measures.utility.cells import compared, name_problems
+from synthesizer.measures.utility.cells import check_original, compared
 from synthesizer.measures.utility.number_cells import (
     FixedGroups,
     NumberCells,
@@ -89,11 +88,7 @@ class DistributionCounter:
         self, original: Table, names: Sequence[str] | None = None, cells: int = 20
     ) -> None:
         names = list(dict.fromkeys(original.names if names is None else names))
-        problems = [*name_problems(names, original.names), *_problems(cells)]
-        if not original.n_rows:
-            problems.append("the original has no records: give it some")
-        if problems:
-            raise DataError(problems)
+        check_original(original, names, _problems(cells))
         self._original = original
         self._counters = [
             _counter(original[name], cells)
