@@ -140,11 +140,11 @@ class FitComparison(Result):
         Estimates of m datasets of k records from n are off the original's by a normal error whose
         variance is (n/k)/m of its own, or (1 + n/k)/m with parameters drawn anew.
         """
-        made = [own.n for own in self.datasets[1:] if own.problem is None]
-        if self.rule == "partially" or not made:
+        sizes = [data.n for data in self.datasets[1:] if data.problem is None]
+        if self.rule == "partially" or not sizes:
             return None
-        ratio = self.datasets[0].n * len(made) / sum(made)
-        variance = (ratio if self.rule == "simple" else 1 + ratio) / len(made)
+        ratio = self.datasets[0].n * len(sizes) / sum(sizes)
+        variance = (ratio if self.rule == "simple" else 1 + ratio) / len(sizes)
         half = float(norm.ppf((1 + self.level) / 2))
         return 1 - math.sqrt(2 * variance / math.pi) / (2 * half)
 

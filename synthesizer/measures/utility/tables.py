@@ -494,13 +494,13 @@ class PairCounter:
     def _counts(self, table: Table) -> list[IntArray]:
         """Return the counts of every pair, shape (rows, columns) each."""
         codes = {name: groups.codes(table[name]) for name, groups in self._groups.items()}
-        found: list[IntArray] = []
+        tables: list[IntArray] = []
         for pair in self._pairs:
             shape = self._groups[pair[0]].size, self._groups[pair[1]].size
             joint = _joint(codes[pair[0]], codes[pair[1]], shape)
             counts = np.bincount(joint, minlength=shape[0] * shape[1])
-            found.append(counts.reshape(shape))
-        return found
+            tables.append(counts.reshape(shape))
+        return tables
 
     def _table(self, pair: tuple[str, str], ours: IntArray, theirs: IntArray) -> PairTable:
         total = ours + theirs
