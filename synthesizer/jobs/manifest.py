@@ -135,6 +135,10 @@ def _step(step: Step, variable: Variable, registry: Registry) -> dict[str, Any]:
         "predictors": list(step.predictors),
         "kept": step.model.abilities.copies_rows,
     }
+    told["in_words"] = [own.in_words for own in step.model.with_bases()]
+    if step.missing_method != step.method and step.missing_model is not None:
+        told["missing_in_words"] = step.missing_model.in_words
+    told["options"] = {k: v for own in step.model.with_bases() for k, v in own.told.items()}
     if variable.is_coded:
         told["codes"] = variable.n_codes
     models = [*_inside(step.model)]
@@ -182,7 +186,5 @@ def _trees(step: Step, models: Sequence[ConditionalModel]) -> dict[str, bool] | 
 
 def _panel(plan: Plan) -> dict[str, Any] | None:
     """Return who and when of a panel; its rows of datasets are then counted in persons."""
-    facts, frame = plan.arrangement.facts, plan.spec.frame
-    if facts is None or frame is None:
-        return None
-    return facts | {"persons": plan.original.n_rows, "periods": len(frame.times)}
+    facts = plan.arrangement.facts
+    return None if facts is None else {**facts, "persons": plan.original.n_rows}

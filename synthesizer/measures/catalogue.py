@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 from synthesizer.data.panel.frame import Frame
@@ -24,7 +25,7 @@ from synthesizer.data.progress import Listener, counted, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import Attempts, Figure, Measured, Units, in_units
-from synthesizer.measures.options import (
+from synthesizer.measures.measure_options import (
     AttackOptions,
     DifferentialOptions,
     FitRequest,
@@ -300,6 +301,8 @@ class Measure:
         Names and items, where it is computed for each of several.
     gather : callable, optional
         Of family "splits": joins what the splits of a scenario gave.
+    kept : callable
+        Returns the result of what ``compute`` returned, which may hold a value for each record.
     figures : tuple of FigureKind
         Those of its figures that have a part to play.
     result : type
@@ -319,6 +322,7 @@ class Measure:
     axis: Axis = "risk"
     items: Items | None = None
     gather: Callable[[Case, Sequence[Any]], Any] | None = None
+    kept: Callable[[Any], Any] = lambda value: value
     figures: tuple[FigureKind, ...] = ()
     result: type[Measured] = Measured
 
@@ -436,6 +440,7 @@ _MEASURES: tuple[Measure, ...] = (
         options=SudaOptions,
         needs=SCENARIO,
         compute=_suda,
+        kept=attrgetter("result"),
     ),
     Measure(
         key="cap",

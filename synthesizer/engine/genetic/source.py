@@ -9,9 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from synthesizer.data.errors import ModelError
+from synthesizer.data.panel.frame import ROWS
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Kind, Table
-from synthesizer.engine.chain import FittedChain, Progress, with_ids
+from synthesizer.engine.chain import FittedChain, Progress
 from synthesizer.engine.drawing import whole_number_problems
 from synthesizer.engine.genetic.coding import Coding, Records
 from synthesizer.engine.genetic.evolution import Generation
@@ -329,7 +330,7 @@ class Evolving:
     def as_table(self, records: Records) -> Table:
         """Return records with the columns of the confidential data; ids are numbered."""
         drawn = self.evolver.sought.coding.decode(records)
-        return with_ids(drawn, self.table.schema)
+        return ROWS.finished(drawn, self.table.schema)
 
     def _told(self, seed: Seed) -> dict[str, Any]:
         """Return what was evolved, and what came out, as plain values for a file."""
