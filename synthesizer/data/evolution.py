@@ -93,15 +93,13 @@ class Evolution(_Result):
     Examples
     --------
     >>> sorted(Evolution.model_fields)[:4]
-    ['datasets', 'interrupted', 'mode', 'population']
+    ['datasets', 'mode', 'population', 'risk']
     """
 
     mode: str
     """``single`` or ``pareto``."""
     start: str
     """``mutants``, ``chain`` or ``files``."""
-    interrupted: bool = False
-    """Whether somebody stopped it before its time; the best so far was kept."""
     population: int
     utility: Utility
     risk: Risk
@@ -114,3 +112,8 @@ class Evolution(_Result):
     datasets: tuple[EvolvedDataset, ...]
     written: tuple[FrontierFile, ...] = ()
     """Files of the frontier, by rising risk."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped it before its time; the best so far was kept."""
+        return any(own.stopped == "interrupted" for own in self.datasets)

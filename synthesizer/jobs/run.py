@@ -117,7 +117,8 @@ def run(
         write_json(folder / "manifest.json", manifest)
         if output.report:
             with phases.phase("report"):
-                page = build_report(Record(manifest, content))
+                record = Record.of(manifest, results, exceeded, content["genetic"])
+                page = build_report(record)
                 write_secret(folder / REPORT, page, overwrite=False)
     return RunResult(
         directory=output.directory,

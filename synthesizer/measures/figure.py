@@ -17,7 +17,7 @@ Direction = Literal[
     "lower is safer", "about 0 is good", "lower is better", "about 1 is good", "a count"
 ]
 
-Form = Literal["text", "count", "share", "percent", "number", "interval"]
+Form = Literal["text", "count", "share", "percent", "number", "p", "interval"]
 """How a column is shown; whoever shows it decides about digits."""
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from synthesizer.measures.figure import Figure, is_above_chance
 from synthesizer.measures.risk.replicated import ReplicatedCareers
 from synthesizer.measures.utility.longitudinal import HistoryRow, PanelResult, VariableHistory
-from synthesizer.measures.utility.sequences import SequenceResult
+from synthesizer.measures.utility.sequences import CareerDistance, SequenceResult
 from synthesizer.report.career_pictures import (
     lines_chart,
     moves_chart,
@@ -16,10 +17,10 @@ from synthesizer.report.career_pictures import (
     stacks_chart,
 )
 from synthesizer.report.page import (
+    Added,
     Block,
     Cell,
     DataTable,
-    Form,
     Gap,
     Note,
     Section,
@@ -180,29 +181,23 @@ def noise_in_words(ratio: float | None, distance: float | None = None) -> str:
 
 def _distances(sequences: SequenceResult) -> DataTable:
     several = len(sequences.distances) > 1
-    more: list[Form] = ["text"] if several else []
-    return DataTable(
+    ends = Added("Datasets", "text", lambda own: interval(own.low, own.high, "share"))
+    table = row_table(
+        CareerDistance,
+        sequences.rows,
         caption="Distance of synthetic from original careers"
         + (", mean over the datasets" if several else ""),
-        columns=[
-            "What", "Distance", *(["Datasets"] if several else []), "Noise floor", "Ratio",
-            "In words",
-        ],
-        forms=["text", "share", *more, "share", "share", "text"],
-        rows=[
-            [
-                f"{own.meaning[0].upper()}{own.meaning[1:]}",
-                own.mean,
-                *([interval(own.low, own.high, "share")] if several else []),
-                own.floor,
-                own.ratio,
-                noise_in_words(own.ratio, own.mean),
-            ]
-            for own in sequences.rows
+        names=[
+            Added("What", "text", lambda own: f"{own.meaning[0].upper()}{own.meaning[1:]}"),
+            "mean",
+            *([ends] if several else []),
+            "floor",
+            "ratio",
+            Added("In words", "text", lambda own: noise_in_words(own.ratio, own.mean)),
         ],
         highlight=[i for i, own in enumerate(sequences.rows) if (own.ratio or 0) > FAR],
-        stacks=True,
-    )  # fmt: skip
+    )
+    return replace(table, stacks=True, sortable=False)
 
 
 def _transitions(sequences: SequenceResult) -> Iterator[Block]:

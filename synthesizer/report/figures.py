@@ -13,6 +13,7 @@ from markupsafe import Markup
 from synthesizer.measures.figure import Figure, Measured, Row, Units, in_units
 from synthesizer.report.charts import DotRow, dots
 from synthesizer.report.page import (
+    NUMBERS,
     Block,
     Cell,
     Chart,
@@ -25,6 +26,7 @@ from synthesizer.report.page import (
     written,
 )
 from synthesizer.report.record import Record
+from synthesizer.report.risk_figures import in_words
 
 _ONE_FILE = frozenset({"uio", "uis", "dorig", "dsyn", "unique_records"})
 """They describe one file by itself; the part about the measure shows them."""
@@ -72,7 +74,7 @@ def compared(figures: Sequence[Figure]) -> list[Figure]:
     return [
         figure
         for figure in figures
-        if figure.direction != "a count"
+        if figure.direction not in ("a count", "about 1 is good")
         and figure.key not in _ONE_FILE
         and not figure.baseline is figure.original is figure.low is None
     ]
@@ -117,7 +119,7 @@ def rate_chart(figures: Sequence[Figure], title: str, about: str = "") -> Chart:
         table=DataTable(
             caption=f"{title}; from and to are the ends of the 95 % interval",
             columns=("Figure", "Value", "From", "To", "Baseline", "Original", "Records"),
-            forms=("text", *["figure"] * 5, "count"),
+            forms=("text", *NUMBERS[:5], "count"),
             rows=[(f.name, f.value, f.low, f.high, f.baseline, f.original, f.n) for f in figures],
             sortable=len(figures) > 4,
         ),
@@ -174,11 +176,12 @@ _FAR_BY_CHANCE = ("specks", "po50")
 
 def figures_section(record: Record) -> Section:
     """Return every figure that was computed, with its meaning and direction."""
+    parts = record.results.risk.scenarios
     scenarios = {
         part.scenario.label: f"scenario {place} ({part.scenario.target})"
-        for place, part in enumerate(record.results.risk.scenarios, start=1)
+        for place, part in enumerate(parts, start=1)
     }
-    words = [f"{short}: {label}." for label, short in scenarios.items()]
+    words = [f"{scenarios[p.scenario.label]}: {in_words(p.scenario)}." for p in parts]
     table = DataTable(
         caption="All figures; the baseline is what guessing gives or, for utility, what is "
         "expected of a right synthesis (by a tree: of a fresh sample); the original is what "

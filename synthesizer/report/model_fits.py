@@ -23,10 +23,10 @@ from synthesizer.report.expected import (
     overlap_in_words,
 )
 from synthesizer.report.page import (
+    Added,
     Block,
     Chart,
     DataTable,
-    Form,
     Gap,
     Note,
     Section,
@@ -216,25 +216,20 @@ def _drawn_row(row: _Line, x: Scale, y: float) -> Markup:
 
 
 def _table(fit: FitComparison) -> DataTable:
-    forms: list[Form] = ["text", "figure", "text", "figure", "text", "figure", "figure"]
-    name = f"{fit.level * 100:.0f} % interval"
-    return DataTable(
+    heading = f"{fit.level * 100:.0f} % interval"
+    return row_table(
+        CoefficientComparison,
+        fit.coefficients,
         caption=f"Coefficients of {fit.formula}",
-        columns=["Coefficient", "Original", name, "Synthetic", name, "Difference in SE", "Overlap"],
-        forms=forms,
-        rows=[
-            [
-                own.name,
-                own.original,
-                interval(own.original_low, own.original_high),
-                own.synthetic,
-                interval(own.synthetic_low, own.synthetic_high),
-                own.standardised,
-                own.overlap,
-            ]
-            for own in fit.coefficients
+        names=[
+            "name",
+            "original",
+            Added(heading, "text", lambda own: interval(own.original_low, own.original_high)),
+            "synthetic",
+            Added(heading, "text", lambda own: interval(own.synthetic_low, own.synthetic_high)),
+            "standardised",
+            "overlap",
         ],
-        sortable=len(fit.coefficients) > 4,
     )
 
 

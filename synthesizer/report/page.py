@@ -28,6 +28,8 @@ Cell = str | int | float | None
 
 Form = Literal["text", "count", "figure", "share", "p"]
 """How a column is written: as it is, 1,234, 0.1234, 0.123 (never percent), p-value."""
+NUMBERS: Sequence[Form] = ("figure",) * 8
+"""Forms of columns of numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +65,7 @@ class DataTable:
 
 
 _FORMS_OF_COLUMNS: Mapping[str, Form] = {
-    "text": "text", "count": "count", "share": "share", "number": "figure", "percent": "share",
+    "text": "text", "count": "count", "share": "figure", "number": "figure", "percent": "figure",
     "interval": "text", "p": "p",
 }  # fmt: skip
 """How the form of a row's column is written."""
@@ -115,14 +117,15 @@ def row_table(
     """
     headed = [name for name, field in kind.model_fields.items() if field.title]
     columns = [_column(kind, name) for name in names or headed]
+    cells = [[column.value(row) for column in columns] for row in rows]
     if labels is not None:
-        texts = dict(zip(map(id, rows), labels[1], strict=True))
-        columns.insert(0, Added(labels[0], "text", lambda row: texts[id(row)]))
+        columns.insert(0, Added(labels[0], "text", str))
+        cells = [[label, *own] for label, own in zip(labels[1], cells, strict=True)]
     return DataTable(
         caption=caption,
         columns=[column.heading for column in columns],
         forms=[column.form for column in columns],
-        rows=[[column.value(row) for column in columns] for row in rows],
+        rows=cells,
         sortable=len(rows) >= _WORTH_SORTING,
         highlight=highlight,
     )
@@ -132,8 +135,9 @@ def _column(kind: type[Row], name: str | Added) -> Added:
     if isinstance(name, Added):
         return name
     field = kind.model_fields[name]
-    form = _FORMS_OF_COLUMNS[dict[str, Any](field.json_schema_extra or {})["form"]]
-    return Added(str(field.title), form, lambda row: _cell(getattr(row, name)))
+    extra = field.json_schema_extra
+    form = str(extra["form"]) if isinstance(extra, dict) else "text"
+    return Added(str(field.title), _FORMS_OF_COLUMNS[form], lambda row: _cell(getattr(row, name)))
 
 
 def _cell(value: Any) -> Cell:

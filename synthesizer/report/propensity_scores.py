@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from synthesizer.measures.figure import in_units
-from synthesizer.measures.utility.estimates import DistanceResult
-from synthesizer.measures.utility.propensity import PmseResult
+from synthesizer.measures.utility.estimates import DistanceValues
+from synthesizer.measures.utility.propensity import PmseResult, PropensityMeans, PropensityResult
 from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.report.expected import (
     Expected,
@@ -17,25 +17,20 @@ from synthesizer.report.expected import (
     short,
 )
 from synthesizer.report.page import (
+    Added,
     Block,
-    Cell,
-    DataTable,
-    Form,
     Gap,
     Note,
     Section,
     Words,
     plural,
+    row_table,
     written,
 )
 from synthesizer.report.record import Record
 
 MODELS = {"logit": "a logistic regression", "cart": "a classification tree"}
-_VALUES = ("pmse", "expected", "s_pmse", "z_pmse", "specks", "po50")
-_COLUMNS = (
-    "Dataset", "pMSE", "Expected", "pMSE ratio", "Standardised", "SPECKS", "PO50", "Settled",
-)  # fmt: skip
-_FORMS: tuple[Form, ...] = ("text", *(("figure",) * 6), "text")
+_SCORES = ("pmse", "expected", "s_pmse", "z_pmse", "specks", "po50")
 _WHAT = (
     "Both files are stacked, and a model predicts for every {record} whether it is synthetic. pMSE "
     "is the mean squared distance of its predictions from the share of synthetic {records}: 0 is "
@@ -72,7 +67,14 @@ def _blocks(record: Record) -> Iterator[Block]:
             yield from _model(scores, record)
     if utility is not None and utility.distance is not None:
         yield Words([in_units(_FULL_TABLE, utility.units)])
-        yield _distance(utility.distance)
+        distance = utility.distance
+        yield row_table(
+            DistanceValues,
+            distance.datasets,
+            labels=("Dataset", [str(number) for number, _ in enumerate(distance.datasets, 1)]),
+            caption="Jensen-Shannon distance of the table of "
+            f"{plural(len(distance.names), 'variable')}; combinations are counted",
+        )
 
 
 def _nothing(utility: UtilityResult | None) -> Gap:
@@ -88,24 +90,23 @@ def _model(scores: PmseResult, record: Record) -> Iterator[Block]:
     shown = "there is no pMSE ratio" if ratio is None else f"the pMSE ratio is {written(ratio)}"
     yield Note(f"By {name}, {shown}: {ratio_in_words(scores, record)}.")
     yield Words([_reading(scores, expected_of(record))])
-    rows: list[list[Cell]] = [
-        [str(number), *_values(own), "yes" if own.converged else "no: rough"]
-        for number, own in enumerate(scores.datasets, 1)
-    ]
-    if len(rows) > 1:
-        rows.append(["mean", *_values(scores.mean), ""])
-    yield DataTable(
+    numbers = [str(number) for number, _ in enumerate(scores.datasets, 1)]
+    several = len(numbers) > 1
+    yield row_table(
+        PropensityResult,
+        [*scores.datasets, *([scores.mean] if several else [])],
+        labels=("Dataset", [*numbers, *(["mean"] if several else [])]),
+        names=[*_SCORES, Added("Settled", "text", _settled)],
         caption=f"Propensity score by {name}, {_how(scores)}",
-        columns=_COLUMNS,
-        forms=_FORMS,
-        rows=rows,
         highlight=[i for i, own in enumerate(scores.datasets) if not own.converged],
     )
 
 
-def _values(scores: object) -> list[float | None]:
-    """Return the scores of a dataset, or their means, in the order of the columns."""
-    return [getattr(scores, name) for name in _VALUES]
+def _settled(scores: PropensityResult | PropensityMeans) -> str:
+    """Say whether the fit of a dataset settled; the means say nothing."""
+    if isinstance(scores, PropensityMeans):
+        return ""
+    return "yes" if scores.converged else "no: rough"
 
 
 def ratio_in_words(scores: PmseResult, record: Record) -> str:
@@ -166,16 +167,3 @@ def _how(scores: PmseResult) -> str:
     if scores.permutations:
         how += f", expectation from {plural(scores.permutations, 'permutation')}"
     return how
-
-
-def _distance(distance: DistanceResult) -> DataTable:
-    return DataTable(
-        caption="Jensen-Shannon distance of the table of "
-        f"{plural(len(distance.names), 'variable')}; combinations are counted",
-        columns=["Dataset", "Distance", "In the original", "In the synthetic", "In both"],
-        forms=["text", "share", "count", "count", "count"],
-        rows=[
-            [str(number), own.distance, own.cells_original, own.cells_synthetic, own.cells_both]
-            for number, own in enumerate(distance.datasets, 1)
-        ],
-    )

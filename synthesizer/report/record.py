@@ -17,7 +17,7 @@ from pydantic import Field, TypeAdapter, ValidationError, field_validator
 from synthesizer.data.errors import DataError
 from synthesizer.data.evolution import Evolution
 from synthesizer.data.files import sha256
-from synthesizer.measures.figure import Result, Units, plain
+from synthesizer.measures.figure import Result, Units, typed
 from synthesizer.measures.results import FORMAT, CheckResults
 
 MANIFEST = "manifest.json"
@@ -220,33 +220,22 @@ class Record:
     evolution: Evolution | None = None
     changes: tuple[str, ...] = ()
 
+    @classmethod
+    def of(
+        cls,
+        manifest: Mapping[str, Any],
+        results: CheckResults,
+        exceeded: Sequence[str] = (),
+        genetic: Mapping[str, Any] | None = None,
+    ) -> Record:
+        """Return the record of what a run writes: manifest and evolution as plain values."""
+        evolution = None if genetic is None else Evolution.model_validate(genetic)
+        return cls(Manifest.model_validate(manifest), results, tuple(exceeded), evolution)
+
     @property
     def units(self) -> Units:
         """What is counted."""
         return "records" if self.manifest.panel is None else "persons"
-
-
-def checks_content(record: Record) -> dict[str, Any]:
-    """Return the content of ``checks.json``: summary and figures for people, results to be read."""
-    results = record.results
-    return {
-        "confidential": "not for release with the datasets",
-        "format": FORMAT,
-        "summary": _plain(results.summary),
-        "figures": [{"place": place, **plain(figure)} for place, figure in _figures(results)],
-        "exceeded": list(record.exceeded),
-        "results": _plain(results),
-        "genetic": None if record.evolution is None else record.evolution.model_dump(mode="json"),
-    }
-
-
-def _plain(value: Any) -> Any:
-    return TypeAdapter(type(value)).dump_python(value, mode="json")
-
-
-def _figures(results: CheckResults) -> Iterator[tuple[str, Any]]:
-    for result in (results.utility, results.panel, results.risk):
-        yield from () if result is None else result.figures
 
 
 def read_record(directory: Path, *, compare_files: bool = True) -> Record:
@@ -271,7 +260,7 @@ def read_record(directory: Path, *, compare_files: bool = True) -> Record:
         )
     content = _content(path, FORMAT)
     try:
-        results = TypeAdapter(CheckResults).validate_python(content.get("results"), strict=False)
+        results = typed(CheckResults, content.get("results"))
         genetic = content.get("genetic")
         evolution = None if genetic is None else Evolution.model_validate(genetic)
         exceeded = TypeAdapter(tuple[str, ...]).validate_python(content.get("exceeded"))

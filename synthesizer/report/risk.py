@@ -167,8 +167,16 @@ def _cap(cap: CapResult, part: ScenarioRisk) -> Iterator[Block]:
     yield row_table(
         CapSingle,
         cap.singles,
-        caption="CAP of each dataset by itself",
-        names=["dataset", _SUBSET, "matched", "zero", "undefined"],
+        caption="Mean CAP of each dataset by itself",
+        names=[
+            _SUBSET,
+            "dataset",
+            "matched",
+            "zero",
+            "chance_zero",
+            "undefined",
+            "chance_undefined",
+        ],
     )
 
 
@@ -243,14 +251,16 @@ def _line(heading: str, name: str, form: Form = "figure") -> Added:
     return Added(heading, form, lambda row: getattr(row.line, name))
 
 
-def _regression(regression: Sequence[CapRegression]) -> Iterator[DataTable]:
+def _regression(regression: Sequence[CapRegression]) -> Iterator[Block]:
     lines = [row for row in regression if row.line is not None]
-    if lines:
+    if not lines:
+        yield Words(["No straight line through the number of datasets: it needs three of them."])
+    else:
         yield row_table(
             CapRegression,
             lines,
-            caption="Straight line of CAP on the number of datasets; the datasets are nested, so "
-            "the p-values describe the line and prove nothing",
+            caption="Straight line of mean CAP on the number of datasets; the datasets are nested, "
+            "so the p-values describe the line and prove nothing",
             names=[
                 _SUBSET,
                 Added("Rule", "text", lambda row: RULES[row.rule]),

@@ -22,6 +22,7 @@ from synthesizer.measures.risk.suda import SudaResult, SudaSize
 from synthesizer.report.charts import MOST_CURVES, Bar, DotRow, bars, dots, roc
 from synthesizer.report.figures import figure_of
 from synthesizer.report.page import (
+    NUMBERS,
     Added,
     Block,
     Cell,
@@ -536,7 +537,7 @@ def _rates(result: InferenceResult) -> DataTable:
         caption="Rates: from the synthetic data, by chance, from published margins, from the "
         "original",
         columns=("Rate", "Synthetic", "Chance", "Margins", "Original"),
-        forms=("text", *["figure"] * 4),
+        forms=("text", *NUMBERS[:4]),
         rows=rows,
     )
 
@@ -650,7 +651,7 @@ def _band_chart(bands: Sequence[BandRow], title: str) -> Chart:
                 "Mean relative difference",
                 "SD (relative)",
             ),
-            forms=("text", "text", "count", *["figure"] * 4),
+            forms=("text", "text", "count", *NUMBERS[:4]),
             rows=[
                 (
                     _distance(band),

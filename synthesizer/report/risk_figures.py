@@ -29,7 +29,7 @@ def in_words(scenario: Scenario) -> str:
 
     Examples
     --------
-    >>> in_words(Scenario(("sex", "age"), "income", groups={"income": 5}))
+    >>> in_words(Scenario(keys=("sex", "age"), target="income", groups={"income": 5}))
     'Knowing sex and age, seeking income (income in 5 groups)'
     """
     how = [

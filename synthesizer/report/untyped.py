@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from synthesizer.report import record as typed
 from synthesizer.report.page import Gap
 
 
@@ -34,18 +33,6 @@ class Record:
     manifest: Mapping[str, Any]
     checks: Mapping[str, Any]
     gaps: tuple[Gap, ...] = ()
-
-
-def untyped(record: typed.Record) -> Record:
-    """Return a record as the sections read it that do not take typed results yet."""
-    results, evolution = record.results, record.evolution
-    checks = {
-        **results.to_dict(),
-        "exceeded": list(record.exceeded),
-        "genetic": None if evolution is None else evolution.model_dump(mode="json"),
-    }
-    gaps = tuple(Gap("certainty about the files", text) for text in record.changes)
-    return Record(record.manifest.model_dump(mode="json"), checks, gaps)
 
 
 def dig(content: Any, *path: str | int, default: Any = None) -> Any:

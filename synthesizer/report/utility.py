@@ -18,10 +18,9 @@ from synthesizer.report.expected import (
     tables_of,
 )
 from synthesizer.report.page import (
+    Added,
     Block,
-    Cell,
     DataTable,
-    Form,
     Gap,
     Note,
     Section,
@@ -52,16 +51,8 @@ _ROE = (
     "Even draws of trees vary less than independent ones and may lie below. ROE, the ratio of "
     "estimates, is 1 for equal tables."
 )
-_COLUMNS: tuple[tuple[str, str, Form], ...] = (
-    ("s_pmse", "S_pMSE", "figure"),
-    ("roe", "ROE", "figure"),
-    ("specks", "SPECKS", "figure"),
-    ("chi_square", "Chi-square", "figure"),
-    ("df", "df", "count"),
-    ("p", "p, two samples", "p"),
-    ("p_vw", "p_VW, right synthesis", "p"),
-)
-"""Measures of a table that are shown, with heading and form."""
+_MEASURES = ("s_pmse", "roe", "specks", "chi_square", "df", "p", "p_vw")
+"""What is shown of a table."""
 _TEST = (
     "p takes the two files as two independent samples (median over datasets). A right synthesis "
     "with fixed parameters is nearer than that, so that it nearly always passes. p_VW is the test "
@@ -132,18 +123,12 @@ def _table(rows: Sequence[TableRow], caption: str, highlight: Sequence[int]) -> 
     """Return the measures of tables of one order."""
     if len(rows) > _LISTED:
         caption += f"; the {_LISTED} worst of {len(rows):,}"
-    names = ("Variable", "With")[: rows[0].ways]
-    texts: list[Form] = ["text"] * len(names)
-    cells: list[list[Cell]] = [
-        [*row.variables, *(getattr(row, name) for name, _, _ in _COLUMNS)] for row in rows[:_LISTED]
-    ]
-    return DataTable(
-        caption=caption,
-        columns=[*names, *(heading for _, heading, _ in _COLUMNS)],
-        forms=[*texts, *(form for _, _, form in _COLUMNS)],
-        rows=cells,
-        sortable=True,
-        highlight=highlight,
+    first = Added("Variable", "text", lambda row: row.variables[0])
+    second = Added("With", "text", lambda row: row.variables[1])
+    names = [first, second][: rows[0].ways]
+    shown = rows[:_LISTED]
+    return row_table(
+        TableRow, shown, caption=caption, names=[*names, *_MEASURES], highlight=highlight
     )
 
 

@@ -72,7 +72,6 @@ def test_variables_and_datasets():
     section = utility_section(run())
     found = table(section, "Variables, the worst first")
     assert [own[0] for own in found.rows] == list(reversed(NAMES))
-    assert found.sortable
     assert list(found.highlight) == []
     assert found.columns[1:5] == ["S_pMSE", "ROE", "SPECKS", "Chi-square"]
     assert len(table(section, "Each synthetic dataset").rows) == 4
