@@ -100,6 +100,12 @@ class StepEntry(Result):
     base: tuple[str, ...] = ()
     """Models inside the model, the outer ones first."""
     trees: TreesEntry | None = None
+    in_words: tuple[str, ...] = ()
+    """How the model, and those inside it, are called in a sentence."""
+    missing_in_words: str | None = None
+    """The same of the model of missing codes, where it is another one."""
+    options: Mapping[str, Any] = Field(default_factory=dict)
+    """Options of the model that researchers may be told."""
     columns: tuple[str, ...] = ()
     """Columns of the file that hold the variable, where it is none itself."""
 

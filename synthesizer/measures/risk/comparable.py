@@ -10,6 +10,16 @@ from synthesizer.data.codes import Codes, Groups, JointCoder, cut_points
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Table
 from synthesizer.data.values import MICROSECONDS_A_DAY
+from synthesizer.measures.figure import Result
+
+
+class OfTarget(Result):
+    """What an intruder who knows some variables learns of another one."""
+
+    keys: tuple[str, ...]
+    """What the intruder knows."""
+    target: str
+    """What the intruder wants to learn."""
 
 
 def checked_tables(

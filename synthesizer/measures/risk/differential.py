@@ -18,9 +18,9 @@ import numpy as np
 from synthesizer.data.codes import Codes, ColumnCoder, Groups, cut_points
 from synthesizer.data.pairs import check_keys
 from synthesizer.data.table import FloatArray, IntArray, Table
-from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.measures.figure import Figure, Row, column
 from synthesizer.measures.risk.cap import CapScores, cap_scores, mean_or_none
-from synthesizer.measures.risk.comparable import fixed_groups
+from synthesizer.measures.risk.comparable import OfTarget, fixed_groups
 from synthesizer.measures.risk.halves import HalfRun, Synthesise, half_runs
 from synthesizer.measures.risk.identity import ReproducedUniques, reproduced_uniques
 from synthesizer.measures.risk.intervals import unit_means, welch
@@ -146,13 +146,9 @@ class HalfPart:
     """The difference if half A were released as it is."""
 
 
-class DifferentialResult(Result):
+class DifferentialResult(OfTarget):
     """What all splits together say about one scenario."""
 
-    keys: tuple[str, ...]
-    """What the intruder knows."""
-    target: str
-    """What the intruder wants to learn."""
     comparisons: tuple[HalfComparison, ...]
     """By split, number of datasets and non-match rule (table 4 of Taub et al. 2018)."""
     uniques: tuple[HalfUniques, ...]

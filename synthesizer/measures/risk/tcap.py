@@ -20,7 +20,8 @@ from synthesizer.data.codes import Codes, ColumnCoder, Groups, JointCoder, cut_p
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Column, FloatArray, Table
-from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.measures.figure import Figure, Row, column
+from synthesizer.measures.risk.comparable import OfTarget
 from synthesizer.measures.risk.scenario import Tolerance
 
 
@@ -152,13 +153,9 @@ class TcapRow(Row):
         return _share(self.guessed, self.attributed)
 
 
-class TcapResult(Result):
+class TcapResult(OfTarget):
     """Targeted CAP of nested datasets."""
 
-    keys: tuple[str, ...]
-    """What the intruder knows."""
-    target: str
-    """What the intruder wants to learn."""
     tau: float
     """Share of a class that must agree on one target."""
     original: TcapRow
