@@ -102,7 +102,7 @@ def _model(scores: PmseResult, record: Record) -> Iterator[Block]:
     )
 
 
-def _settled(scores: PropensityResult | PropensityMeans) -> str:
+def _settled(scores: PropensityMeans) -> str:
     """Say whether the fit of a dataset settled; the means say nothing."""
     if not isinstance(scores, PropensityResult):
         return ""
