@@ -12,17 +12,21 @@ if TYPE_CHECKING:
     from synthesizer.config.reading import load_config, read_config
     from synthesizer.data.errors import SynthesizerError
     from synthesizer.engine.registry import Registry
-    from synthesizer.jobs.assess import Question, assess
+    from synthesizer.jobs.assess import assess
     from synthesizer.jobs.evaluate import evaluate
     from synthesizer.jobs.generate import generate
     from synthesizer.jobs.refine import Refined, refine
     from synthesizer.jobs.run import RunResult, fit, run
     from synthesizer.jobs.synthesizer import Synthesizer
-    from synthesizer.measures.utility.suite import FitRequest, Synthesis, UtilityMeasures
+    from synthesizer.measures.measure_options import FitRequest, Question
+    from synthesizer.measures.settings import CheckSettings, LimitConfig
+    from synthesizer.measures.utility.suite import Synthesis
 
 
 __all__ = [
+    "CheckSettings",
     "FitRequest",
+    "LimitConfig",
     "Question",
     "Refined",
     "Registry",
@@ -30,7 +34,6 @@ __all__ = [
     "Synthesis",
     "Synthesizer",
     "SynthesizerError",
-    "UtilityMeasures",
     "assess",
     "evaluate",
     "fit",
@@ -42,15 +45,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "FitRequest": "measures.utility.suite",
-    "Question": "jobs.assess",
+    "CheckSettings": "measures.settings",
+    "FitRequest": "measures.measure_options",
+    "LimitConfig": "measures.settings",
+    "Question": "measures.measure_options",
     "Refined": "jobs.refine",
     "Registry": "engine.registry",
     "RunResult": "jobs.run",
     "Synthesis": "measures.utility.suite",
     "Synthesizer": "jobs.synthesizer",
     "SynthesizerError": "data.errors",
-    "UtilityMeasures": "measures.utility.suite",
     "assess": "jobs.assess",
     "evaluate": "jobs.evaluate",
     "fit": "jobs.run",

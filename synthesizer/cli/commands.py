@@ -176,6 +176,11 @@ def frontier(
             )
 
 
+def options_of(**options: Any) -> dict[str, Any] | None:
+    """Return the options that are named; None where none is."""
+    return {name: value for name, value in options.items() if value is not None} or None
+
+
 def risk(
     original: Annotated[Path, typer.Argument(help="The confidential file.")],
     synthetic: Annotated[
@@ -239,30 +244,35 @@ def risk(
     """
     with errors_told():
         from synthesizer.cli import screen
-        from synthesizer.jobs.check_files import Asked, assess_files, parse_groups, parse_names
+        from synthesizer.jobs.check_files import assess_files, parse_groups, parse_names
 
-        asked = Asked(
-            keys=parse_names(keys),
-            target=target,
-            groups=parse_groups(groups),
-            sensitive=sensitive,
-            public=parse_names(public) or (),
-            positive=positive,
-            baseline=parse_names(baseline) or (),
-            by=by,
-            units=units,
-            tau=tau,
-            max_size=max_size,
-            sampling_fraction=sampling_fraction,
-            control=control is not None,
-            attacks=attacks,
-            seed=seed,
-        )
+        options = {
+            "tau": tau,
+            "suda": options_of(max_size=max_size, sampling_fraction=sampling_fraction),
+            "differential_confidentiality": options_of(by=by, units=units),
+        }
         with screen.progress(quiet=json) as listener:
             found = assess_files(
-                original, synthetic, asked=asked, control=control, config=config, out=out,
-                overwrite=overwrite, listener=listener,
-            )  # fmt: skip
+                original,
+                synthetic,
+                keys=parse_names(keys),
+                target=target,
+                groups=parse_groups(groups),
+                question={
+                    "sensitive": sensitive,
+                    "public": parse_names(public),
+                    "positive": positive,
+                    "baseline": parse_names(baseline),
+                },
+                options=options,
+                attacks=attacks,
+                control=control,
+                config=config,
+                seed=seed,
+                out=out,
+                overwrite=overwrite,
+                listener=listener,
+            )
         screen.show_file_risk(found, as_json=json, every=every)
         if found.exceeded:
             raise LimitExceededError(found.exceeded)
@@ -277,7 +287,9 @@ def utility(
         str | None, typer.Option(help="Variables to compare: A,B,C; all that both have if absent.")
     ] = None,
     ways: Annotated[str, typer.Option(help="Orders of the tables: 1, 2 and 3.")] = "1,2",
-    groups: Annotated[int, typer.Option(help="Quantile groups of numbers in tables.")] = 5,
+    groups: Annotated[
+        int | None, typer.Option(help="Quantile groups of numbers in tables; 5.")
+    ] = None,
     model: Annotated[
         str | None, typer.Option(help="Propensity models; logit,cart if absent.")
     ] = None,
@@ -330,29 +342,30 @@ def utility(
     with errors_told():
         from synthesizer.cli import screen
         from synthesizer.cli.screen_checks import show_file_utility
-        from synthesizer.jobs.check_files import asked_utility, evaluate_files, parse_names
+        from synthesizer.jobs.check_files import evaluate_files, parse_names
 
-        asked = asked_utility(
-            names=parse_names(variables),
-            ways=ways,
-            groups=groups,
-            models=parse_names(model),
-            interactions=interactions,
-            permutations=permutations,
-            formulas=tuple(fits or ()),
-            family=family,
-            rule=rule,
-            clusters=clusters,
-            weights=weights,
-            offset=offset,
-            seed=seed,
-            workers=all_cores(workers),
+        fit = options_of(
+            family=family, rule=rule, clusters=clusters, weights=weights, offset=offset
+        )
+        score = options_of(
+            models=parse_names(model), interactions=interactions, permutations=permutations
         )
         with screen.progress(quiet=json) as listener:
             found = evaluate_files(
-                original, synthetic, asked=asked, config=config, out=out, overwrite=overwrite,
+                original,
+                synthetic,
+                names=parse_names(variables),
+                ways=parse_names(ways) or (),
+                formulas=tuple(fits or ()),
+                fit=fit,
+                options={"table_groups": groups, "propensity": score},
+                config=config,
+                seed=seed,
+                workers=all_cores(workers),
+                out=out,
+                overwrite=overwrite,
                 listener=listener,
-            )  # fmt: skip
+            )
         show_file_utility(found, as_json=json, every=every)
         if found.exceeded:
             raise LimitExceededError(found.exceeded)

@@ -14,6 +14,7 @@ from synthesizer.cli.screen import (
     utility_advice,
     utility_note,
 )
+from synthesizer.measures.catalogue import figure_kind
 from synthesizer.measures.figure import Figure, in_units, is_above_chance, lies_above
 from synthesizer.measures.results import RiskResult
 from synthesizer.measures.utility.longitudinal import PanelResult
@@ -21,7 +22,7 @@ from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.measures.utility.tables import TableRow, TableUtility
 
 if TYPE_CHECKING:
-    from synthesizer.jobs.check_files import FileUtility
+    from synthesizer.jobs.check_files import FileChecks
     from synthesizer.measures.utility.coefficients import FitComparison
 
 
@@ -30,42 +31,21 @@ WORST_VARIABLES = 5
 MOST_WARNINGS = 3
 FAR_OFF = 3.0
 """A one-way S_pMSE above it says that a distribution is visibly wrong."""
-HEADLINES = frozenset(
-    {
-        "mean two-way S_pMSE",
-        "largest two-way S_pMSE",
-        "largest one-way S_pMSE",
-        "ROE (two-way)",
-        "pMSE ratio",
-        "mean CI overlap",
-        "differential confidentiality",
-        "worst group",
-        "share nearer to the fitted half",
-        "CAP",
-        "CAP of matches",
-        "CAP-U",
-        "CAP of special uniques",
-        "TCAP",
-        "DiSCO",
-        "repU",
-        "replicated uniques",
-        "careers of one person",
-        "careers in the data",
-        "revealed share",
-        "guessed right",
-        "AUC",
-        "singling out by rare values: risk",
-        "singling out by combinations: risk",
-        "linkability: risk",
-        "inference: risk",
-    }
-)
-"""The figures of the summary of a run; all others are in ``checks.json``."""
 
 
 def headlines(figures: Iterable[Figure]) -> list[Figure]:
     """Return the figures that a summary shows."""
-    return [figure for figure in figures if figure.name in HEADLINES]
+    return [figure for figure in figures if _shown_by(figure) == "run"]
+
+
+def file_headlines(figures: Iterable[Figure]) -> list[Figure]:
+    """Return the figures that a command shows which looks at files."""
+    return [figure for figure in figures if _shown_by(figure)]
+
+
+def _shown_by(figure: Figure) -> str:
+    kind = figure_kind(figure.key)
+    return "" if kind is None else kind.screen
 
 
 def figure_table(
@@ -76,7 +56,7 @@ def figure_table(
     ``units`` is what is counted.
     """
     columns: dict[str, list[str]] = {
-        "figure": [_named(f, units) for f in figures],
+        "figure": [f.name for f in figures],
         "value": [_number(f.value, f) for f in figures],
         "95 % interval": [_interval(f) for f in figures],
         "baseline": [_number(f.baseline, f) if f.baseline is not None else "" for f in figures],
@@ -88,13 +68,9 @@ def figure_table(
     return tuple(used), list(zip(*used.values(), strict=True))
 
 
-def _named(figure: Figure, units: str) -> str:
-    return in_units(figure.name, "persons") if units == "persons" else figure.name
-
-
-def legend(figures: Sequence[Figure], units: str = "records") -> list[str]:
+def legend(figures: Sequence[Figure]) -> list[str]:
     """Say what each figure is, once."""
-    told = {_named(f, units): f.meaning for f in figures}
+    told = {f.name: f.meaning for f in figures}
     return [f"  {name}: {what}" for name, what in told.items()]
 
 
@@ -125,20 +101,20 @@ def risk_lines(risk: RiskResult) -> Iterator[str]:
                 yield f"  not differentially confidential for {where} does not cover 0"
         worst = None if part.differential is None else part.differential.worst_group
         if worst is not None:
-            counted = in_units("persons or records", risk.units)
+            counted = risk.units
             yield (
                 f"  worst group of {worst.by}: {worst.group}, fitted {worst.mean_a:.3f}, unseen "
                 f"{worst.mean_b:.3f} ({worst.n_a:,} and {worst.n_b:,} {counted})"
             )
     yield from _attention(risk)
-    yield from (f"  note: {in_units(note, risk.units)}" for note in risk.notes)
+    yield from (f"  note: {note}" for note in risk.notes)
     for warning in risk.warnings[:MOST_WARNINGS]:
         yield f"  note: {warning}"
     if len(risk.warnings) > MOST_WARNINGS:
         more = len(risk.warnings) - MOST_WARNINGS
         yield f"  note: {more} more of these are in checks.json (or --json)"
     for name, why in risk.failed.items():
-        yield f"  {name}: could not be computed: {in_units(why, risk.units)}"
+        yield f"  {name}: could not be computed: {why}"
 
 
 def _attention(risk: RiskResult) -> Iterator[str]:
@@ -153,9 +129,9 @@ def _attention(risk: RiskResult) -> Iterator[str]:
     nearest = None if risk.nearest is None else risk.nearest.figures[0]
     if nearest is not None and lies_above(nearest.low, nearest.baseline):
         told = (
-            "synthetic records are nearer to those that the synthesis was fitted on than to unseen "
-            f"ones (share {nearest.value:.3f}, interval {nearest.low:.3f} to {nearest.high:.3f}; "
-            "0.5 is no)"
+            "synthetic {records} are nearer to those that the synthesis was fitted on than to "
+            f"unseen ones (share {nearest.value:.3f}, interval {nearest.low:.3f} to "
+            f"{nearest.high:.3f}; 0.5 is no)"
         )
         yield f"  needs attention: {in_units(told, risk.units)}"
 
@@ -179,7 +155,7 @@ def utility_lines(found: UtilityResult, *, start: str | None = None) -> Iterator
         yield note
     for fit in found.fits:
         yield from (f"  note: {fit.formula}: {note}" for note in fit.notes)
-    yield from (f"  note: {in_units(note, found.units)}" for note in found.notes)
+    yield from (f"  note: {note}" for note in found.notes)
     for name, why in found.failed.items():
         yield f"  {name}: could not be computed: {why}"
 
@@ -247,14 +223,12 @@ def _is_far_off(tables: TableUtility) -> bool:
 
 # What the command ``utility`` prints: figures, variables, worst pairs, models side by side.
 
-FIGURES = HEADLINES | {"ROE (one-way)", "pMSE", "standardised pMSE", "Jensen-Shannon distance"}
-"""Figures that are shown without ``--all``."""
 SHOWN = 10
 """Tables of an order that are shown without ``--all``, the worst ones."""
 _TITLES = {1: "variables", 2: "pairs", 3: "triples"}
 
 
-def show_file_utility(found: FileUtility, *, as_json: bool, every: bool) -> None:
+def show_file_utility(found: FileChecks, *, as_json: bool, every: bool) -> None:
     """Print the utility of files: notes first, since they may say that all is in vain."""
     if as_json:
         print(found.to_json(), end="")
@@ -265,15 +239,11 @@ def show_file_utility(found: FileUtility, *, as_json: bool, every: bool) -> None
         _show_tables(utility.tables, every=every)
     for fit in utility.fits:
         _show_fit(fit)
-    show_utility(utility, choose=tuple if every else _chosen, explained=True)
-    if found.panel is not None:
-        show_panel(found.panel)
+    show_utility(utility, choose=tuple if every else file_headlines, explained=True)
+    if found.results.panel is not None:
+        show_panel(found.results.panel)
     if not every:
         say("all figures, variables and pairs: --all, or --json")
-
-
-def _chosen(figures: Sequence[Figure]) -> list[Figure]:
-    return [figure for figure in figures if figure.name in FIGURES]
 
 
 def _show_tables(tables: TableUtility, *, every: bool) -> None:

@@ -19,7 +19,8 @@ from synthesizer.data.randomness import MAX_SEED
 from synthesizer.data.table import Kind
 from synthesizer.data.yaml_text import without_infinities
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.measures.settings import CheckConfig, Label, Labels, LimitConfig, Names, Part
+from synthesizer.measures.measure_options import Label, Labels, Names, Part
+from synthesizer.measures.settings import CheckSettings, LimitConfig
 
 
 def _no_boolean(value: object) -> object:
@@ -297,7 +298,7 @@ class ChainConfig(Part):
     on_violation: Literal["error", "warn", "ignore"] = Field(
         "warn", description="confidential rows that break a rule or a forbidden condition"
     )
-    checks: CheckConfig = Field(default_factory=CheckConfig)
+    checks: CheckSettings = Field(default_factory=CheckSettings)
     limits: LimitConfig = Field(default_factory=LimitConfig)
 
     @property

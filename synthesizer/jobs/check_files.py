@@ -1,15 +1,14 @@
-"""The disclosure risk of files, as the command asks for it."""
+"""Risk and utility of files, as the commands ask for them."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from synthesizer.config.keys import Config, PanelConfig
 from synthesizer.config.reading import load_config
@@ -17,34 +16,29 @@ from synthesizer.data.codes import Groups
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems, SynthesizerError
 from synthesizer.data.files import check_file, sha256, write_secret
+from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, read_like
 from synthesizer.data.panel.arrangement import Arrangement
-from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.frame import Frame, RowFrame
 from synthesizer.data.panel.view import PersonView, constant_names
 from synthesizer.data.panel.wide_form import wide_columns
 from synthesizer.data.progress import Listener, silent
-from synthesizer.data.randomness import Seed
+from synthesizer.data.randomness import MAX_SEED
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Column, Kind, Table
-from synthesizer.jobs.assess import Question, assess
-from synthesizer.jobs.checks import PanelChecks
-from synthesizer.jobs.evaluate import evaluate
-from synthesizer.measures import figure as results
-from synthesizer.measures.figure import Attempts, in_units
-from synthesizer.measures.results import CheckResults, RiskResult, exceeded_limits
+from synthesizer.jobs.assess import risk_of, sound_settings
+from synthesizer.jobs.evaluate import utility_of
+from synthesizer.measures.catalogue import LIMITS
+from synthesizer.measures.figure import in_units
+from synthesizer.measures.measure import Axis
+from synthesizer.measures.results import CheckResults, RiskResult, checks_content
 from synthesizer.measures.risk.scenario import Scenario
-from synthesizer.measures.risk.scenario_risk import Measures
-from synthesizer.measures.settings import CheckConfig, LimitConfig
-from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for
-from synthesizer.measures.utility.design import Family
-from synthesizer.measures.utility.longitudinal import PanelResult
-from synthesizer.measures.utility.propensity import Model
-from synthesizer.measures.utility.row_fits import RowFits, split_fits
-from synthesizer.measures.utility.suite import FitRequest, Synthesis, UtilityMeasures, UtilityResult
+from synthesizer.measures.settings import CheckSettings, LimitConfig
+from synthesizer.measures.utility.combining import kind_problems
+from synthesizer.measures.utility.suite import Synthesis, UtilityResult
 from synthesizer.plan.arrange import arrange
 from synthesizer.plan.inputs import declared_for, encoded
-from synthesizer.plan.scenarios import configured_scenario
-from synthesizer.report.record import dataset_names, foreign_paths, order_notes, read_manifest
+from synthesizer.report.record import maker_of, manifest_in, order_notes
 
 # Files that are compared: the original, synthetic ones, and what may be written beside them.
 
@@ -116,13 +110,8 @@ def _is_within(out: Path, kept: Path) -> bool:
 
 def _datasets(path: Path) -> list[Path]:
     """Return the datasets of a result directory, or the path itself."""
-    manifest = read_manifest(path) if path.is_dir() else None
-    if manifest is None:
-        return [path]
-    problems = foreign_paths(path, manifest)
-    if problems:
-        raise DataError(problems)
-    return [path / name for name in dataset_names(manifest)]
+    manifest = manifest_in(path) if path.is_dir() else None
+    return [path] if manifest is None else [path / name for name in manifest.datasets]
 
 
 def _read(paths: Sequence[Path]) -> list[RawTable]:
@@ -165,7 +154,7 @@ class PanelFiles:
     notes: tuple[str, ...] = ()
 
     @property
-    def panels(self) -> tuple[PersonView, tuple[PersonView, ...]]:
+    def shared(self) -> tuple[PersonView, tuple[PersonView, ...]]:
         """Original and synthetic persons with the variables of the panel that all files have."""
         names = [
             name
@@ -281,7 +270,7 @@ def _arranged(
 ) -> PanelFiles:
     form, _ = arrange(config.panel, tables[0])
     frame = form.frame
-    if frame is None:
+    if isinstance(frame, RowFrame):
         raise ValueError("needs a panel")
     problems = [
         f"{name}: {problem}"
@@ -340,182 +329,7 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-# What the command ``risk`` asks: its words, and what a configuration adds to them.
-
-UTILITY_LIMITS = ("mean_two_way", "worst_two_way", "worst_one_way", "pmse_ratio", "sequence_ratio")
-HALF_LIMITS = ("differential_confidentiality", "worst_group", "nearer_share", "attack_risk")
-"""Limits that cannot be looked at without a control file."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What the command line says; what it leaves out comes from a configuration, if there is one.
-
-    Parameters
-    ----------
-    keys, target : tuple of str and str, or None
-        What an intruder knows and seeks.
-    groups : mapping of str to int or sequence of float
-        Number of quantile groups, or cut points, of numeric variables.
-    sensitive, public, positive, baseline
-        See `synthesizer.jobs.assess.Question`.
-    by, units : str or None
-        Variable among whose groups the worst is looked for, and that names the persons.
-    tau : float or None
-        TCAP: share of one target value that a class must have.
-    max_size, sampling_fraction : int and float, or None
-        SUDA: largest set of keys that is looked at, and share of the population that the data
-        hold.
-    control : bool
-        Whether there is a control file.
-    attacks : bool
-        Whether to attack by singling out, linkability and inference.
-    seed : int
-        Decides everything that is random.
-    """
-
-    keys: tuple[str, ...] | None = None
-    target: str | None = None
-    groups: Mapping[str, Groups] = field(default_factory=dict)
-    sensitive: str | None = None
-    public: tuple[str, ...] = ()
-    positive: str | None = None
-    baseline: tuple[str, ...] = ()
-    by: str | None = None
-    units: str | None = None
-    tau: float | None = None
-    max_size: int | None = None
-    sampling_fraction: float | None = None
-    control: bool = False
-    attacks: bool = False
-    seed: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class RiskPlan:
-    """What the command line and the configuration say together."""
-
-    main: Scenario
-    further: tuple[Scenario, ...]
-    questions: tuple[Question, ...]
-    measures: Measures
-    by: str | None
-    units: str | None
-    attacks: bool
-    limits: LimitConfig
-    notes: tuple[str, ...]
-
-    @classmethod
-    def of(cls, asked: Asked, settings: Config | None) -> RiskPlan:
-        """Take from the configuration what the command line does not say."""
-        checks = CheckConfig() if settings is None else settings.checks
-        limits = LimitConfig() if settings is None else settings.limits
-        main = configured_scenario(checks)
-        questions = _questions(asked, checks)
-        half = checks.differential_confidentiality
-        panel = None if settings is None else settings.panel
-        units = asked.units or (half.units if asked.control else None)
-        known = (asked.keys or main.keys, asked.target or main.target)
-        groups = {name: wanted for name, wanted in asked.groups.items() if name in _names(*known)}
-        _check_groups(asked, known, questions)
-        utility = [name for name in UTILITY_LIMITS if getattr(limits, name) is not None]
-        halved = [name for name in HALF_LIMITS if getattr(limits, name) is not None]
-        dropped = [*utility, *([] if asked.control else halved)]
-        return cls(
-            main=replace(main, keys=known[0], target=known[1], groups=groups or main.groups),
-            further=tuple(configured_scenario(part) for part in checks.scenarios),
-            questions=questions,
-            measures=_measures(asked, checks),
-            by=asked.by or (half.by if asked.control else None),
-            units=units if panel is None else None,
-            attacks=asked.attacks or (asked.control and checks.attacks.enabled),
-            limits=limits.model_copy(update=dict.fromkeys(dropped)),
-            notes=(
-                *_unit_notes(asked, panel),
-                *(
-                    f"limits.{name} is not looked at here ("
-                    f"{'utility' if name in UTILITY_LIMITS else 'needs --control'})"
-                    for name in dropped
-                ),
-            ),
-        )
-
-
-def _unit_notes(asked: Asked, panel: PanelConfig | None) -> Iterator[str]:
-    """Say that persons are counted already; refuse others than those of the panel."""
-    if asked.units is None or panel is None:
-        return
-    if asked.units != panel.person:
-        who = "one row is one person" if panel.person is None else f"they are {panel.person!r}"
-        raise ConfigError(
-            f"--units {asked.units}: the panel of the configuration says who the persons are "
-            f"({who}); take it out"
-        )
-    yield f"--units {asked.units} is not needed: by the panel of the configuration persons count"
-
-
-def _names(keys: Sequence[str], target: str) -> set[str]:
-    return {*keys, target}
-
-
-def _check_groups(
-    asked: Asked, known: tuple[tuple[str, ...], str], questions: Sequence[Question]
-) -> None:
-    used = _names(*known).union(*(question.names for question in questions))
-    unused = [name for name in asked.groups if name not in used]
-    if unused and all(known):
-        raise ConfigError(
-            f"--groups: {name!r} is neither a key nor target, sensitive or public; take it out"
-            for name in unused
-        )
-
-
-def _measures(asked: Asked, checks: CheckConfig) -> Measures:
-    """Return what the configuration switches on, with the command line's settings."""
-    return Measures(
-        cap=checks.cap,
-        suda=checks.suda.enabled,
-        identity=checks.identity,
-        attribute=checks.attribute,
-        differential=checks.differential_confidentiality.enabled,
-        nearest=checks.nearest,
-        replicated=checks.replicated_uniques,
-        attempts=checks.attacks.attempts,
-        tau=checks.tau if asked.tau is None else asked.tau,
-        max_size=checks.suda.max_size if asked.max_size is None else asked.max_size,
-        sampling_fraction=(
-            checks.suda.sampling_fraction
-            if asked.sampling_fraction is None
-            else asked.sampling_fraction
-        ),
-    )
-
-
-def _questions(asked: Asked, checks: CheckConfig) -> tuple[Question, ...]:
-    if asked.sensitive is not None:
-        names = {asked.sensitive, *asked.public}
-        own = Question(
-            sensitive=asked.sensitive,
-            public=asked.public,
-            positive=asked.positive,
-            baseline=asked.baseline,
-            groups={name: wanted for name, wanted in asked.groups.items() if name in names},
-        )
-        return (own,)
-    given = {"public": asked.public, "positive": asked.positive, "baseline": asked.baseline}
-    lone = [f"--{name}" for name, value in given.items() if value]
-    if lone:
-        raise ConfigError(f"{', '.join(lone)}: needs --sensitive, a variable to be inferred")
-    return tuple(
-        Question(
-            sensitive=part.sensitive,
-            public=part.public,
-            positive=part.positive,
-            baseline=part.baseline or (),
-            groups=part.groups,
-        )
-        for part in checks.inference
-    )
+# What the commands ``risk`` and ``utility`` say: their words, and what a configuration adds.
 
 
 def parse_names(text: str | None) -> tuple[str, ...] | None:
@@ -535,8 +349,8 @@ def parse_names(text: str | None) -> tuple[str, ...] | None:
 def _parts(text: str | None) -> Iterator[str]:
     if (text or "").count("`") % 2:
         raise ConfigError("a backtick is not closed: names with a comma stand between two")
-    for quoted, plain in re.findall(r"`([^`]+)`|([^,`]+)", text or ""):
-        if name := quoted or plain.strip():
+    for quoted, plain_name in re.findall(r"`([^`]+)`|([^,`]+)", text or ""):
+        if name := quoted or plain_name.strip():
             yield name
 
 
@@ -549,16 +363,16 @@ def parse_groups(text: str | None) -> dict[str, Groups]:
     {'age': 5, 'pay': (1000.0, 2000.0)}
     """
     groups: dict[str, Groups] = {}
-    for quoted, plain, wanted in re.findall(r"(?:`([^`]+)`|([^,=`]+))(?:=([^,]*))?", text or ""):
-        name = quoted or plain.strip()
+    for quoted, bare, wanted in re.findall(r"(?:`([^`]+)`|([^,=`]+))(?:=([^,]*))?", text or ""):
+        name = quoted or bare.strip()
         if name in groups:
             raise ConfigError(f"--groups names {name!r} twice; keep one")
         if name:
-            groups[name] = _wanted(wanted.strip())
+            groups[name] = _groups_of(wanted.strip())
     return groups
 
 
-def _wanted(text: str) -> Groups:
+def _groups_of(text: str) -> Groups:
     try:
         if text.isdigit() and int(text) >= 1:
             return int(text)
@@ -573,54 +387,180 @@ def _wanted(text: str) -> Groups:
 
 
 @dataclass(frozen=True)
-class FileRisk:
+class FileChecks:
     """Figures, what the steward should know about the files, and limits that are exceeded."""
 
-    risk: RiskResult
+    results: CheckResults
     notes: tuple[str, ...]
     exceeded: tuple[str, ...]
     files: tuple[Mapping[str, str], ...]
     seed: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return {
+    @property
+    def risk(self) -> RiskResult:
+        """Every figure of risk."""
+        return self.results.risk
+
+    @property
+    def utility(self) -> UtilityResult:
+        """Every figure of utility."""
+        if self.results.utility is None:
+            raise ValueError("there is no figure of utility")
+        return self.results.utility
+
+    @property
+    def _of_data(self) -> tuple[str, ...]:
+        return self.risk.notes if self.results.utility is None else self.utility.notes
+
+    def to_json(self) -> str:
+        """Return the text of a JSON file."""
+        content = {
             "confidential": "not for release with the datasets",
             "files": [dict(entry) for entry in self.files],
             "seed": self.seed,
             "version": version("synthesizer"),
-            "exceeded": list(self.exceeded),
-            **self.risk.to_dict(),
-            "notes": [*self.notes, *(in_units(n, self.risk.units) for n in self.risk.notes)],
+            "notes": list(dict.fromkeys([*self.notes, *self._of_data])),
+            **checks_content(self.results, self.exceeded),
         }
+        return json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
-    def to_json(self) -> str:
-        """Return the text of a JSON file."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+@dataclass(frozen=True, kw_only=True)
+class _Job:
+    """Files with the configuration that says how they are read and checked, if there is one."""
+
+    config: Config | None
+    files: ComparedFiles
+    panel: PanelFiles | None
+    axis: Axis
+    has_control: bool
+
+    @classmethod
+    def of(
+        cls,
+        original: Path,
+        synthetic: Sequence[Path],
+        *,
+        axis: Axis,
+        control: Path | None = None,
+        config: Path | None = None,
+        settings: Config | None = None,
+        out: Path | None = None,
+        overwrite: bool = False,
+    ) -> _Job:
+        """Read the files, arranged by the panel of the configuration."""
+        files = read_compared(
+            original, synthetic, control=control, config=config, out=out, overwrite=overwrite
+        )
+        panel = None if settings is None or settings.panel is None else panel_files(files, settings)
+        return cls(
+            config=settings, files=files, panel=panel, axis=axis, has_control=control is not None
+        )
+
+    @property
+    def data(self) -> tuple[Data, Sequence[Data]]:
+        """The records, or the persons of a panel with the variables that all files have."""
+        if self.panel is None:
+            return self.files.original, self.files.synthetic
+        return self.panel.shared
+
+    @property
+    def frame(self) -> Frame | None:
+        """The periods of a panel."""
+        return None if self.panel is None else self.panel.frame
+
+    @property
+    def declared(self) -> Mapping[str, Declaration] | None:
+        """What the configuration says of the reading of the files."""
+        return None if self.config is None else self.config.declarations()
+
+    def limits(self) -> tuple[LimitConfig, list[str]]:
+        """Return the limits that can be looked at, and which others are not."""
+        limits = LimitConfig() if self.config is None else self.config.limits
+        reasons: dict[str, str] = {}
+        for key in limits.asked:
+            measure = LIMITS[key][0]
+            if measure.axis != self.axis:
+                reasons[key] = measure.axis
+            elif "halves" in measure.needs and not self.has_control:
+                reasons[key] = "needs --control"
+        notes = [f"limits.{key} is not looked at here ({why})" for key, why in reasons.items()]
+        return limits.only(limits.asked.keys() - reasons.keys()), notes
+
+    def finished(
+        self,
+        results: CheckResults,
+        notes: Iterable[str],
+        seed: int,
+        out: Path | None,
+        *,
+        overwrite: bool,
+    ) -> FileChecks:
+        """Hold the results against the limits, and write them where they shall be written."""
+        limits, dropped = self.limits()
+        panel_notes = () if self.panel is None else self.panel.notes
+        exceeded = (*results.exceeded(limits), *_not_compared(results, limits))
+        checks = FileChecks(
+            results,
+            (*self.files.notes, *dropped, *notes, *panel_notes),
+            exceeded,
+            self.files.entries,
+            seed,
+        )
+        if out is not None:
+            write_secret(out, checks.to_json(), overwrite=overwrite)
+        return checks
+
+
+def _not_compared(results: CheckResults, limits: LimitConfig) -> Iterator[str]:
+    """Say that limits do not hold for variables that could not be compared."""
+    columns = [name for name in results.failed if name.startswith("column ")]
+    if columns and limits.asked:
+        yield (
+            f"{', '.join(f'limits.{key}' for key in limits.asked)}: {', '.join(columns)} could not "
+            "be compared, so they count as above"
+        )
 
 
 def assess_files(
     original: Path,
     synthetic: Sequence[Path],
     *,
-    asked: Asked,
+    keys: tuple[str, ...] | None = None,
+    target: str | None = None,
+    groups: Mapping[str, Groups] | None = None,
+    question: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    attacks: bool = False,
     control: Path | None = None,
     config: Path | None = None,
+    seed: int = 0,
     out: Path | None = None,
     overwrite: bool = False,
     listener: Listener = silent,
-) -> FileRisk:
+) -> FileChecks:
     """Compute every risk measure of files, whoever made them; write them if asked to.
+
+    What is not said here is what the configuration says, if there is one.
 
     Parameters
     ----------
     original, synthetic, control : Path
         CSV or Parquet files; a result directory of a run stands for its datasets.
-    asked : Asked
-        Keys, target and the like.
+    keys, target, groups : optional
+        What an intruder knows and seeks, and how numbers are grouped.
+    question : mapping, optional
+        A sensitive variable that might be inferred, in place of those of the configuration; see
+        `synthesizer.measures.measure_options.Question`.
+    options : mapping, optional
+        Further options of checks, as under ``checks:`` of a configuration.
+    attacks : bool
+        Whether to attack by singling out, linkability and inference.
     config : Path, optional
         Configuration of a run: the kinds and missing codes of variables, its checks (but the half
         split, which needs the synthesis) and their limits. With a panel persons are compared.
+    seed : int
+        Decides everything that is random.
     out : Path, optional
         JSON file to write, mode 0600.
     listener : Listener, optional
@@ -631,279 +571,155 @@ def assess_files(
     SynthesizerError
         With every problem of files, configuration and names.
     """
-    settings = None if config is None else load_config(config)
-    plan = RiskPlan.of(asked, settings)
-    files = read_compared(
-        original, synthetic, control=control, config=config, out=out, overwrite=overwrite
+    chosen = load_config(config) if config is not None else None
+    checks = CheckSettings() if chosen is None else chosen.checks
+    if control is None and chosen is not None:
+        # without a control there is nobody who was kept out: no persons and groups of theirs
+        halves = checks.differential_confidentiality.model_copy(update={"by": None, "units": None})
+        checks = checks.model_copy(update={"differential_confidentiality": halves})
+    settings, faults = sound_settings(
+        checks,
+        **(options or {}),
+        inference=_questions(question or {}, groups or {}),
+        attacks={"enabled": True} if attacks else None,
     )
-    panel = None if settings is None or settings.panel is None else panel_files(files, settings)
-    risk = assess(
-        *_pair(files, panel),
-        keys=plan.main.keys or None,
-        target=plan.main.target or None,
-        groups=plan.main.groups,
-        tolerance=plan.main.tolerance,
-        exclude=plan.main.exclude,
-        scenarios=plan.further,
-        questions=plan.questions,
-        control=files.control if panel is None else panel.control,
-        by=plan.by,
-        units=plan.units,
-        with_attacks=plan.attacks,
-        measures=plan.measures,
-        declared=None if settings is None else settings.declarations(),
-        seed=asked.seed,
+    main = settings.scenario(reason="as asked for")
+    main = replace(main, keys=keys or main.keys, target=target or main.target)
+    own = {name: wanted for name, wanted in (groups or {}).items() if name in main.names}
+    main = replace(main, groups=own or main.groups)
+    _check_groups(groups or {}, main, settings)
+    asked = (options or {}).get("differential_confidentiality") or {}
+    faults += tuple(
+        f"{what} needs a control file, records that were kept out of the fit: name one"
+        for what, value in {**asked, "attacks": attacks or None}.items()
+        if value is not None and control is None
+    )
+    if not 0 <= seed <= MAX_SEED:
+        faults += (f"seed ({seed}) must be in 0 to 2**63 - 1",)
+    job = _Job.of(
+        original,
+        synthetic,
+        axis="risk",
+        control=control,
+        config=config,
+        settings=chosen,
+        out=out,
+        overwrite=overwrite,
+    )
+    notes = [*_unit_notes(asked.get("units"), chosen)]
+    results = risk_of(
+        *job.data,
+        (main, *(part.scenario() for part in settings.scenarios)),
+        settings,
+        control=job.files.control if job.panel is None else job.panel.control,
+        declared=job.declared,
+        frame=job.frame,
+        seed=seed,
         listener=listener,
+        problems=faults,
     )
-    if panel is not None and settings is not None:
-        risk = _with_careers(risk, panel, settings, asked.seed)
-    results = CheckResults(risk=risk, utility=None, failed=risk.failed)
-    notes = (*files.notes, *plan.notes, *_suggestion(risk))
-    notes = notes if panel is None else (*notes, *panel.notes)
-    exceeded = exceeded_limits(results, plan.limits)
-    found = FileRisk(risk, notes, exceeded, files.entries, asked.seed)
-    if out is not None:
-        write_secret(out, found.to_json(), overwrite=overwrite)
-    return found
+    first = results.risk.main
+    if first is not None and first.scenario.reason != "as asked for":
+        notes.append(in_units(first.scenario.reason, results.risk.units))
+    return job.finished(results, notes, seed, out, overwrite=overwrite)
 
 
-def _pair(files: ComparedFiles, panel: PanelFiles | None) -> tuple[Data, Sequence[Data]]:
-    """Return what is compared: the records, or the persons of a panel."""
-    if panel is None:
-        return files.original, files.synthetic
-    return panel.original, panel.synthetic
-
-
-def _with_careers(risk: RiskResult, panel: PanelFiles, config: Config, seed: int) -> RiskResult:
-    """Count replicated careers as a run does."""
-    attempts = Attempts()
-    checks = PanelChecks(
-        panel.original,
-        panel.frame,
-        sequences=False,
-        careers=config.checks.replicated_careers,
-        generator=lambda: Seed(seed).generator("sequences"),
-        attempts=attempts,
-    )
-    for made in panel.synthetic:
-        checks.add(made)
-    return replace(risk, careers=checks.careers, failed={**risk.failed, **attempts.failed})
-
-
-def _suggestion(risk: RiskResult) -> list[str]:
-    main = risk.main
-    suggested = main is not None and main.scenario.reason != "as asked for"
-    if main is None or not suggested:
-        return []
-    return [in_units(main.scenario.reason, risk.units)]
-
-
-# What the command ``utility`` asks: its words, and what a configuration adds to them.
-
-
-def known_synthesis(synthetic: Sequence[Path], settings: Config | None) -> Synthesis | None:
-    """Say how synthetic files were made by their manifest, or a configuration; None if unknown."""
-    for path in synthetic:
-        manifest = read_manifest(path if path.is_dir() else path.parent)
-        if manifest is not None:
-            chain = [step for step in manifest.get("chain", []) if isinstance(step, dict)]
-            kept = [s for s in chain if s.get("kept") or s.get("model") == "keep"]
-            return Synthesis(
-                proper=bool(manifest.get("config", {}).get("proper")),
-                kept=tuple(str(step.get("variable")) for step in kept),
-            )
-    return None if settings is None else Synthesis(proper=settings.proper, kept=settings.keep)
-
-
-@dataclass(frozen=True, kw_only=True)
-class AskedUtility:
-    """What the command line says; what it leaves out comes from a configuration, if there is one.
-
-    Parameters
-    ----------
-    names : tuple of str or None
-        Variables to compare; all that both sides have when None.
-    ways : tuple of int
-        Orders of the tables, of 1, 2 and 3.
-    groups : int
-        Number of quantile groups of numeric variables in tables.
-    models : tuple of {"logit", "cart"} or None
-        Propensity models; both when neither the command nor a configuration names them.
-    interactions, permutations : int or None
-        Order of the logit's interactions; permutations for the null of ``cart``.
-    formulas : tuple of str
-        Models that a researcher might fit.
-    family, rule, clusters, weights, offset
-        Of these models; see `utility.compare_fit`. The rule is that of the kind of
-        synthesis when None, as far as a manifest tells it.
-    seed : int
-        Decides the permutations.
-    workers : int
-        Threads of the trees.
-    """
-
-    names: tuple[str, ...] | None = None
-    ways: tuple[int, ...] = (1, 2)
-    groups: int = 5
-    models: tuple[Model, ...] | None = None
-    interactions: int | None = None
-    permutations: int | None = None
-    formulas: tuple[str, ...] = ()
-    family: Family = "ols"
-    rule: Rule | None = None
-    clusters: str | None = None
-    weights: str | None = None
-    offset: str | None = None
-    seed: int = 0
-    workers: int = 1
-
-    def measures(self, settings: Config | None, synthesis: Synthesis | None) -> UtilityMeasures:
-        """Return what the command line says, and the configuration where it says nothing."""
-        score = None if settings is None else settings.checks.propensity
-        configured = score.models if score is not None and score.enabled else None
-        fits = tuple(self._fits(settings, synthesis))
-        problems = [
-            problem
-            for rule in dict.fromkeys(fit.rule for fit in fits)
-            if synthesis is not None
-            for problem in kind_problems(rule, proper=synthesis.proper, keeps=bool(synthesis.kept))
-        ]
-        if problems:
-            raise ConfigError(f"--rule: {problem}" for problem in problems)
-        found = UtilityMeasures(
-            ways=self.ways,
-            groups=self.groups,
-            models=self.models or configured or ("logit", "cart"),
-            fits=fits,
+def _unit_notes(units: str | None, config: Config | None) -> Iterator[str]:
+    """Say that persons are counted already; refuse others than those of the panel."""
+    panel = None if config is None else config.panel
+    if units is None or panel is None:
+        return
+    if units != panel.person:
+        who = "one row is one person" if panel.person is None else f"they are {panel.person!r}"
+        raise ConfigError(
+            f"--units {units}: the panel of the configuration says who the persons are "
+            f"({who}); take it out"
         )
-        given = {
-            name: getattr(self, name) if getattr(self, name) is not None else getattr(score, name)
-            for name in ("interactions", "permutations")
-            if getattr(self, name) is not None or score is not None
-        }
-        return replace(found, **given)
-
-    def _fits(self, settings: Config | None, synthesis: Synthesis | None) -> Iterator[FitRequest]:
-        known = synthesis or Synthesis()
-        natural = rule_for(proper=known.proper, keeps=bool(known.kept))
-        for formula in self.formulas:
-            yield FitRequest(
-                formula=formula,
-                family=self.family,
-                rule=self.rule or natural,
-                clusters=self.clusters,
-                weights=self.weights,
-                offset=self.offset,
-            )
-        if settings is not None and not self.formulas:
-            for fit in settings.checks.fits:
-                yield FitRequest(
-                    formula=fit.formula,
-                    family=fit.family,
-                    rule=fit.rule or natural,
-                    clusters=fit.clusters,
-                    weights=fit.weights,
-                    offset=fit.offset,
-                )
+    yield f"--units {units} is not needed: by the panel of the configuration persons count"
 
 
-def asked_utility(*, ways: str, **words: Any) -> AskedUtility:
-    """Read the words of the command line.
-
-    Raises
-    ------
-    ConfigError
-        With every word that is unknown.
-
-    Examples
-    --------
-    >>> asked_utility(ways="1,3", models=("cart",)).ways
-    (1, 3)
-    """
-    orders = parse_names(ways) or ()
-    problems = []
-    if not orders or not set(orders) <= {"1", "2", "3"}:
-        problems.append(f"--ways ({ways}) must be of 1, 2 and 3, such as 1,2")
-    for option, known, values in (
-        ("model", get_args(Model), words.get("models") or ()),
-        ("family", get_args(Family), [words["family"]] if "family" in words else []),
-        ("rule", get_args(Rule), [words["rule"]] if words.get("rule") else []),
-    ):
-        problems += [
-            f"--{option} ({value}) must be one of {', '.join(known)}"
-            for value in values
-            if value not in known
-        ]
-    if problems:
-        raise ConfigError(problems)
-    return AskedUtility(ways=tuple(sorted({int(order) for order in orders})), **words)
+def _check_groups(groups: Mapping[str, Groups], main: Scenario, settings: CheckSettings) -> None:
+    used = {*main.names, *(name for part in settings.inference for name in part.names)}
+    unused = [name for name in groups if name not in used]
+    if unused and main.keys and main.target:
+        raise ConfigError(
+            f"--groups: {name!r} is neither a key nor target, sensitive or public; take it out"
+            for name in unused
+        )
 
 
-def utility_limits(settings: Config | None) -> tuple[LimitConfig, list[str]]:
-    """Return the limits that are about utility, and which others are not looked at."""
-    limits = LimitConfig() if settings is None else settings.limits
-    others = [
-        name
-        for name in type(limits).model_fields
-        if name not in UTILITY_LIMITS and getattr(limits, name) is not None
-    ]
-    notes = [f"limits.{name} is not looked at here (risk)" for name in others]
-    return limits.model_copy(update=dict.fromkeys(others)), notes
+def _questions(
+    question: Mapping[str, Any], groups: Mapping[str, Groups]
+) -> list[dict[str, Any]] | None:
+    """Return the question of the command line as options; None where there is none."""
+    named = {name: value for name, value in question.items() if value}
+    if "sensitive" in named:
+        used = {named["sensitive"], *named.get("public", ())}
+        own = {name: wanted for name, wanted in groups.items() if name in used}
+        return [{"public": (), **named, "groups": own}]
+    if named:
+        lone = ", ".join(f"--{name}" for name in named)
+        raise ConfigError(f"{lone}: needs --sensitive, a variable to be inferred")
+    return None
 
 
 # The utility of files, as the command asks for it.
 
 
-@dataclass(frozen=True)
-class FileUtility:
-    """Figures, what the steward should know about the files, and limits that are exceeded."""
-
-    utility: UtilityResult
-    notes: tuple[str, ...]
-    exceeded: tuple[str, ...]
-    files: tuple[Mapping[str, str], ...]
-    seed: int
-    panel: PanelResult | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return {
-            "confidential": "not for release with the datasets",
-            "files": [dict(entry) for entry in self.files],
-            "seed": self.seed,
-            "version": version("synthesizer"),
-            "exceeded": list(self.exceeded),
-            **self.utility.to_dict(),
-            **({} if self.panel is None else {"panel": results.plain(self.panel)}),
-            "notes": [*self.notes, *self.utility.notes],
-        }
-
-    def to_json(self) -> str:
-        """Return the text of a JSON file."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+def known_synthesis(synthetic: Sequence[Path], settings: Config | None) -> Synthesis | None:
+    """Say how synthetic files were made by their manifest, or a configuration; None if unknown."""
+    for path in synthetic:
+        manifest = maker_of(path)
+        if manifest is not None:
+            return Synthesis(
+                proper=manifest.config.get("proper") is True,
+                kept=tuple(step.variable for step in manifest.chain if step.kept),
+            )
+    return None if settings is None else Synthesis(proper=settings.proper, kept=settings.keep)
 
 
 def evaluate_files(
     original: Path,
     synthetic: Sequence[Path],
     *,
-    asked: AskedUtility,
+    names: tuple[str, ...] | None = None,
+    ways: Sequence[str] = ("1", "2"),
+    formulas: Sequence[str] = (),
+    fit: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
     config: Path | None = None,
+    seed: int = 0,
+    workers: int = 1,
     out: Path | None = None,
     overwrite: bool = False,
     listener: Listener = silent,
-) -> FileUtility:
+) -> FileChecks:
     """Compute every utility measure of files, whoever made them; write them if asked to.
+
+    What is not said here is what the configuration says, if there is one.
 
     Parameters
     ----------
     original, synthetic : Path
         CSV or Parquet files; a result directory of a run stands for its datasets.
-    asked : AskedUtility
-        Variables, models and the like.
+    names : tuple of str, optional
+        Variables to compare; all that both sides have when absent.
+    ways : sequence of str
+        Orders of the tables, of 1, 2 and 3.
+    formulas : sequence of str
+        Models that a researcher might fit, in place of those of the configuration.
+    fit : mapping, optional
+        Options of these models (`synthesizer.measures.measure_options.FitRequest`). Their rule is
+        that of the kind of synthesis when absent, as far as a manifest tells it.
+    options : mapping, optional
+        Further options of checks, as under ``checks:`` of a configuration.
     config : Path, optional
         Configuration of a run: the kinds and missing codes of variables, its propensity models,
         fits and limits. With a panel persons, careers and histories are compared.
+    seed : int
+        Decides the permutations.
+    workers : int
+        Threads of the trees.
     out : Path, optional
         JSON file to write, mode 0600.
     listener : Listener, optional
@@ -914,82 +730,56 @@ def evaluate_files(
     SynthesizerError
         With every problem of files, configuration and names.
     """
-    settings = None if config is None else load_config(config)
-    synthesis = known_synthesis(synthetic, settings)
-    measures = asked.measures(settings, synthesis)
-    files = read_compared(original, synthetic, config=config, out=out, overwrite=overwrite)
-    evaluated = partial(
-        evaluate,
-        names=asked.names,
+    chosen = None if config is None else load_config(config)
+    both = {"models": ["logit", "cart"]} if chosen is None else {}
+    checks = CheckSettings(propensity=both) if chosen is None else chosen.checks
+    if not checks.propensity.enabled:
+        checks = checks.with_options(propensity={"enabled": True, "models": ["logit", "cart"]})
+    switches = {"one_way": "1" in ways, "two_way": "2" in ways, "three_way": "3" in ways}
+    fits = [{"formula": formula, **(fit or {})} for formula in formulas or ("1 ~ 1",)]
+    settings, faults = sound_settings(
+        checks, **switches, full_table=True, fits=fits, **(options or {})
+    )
+    if not formulas:
+        settings = settings.model_copy(update={"fits": checks.fits})
+    if not ways or not set(ways) <= {"1", "2", "3"}:
+        faults += (f"--ways ({','.join(ways)}) must be of 1, 2 and 3, such as 1,2",)
+    synthesis = known_synthesis(synthetic, chosen)
+    rules = [fit.rule for fit in settings.fits if fit.rule is not None]
+    faults += tuple(
+        f"--rule: {problem}"
+        for rule in dict.fromkeys(rules)
+        if synthesis is not None
+        for problem in kind_problems(rule, proper=synthesis.proper, keeps=bool(synthesis.kept))
+    )
+    if faults:
+        raise ConfigError(faults)
+    job = _Job.of(
+        original,
+        synthetic,
+        axis="utility",
+        config=config,
+        settings=chosen,
+        out=out,
+        overwrite=overwrite,
+    )
+    panel = None if chosen is None else chosen.panel
+    results = utility_of(
+        *job.data,
+        settings,
+        names=names,
         synthesis=synthesis,
-        seed=asked.seed,
-        n_jobs=asked.workers,
+        declared=job.declared,
+        frame=job.frame,
+        person=None if panel is None else panel.person,
+        seed=seed,
+        n_jobs=workers,
         listener=listener,
     )
-    panel: PanelResult | None = None
-    further: tuple[str, ...] = ()
-    if settings is not None and settings.panel is not None:
-        utility, panel, further = _of_persons(files, settings, measures, asked.seed, evaluated)
-    else:
-        declared = None if settings is None else settings.declarations()
-        pair = (files.original, files.synthetic)
-        utility = evaluated(*pair, measures=measures, declared=declared)
-    limits, notes = utility_limits(settings)
-    notes += further
-    results = CheckResults(risk=RiskResult(), utility=utility, panel=panel, failed=utility.failed)
-    if synthesis is None and measures.fits and asked.rule is None:
+    notes = []
+    if synthesis is None and settings.fits and not rules:
         notes.append(
             "no manifest or configuration says how the data were synthesised: rule simple takes "
             "all values as drawn with fixed parameters; name another one (--rule) if they were not"
         )
-    found = FileUtility(
-        utility,
-        (*files.notes, *notes),
-        (*exceeded_limits(results, limits), *_not_assessed(utility, limits)),
-        files.entries,
-        asked.seed,
-        panel,
-    )
-    if out is not None:
-        write_secret(out, found.to_json(), overwrite=overwrite)
-    return found
-
-
-def _of_persons(
-    files: ComparedFiles,
-    config: Config,
-    measures: UtilityMeasures,
-    seed: int,
-    evaluated: Callable[..., UtilityResult],
-) -> tuple[UtilityResult, PanelResult | None, tuple[str, ...]]:
-    """Compare persons, careers and histories, and fit models to rows, as a run does."""
-    found = panel_files(files, config)
-    original, synthetic = found.panels
-    person = None if config.panel is None else config.panel.person
-    fits, row_fits = split_fits(measures.fits, original.panel, person)
-    utility = evaluated(found.original, found.synthetic, measures=replace(measures, fits=fits))
-    checks = PanelChecks(
-        original,
-        found.frame,
-        sequences=config.checks.sequences,
-        careers=False,
-        generator=lambda: Seed(seed).generator("sequences"),
-        attempts=Attempts(),
-    )
-    rows = RowFits(original.panel, row_fits, person)
-    for made in synthetic:
-        checks.add(made)
-        rows.add(made.panel)
-    utility = rows.joined(utility)
-    return utility, checks.sequences, found.notes
-
-
-def _not_assessed(utility: UtilityResult, limits: LimitConfig) -> Iterator[str]:
-    """Say that limits do not hold for variables that could not be compared."""
-    columns = [name for name in utility.failed if name.startswith("column ")]
-    limited = [name for name in UTILITY_LIMITS if getattr(limits, name) is not None]
-    if columns and limited:
-        yield (
-            f"{', '.join(f'limits.{name}' for name in limited)}: {', '.join(columns)} could not be "
-            "compared, so they count as above"
-        )
+    return job.finished(results, notes, seed, out, overwrite=overwrite)

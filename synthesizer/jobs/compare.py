@@ -20,10 +20,11 @@ from urllib.parse import quote
 from synthesizer.data.errors import ConfigError, DataError, OutputError
 from synthesizer.data.files import check_file, sha256, write_secrets
 from synthesizer.jobs.run_points import KeyPath, RunPoint, display, read_runs
-from synthesizer.measures.catalogue import CAREERS, MEASURES, RISK, UTILITY, Measure, axis_problems
+from synthesizer.measures.catalogue import AXES, CAREERS, axes, axis_problems
 from synthesizer.measures.figure import Units, in_units
+from synthesizer.measures.measure import FigureKind
 from synthesizer.report.comparison import comparison_page
-from synthesizer.report.record import mappings, read_manifest, words
+from synthesizer.report.record import manifest_in
 
 # What was set differently in runs that are compared.
 
@@ -168,7 +169,7 @@ def _size(points: Sequence[RunPoint]) -> str | None:
 
 
 def _question(points: Sequence[RunPoint]) -> str | None:
-    keyed = (measure.key for measure in RISK if measure.scope == "scenario")
+    keyed = (measure.key for measure in axes("risk") if measure.scope == "scenario")
     if is_alike(_having(points, keyed), "scenario"):
         return None
     return (
@@ -335,8 +336,9 @@ def _file_problems(path: Path, *, overwrite: bool) -> Sequence[str]:
 
 def _files_of(directory: Path) -> Iterator[str]:
     """Yield the real paths of the files of a run, whether they are there or not."""
-    entries = mappings(read_manifest(directory), "files")
-    for name in (*OF_EVERY_RUN, *(words(entry, "name") for entry in entries)):
+    manifest = manifest_in(directory)
+    entries = () if manifest is None else manifest.files
+    for name in (*OF_EVERY_RUN, *(entry.name for entry in entries)):
         yield _real(directory / name)
 
 
@@ -413,7 +415,7 @@ def _is_tie(one: RunPoint, other: RunPoint, key: str) -> bool:
     first, second = one.value(key), other.value(key)
     if first is None or second is None:
         return False
-    measure = MEASURES[key]
+    measure = AXES[key]
     spreads = (one.figures[key].spread, other.figures[key].spread)
     return abs(measure.loss(first) - measure.loss(second)) <= max(s or 0.0 for s in spreads)
 
@@ -433,7 +435,7 @@ class Comparison:
         about the runs.
     notes : tuple of str
         What a reader must know before comparing.
-    risk, utility : tuple of Measure
+    risk, utility : tuple of FigureKind
         Figures that all runs share an axis for and at least one run has; the first of each is
         what the map shows first: the one that was asked for, or one that all runs have.
     """
@@ -442,8 +444,8 @@ class Comparison:
     differing: Mapping[KeyPath, tuple[Any, ...]]
     left_out: tuple[KeyPath, ...]
     notes: tuple[str, ...]
-    risk: tuple[Measure, ...]
-    utility: tuple[Measure, ...]
+    risk: tuple[FigureKind, ...]
+    utility: tuple[FigureKind, ...]
 
     @property
     def units(self) -> Units:
@@ -479,7 +481,7 @@ class Comparison:
         for point in self.points:
             x, y = point.value(risk), point.value(utility)
             if x is not None and y is not None:
-                known.append((MEASURES[risk].loss(x), MEASURES[utility].loss(y), point))
+                known.append((AXES[risk].loss(x), AXES[utility].loss(y), point))
         best = [one for one in known if not any(_beats(other, one) for other in known)]
         return tuple(point for _, _, point in sorted(best, key=lambda one: one[:2]))
 
@@ -496,7 +498,7 @@ class Comparison:
             "runs": [_plain(point, self.differing) for point in self.points],
             "differing": [display(path) for path in self.differing],
             "left_out": [display(path) for path in self.left_out],
-            "measures": [measure.to_dict(units) for measure in (*RISK, *UTILITY)],
+            "measures": [measure.to_dict(units) for measure in (*axes("risk"), *axes("utility"))],
             "axes": {
                 "risk": [measure.key for measure in self.risk],
                 "utility": [measure.key for measure in self.utility],
@@ -566,7 +568,7 @@ def compare_points(
     if problems := axis_problems(risk, utility):
         raise ConfigError(problems)
     points = tuple(points)
-    across, up = _shared(points, RISK, risk), _shared(points, UTILITY, utility)
+    across, up = _shared(points, axes("risk"), risk), _shared(points, axes("utility"), utility)
     differing = differing_settings(points)
     left_out = () if is_alike(points, "data") else tuple(filter(is_of_a_variable, differing))
     notes = [*_not_first(risk, across), *_not_first(utility, up), *notes_about(points)]
@@ -653,8 +655,8 @@ def report_links(points: Sequence[RunPoint], page: Path) -> dict[str, str]:
 
 
 def _shared(
-    points: Sequence[RunPoint], measures: Sequence[Measure], asked: str | None
-) -> tuple[Measure, ...]:
+    points: Sequence[RunPoint], measures: Sequence[FigureKind], asked: str | None
+) -> tuple[FigureKind, ...]:
     """Return the measures that mean the same in all runs and that some run has.
 
     The one that was asked for comes first, then those that all runs have: the first is what the
@@ -673,7 +675,7 @@ def _shared(
     )
 
 
-def _not_first(asked: str | None, shared: Sequence[Measure]) -> list[str]:
+def _not_first(asked: str | None, shared: Sequence[FigureKind]) -> list[str]:
     """Say that the axis that was asked for is none that these runs share."""
     if asked is None or (shared and shared[0].key == asked):
         return []

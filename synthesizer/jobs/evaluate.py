@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from synthesizer.data.errors import DataError, ExpressionError, SynthesizerError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
+from synthesizer.data.panel.frame import Frame
 from synthesizer.data.progress import Listener, counted, silent
 from synthesizer.data.randomness import MAX_SEED, Seed
-from synthesizer.measures.figure import Attempts
-from synthesizer.measures.utility.suite import (
-    Synthesis,
-    UtilityCollector,
-    UtilityMeasures,
-    UtilityResult,
-    fit_names,
-)
+from synthesizer.jobs.assess import Settings, sound_settings
+from synthesizer.measures.checks import Checks
+from synthesizer.measures.results import CheckResults
+from synthesizer.measures.settings import CheckSettings
+from synthesizer.measures.utility.suite import Synthesis, UtilityResult
 from synthesizer.plan.columns import values_in_periods
 
 
@@ -26,7 +24,7 @@ def evaluate(
     synthetic: Data | Sequence[Data],
     *,
     names: Sequence[str] | None = None,
-    measures: UtilityMeasures | None = None,
+    settings: Settings | None = None,
     synthesis: Synthesis | None = None,
     declared: Mapping[str, Declaration] | None = None,
     seed: int = 0,
@@ -44,8 +42,9 @@ def evaluate(
     names : sequence of str, optional
         Variables that must be compared. When absent, all that both sides have and that can be
         compared; the result says which are left out and why.
-    measures : UtilityMeasures, optional
-        What is computed, and how; models of researchers are named there.
+    settings : CheckSettings or mapping, optional
+        What is computed, and how; the keys are those under ``checks:`` of a configuration. Models
+        of researchers are named there (``fits``).
     synthesis : Synthesis, optional
         How the data were made, which decides what is expected of them; all values drawn with fixed
         parameters when absent.
@@ -61,8 +60,7 @@ def evaluate(
     Returns
     -------
     UtilityResult
-        With ``figures``, ``failed`` (measures and variables that could not be compared) and
-        ``to_dict()``.
+        With ``figures`` and ``failed`` (measures and variables that could not be compared).
 
     Raises
     ------
@@ -78,84 +76,114 @@ def evaluate(
     >>> [(figure.name, figure.value) for _, figure in result.figures][:2]
     [('mean one-way S_pMSE', 0.0), ('largest one-way S_pMSE', 0.0)]
     """
-    measures = measures or UtilityMeasures()
-    several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
-    _check_request(original, several, names, measures, seed)
-    attempts = Attempts()
-    notes: tuple[str, ...] = ()
-    if names is None:
-        found = _comparable(original, several, declared)
-        names, notes = found.names, found.notes
-        attempts.failed.update(found.failed)
-        if not names:
-            raise DataError([*found.failed.values(), "there is no variable to compare"])
-    names = tuple(dict.fromkeys(names))
-    further = [name for fit in measures.fits for name in fit_names(fit) if _has(original, name)]
-    table, tables = as_tables(original, several, [*names, *further], declared)
-    check_comparable(table, tables, names)
-    source = Seed(seed)
-    collector = UtilityCollector(
-        table,
-        measures,
-        lambda dataset: source.generator("propensity", dataset),
-        attempts=attempts,
+    sound, faults = sound_settings(settings)
+    results = utility_of(
+        original,
+        [synthetic] if isinstance(synthetic, Data) else list(synthetic or ()),
+        sound,
         names=names,
         synthesis=synthesis,
+        declared=declared,
+        seed=seed,
         n_jobs=n_jobs,
+        listener=listener,
+        problems=faults,
+    )
+    if results.utility is None:
+        raise DataError("no measure of utility is switched on")
+    return results.utility
+
+
+def utility_of(
+    original: Data,
+    synthetic: Sequence[Data],
+    settings: CheckSettings,
+    *,
+    names: Sequence[str] | None = None,
+    synthesis: Synthesis | None = None,
+    declared: Mapping[str, Declaration] | None = None,
+    frame: Frame | None = None,
+    person: str | None = None,
+    seed: int = 0,
+    n_jobs: int = 1,
+    listener: Listener = silent,
+    problems: Sequence[str] = (),
+) -> CheckResults:
+    """Return the utility checks of data; `evaluate` explains the arguments.
+
+    ``frame`` and ``person`` hold the periods and the column of persons where all data are
+    `PersonView`; ``problems`` are told with those of the data.
+    """
+    problems = [*problems, *_problems(original, synthetic, names, settings, seed)]
+    if problems:
+        raise DataError(problems)
+    common = _Common((), {}, ())
+    if names is None:
+        common = _common(original, synthetic, declared)
+        names = common.names
+        if not names:
+            raise DataError([*common.failed.values(), "there is no variable to compare"])
+    names = tuple(dict.fromkeys(names))
+    # a name that is missing is told by the fit
+    further = [n for fit in settings.fits for n in fit.names if n in column_names(original)]
+    table, tables = as_tables(original, synthetic, [*names, *further], declared)
+    check_comparable(table, tables, names)
+    checks = Checks(
+        table,
+        settings.about("utility"),
+        seed=Seed(seed),
+        synthesis=synthesis,
+        names=names,
+        frame=frame,
+        person=person,
+        workers=n_jobs,
     )
     show = counted(listener, "compare")
     for number, made in enumerate(tables, start=1):
-        collector.add(made)
+        checks.add(made)
         show(number, len(tables))
-    return collector.finish(tables, notes=notes)
+    return checks.finish(notes=common.notes, failed=common.failed)
 
 
-def _check_request(
+def _problems(
     original: Data,
     synthetic: Sequence[Data],
     names: Sequence[str] | None,
-    measures: UtilityMeasures,
+    settings: CheckSettings,
     seed: int,
-) -> None:
-    problems = list(measures.problems)
-    for fit in measures.fits:
+) -> Iterator[str]:
+    for fit in settings.fits:
         try:
-            fit_names(fit)
+            _ = fit.names
         except ExpressionError as error:
-            problems += [f"formula {fit.formula!r}: {problem}" for problem in error.problems]
+            yield from (f"formula {fit.formula!r}: {problem}" for problem in error.problems)
     if not 0 <= seed <= MAX_SEED:
-        problems.append(f"seed ({seed}) must be in 0 to 2**63 - 1")
+        yield f"seed ({seed}) must be in 0 to 2**63 - 1"
     wrong = [type(data).__name__ for data in (original, *synthetic) if not isinstance(data, Data)]
-    problems += [f"tables or pandas frames are needed, not {name}" for name in wrong]
+    yield from (f"tables or pandas frames are needed, not {name}" for name in wrong)
     if not synthetic:
-        problems.append("there is no synthetic dataset: give at least one")
-    if not wrong:
-        for name in names or ():
-            if name not in column_names(original):
-                views = values_in_periods(name, column_names(original))
-                missing = f"variable {name!r} is not in the original: name its columns"
-                problems.append(views or missing)
-            problems += [
-                f"variable {name!r} is not in synthetic dataset {number}: generate it too"
-                for number, data in enumerate(synthetic, start=1)
-                if name not in column_names(data)
-            ]
-    if problems:
-        raise DataError(problems)
+        yield "there is no synthetic dataset: give at least one"
+    for name in names or () if not wrong else ():
+        if name not in column_names(original):
+            views = values_in_periods(name, column_names(original))
+            yield views or f"variable {name!r} is not in the original: name its columns"
+        for number, data in enumerate(synthetic, start=1):
+            if name not in column_names(data):
+                yield f"variable {name!r} is not in synthetic dataset {number}: generate it too"
 
 
 @dataclass(frozen=True)
-class _Comparable:
+class _Common:
     """Variables that can be compared, why others cannot, and what else should be known."""
 
     names: tuple[str, ...]
-    failed: dict[str, str]
+    failed: Mapping[str, str]
     notes: tuple[str, ...]
 
 
-def _comparable(
+def _common(
     original: Data, synthetic: Sequence[Data], declared: Mapping[str, Declaration] | None
-) -> _Comparable:
+) -> _Common:
     """Look for variables that both sides have; one that cannot be read does not lose the others."""
     names = column_names(original)
     notes = [
@@ -177,7 +205,7 @@ def _comparable(
     ids = [name for name in names if name not in kept and f"column {name!r}" not in failed]
     if ids:
         notes.append(f"identifiers are not compared: {', '.join(ids)}")
-    return _Comparable(tuple(kept), failed, tuple(notes))
+    return _Common(tuple(kept), failed, tuple(notes))
 
 
 def _read(
@@ -193,8 +221,3 @@ def _read(
     if wanted:
         check_comparable(table, tables, wanted)
     return wanted
-
-
-def _has(data: Data, name: str) -> bool:
-    """Whether a fit can have this variable; a name that is missing is told by the fit."""
-    return name in column_names(data)

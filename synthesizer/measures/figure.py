@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from math import sqrt
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny
 
 from synthesizer.data.errors import SynthesizerError
 
@@ -18,7 +17,7 @@ Direction = Literal[
     "lower is safer", "about 0 is good", "lower is better", "about 1 is good", "a count"
 ]
 
-Form = Literal["text", "count", "share", "percent", "number", "interval"]
+Form = Literal["text", "count", "share", "percent", "number", "p", "interval"]
 """How a column is shown; whoever shows it decides about digits."""
 
 
@@ -36,6 +35,29 @@ class Result(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Measured(Result):
+    """A result of a measure, with its figures."""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Every figure that it has."""
+        return ()
+
+
+def _of_catalogue(content: Any) -> Any:
+    """Return results by the keys of their measures, read by the types that the catalogue knows."""
+    from synthesizer.measures.catalogue import MEASURES
+
+    return {
+        key: own if isinstance(own, Result) else typed(MEASURES[key].result, own)
+        for key, own in content.items()
+    }
+
+
+Further = Annotated[Mapping[str, SerializeAsAny[Measured]], BeforeValidator(_of_catalogue)]
+"""Results without a field of their own, by the keys of their measures."""
 
 
 class Row(Result):
@@ -87,7 +109,7 @@ class Figure(Result):
     0.13
     """
 
-    key: str = ""
+    key: str
     """Which figure it is; `synthesizer.measures.catalogue` knows it by this key."""
     name: str
     """The field's name of it, such as ``DiSCO``."""
@@ -109,8 +131,9 @@ class Figure(Result):
     """The value of the original data, released as they are, where there is one."""
 
     def counting(self, units: Units) -> Figure:
-        """Return the figure with words about what it counts; its name stays."""
-        return self.model_copy(update={"meaning": in_units(self.meaning, units)})
+        """Return the figure with words about what it counts."""
+        words = {name: in_units(getattr(self, name), units) for name in ("name", "meaning")}
+        return self.model_copy(update=words)
 
 
 def is_above_chance(value: float | None, baseline: float | None, n: float | None) -> bool:
@@ -138,49 +161,18 @@ def lies_above(low: float | None, good: float | None) -> bool:
     return low is not None and good is not None and low > good
 
 
-_PERSONS = (
-    (r"persons (?:or|and) records|persons \(records\)", "persons"),
-    (r"\bwhole records\b", "all variables of persons"),
-    (r"(?<![\w'`.@])record(s?)(?![\w'`.@]\w|['`@])", r"person\1"),
-)
-"""Patterns of words about records and what they are of persons; names in quotes stay."""
-_WORDED = ("meaning", "message", "notes", "warnings", "failed", "reason")
-"""Keys of a file under which there are sentences, or lists of them."""
-
-
 def in_units(text: str, units: Units) -> str:
-    """Return a sentence about records as one about what is counted.
+    """Return a sentence with its places for what is counted filled.
 
     Examples
     --------
-    >>> in_units("share of the records without a match", "persons")
+    >>> in_units("share of the {records} without a match", "persons")
     'share of the persons without a match'
     """
-    if units == "persons":
-        for pattern, words in _PERSONS:
-            text = re.sub(pattern, words, text)
+    places = {"{records}": units, "{record}": units[:-1], "{Records}": units.capitalize()}
+    for place, word in places.items():
+        text = text.replace(place, word)
     return text
-
-
-def plain_in_units(content: Any, units: Units, *, worded: bool = False) -> Any:
-    """Return plain values for a file whose sentences are about what is counted.
-
-    Examples
-    --------
-    >>> plain_in_units({"n": 3, "warnings": ["no record"], "key": "record"}, "persons")
-    {'n': 3, 'warnings': ['no person'], 'key': 'record'}
-    """
-    if isinstance(content, str):
-        return in_units(content, units) if worded else content
-    if isinstance(content, Mapping):
-        return {
-            key: plain_in_units(value, units, worded=key in _WORDED or worded)
-            for key, value in content.items()
-        }
-    if isinstance(content, list | tuple):
-        # what is no sentence in such a list has keys of its own
-        return [plain_in_units(v, units, worded=worded and isinstance(v, str)) for v in content]
-    return content
 
 
 # Measures that are tried one by one: one that cannot be computed does not lose the others.

@@ -8,7 +8,7 @@ comes later is handed a `Plan`, or the part of it that he needs.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +20,7 @@ from synthesizer.config.keys import ChainConfig, Config, OutputConfig
 from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.panel.view import PersonView
-from synthesizer.data.progress import Advance, Phases
+from synthesizer.data.progress import Advance, Listener, Phases, silent
 from synthesizer.data.randomness import Seed, fresh_seed
 from synthesizer.data.table import Table
 from synthesizer.engine.chain import ChainSpec, FittedChain
@@ -33,9 +33,10 @@ from synthesizer.engine.genetic.source import (
     keeping,
 )
 from synthesizer.engine.registry import NO_MODELS, Registry
+from synthesizer.measures.checks import Checks
 from synthesizer.measures.risk.scenario import Scenario
-from synthesizer.measures.settings import CheckConfig, LimitConfig
-from synthesizer.measures.utility.suite import FitRequest, fit_names
+from synthesizer.measures.settings import CheckSettings, LimitConfig
+from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.models.step import Step
 from synthesizer.plan.arrange import arrange
 from synthesizer.plan.columns import models_without_use, unknown_variables
@@ -81,16 +82,12 @@ class Plan:
     """Rows of each (persons of a panel); as many as the data when None."""
     workers: int
     """Workers of joblib; -1 for all cores."""
-    checks: CheckConfig
+    checks: CheckSettings
     """Which checks run."""
     limits: LimitConfig
     """What they may find at most."""
     scenarios: tuple[Scenario, ...] = ()
     """Keys and target of the disclosure checks, the main one first; empty when there are none."""
-    fits: tuple[FitRequest, ...] = ()
-    """Models that are fitted to original and synthetic data; of a panel to one row a person."""
-    row_fits: tuple[FitRequest, ...] = ()
-    """Of a panel: those that are fitted to the rows of persons and periods."""
     output: OutputConfig = field(default_factory=OutputConfig)
     """Where the datasets go, and what is written beside them."""
     notes: tuple[str, ...] = ()
@@ -107,16 +104,6 @@ class Plan:
     def has_chain(self) -> bool:
         """Whether models are fitted."""
         return self.genetic is None or self.genetic.start == "chain"
-
-    @property
-    def checked_names(self) -> tuple[str, ...]:
-        """Variables that the checks keep of every dataset: keys, targets, what is inferred."""
-        names = [name for scenario in self.scenarios for name in scenario.names]
-        for part in self.checks.inference:
-            names += [part.sensitive, *part.public]
-        for request in self.fits:
-            names += fit_names(request)
-        return tuple(dict.fromkeys(names))
 
     def fit(self, seed: Seed, phases: Phases | None = None) -> Source:
         """Fit what datasets are drawn from: a chain, or an evolution against the data."""
@@ -140,11 +127,10 @@ class Plan:
         with self._fitting(phases or Phases()) as advance:
             return self._chain(self.table, seed, self.m, advance)
 
-    def refit(self, source: Source, seed: Seed, half: Table, m: int, repeat: int) -> list[Table]:
+    def refit(
+        self, source: Source, seed: Seed, half: Table, m: int, repeat: int
+    ) -> Iterator[Table]:
         """Return m datasets made from a half of the units, as the checks look at them.
-
-        Whole records are looked at in the first dataset only; the others keep
-        `checked_names`, so that memory stays flat in m.
 
         Raises
         ------
@@ -164,8 +150,21 @@ class Plan:
             rows = None
         elif rows is not None:  # a release of the same relative size
             rows = max(1, round(rows * half.n_rows / self.table.n_units))
-        tables = map(self.viewed, again.generate(inner, m=m, rows=rows, n_jobs=self.workers))
-        return [t if n == 0 else t.select(self.checked_names) for n, t in enumerate(tables)]
+        return map(self.viewed, again.generate(inner, m=m, rows=rows, n_jobs=self.workers))
+
+    def checking(self, seed: Seed, listener: Listener = silent) -> Checks:
+        """Return the checks of datasets that will be made by this plan."""
+        return Checks(
+            self.original,
+            self.checks,
+            scenarios=self.scenarios,
+            seed=seed,
+            synthesis=Synthesis(proper=self.spec.proper, kept=self.kept),
+            frame=self.spec.frame,
+            person=self.arrangement.person_column,
+            workers=self.workers,
+            listener=listener,
+        )
 
     def restored(self, table: Table) -> Table:
         """Return a drawn table in the form of the source."""
@@ -259,7 +258,7 @@ def _planned(
     context.problems += overridden(context.paths, rules)
     scenarios = plan_scenarios(context)
     keeps = any(step.model.abilities.copies_rows for step in steps)
-    fits, row_fits = plan_fits(context, keeps=keeps)
+    plan_fits(context, keeps=keeps)
     genetic = plan_genetic(context, steps, scenarios)
     context.problems.settle(ConfigError)
     usual = fresh_seed() if seed is None else seed
@@ -285,8 +284,6 @@ def _planned(
         checks=config.checks,
         limits=config.limits,
         scenarios=scenarios,
-        fits=fits,
-        row_fits=row_fits,
         output=config.output if isinstance(config, Config) else OutputConfig(),
         notes=(*data.notes, *notes, *context.notes),
         settings=plain_config(config),
@@ -305,8 +302,7 @@ def plain_config(config: ChainConfig) -> dict[str, Any]:
 def _check_names(context: Context) -> None:
     """Report names of variables and models that are unknown, and variables out of place."""
     config = context.config
-    following = () if context.frame is None else context.frame.derived
-    context.problems += unknown_variables(config, context.columns, following)
+    context.problems += unknown_variables(config, context.columns, context.frame.derived)
     context.problems += models_without_use(
         config, context.registry, context.names, context.data.table
     )

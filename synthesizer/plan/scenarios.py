@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,18 +12,17 @@ from synthesizer.data.errors import DataError, ExpressionError, Problems
 from synthesizer.data.panel.arrangement import person_name
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import Kind, Table
+from synthesizer.measures.catalogue import limit_problems
 from synthesizer.measures.figure import in_units
-from synthesizer.measures.risk.dominance import Exclusion, check_exclusions
+from synthesizer.measures.measure_options import FitRequest, Question, ScenarioConfig
+from synthesizer.measures.risk.dominance import check_exclusions
 from synthesizer.measures.risk.halves import units_of
 from synthesizer.measures.risk.inference import THRESHOLDS, check_inference
-from synthesizer.measures.risk.scenario import Scenario, Tolerance
+from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.suggest import suggest
-from synthesizer.measures.settings import FitConfig, InferenceConfig, ScenarioConfig
-from synthesizer.measures.utility.combining import kind_problems, rule_for, rule_problems
+from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for, rule_problems
 from synthesizer.measures.utility.fits import need_pyfixest, need_statsmodels
 from synthesizer.measures.utility.formulas import parse_formula
-from synthesizer.measures.utility.row_fits import split_fits
-from synthesizer.measures.utility.suite import FitRequest, fit_names
 from synthesizer.plan.columns import Columns
 from synthesizer.plan.context import Context
 
@@ -35,7 +33,7 @@ def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
     checks, problems = config.checks, Problems()
     names = _Names(config, table, context.seen)
     problems += names.scenario("checks", checks)
-    problems += _switched_off(config)
+    problems += limit_problems(checks, config.limits.asked, panel=context.is_panel)
     for number, part in enumerate(checks.scenarios, 1):
         problems += names.scenario(f"checks.scenarios.{number}", part)
     for number, inference in enumerate(checks.inference, 1):
@@ -45,9 +43,9 @@ def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
     needed = checks.needs_scenario or config.genetic is not None
     if problems or not needed or not context.columns.is_complete:
         return ()
-    further = tuple(configured_scenario(part) for part in checks.scenarios)
+    further = tuple(part.scenario() for part in checks.scenarios)
     if checks.keys and checks.target:
-        first: tuple[Scenario, ...] = (configured_scenario(checks),)
+        first: tuple[Scenario, ...] = (checks.scenario(),)
     else:
         first = _suggested(context, table)
     context.notes += _panel_notes(config, table)
@@ -68,22 +66,6 @@ def _panel_notes(config: ChainConfig, table: Table) -> list[str]:
     ]
 
 
-def configured_scenario(part: ScenarioConfig, **found: Any) -> Scenario:
-    """Return the configured scenario; ``found`` holds what was suggested.
-
-    Keys and target are empty where they are neither configured nor suggested.
-    """
-    given = part.tolerance
-    tolerance = Tolerance(absolute=given.absolute, relative=given.relative) if given else None
-    settings: dict[str, Any] = {"keys": part.keys or (), "target": part.target or ""} | found
-    groups: Mapping[str, Groups] = part.groups
-    exclude = tuple(
-        Exclusion(target_level=e.target_level, key=e.key, key_level=e.key_level)
-        for e in part.exclude
-    )
-    return Scenario(groups=groups, tolerance=tolerance, exclude=exclude, **settings)
-
-
 def _suggested(context: Context, table: Table) -> tuple[Scenario, ...]:
     checks = context.config.checks
     drawn = table.select(n for n in table.names if table[n].variable.kind is not Kind.ID)
@@ -96,7 +78,7 @@ def _suggested(context: Context, table: Table) -> tuple[Scenario, ...]:
         return ()
     reason = in_units(found.reason, "persons" if isinstance(table, PersonView) else "records")
     context.notes.append(reason)
-    return (configured_scenario(checks, keys=found.keys, target=found.target, reason=reason),)
+    return (checks.scenario(keys=found.keys, target=found.target, reason=reason),)
 
 
 class _Names:
@@ -144,7 +126,7 @@ class _Names:
         yield from problems
         if problems or not keys or target is None or not {*keys, target} <= set(self.table):
             return
-        exclude = configured_scenario(part).exclude
+        exclude = part.scenario().exclude
         try:
             check_exclusions([self.table], keys=keys, target=target, exclude=exclude)
         except DataError as error:
@@ -157,7 +139,7 @@ class _Names:
             if name in self.table and self.table[name].is_coded:
                 yield f"{place}.groups: {name!r} is not numeric; take it out"
 
-    def inference(self, place: str, part: InferenceConfig) -> Iterator[str]:
+    def inference(self, place: str, part: Question) -> Iterator[str]:
         """Yield every problem of an inference check."""
         names = (part.sensitive, *part.public, *part.groups)
         problems = [problem for name in names for problem in self.known(place, name)]
@@ -172,7 +154,7 @@ class _Names:
                 public=part.public,
                 positive=part.positive,
                 groups=part.groups,
-                baseline=part.baseline or (),
+                baseline=part.baseline,
                 thresholds=THRESHOLDS,
             )
         except DataError as error:
@@ -213,78 +195,24 @@ def _half_split_problems(names: _Names, config: ChainConfig) -> Iterator[str]:
             )
 
 
-_SWITCHES: Mapping[str, str] = {
-    "cap": "cap",
-    "cap_undefined": "cap",
-    "cap_u": "cap",
-    "cap_special_uniques": "cap",
-    "tcap": "cap",
-    "repu": "identity",
-    "disco": "attribute",
-    "replicated_uniques": "replicated_uniques",
-    "differential_confidentiality": "differential_confidentiality",
-    "worst_group": "differential_confidentiality",
-    "nearer_share": "nearest",
-    "revealed_share": "inference",
-    "auc": "inference",
-    "attack_risk": "attacks",
-    "mean_two_way": "two_way",
-    "worst_two_way": "two_way",
-    "worst_one_way": "one_way",
-    "pmse_ratio": "propensity",
-}
-"""The check that each limit is about."""
-
-
-def _switched_off(config: ChainConfig) -> Iterator[str]:
-    checks, limits = config.checks, config.limits
-    for limit, check in _SWITCHES.items():
-        value = getattr(checks, check)
-        on = bool(getattr(value, "enabled", value))
-        if getattr(limits, limit) is not None and not on:
-            yield (
-                f"limits.{limit}: the check {check!r} is switched off; switch it on or drop "
-                "the limit"
-            )
-    parts = (checks, *checks.scenarios)
-    for limit in ("tcap", "disco"):
-        if getattr(limits, limit) is not None and all(part.tolerance for part in parts):
-            yield f"limits.{limit}: every target has a tolerance; give one groups in its place"
-    by = checks.differential_confidentiality.by
-    if limits.worst_group is not None and by is None:
-        yield "limits.worst_group: needs checks.differential_confidentiality.by; name a variable"
-
-
-def plan_fits(
-    context: Context, *, keeps: bool
-) -> tuple[tuple[FitRequest, ...], tuple[FitRequest, ...]]:
-    """Return the fits that the checks ask for, and those of them to the rows of a panel.
+def plan_fits(context: Context, *, keeps: bool) -> None:
+    """Add every problem of the fits that the checks ask for.
 
     ``keeps`` says whether variables are copied row by row, which decides about the combining rule.
     """
     config, problems = context.config, context.problems
-    requests, columns, table = [], context.seen, context.table
+    columns, table = context.seen, context.table
     person = context.arrangement.person_column
-    if context.frame is not None:
+    if context.is_panel:
         columns = columns.joined([*table.names, person_name(person, table.names)])
     natural = rule_for(proper=config.proper, keeps=keeps)
-    for number, fit in enumerate(config.checks.fits, 1):
+    requests = [fit.ruled(natural) for fit in config.checks.fits]
+    for number, request in enumerate(requests, 1):
         place = f"checks.fits.{number}"
-        request = FitRequest(
-            formula=fit.formula,
-            family=fit.family,
-            rule=fit.rule or natural,
-            clusters=fit.clusters,
-            weights=fit.weights,
-            offset=fit.offset,
-        )
-        requests.append(request)
-        problems.at(place, _rule_problems(fit, config, keeps=keeps))
+        rules = _rule_problems(request.rule or natural, config, keeps=keeps)
+        problems.at(place, rules)
         problems += _name_problems(place, request, config, columns)
     problems.at("checks.fits", _packages_missing(requests))
-    if context.frame is None:
-        return tuple(requests), ()
-    return split_fits(requests, table, person)
 
 
 def _packages_missing(requests: Sequence[FitRequest]) -> Iterator[str]:
@@ -303,8 +231,7 @@ def _packages_missing(requests: Sequence[FitRequest]) -> Iterator[str]:
             yield from error.problems
 
 
-def _rule_problems(fit: FitConfig, config: ChainConfig, *, keeps: bool) -> Iterator[str]:
-    rule = fit.rule or rule_for(proper=config.proper, keeps=keeps)
+def _rule_problems(rule: Rule, config: ChainConfig, *, keeps: bool) -> Iterator[str]:
     yield from kind_problems(rule, proper=config.proper, keeps=keeps)
     yield from rule_problems(rule, config.m, n=1, k=1)
 
@@ -313,7 +240,7 @@ def _name_problems(
     place: str, request: FitRequest, config: ChainConfig, columns: Columns
 ) -> Iterator[str]:
     try:
-        names = fit_names(request)
+        names = request.names
     except ExpressionError as error:
         yield from (f"{place}.formula: {problem}" for problem in error.problems)
         return

@@ -9,13 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
-from typing import Any
 
 from markupsafe import Markup, escape
 
 from synthesizer.report.page import interval, written
-from synthesizer.report.record import listed, number, words
 
 Value = str | float | int | None
 
@@ -227,6 +224,29 @@ def legend(x: float, y: float, entries: Sequence[tuple[str, str]]) -> Markup:
         parts.append(text(x + 19, y, caption, class_="label"))
         x += 19 + text_width(caption, 12) + 18
     return el("g", {"aria-hidden": "true"}, *parts)
+
+
+def legends(
+    x: float, y: float, entries: Sequence[tuple[str, str]], *, width: float
+) -> tuple[Markup, float]:
+    """Return a legend in as many lines as it needs, and the height of the last one.
+
+    Examples
+    --------
+    >>> legends(0, 10, [("fill-s1", "one"), ("fill-s2", "two")], width=80)[1]
+    30
+    """
+    rows: list[list[tuple[str, str]]] = [[]]
+    used = x
+    for mark, caption in entries:
+        room = 37 + text_width(caption)
+        if rows[-1] and used + room > width:
+            rows.append([])
+            used = x
+        rows[-1].append((mark, caption))
+        used += room
+    lines = [legend(x, y + 20 * place, row) for place, row in enumerate(rows)]
+    return el("g", None, *lines), y + 20 * (len(rows) - 1)
 
 
 def text_width(words: str, size: float = 12) -> float:
@@ -631,274 +651,96 @@ def bars(rows: Sequence[Bar], *, title: str, description: str, label: str) -> Ma
     return svg(WIDTH, bottom + 44, *parts, title=title, description=description)
 
 
-# Where the names of runs stand on the map, so that they hide neither each other nor a dot.
+# Pairs of bars, original above synthetic.
 
-Label = tuple[int, float, float, str]
-"""Position of the run, x, y, text-anchor."""
-
-Box = tuple[float, float, float, float]
-
-HEIGHT = 13
-RADIUS = 7
-REACH = 30
-"""How far from the height of its dot a name may stand."""
-_CANDIDATES = (
-    (-11, 4, "end"),
-    (8, 18, "start"),
-    (-8, 18, "end"),
-    (-8, -9, "end"),
-    (11, -8, "start"),
-    (11, 4, "start"),
-    (0, 23, "middle"),
-    (0, -13, "middle"),
-)
-"""Places beside a dot, the best first: left and below the frontier's line does not run."""
-
-
-def place_labels(
-    dots: Sequence[tuple[int, float, float]],
-    others: Sequence[Box],
-    names: Mapping[int, str],
-    frame: Box,
-    *,
-    crowded: bool = False,
-) -> list[Label]:
-    """Return a place for each name.
-
-    Parameters
-    ----------
-    dots : sequence of (run, x, y)
-        Places of all runs.
-    others : sequence of (left, top, right, bottom)
-        What else should not be hidden.
-    names : mapping of int to str
-        Runs that are named, the most important first.
-    frame : tuple of float
-        Left, top, right and bottom of the map.
-    crowded : bool
-        Whether names that find no free place are left out.
-
-    Returns
-    -------
-    list of (run, x, y, anchor)
-        The first free place beside each dot; where there is none, that which hides least.
-
-    Examples
-    --------
-    >>> place_labels([(0, 20, 50), (1, 25, 50)], [], {0: "a", 1: "b"}, (0, 0, 200, 100))
-    [(0, 9, 54, 'end'), (1, 33, 68, 'start')]
-    """
-    taken = [*(_around(x, y) for _, x, y in dots), *others]
-    places = {run: (x, y) for run, x, y in dots}
-    placed = []
-    for run, name in names.items():
-        hidden, label, box = _labels_place(run, *places[run], name, taken, frame)
-        if crowded and hidden:
-            continue
-        taken.append(box)
-        placed.append(label)
-    return placed
-
-
-def _labels_place(
-    run: int, x: float, y: float, name: str, taken: Sequence[Box], frame: Box
-) -> tuple[float, Label, Box]:
-    near = [b for b in taken if b[1] < y + REACH and b[3] > y - REACH and b != _around(x, y)]
-    tried: list[tuple[float, int, Label, Box]] = []
-    for dx, dy, anchor in _CANDIDATES:
-        label = (run, round(x + dx, 1), round(y + dy, 1), anchor)
-        box = _box(label, text_width(name, 12))
-        tried.append((_overlap(box, near, frame), len(tried), label, box))
-        if not tried[-1][0]:
-            break
-    hidden, _, label, box = min(tried)
-    return hidden, label, box
-
-
-def _around(x: float, y: float) -> Box:
-    return x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS
-
-
-def _box(label: Label, width: float) -> Box:
-    _, x, y, anchor = label
-    left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
-    return left, y - HEIGHT + 3, left + width, y + 3
-
-
-def _overlap(box: Box, others: Sequence[Box], frame: Box) -> float:
-    """Return the area that is hidden, counting what leaves the frame far more."""
-    left, top, right, bottom = box
-    outside = max(frame[0] - left, 0) + max(right - frame[2], 0)
-    outside += max(frame[1] - top, 0) + max(bottom - frame[3], 0)
-    hidden = sum(
-        max(min(right, other[2]) - max(left, other[0]), 0)
-        * max(min(bottom, other[3]) - max(top, other[1]), 0)
-        for other in others
-    )
-    return hidden + 1000 * outside
-
-
-# The axes of the risk-utility map: what they span, and where every run stands on them.
-
-Places = tuple[float | None, ...]
-
-MOST_STRETCH = 1.7
-"""How many times the span of the runs an axis may be, to show a mark as well."""
-MARGIN = 0.07
-MAX_DOTS_OF_RUN = 50
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A line of reference: where it is, what it is, and its class."""
-
-    value: float
-    words: str
-    look: str
+_PAIRS_ROW = 27.0
+_PAIRS_BAR = 9.0
+_PAIRS_LETTERS = 22
+SIDES = (("fill-original", "original"), ("fill-synthetic", "synthetic"))
+"""Legend of what is drawn of both files."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Axis:
-    """One figure as an axis.
+class PairedBar:
+    """Two bars, original above synthetic; no bar for None.
 
     Parameters
     ----------
-    key, title, meaning : str
-        The figure.
-    scale : Scale
-        From values to places.
-    values, places : tuple of (float or None)
-        Of every run.
-    ends : tuple of (low, high)
-        Places of the ends of the interval of every run, None where there is none.
-    dots : tuple of tuple of (float or None)
-        Places of the datasets of every run.
-    marks : tuple of Mark
-        Lines of reference that are within reach.
-    far : tuple of Mark
-        Those that are not.
+    label : str
+        Name of both.
+    original, synthetic : float or None
+        Their lengths.
+    low, high : float or None
+        Ends of the synthetic one over the datasets.
+    muted : bool
+        Whether it stands apart from the others, such as a missing code.
     """
 
-    key: str
-    title: str
-    meaning: str
-    scale: Scale
-    values: Places
-    places: Places
-    ends: tuple[tuple[float | None, float | None], ...]
-    dots: tuple[Places, ...]
-    marks: tuple[Mark, ...]
-    far: tuple[Mark, ...]
-
-    def dot(self, run: int, dataset: int) -> float | None:
-        """Return the place of a dataset of a run."""
-        own = self.dots[run]
-        return own[dataset] if dataset < len(own) else None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the page's script needs."""
-        return {
-            "key": self.key,
-            "title": self.title,
-            "places": list(self.places),
-            "ends": [list(pair) for pair in self.ends],
-            "dots": [list(own) for own in self.dots],
-        }
+    label: str
+    original: float | None
+    synthetic: float | None
+    low: float | None = None
+    high: float | None = None
+    muted: bool = False
 
 
-def axes_of(
-    runs: Sequence[Mapping[str, Any]],
-    measures: Mapping[str, Mapping[str, Any]],
-    keys: Sequence[Any],
-    ends: tuple[float, float],
-    most_dots: int,
-) -> dict[str, Axis]:
-    """Return the axis of every figure that some run has.
+def paired_bars(
+    rows: Sequence[PairedBar], *, label: str, top: float = 28.0
+) -> tuple[list[Markup], float]:
+    """Return pairs of bars, one below the other, and where they end with their axis.
 
     Parameters
     ----------
-    runs : sequence of mapping
-        As ``Comparison.to_dict`` gives them.
-    measures : mapping of str to mapping
-        What the figures are, by key.
-    keys : sequence of str
-        Which figures.
-    ends : tuple of float
-        Places of the axis' ends.
-    most_dots : int
-        Datasets of a run that are shown at most.
+    rows : sequence of PairedBar
+        From top to bottom, at least one.
+    label : str
+        Of the axis, which begins at 0.
+    top : float
+        Where they begin.
     """
-    found = (_axis(runs, measures.get(str(key), {}), str(key), ends, most_dots) for key in keys)
-    return {axis.key: axis for axis in found if axis is not None}
-
-
-def _axis(
-    runs: Sequence[Mapping[str, Any]],
-    measure: Mapping[str, Any],
-    key: str,
-    ends: tuple[float, float],
-    most_dots: int,
-) -> Axis | None:
-    values = [number(run, "figures", key, "value") for run in runs]
-    if not any(value is not None for value in values):
-        return None
-    most = min(most_dots, MAX_DOTS_OF_RUN)
-    dots = [_numbers(listed(run, "figures", key, "datasets")[:most]) for run in runs]
-    lows, highs = ([number(run, "figures", key, end) for run in runs] for end in ("low", "high"))
-    inside = [v for part in (values, lows, highs, *dots) for v in part if v is not None]
-    domain, marks, far = _domain(inside, _marks(runs, key))
-    scale = Scale(domain=domain, range=ends)
-    return Axis(
-        key=key,
-        title=words(measure, "title") or key,
-        meaning=words(measure, "meaning"),
-        scale=scale,
-        values=tuple(values),
-        places=_placed(values, scale),
-        ends=tuple(zip(_placed(lows, scale), _placed(highs, scale), strict=True)),
-        dots=tuple(_placed(own, scale) for own in dots),
-        marks=marks,
-        far=far,
+    left = 12 + max(text_width(clipped(row.label, _PAIRS_LETTERS)) for row in rows)
+    ends = [end for row in rows for end in (row.original, row.synthetic, row.high)]
+    scale = Scale(
+        domain=(0, max((end for end in ends if end is not None), default=0.0) or 1.0),
+        range=(left, WIDTH - 14),
     )
+    bottom = top + _PAIRS_ROW * len(rows)
+    parts = [axis_bottom(scale, bottom, label, count=4, grid=bottom - top)]
+    for place, row in enumerate(rows):
+        y = top + _PAIRS_ROW * place
+        if place and row.muted and not rows[place - 1].muted:
+            parts.append(line(0, y, WIDTH, y, class_="axis dotted"))
+        parts.append(_pair_of_bars(row, scale, y))
+    return parts, bottom + 44
 
 
-def _numbers(values: Sequence[Any]) -> list[float | None]:
-    return [number(value) for value in values]
+def _pair_of_bars(row: PairedBar, scale: Scale, top: float) -> Markup:
+    attrs: dict[str, Value] = {"x": scale(0) - 6, "y": top + 17, "text-anchor": "end"}
+    style = "label muted" if row.muted else "label"
+    name = el("title", None, row.label), clipped(row.label, _PAIRS_LETTERS)
+    parts = [el("text", {**attrs, "class": style}, *name)]
+    for value, y, look in (
+        (row.original, top + 4, "fill-original"),
+        (row.synthetic, top + 5 + _PAIRS_BAR, "fill-synthetic"),
+    ):
+        width = scale(max(value or 0.0, 0.0)) - scale(0)
+        box: dict[str, Value] = {"x": scale(0), "y": y, "width": width, "height": _PAIRS_BAR}
+        parts.append(el("rect", {**box, "class": look}))
+    if row.low is not None and row.high is not None and row.high > row.low:
+        y = top + 5 + _PAIRS_BAR * 1.5
+        parts.append(line(scale(row.low), y, scale(row.high), y, class_="line-ink"))
+    return el("g", None, *parts)
 
 
-def _placed(values: Sequence[float | None], scale: Scale) -> Places:
-    return tuple(None if value is None else round(scale(value), 1) for value in values)
+# Lines through places.
 
 
-def _marks(runs: Sequence[Mapping[str, Any]], key: str) -> list[Mark]:
-    """Return the lines of reference: the means over runs, which hardly differ."""
-    found = []
-    for part, what in (("baseline", "nothing learnt"), ("original", "original released")):
-        known = [v for run in runs if (v := number(run, "figures", key, part)) is not None]
-        if known:
-            value = fmean(known)
-            found.append(Mark(value, f"{what} ({written(value, 'share')})", part))
-    return found
+def polyline(places: Sequence[tuple[float, float]], look: str) -> Markup:
+    """Return a line through places; ``look`` is its class."""
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    return el("polyline", {"points": points, "class": look})
 
 
-def _domain(
-    inside: Sequence[float], marks: Sequence[Mark]
-) -> tuple[tuple[float, float], tuple[Mark, ...], tuple[Mark, ...]]:
-    """Return the ends of an axis, the marks on it, and those out of reach.
-
-    A mark that would squeeze the runs into a corner is told at the edge, not drawn in its place.
-    """
-    low, high = min(inside), max(inside)
-    # without a spread the values stand in the middle of a tenth of their size
-    reach = MOST_STRETCH * (high - low or 0.1 * abs(high) or 0.1)
-    on: list[Mark] = []
-    far: list[Mark] = []
-    for mark in sorted(marks, key=lambda mark: max(low - mark.value, mark.value - high)):
-        first, last = min(low, mark.value), max(high, mark.value)
-        if last - first <= reach:
-            low, high = first, last
-            on.append(mark)
-        else:
-            far.append(mark)
-    pad = MARGIN * (high - low) or 0.05 * abs(high) or 0.05
-    return (low - pad, high + pad), tuple(on), tuple(far)
+def dot(x: float, y: float, radius: float, look: str) -> Markup:
+    """Return a round mark; ``look`` is its class."""
+    return el("circle", {"cx": x, "cy": y, "r": radius, "class": look})

@@ -9,16 +9,13 @@ from typing import Any
 
 from markupsafe import Markup
 
+from synthesizer.report.axes import Axis, axes_of
 from synthesizer.report.charts import (
-    Axis,
-    Box,
-    axes_of,
     axis_bottom,
     axis_left,
     clipped,
     el,
     line,
-    place_labels,
     svg,
     text,
 )
@@ -35,7 +32,8 @@ from synthesizer.report.page import (
     render,
     written,
 )
-from synthesizer.report.record import dig, listed, mappings, number, words
+from synthesizer.report.plane import Box, place_labels
+from synthesizer.report.untyped import dig, listed, mappings, number, words
 
 # Which runs of a frontier are told apart from their neighbours, in words.
 

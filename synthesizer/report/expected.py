@@ -3,136 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from synthesizer.report.codebook.facts import Trees, tilts, trees_of
+from synthesizer.measures.utility.coefficients import FitComparison, FittedData
+from synthesizer.measures.utility.propensity import PmseResult
+from synthesizer.measures.utility.tables import TableRow
+from synthesizer.report.codebook.facts import tilts
 from synthesizer.report.page import Gap, stopped, written
-from synthesizer.report.record import Record, dig, listed, mappings, number, numbers, words
-
-# Measures of tables as the checks file holds them, of this version's format or the first.
+from synthesizer.report.record import Record
 
 AGAIN = "Run again with this version and --overwrite to have it."
 
 
-@dataclass(frozen=True)
-class TableRow:
-    """Measures of one table, averaged over the synthetic datasets.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Its variables.
-    ways : int
-        How many they are.
-    values : mapping of str to float or None
-        Measures by name.
-    """
-
-    names: tuple[str, ...]
-    ways: int
-    values: Mapping[str, float | None]
-
-    @property
-    def standardised(self) -> float | None:
-        """S_pMSE."""
-        return self.values.get("S_pMSE")
-
-
-def utility_of(record: Record) -> Mapping[str, Any]:
-    """Return what the file holds about utility; empty for files of the first format."""
-    found = dig(record.checks, "utility")
-    return found if isinstance(found, Mapping) else {}
-
-
-def table_rows(record: Record) -> list[TableRow]:
-    """Return the measures of every table, the worst S_pMSE first.
-
-    Examples
-    --------
-    >>> tables = {"columns": ["variables", "ways", "S_pMSE"], "mean": [["a:b", 2, 1.5]]}
-    >>> table_rows(Record({}, {"tables": tables}))[0].names
-    ('a', 'b')
-    """
-    tables = dig(utility_of(record), "tables") or dig(record.checks, "tables")
-    columns = [words(name) for name in listed(tables, "columns")]
-    if "variables" not in columns or "ways" not in columns:
-        return []
-    rows = [_row(columns, row) for row in listed(tables, "mean") if isinstance(row, list)]
-    known = [row for row in rows if row is not None]
-    return sorted(known, key=lambda row: -_or_lowest(row.standardised))
-
-
-def _row(columns: Sequence[str], cells: Sequence[Any]) -> TableRow | None:
-    if len(cells) != len(columns):
-        return None
-    cell = dict(zip(columns, cells, strict=True))
-    ways = number(cell["ways"])
-    names = _names(cell.pop("variables"), int(ways or 0))
-    if not names:
-        return None
-    return TableRow(names, len(names), {name: number(value) for name, value in cell.items()})
-
-
-def _names(variables: Any, ways: int) -> tuple[str, ...]:
-    """Return the variables of a table: a list, or in the first format names joined by colons."""
-    if isinstance(variables, list):
-        return tuple(words(name) for name in variables)
-    if not isinstance(variables, str):
-        return ()
-    parts = variables.split(":")
-    return tuple(parts) if ways == len(parts) else (variables,) if ways == 1 else ()
-
-
-def _or_lowest(value: float | None) -> float:
-    return float("-inf") if value is None else value
-
-
-def by_ways(rows: Iterable[TableRow], ways: int) -> list[TableRow]:
-    """Return the tables of one order."""
-    return [row for row in rows if row.ways == ways]
-
-
-def pair_columns(rows: Sequence[TableRow]) -> list[str]:
-    """Return the measures that are shown of tables, where at least one row has them."""
-    wanted = ("S_pMSE", "ROE", "SPECKS", "chi_square", "VW", "df", "p", "p_VW")
-    found = [name for name in wanted if any(row.values.get(name) is not None for row in rows)]
-    # Voas and Williamson's statistic stands in where there is no Pearson one
-    return [name for name in found if name != "VW" or "chi_square" not in found]
+def tables_of(record: Record, ways: int) -> tuple[TableRow, ...]:
+    """Return the tables of an order, the worst first; none where they were not compared."""
+    utility = record.results.utility
+    return () if utility is None or utility.tables is None else utility.tables.of_order(ways)
 
 
 def lone_variable(record: Record) -> str:
-    """Return the variable of a run that has only one, so that there is no pair; else nothing.
-
-    Examples
-    --------
-    >>> lone_variable(Record({"chain": [{"variable": "sex"}]}, {}))
-    'sex'
-    >>> lone_variable(Record({"chain": [{"variable": "sex"}, {"variable": "age"}]}, {}))
-    ''
-    """
-    rows = table_rows(record)
-    names = [row.names[0] for row in by_ways(rows, 1)]
-    if not names:
-        steps = mappings(record.manifest, "chain")
-        names = [words(step, "variable") for step in steps if step.get("kind") != "id"]
-    return names[0] if len(names) == 1 and not by_ways(rows, 2) else ""
+    """Return the variable of a run that has only one, so that there is no pair; else nothing."""
+    names = [step.variable for step in record.manifest.chain if step.kind != "id"]
+    return names[0] if len(names) == 1 else ""
 
 
 def no_tables(record: Record, what: str, *, pairs: bool = False) -> Gap:
     """Say why there are no measures of tables, of pairs or of single variables."""
-    failed = dig(record.checks, "failed", "tables") or dig(utility_of(record), "failed", "tables")
-    if failed:
-        return Gap(what, f"The tables could not be compared: {failed}")
+    if why := record.results.failed.get("tables"):
+        return Gap(what, f"The tables could not be compared: {why}")
     if pairs and (lone := lone_variable(record)):
         return Gap(what, f"A pair needs two variables, and {lone} is the only one that is left.")
     switch = "checks.two_way" if pairs else "checks.one_way"
-    return Gap(
-        what,
-        f"checks.json holds no measures of these tables: the check was off (set {switch} to true "
-        "and run again), or the file is not as this version writes it.",
-    )
+    return Gap(what, f"The check was off: set {switch} to true and run again.")
 
 
 _NAMED = 12
@@ -203,28 +106,13 @@ class Expected:
 
 
 def expected_of(record: Record) -> Expected:
-    """Return the expectations of a run, from its sizes where the file does not hold them.
-
-    Examples
-    --------
-    >>> expected_of(Record({"rows": 50, "data": {"rows": 100}}, {}))
-    Expected(right=1.0, fresh=1.5, proper=False)
-    """
-    own = utility_of(record)
-    proper = own.get("proper", dig(record.manifest, "config", "proper")) is True
-    fresh = number(own, "expected", "fresh")
-    fresh = _fresh(record) if fresh is None else fresh
-    right = number(own, "expected", "S_pMSE")
-    if right is None:
-        right = fresh if proper and fresh is not None else 1.0
-    return Expected(right, fresh, proper)
-
-
-def _fresh(record: Record) -> float | None:
-    n = number(utility_of(record), "n") or number(record.manifest, "data", "rows")
-    sizes = numbers(utility_of(record), "n_synthetic")
-    k = sum(sizes) / len(sizes) if sizes else number(record.manifest, "rows")
-    return 1 + k / n if n and k else None
+    """Return the expectations of a run; without results of utility from its sizes."""
+    utility, manifest = record.results.utility, record.manifest
+    if utility is not None:
+        return Expected(utility.expected, utility.fresh, utility.proper)
+    fresh = 1 + manifest.rows / manifest.public.original_rows
+    proper = manifest.config.get("proper") is True
+    return Expected(fresh if proper else 1.0, fresh, proper)
 
 
 def table_mark(expected: Expected) -> float:
@@ -253,11 +141,6 @@ def mean_mark(expected: Expected) -> float:
     (3.0, 9.0)
     """
     return max(_HIGH, 1.5 * expected.limit)
-
-
-def kept_of(record: Record) -> tuple[str, ...]:
-    """Return the variables that are copies of the original's, where a file tells of them."""
-    return tuple(words(name) for name in listed(utility_of(record), "kept"))
 
 
 def copied_in_words(kept: Sequence[str]) -> str:
@@ -345,81 +228,43 @@ def short(value: float) -> str:
     return f"{value:.3g}"
 
 
-def right_share(entry: Mapping[str, object], expected: Expected) -> float:
-    """Return down to what a tree's ratio may go for a right synthesis: 1 - c, c its share.
-
-    Examples
-    --------
-    >>> right_share({"n": 100, "n_synthetic": [100, 100]}, Expected())
-    0.5
-    >>> right_share({}, Expected(proper=True))
-    1.0
-    """
+def right_share(scores: PmseResult, expected: Expected) -> float:
+    """Return down to what a tree's ratio may go for a right synthesis: 1 - c, c its share."""
     if expected.proper:
         return 1.0
-    n, sizes = number(entry, "n"), numbers(entry, "n_synthetic")
-    if n and sizes:
-        return n / (n + sum(sizes) / len(sizes))
-    return 1.0 if expected.fresh is None else 1 / expected.fresh
+    return scores.n / (scores.n + sum(scores.n_synthetic) / len(scores.n_synthetic))
 
 
 # What fits of models rest on, in words: datasets without a fit, and what to expect by chance.
-_TOLD = re.compile(r"synthetic dataset \d+ is left out: |the results are of \d+ of \d+ synthetic")
-_COUNTED = re.compile(r"the results are of (\d+) of (\d+) synthetic datasets")
+
+_OF_DATASETS = re.compile(
+    r"synthetic dataset \d+ is left out: |the results are of \d+ of \d+ synthetic|.*has no fit"
+)
 
 
-def lost_fits(fit: Mapping[str, Any]) -> list[str]:
-    """Return the alert about datasets without a fit; empty where every dataset has one.
-
-    Examples
-    --------
-    >>> own = [{"dataset": 0, "problem": None}, {"dataset": 1, "problem": "too few records"},
-    ...        {"dataset": 2, "problem": None}]
-    >>> lost_fits({"formula": "pay ~ age", "datasets": own})
-    ['pay ~ age: fitted on 1 of 2 datasets: dataset 1 is left out (too few records).']
-    """
-    name = words(fit, "formula") or "A model without formula"
-    made = [own for own in mappings(fit, "datasets") if (number(own, "dataset") or 0) > 0]
-    lost = [own for own in made if words(own, "problem")]
-    if lost:
-        why = "; ".join(_left_out(lost))
-        told = f"{name}: fitted on {len(made) - len(lost)} of {len(made)} datasets: {why}"
-        return [stopped(told)]
-    notes = [words(note) for note in listed(fit, "notes")]
-    counted = next((found for note in notes if (found := _COUNTED.match(note))), None)
-    why = "; ".join(note.rstrip(". ") for note in notes if "left out" in note or "no fit" in note)
-    if counted is not None:
-        told = f"{name}: fitted on {counted[1]} of {counted[2]} datasets: {why or 'see there'}"
-        return [stopped(told)]
-    return [stopped(f"{name}: not fitted on every dataset: {why}")] if why else []
+def lost_fits(fit: FitComparison) -> list[str]:
+    """Return the alert about datasets without a fit; empty where every dataset has one."""
+    made = [own for own in fit.datasets if own.dataset > 0]
+    lost = [own for own in made if own.problem is not None]
+    if not lost:
+        return []
+    why = "; ".join(_left_out(lost))
+    fitted = f"fitted on {len(made) - len(lost)} of {len(made)} datasets"
+    return [stopped(f"{fit.formula}: {fitted}: {why}")]
 
 
-def _left_out(lost: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _left_out(lost: Sequence[FittedData]) -> Iterator[str]:
     """Yield each reason once, with its datasets."""
-    for problem in dict.fromkeys(words(own, "problem") for own in lost):
-        own = [words(one, "dataset") for one in lost if words(one, "problem") == problem]
-        which = f"dataset {own[0]} is" if len(own) == 1 else f"datasets {', '.join(own)} are"
+    for problem in dict.fromkeys(own.problem or "" for own in lost):
+        same = [str(own.dataset) for own in lost if own.problem == problem]
+        which = f"dataset {same[0]} is" if len(same) == 1 else f"datasets {', '.join(same)} are"
         yield f"{which} left out ({problem.rstrip('. ')})"
 
 
-def fit_notes(fit: Mapping[str, Any]) -> list[str]:
-    """Return the notes of a fit that `lost_fits` does not tell, each as a sentence.
-
-    Examples
-    --------
-    >>> fit_notes({"notes": ["the test needs more datasets", "no test."]})
-    ['The test needs more datasets.', 'No test.']
-    """
-    notes = [words(note) for note in listed(fit, "notes")]
-    if lost_fits(fit):
-        notes = [note for note in notes if not (_TOLD.match(note) or "has no fit" in note)]
+def fit_notes(fit: FitComparison) -> list[str]:
+    """Return the notes of a fit that `lost_fits` does not say, each as a sentence."""
+    notes = [note for note in fit.notes if not (lost_fits(fit) and _OF_DATASETS.match(note))]
     return [stopped(note[:1].upper() + note[1:]) for note in notes]
-
-
-def overlap_expected(fit: Mapping[str, Any]) -> float | None:
-    """Return the mean overlap of intervals to expect of a right synthesis, where it is known."""
-    own = next((f for f in mappings(fit, "figures") if f.get("name") == "mean CI overlap"), None)
-    return number(own, "baseline")
 
 
 def overlap_in_words(expected: float | None) -> str:
@@ -442,7 +287,7 @@ def cautions(record: Record) -> list[str]:
         "the model is not right, the intervals can cover the true value less often than they say."
     ]
     trees = _trees(record)
-    tilted = [name for name, own in trees.items() if own.tilt]
+    tilted = [name for name, (_, tilt) in trees.items() if tilt]
     if tilted:
         found.append(
             f"Trees made some variables here. The draws of {_in_words(tilted)} were tilted (option "
@@ -467,19 +312,16 @@ def cautions(record: Record) -> list[str]:
 
 def even_trees(record: Record) -> bool:
     """Whether some variable was drawn evenly by trees."""
-    return any(trees.even for trees in _trees(record).values())
+    return any(even for even, _ in _trees(record).values())
 
 
-def _trees(record: Record) -> dict[str, Trees]:
-    """Return the trees of every variable that has some; ``tilt`` where it was possible."""
-    config = dig(record.manifest, "config")
-    found = {}
-    for step in mappings(record.manifest, "chain"):
-        if trees := trees_of(step, config):
-            codes = number(step, "codes")
-            able = tilts(words(step, "kind"), None if codes is None else int(codes))
-            found[words(step, "variable")] = replace(trees, tilt=trees.tilt and able)
-    return found
+def _trees(record: Record) -> dict[str, tuple[bool, bool]]:
+    """Return of every variable that trees drew whether draws were even, and whether tilted."""
+    return {
+        step.variable: (step.trees.even, step.trees.tilt and tilts(step.kind, step.codes))
+        for step in record.manifest.chain
+        if step.trees is not None and not step.kept
+    }
 
 
 def _in_words(names: Sequence[str]) -> str:

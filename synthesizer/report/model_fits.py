@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from markupsafe import Markup
 
+from synthesizer.measures.utility.coefficients import (
+    CoefficientComparison,
+    FitComparison,
+    LackOfFit,
+)
+from synthesizer.measures.utility.combining import CombinedEstimates, CombinedRow
 from synthesizer.report.charts import Scale, axis_bottom, clipped, el, legend, line, svg, text
 from synthesizer.report.expected import (
     cautions,
     even_trees,
     fit_notes,
     lost_fits,
-    overlap_expected,
     overlap_in_words,
-    utility_of,
 )
 from synthesizer.report.page import (
+    Added,
     Block,
     Chart,
     DataTable,
-    Form,
     Gap,
     Note,
     Section,
     Words,
     interval,
     plural,
+    row_table,
     stopped,
     written,
 )
-from synthesizer.report.record import Record, dig, listed, mappings, number, words
+from synthesizer.report.record import Record
 
 _ASK = (
     "No models were fitted. To see whether a researcher would draw the same conclusions from the "
@@ -40,7 +46,7 @@ _ASK = (
 )
 _FAMILIES = {
     "ols": "linear regression", "logit": "logistic regression", "poisson": "Poisson regression",
-    "multinomial": "multinomial regression", "mnlogit": "multinomial regression",
+    "multinomial": "multinomial regression",
 }  # fmt: skip
 _RULES = {
     "simple": "for data whose values are all drawn with fixed parameters: T = U (k/n + 1/m); "
@@ -52,199 +58,196 @@ _RULES = {
     "partially": "for original records with some values replaced: T = U + B/m; Reiter 2003",
 }
 _MOST = 40
+"""Coefficients of one model that are drawn."""
 _SURE = 0.01
 _SMALL = 0.05
 _FAR = 12.0
-_ENDS = ("synthetic", "synthetic_low", "synthetic_high", "original_low", "original_high")
+"""Standard errors from 0 up to which the axis of coefficients reaches."""
 _WIDTH = 470.0
 _ROW = 34.0
 _TOP = 32.0
-_COMBINED_FORMS: tuple[Form, ...] = ("text", "figure", "figure", "figure", "figure", "figure")
-_COMBINED = ("estimate", "std_error", "low", "high", "df")
 
 
 def estimates_section(record: Record) -> Section:
-    """Return every fit: coefficients side by side, overlap, lack of fit, combined inference.
-
-    Parameters
-    ----------
-    record : Record
-        A run; its checks are read.
-    """
-    fits = mappings(utility_of(record), "fits")
-    blocks: list[Block] = [Words(cautions(record))] if fits else []
-    blocks += [block for fit in fits for block in _fit(fit, even=even_trees(record))]
-    blocks += _failed(record)
+    """Return every fit: coefficients side by side, overlap, lack of fit, combined inference."""
     return Section(
         anchor="estimates",
         title="Estimates",
         lead="Would a researcher draw the same conclusions from the synthetic data?",
-        blocks=blocks or [Words([_ASK])],
+        blocks=list(_blocks(record)) or [Words([_ASK])],
     )
 
 
-def _failed(record: Record) -> list[Block]:
-    failed = dig(utility_of(record), "failed", default={})
-    names = failed if isinstance(failed, Mapping) else {}
-    return [
-        Gap(f"a model ({words(name)})", stopped(f"It could not be fitted: {words(why)}"))
-        for name, why in names.items()
-        if words(name).startswith("fit")
-    ]
+def _blocks(record: Record) -> Iterator[Block]:
+    utility = record.results.utility
+    if utility is None:
+        return
+    if utility.fits:
+        yield Words(cautions(record))
+    for fit in utility.fits:
+        yield from _fit(fit, even=even_trees(record))
+    for measure, why in utility.failed.items():
+        if measure.startswith("fit"):
+            yield Gap(f"a model ({measure})", stopped(f"It could not be fitted: {why}"))
 
 
-def _fit(fit: Mapping[str, Any], *, even: bool) -> Iterator[Block]:
-    formula, family = words(fit, "formula"), words(fit, "family")
+def _fit(fit: FitComparison, *, even: bool) -> Iterator[Block]:
     yield Markup("<h3>{} <span class='muted-text'>({})</span></h3>").format(
-        formula or "A model without formula", _FAMILIES.get(family, family or "unknown family")
+        fit.formula, _FAMILIES[fit.family]
     )
-    yield from (Note(told, "alert") for told in lost_fits(fit))
-    coefficients = mappings(fit, "coefficients")
-    if not coefficients:
-        yield Gap("the coefficients", "checks.json does not hold them; run the checks again.")
-    else:
-        yield _chart(fit, coefficients)
-    yield from _lack(fit, even=even)
-    yield from _combined(fit)
-    yield from (Note(note) for note in fit_notes(fit))
+    yield from (Note(sentence, "alert") for sentence in lost_fits(fit))
+    yield _chart(fit)
+    if fit.lack_of_fit is not None:
+        yield _lack(fit.lack_of_fit, even=even)
+    yield from _combined(fit.combined)
+    yield from (Note(sentence) for sentence in fit_notes(fit))
 
 
-def _chart(fit: Mapping[str, Any], coefficients: Sequence[Mapping[str, Any]]) -> Chart:
-    title = f"Coefficients of {words(fit, 'formula')}"
-    summary = _summary(fit, coefficients)
+def _chart(fit: FitComparison) -> Chart:
+    summary = _summary(fit)
     return Chart(
         title="Coefficients, original and synthetic",
-        svg=_drawn(coefficients, title, summary),
+        svg=_drawn(fit.coefficients, f"Coefficients of {fit.formula}", summary),
         reads="Each coefficient is shown as its difference from the original's, in standard "
         "errors of the original, so that all fit one scale. Lines are confidence intervals: the "
         "more the two overlap, the more alike the conclusions. A synthetic dot near 0 is good. Of "
-        f"the mean overlap, {overlap_in_words(overlap_expected(fit))}.",
+        f"the mean overlap, {overlap_in_words(fit.expected_overlap)}.",
         summary=summary,
-        table=_table(fit, coefficients),
+        table=_table(fit),
     )
 
 
-def _summary(fit: Mapping[str, Any], coefficients: Sequence[Mapping[str, Any]]) -> str:
-    told = plural(len(coefficients), "coefficient")
-    overlap, size = number(fit, "mean_overlap"), number(fit, "mean_standardised")
-    if overlap is not None:
-        told += f"; the intervals overlap by {written(overlap, 'share')} on average"
-        if (good := overlap_expected(fit)) is not None:
-            told += f" (a right synthesis: {written(good, 'share')})"
-    if size is not None:
-        told += f"; the mean difference is {written(size)} standard errors"
-    if len(coefficients) > _MOST:
-        told += f". The picture shows the {_MOST} that differ most"
-    return f"{told}."
+def _summary(fit: FitComparison) -> str:
+    parts = [plural(len(fit.coefficients), "coefficient")]
+    if fit.mean_overlap is not None:
+        overlap = f"the intervals overlap by {written(fit.mean_overlap, 'share')} on average"
+        if fit.expected_overlap is not None:
+            overlap += f" (a right synthesis: {written(fit.expected_overlap, 'share')})"
+        parts.append(overlap)
+    if fit.mean_standardised is not None:
+        difference = written(fit.mean_standardised)
+        parts.append(f"the mean difference is {difference} standard errors")
+    summary = "; ".join(parts)
+    if len(fit.coefficients) > _MOST:
+        summary += f". The picture shows the {_MOST} that differ most"
+    return f"{summary}."
 
 
-_Row = tuple[str, float, float, float, tuple[float, float]]
+class _Line(NamedTuple):
+    """A coefficient as differences from the original's, in standard errors of the original."""
+
+    name: str
+    synthetic: float
+    low: float
+    high: float
+    original_low: float
+    original_high: float
 
 
-def _rows(coefficients: Sequence[Mapping[str, Any]]) -> list[_Row]:
-    """Return name, difference, its interval and that of the original, in standard errors."""
-    found = []
-    for own in coefficients:
-        error, centre = number(own, "original_error"), number(own, "original")
-        ends = [number(own, key) for key in _ENDS]
-        if error and centre is not None and None not in ends:
-            middle, low, high, first, last = ((end or 0.0) / error - centre / error for end in ends)
-            found.append((words(own, "name"), middle, low, high, (first, last)))
-    if len(found) > _MOST:
-        kept = sorted(found, key=lambda row: -abs(row[1]))[:_MOST]
-        found = [row for row in found if row in kept]
-    return found
+def _lines(coefficients: Sequence[CoefficientComparison]) -> list[_Line]:
+    """Return the coefficients that are drawn: the original has a standard error of them."""
+    lines = [
+        _Line(
+            own.name,
+            *(
+                (value - own.original) / own.original_error
+                for value in (
+                    own.synthetic,
+                    own.synthetic_low,
+                    own.synthetic_high,
+                    own.original_low,
+                    own.original_high,
+                )
+            ),
+        )
+        for own in coefficients
+        if own.original_error
+    ]
+    furthest = sorted(lines, key=lambda row: -abs(row.synthetic))[:_MOST]
+    return [row for row in lines if row in furthest]
 
 
-def _drawn(coefficients: Sequence[Mapping[str, Any]], title: str, description: str) -> Markup:
-    rows = _rows(coefficients)
-    ends = [end for row in rows for end in (row[2], row[3], *row[4])]
-    reach = min(max([abs(end) for end in ends] or [1.0]) * 1.05, _FAR)
+def _drawn(coefficients: Sequence[CoefficientComparison], title: str, description: str) -> Markup:
+    rows = _lines(coefficients)
+    ends = [abs(end) for row in rows for end in row[2:]]
+    reach = min(max(ends, default=1.0) * 1.05, _FAR)
     x = Scale(domain=(-reach, reach), range=(12, _WIDTH - 12))
     bottom = _TOP + _ROW * len(rows)
-    entries = [("line-original", "original"), ("line-synthetic", "synthetic")]
-    parts = [
-        legend(2, 12, entries),
-        axis_bottom(
-            x, bottom, "difference in standard errors of the original", count=8, grid=bottom - _TOP
-        ),
+    label = "difference in standard errors of the original"
+    return svg(
+        _WIDTH,
+        bottom + 44,
+        legend(2, 12, [("line-original", "original"), ("line-synthetic", "synthetic")]),
+        axis_bottom(x, bottom, label, count=8, grid=bottom - _TOP),
         line(x(0), _TOP, x(0), bottom, class_="line-baseline dashed"),
-    ]
-    parts += [_drawn_row(row, x, _TOP + _ROW * i) for i, row in enumerate(rows)]
-    return svg(_WIDTH, bottom + 44, *parts, title=title, description=description)
+        *(_drawn_row(row, x, _TOP + _ROW * i) for i, row in enumerate(rows)),
+        title=title,
+        description=description,
+    )
 
 
-def _drawn_row(row: _Row, x: Scale, y: float) -> Markup:
-    name, middle, low, high, (first, last) = row
-    low_end, high_end = x.domain
+def _drawn_row(row: _Line, x: Scale, y: float) -> Markup:
+    left, right = x.domain
 
     def at(value: float) -> float:
-        return x(min(max(value, low_end), high_end))
+        return x(min(max(value, left), right))
 
-    parts = [
+    box = {"x": at(0) - 3, "y": y + 16, "width": 6, "height": 6}
+    if left <= row.synthetic <= right:
+        dot = {"cx": x(row.synthetic), "cy": y + 26, "r": 4.0}
+        mark = el("circle", {**dot, "class": "fill-synthetic"})
+    else:
+        arrow = "◀" if row.synthetic < left else "▶"
+        mark = text(at(row.synthetic), y + 30, arrow, class_="strong", text_anchor="middle")
+    return el(
+        "g",
+        None,
         el(
             "text",
             {"x": 2, "y": y + 12, "class": "small"},
-            el("title", None, name),
-            clipped(name, 60),
+            el("title", None, row.name),
+            clipped(row.name, 60),
         ),
-        line(at(first), y + 19, at(last), y + 19, class_="line-original"),
-        el(
-            "rect", {"x": at(0) - 3, "y": y + 16, "width": 6, "height": 6, "class": "fill-original"}
-        ),
-        line(at(low), y + 26, at(high), y + 26, class_="line-synthetic"),
-    ]
-    if low_end <= middle <= high_end:
-        place = {"cx": x(middle), "cy": y + 26, "r": 4.0}
-        parts.append(el("circle", {**place, "class": "fill-synthetic"}))
-    else:
-        arrow = "◀" if middle < low_end else "▶"
-        parts.append(text(at(middle), y + 30, arrow, class_="strong", text_anchor="middle"))
-    return el("g", None, *parts)
+        line(at(row.original_low), y + 19, at(row.original_high), y + 19, class_="line-original"),
+        el("rect", {**box, "class": "fill-original"}),
+        line(at(row.low), y + 26, at(row.high), y + 26, class_="line-synthetic"),
+        mark,
+    )
 
 
-def _table(fit: Mapping[str, Any], coefficients: Sequence[Mapping[str, Any]]) -> DataTable:
-    forms: list[Form] = ["text", "figure", "text", "figure", "text", "figure", "figure"]
-    level = number(fit, "level")
-    name = f"{level * 100:.0f} % interval" if level else "Interval"
-    return DataTable(
-        caption=f"Coefficients of {words(fit, 'formula')}",
-        columns=["Coefficient", "Original", name, "Synthetic", name, "Difference in SE", "Overlap"],
-        forms=forms,
-        rows=[
-            [
-                words(own, "name"),
-                number(own, "original"),
-                interval(number(own, "original_low"), number(own, "original_high")),
-                number(own, "synthetic"),
-                interval(number(own, "synthetic_low"), number(own, "synthetic_high")),
-                number(own, "standardised"),
-                number(own, "overlap"),
-            ]
-            for own in coefficients
+def _table(fit: FitComparison) -> DataTable:
+    heading = f"{fit.level * 100:.0f} % interval"
+    return row_table(
+        CoefficientComparison,
+        fit.coefficients,
+        caption=f"Coefficients of {fit.formula}",
+        names=[
+            "name",
+            "original",
+            Added(heading, "text", lambda own: interval(own.original_low, own.original_high)),
+            "synthetic",
+            Added(heading, "text", lambda own: interval(own.synthetic_low, own.synthetic_high)),
+            "standardised",
+            "overlap",
         ],
-        sortable=len(coefficients) > 4,
     )
 
 
-def _lack(fit: Mapping[str, Any], *, even: bool) -> Iterator[Block]:
-    test = dig(fit, "lack_of_fit")
-    if not isinstance(test, Mapping):
-        return
-    ratio, p = number(test, "ratio"), number(test, "p_value")
-    yield Note(
-        f"Lack of fit: all differences at once are {written(ratio)} times what a right "
-        f"synthesis would show by chance (p {written(p, 'p')}). {_lack_in_words(ratio, p, even)}",
-        "alert" if p is not None and p < _SURE else "plain",
+def _lack(test: LackOfFit, *, even: bool) -> Note:
+    return Note(
+        f"Lack of fit: all differences at once are {written(test.ratio)} times what a right "
+        f"synthesis would show by chance (p {written(test.p_value, 'p')}). "
+        f"{_lack_in_words(test, even)}",
+        "alert" if test.p_value < _SURE else "plain",
     )
 
 
-def _lack_in_words(ratio: float | None, p: float | None, even: bool) -> str:
-    if p is not None and p < _SURE:
+def _lack_in_words(test: LackOfFit, even: bool) -> str:
+    if test.p_value < _SURE:
         return "The synthesis distorts this model."
-    if p is not None and p < _SMALL:
+    if test.p_value < _SMALL:
         return "The p is small: the synthesis may distort this model."
-    if even and ratio is not None and ratio < 1:
+    if even and test.ratio < 1:
         return (
             "The test finds no distortion. Below 1 is no sign of anything here: even draws vary "
             "less than the independent draws that the test assumes."
@@ -252,43 +255,28 @@ def _lack_in_words(ratio: float | None, p: float | None, even: bool) -> str:
     return "About 1 is what a right synthesis shows: the test finds no distortion."
 
 
-def _combined(fit: Mapping[str, Any]) -> Iterator[Block]:
-    combined = dig(fit, "combined")
-    if not isinstance(combined, Mapping):
-        return
-    names = [words(name) for name in listed(combined, "names")]
-    columns = [[number(v) for v in listed(combined, key)] for key in _COMBINED]
-    columns = [own if len(own) == len(names) else [None] * len(names) for own in columns]
-    rule = words(combined, "rule")
-    shown = len(_COMBINED) if any(df is not None for df in columns[-1]) else len(_COMBINED) - 1
-    yield DataTable(
+def _combined(combined: CombinedEstimates) -> Iterator[Block]:
+    normal = [math.isinf(df) for df in combined.df]
+    names = [name for name in CombinedRow.model_fields if name != "df" or not all(normal)]
+    yield row_table(
+        CombinedRow,
+        combined.rows,
         caption="What the synthetic data alone tell of the population, combined by rule "
-        f"“{rule}” ({_RULES.get(rule, 'unknown')}), "
-        f"{plural(round(number(combined, 'm') or 0), 'dataset')}; {_ends_in_words(columns[-1])}",
-        columns=["Coefficient", "Estimate", "Standard error", "From", "To", "df"][: shown + 1],
-        forms=_COMBINED_FORMS[: shown + 1],
-        rows=[[name, *(own[i] for own in columns[:shown])] for i, name in enumerate(names)],
-        sortable=len(names) > 4,
+        f"“{combined.rule}” ({_RULES[combined.rule]}), {plural(combined.m, 'dataset')}; "
+        f"{_ends_in_words(normal)}",
+        names=names,
     )
-    changed = [n for n, a in zip(names, _adjusted(combined), strict=False) if a]
-    if changed:
-        told = f"The variance came out negative and was adjusted for: {', '.join(changed)}"
-        yield Note(stopped(told))
+    adjusted = [n for n, was in zip(combined.names, combined.adjusted, strict=True) if was]
+    if adjusted:
+        which = ", ".join(adjusted)
+        yield Note(stopped(f"The variance came out negative and was adjusted for: {which}"))
 
 
-def _ends_in_words(freedom: Sequence[float | None]) -> str:
-    """Say which distribution the ends of the intervals are from, by the degrees of freedom."""
-    known = [df is not None for df in freedom]
-    if known and all(known):
-        return "intervals from Student's t distribution with df degrees of freedom"
-    if any(known):
-        return (
-            "intervals from Student's t distribution with df degrees of freedom, from the normal "
-            "distribution where no df is given"
-        )
-    return "intervals from the normal distribution"
-
-
-def _adjusted(combined: Mapping[str, Any]) -> list[bool]:
-    """Return which estimates were adjusted."""
-    return [flag is True for flag in listed(combined, "adjusted")]
+def _ends_in_words(normal: Sequence[bool]) -> str:
+    """Say which distribution the ends of the intervals are from, by where it is the normal one."""
+    if all(normal):
+        return "intervals from the normal distribution"
+    student = "intervals from Student's t distribution with df degrees of freedom"
+    if any(normal):
+        student += ", from the normal distribution where no df is given"
+    return student

@@ -10,14 +10,16 @@ import base64
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+
+from synthesizer.measures.figure import Row
 
 # What a page is made of: sections of words, tables, charts and gaps.
 
@@ -26,6 +28,8 @@ Cell = str | int | float | None
 
 Form = Literal["text", "count", "figure", "share", "p"]
 """How a column is written: as it is, 1,234, 0.1234, 0.123 (never percent), p-value."""
+NUMBERS: Sequence[Form] = ("figure",) * 8
+"""Forms of columns of numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +62,101 @@ class DataTable:
     sortable: bool = False
     highlight: Sequence[int] = ()
     stacks: bool = False
+
+
+_FORMS_OF_COLUMNS: Mapping[str, Form] = {
+    "text": "text", "count": "count", "share": "figure", "number": "figure", "percent": "figure",
+    "interval": "text", "p": "p",
+}  # fmt: skip
+"""How the form of a row's column is written."""
+
+
+class Added(NamedTuple):
+    """A column that rows do not name themselves: a property of theirs, or their field in words."""
+
+    heading: str
+    form: Form
+    value: Callable[[Any], Cell]
+
+
+def row_table(
+    kind: type[Row],
+    rows: Sequence[Row],
+    *,
+    caption: str,
+    names: Sequence[str | Added] = (),
+    highlight: Sequence[int] = (),
+    labels: tuple[str, Sequence[str]] | None = None,
+) -> DataTable:
+    """Return a table of rows that name their columns; it can be sorted from five rows on.
+
+    Parameters
+    ----------
+    kind : type
+        Of the rows.
+    rows : sequence of Row
+        From top to bottom.
+    caption : str
+        What the table shows.
+    names : sequence of str or Added
+        Columns that are shown; all that have a heading where empty.
+    highlight : sequence of int
+        Rows that need attention.
+    labels : (str, sequence of str), optional
+        Heading and cells of a first column that names the rows.
+
+    Examples
+    --------
+    >>> from synthesizer.measures.figure import column
+    >>> class Size(Row):
+    ...     name: str = column("Dataset", "text")
+    ...     n: int = column("Records", "count")
+    >>> table = row_table(Size, [Size(name="first", n=3)], caption="Sizes")
+    >>> table.columns, table.forms, table.rows
+    (['Dataset', 'Records'], ['text', 'count'], [['first', 3]])
+    """
+    headed = [name for name, field in kind.model_fields.items() if field.title]
+    columns = [_column(kind, name) for name in names or headed]
+    cells = [[column.value(row) for column in columns] for row in rows]
+    if labels is not None:
+        columns.insert(0, Added(labels[0], "text", str))
+        cells = [[label, *own] for label, own in zip(labels[1], cells, strict=True)]
+    return DataTable(
+        caption=caption,
+        columns=[column.heading for column in columns],
+        forms=[column.form for column in columns],
+        rows=cells,
+        sortable=len(rows) >= _WORTH_SORTING,
+        highlight=highlight,
+    )
+
+
+def _column(kind: type[Row], name: str | Added) -> Added:
+    if isinstance(name, Added):
+        return name
+    field = kind.model_fields[name]
+    extra = field.json_schema_extra
+    form = str(extra["form"]) if isinstance(extra, dict) else "text"
+    return Added(str(field.title), _FORMS_OF_COLUMNS[form], lambda row: _cell(getattr(row, name)))
+
+
+def _cell(value: Any) -> Cell:
+    """Return what a table shows of a field."""
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    plain: Cell = value
+    return plain
+
+
+def value_table(
+    caption: str, values: Sequence[tuple[str, Cell]], form: Form = "figure"
+) -> DataTable:
+    """Return single values with what they are, one below the other."""
+    return DataTable(
+        caption=caption, columns=("Figure", "Value"), forms=("text", form), rows=values
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +236,9 @@ class Section:
     title: str
     lead: str
     blocks: Sequence[Block]
+
+
+_WORTH_SORTING = 5
 
 
 # Numbers as a reader meets them: enough digits to compare, none that pretend more.
@@ -242,6 +344,17 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
     ('1 record', '1,200 records', '2 categories')
     """
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """Join names as one says them.
+
+    Examples
+    --------
+    >>> joined(["age", "sex", "region"]), joined(["age"])
+    ('age, sex and region', 'age')
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def stopped(told: str) -> str:

@@ -1,167 +1,358 @@
-"""What a report is made from: the manifest and the checks of a run, read without surprises.
+"""What a run leaves behind, typed: its manifest and its results, written and read by these types.
 
-Files of older versions, or files that somebody edited, lack pieces or hold others. Nothing here
-raises on that; a section that misses something says so on the page.
+The report, the comparison and the codebook take a `Record`. Nothing here is confidential by
+itself; a record is, but for `Manifest.public`.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
-from typing import Any
+from typing import Any, Literal
 
-from synthesizer.report.page import Gap
+from pydantic import Field, TypeAdapter, ValidationError, field_validator
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.evolution import Evolution
+from synthesizer.data.files import sha256
+from synthesizer.measures.figure import Result, Units, typed
+from synthesizer.measures.results import FORMAT, CheckResults
+
+MANIFEST = "manifest.json"
+CHECKS = "checks.json"
+AGAIN = "run again with --overwrite"
+
+
+class FileEntry(Result):
+    """A file of a run."""
+
+    name: str
+    """A name alone: a path could lead out of the directory of the run."""
+    bytes: int
+    sha256: str
+
+    @field_validator("name")
+    @classmethod
+    def _stays_inside(cls, name: str) -> str:
+        if is_path(name):
+            raise ValueError(
+                f"{name!r} is a path, and one outside the run directory is refused; put the file "
+                "into the directory and write its name alone, or run again"
+            )
+        return name
+
+
+class DataEntry(Result):
+    """The confidential file."""
+
+    origin: str
+    sha256: str | None
+    """None of what is no file."""
+    rows: int
+    columns: int
+
+
+class PanelEntry(Result):
+    """Who and when of a panel."""
+
+    form: Literal["long", "wide"]
+    person: str | None
+    time: str | None
+    career: str | None
+    persons: int
+    periods: int
+
+
+class VariableEntry(Result):
+    """A variable of the file."""
+
+    name: str
+    kind: str
+    missing: tuple[str, ...]
+    """Codes of missing values."""
+    date_format: str | None
+
+
+class TreesEntry(Result):
+    """How the trees of a step draw."""
+
+    even: bool
+    """Whether some of the draws were spread evenly over a leaf."""
+    tilt: bool
+    """Whether all draws were asked to follow a regression of what the tree leaves unexplained."""
+
+
+class StepEntry(Result):
+    """How one variable was made."""
+
+    variable: str
+    kind: str
+    model: str
+    """``genetic`` where records were evolved that no model drew."""
+    model_of_missing_codes: str | None
+    predictors: tuple[str, ...]
+    kept: bool
+    """Whether the values are the confidential ones."""
+    codes: int | None = None
+    """Levels and missing codes together, of a variable that has such."""
+    base: tuple[str, ...] = ()
+    """Models inside the model, the outer ones first."""
+    trees: TreesEntry | None = None
+    in_words: tuple[str, ...] = ()
+    """How the model, and those inside it, are called in a sentence."""
+    missing_in_words: str | None = None
+    """The same of the model of missing codes, where it is another one."""
+    options: Mapping[str, Any] = Field(default_factory=dict)
+    """Options of the model that researchers may be told."""
+    columns: tuple[str, ...] = ()
+    """Columns of the file that hold the variable, where it is none itself."""
+
+
+class GeneticEntry(Result):
+    """How datasets were evolved."""
+
+    start: Literal["mutants", "chain", "files"]
+    mode: Literal["single", "pareto"]
+    interrupted: bool
+
+
+class PublicManifest(Result):
+    """What a codebook for researchers may read of a manifest: nothing computed from the data.
+
+    The one exception is `original_rows`, which may be compared with the size of the datasets only.
+    """
+
+    config: Mapping[str, Any]
+    """The parts of the configuration that say how datasets were made; see `PUBLIC_CONFIG`."""
+    panel: PanelEntry | None
+    variables: tuple[VariableEntry, ...]
+    chain: tuple[StepEntry, ...]
+    genetic: GeneticEntry | None
+    packages: Mapping[str, str]
+    original_rows: int
+    """Records, or persons of a panel."""
+
+
+PUBLIC_CONFIG = (
+    "data", "variables", "method", "models", "strata", "rules", "forbid", "support", "panel",
+    "proper", "genetic",
+)  # fmt: skip
+"""Keys of a configuration that a codebook may read."""
+PUBLIC_DATA = ("delimiter", "encoding")
+"""Of its key ``data``."""
+
+
+class Manifest(Result):
+    """How the datasets of a run were made, for the steward only: the content of its file.
+
+    Researchers may be told of it what `public` returns, and nothing else.
+    """
+
+    confidential: str = "not for release with the datasets"
+    format: Literal[1] = 1
+    created: str
+    """Time in UTC."""
+    config: Mapping[str, Any]
+    """The configuration as it was written, without the password of a database."""
+    config_sha256: str
+    data: DataEntry
+    panel: PanelEntry | None
+    seed: int
+    seed_of_fit: int | None = None
+    """Of datasets that a saved model drew."""
+    m: int
+    """Number of synthetic datasets."""
+    rows: int
+    """Of each dataset; persons of a panel."""
+    variables: tuple[VariableEntry, ...]
+    chain: tuple[StepEntry, ...]
+    genetic: GeneticEntry | None
+    notes: tuple[str, ...]
+    seconds: Mapping[str, float]
+    """What each phase took."""
+    python: str
+    plugins: tuple[str, ...] = ()
+    """Modules that models were taken from."""
+    packages: Mapping[str, str]
+    """Versions."""
+    exceeded_limits: tuple[str, ...] = ()
+    files: tuple[FileEntry, ...] = Field(default=())
+
+    @property
+    def public(self) -> PublicManifest:
+        """What a codebook may read; everything else stays with the steward."""
+        config = {key: self.config[key] for key in PUBLIC_CONFIG if key in self.config}
+        if isinstance(config.get("data"), Mapping):
+            config["data"] = {k: v for k, v in config["data"].items() if k in PUBLIC_DATA}
+        return PublicManifest(
+            config=config,
+            panel=self.panel,
+            variables=self.variables,
+            chain=self.chain,
+            genetic=self.genetic,
+            packages=self.packages,
+            original_rows=self.data.rows if self.panel is None else self.panel.persons,
+        )
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """Names of the files of the synthetic datasets."""
+        return tuple(file.name for file in self.files if file.name.startswith("synthetic_"))
 
 
 @dataclass(frozen=True)
 class Record:
-    """A run as its files tell it.
+    """Everything that a run leaves to be told.
 
     Parameters
     ----------
-    manifest : mapping
-        Content of ``manifest.json``.
-    checks : mapping
-        Content of ``checks.json``; empty where there is none.
-    gaps : tuple of Gap
-        What could not be read.
+    manifest : Manifest
+        How the datasets were made.
+    results : CheckResults
+        What the checks found.
+    exceeded : tuple of str
+        Checks above a limit of the configuration, in words.
+    evolution : Evolution or None
+        How whole datasets were evolved; None where the chain drew them.
+    changes : tuple of str
+        Files that are no longer those of the run, in words; empty where nothing was read.
     """
 
-    manifest: Mapping[str, Any]
-    checks: Mapping[str, Any]
-    gaps: tuple[Gap, ...] = ()
+    manifest: Manifest
+    results: CheckResults
+    exceeded: tuple[str, ...] = ()
+    evolution: Evolution | None = None
+    changes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        manifest: Mapping[str, Any],
+        results: CheckResults,
+        exceeded: Sequence[str] = (),
+        genetic: Mapping[str, Any] | None = None,
+    ) -> Record:
+        """Return the record of what a run writes: manifest and evolution as plain values."""
+        evolution = None if genetic is None else Evolution.model_validate(genetic)
+        return cls(Manifest.model_validate(manifest), results, tuple(exceeded), evolution)
+
+    @property
+    def units(self) -> Units:
+        """What is counted."""
+        return "records" if self.manifest.panel is None else "persons"
 
 
-def dig(content: Any, *path: str | int, default: Any = None) -> Any:
-    """Follow a path of keys and positions; the default where it ends early or holds null.
+def read_record(directory: Path, *, compare_files: bool = True) -> Record:
+    """Read what a run left; ``compare_files`` asks whether its files have changed since.
 
-    Examples
-    --------
-    >>> content = {"risk": {"scenarios": [{"cap": None}]}}
-    >>> dig(content, "risk", "scenarios", 0)
-    {'cap': None}
-    >>> dig(content, "risk", "scenarios", 0, "cap", "baseline", default={})
-    {}
+    Raises
+    ------
+    DataError
+        In one sentence, if the directory is no result of a run, or another version wrote it, or it
+        was damaged.
     """
-    for step in path:
-        if isinstance(content, Mapping):
-            content = content.get(step)
-        elif _has_position(content, step):
-            content = content[step]
-        else:
-            return default
-    return default if content is None else content
-
-
-def _has_position(content: Any, step: str | int) -> bool:
-    known = isinstance(content, list | tuple) and isinstance(step, int)
-    return known and -len(content) <= int(step) < len(content)
-
-
-def listed(content: Any, *path: str | int) -> list[Any]:
-    """Return the list at a path; empty where there is none.
-
-    Examples
-    --------
-    >>> listed({"notes": "no list"}, "notes")
-    []
-    """
-    found = dig(content, *path)
-    return list(found) if isinstance(found, list | tuple) else []
-
-
-def mappings(content: Any, *path: str | int) -> list[Mapping[str, Any]]:
-    """Return the mappings of the list at a path and leave out whatever else it holds.
-
-    Examples
-    --------
-    >>> mappings({"rows": [{"m": 1}, 7]}, "rows")
-    [{'m': 1}]
-    """
-    return [item for item in listed(content, *path) if isinstance(item, Mapping)]
-
-
-def number(content: Any, *path: str | int) -> float | None:
-    """Return the finite number at a path; None where there is none.
-
-    Examples
-    --------
-    >>> number({"value": 2}, "value"), number({"value": "2"}, "value"), number(float("nan"))
-    (2.0, None, None)
-    """
-    found = dig(content, *path)
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        return None
+    manifest = manifest_in(directory)
+    if manifest is None:
+        raise DataError(
+            f"{directory} is no result of a run: it has no {MANIFEST}; name the directory that "
+            "'synthesizer run' wrote"
+        )
+    path = directory / CHECKS
+    if not path.is_file():
+        raise DataError(
+            f"{path} is missing: nothing was checked, or the run is incomplete; {AGAIN}"
+        )
+    content = _content(path, FORMAT)
     try:
-        return float(found) if math.isfinite(found) else None
-    except OverflowError:  # a whole number of JSON may have any size
+        results = typed(CheckResults, content.get("results"))
+        genetic = content.get("genetic")
+        evolution = None if genetic is None else Evolution.model_validate(genetic)
+        exceeded = TypeAdapter(tuple[str, ...]).validate_python(content.get("exceeded"))
+    except ValidationError as error:
+        raise DataError(_damaged(path, error)) from error
+    changes = tuple(_changes(directory, manifest)) if compare_files else ()
+    return Record(manifest, results, exceeded, evolution, changes)
+
+
+def manifest_in(directory: Path) -> Manifest | None:
+    """Return the manifest of a result directory, None where there is no such file.
+
+    Raises
+    ------
+    DataError
+        In one sentence, if another version wrote it, or it was damaged.
+    """
+    path = directory / MANIFEST
+    if not path.is_file():
         return None
+    content = _content(path, 1)
+    try:
+        return Manifest.model_validate(content)
+    except ValidationError as error:
+        raise DataError(_damaged(path, error)) from error
 
 
-def numbers(content: Any, *path: str | int) -> list[float]:
-    """Return the list of numbers at a path; empty unless every item is a finite number.
-
-    Examples
-    --------
-    >>> numbers([1, 2.5]), numbers([1, None])
-    ([1.0, 2.5], [])
-    """
-    found = [number(item) for item in listed(content, *path)]
-    known = [item for item in found if item is not None]
-    return known if len(known) == len(found) else []
-
-
-def words(content: Any, *path: str | int) -> str:
-    """Return what stands at a path as text; empty where there is nothing.
-
-    Examples
-    --------
-    >>> words({"kind": "numeric"}, "kind"), words({}, "kind")
-    ('numeric', '')
-    """
-    found = dig(content, *path)
-    return "" if found is None else str(found)
+def _content(path: Path, version: int) -> Mapping[str, Any]:
+    """Return the content of a file of this version."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"{path} cannot be read: it was damaged or edited; {AGAIN}") from error
+    if not isinstance(content, dict) or content.get("kind") is not None:
+        raise DataError(f"{path} holds something else than a run writes; {AGAIN}")
+    if content.get("format") != version:
+        raise DataError(
+            f"{path} was written by another version of synthesizer (format "
+            f"{content.get('format')!r}; this version reads {version}); {AGAIN}"
+        )
+    return content
 
 
-def pooled(values: Sequence[Sequence[float]]) -> list[float]:
-    """Return the mean of lists of one length, position by position; empty for none.
-
-    Examples
-    --------
-    >>> pooled([[0.0, 1.0], [1.0, 1.0]])
-    [0.5, 1.0]
-    """
-    return [sum(column) / len(values) for column in zip(*values, strict=False)] if values else []
+def _damaged(path: Path, error: ValidationError) -> str:
+    """Say where a file is not as this version writes it, without a value of it."""
+    first = error.errors()[0]
+    place = ".".join(str(step) for step in first["loc"]) or "the file"
+    if first["type"] == "value_error":
+        return f"{path}: {place}: {first['ctx']['error']}"
+    return f"{path}: {place} is not as this version writes it; it was edited or damaged; {AGAIN}"
 
 
-# What the manifests of runs know of files.
+def _changes(directory: Path, manifest: Manifest) -> Iterator[str]:
+    """Say which files are no longer those that were checked."""
+    for entry in manifest.files:
+        path = directory / entry.name
+        if not path.is_file():
+            yield f"{entry.name} is gone and the manifest lists it; restore it, or {AGAIN}"
+        elif sha256(path) != entry.sha256:
+            yield (
+                f"{entry.name} has changed since the run (its hash is not that of the manifest): "
+                f"the figures of the run may be about something else; {AGAIN}"
+            )
+
+
+# What the manifests beside data files know of them.
 
 
 def order_notes(
     original: Path, synthetic: Sequence[Path], hashes: Mapping[Path, str]
 ) -> Iterator[str]:
-    """Say what manifests know of the files: given in the wrong order, or made from other data."""
-    own = read_manifest(original.parent)
-    if own is not None and original.name in dataset_names(own):
+    """Say what manifests know of the files: in the wrong order, or made from other data."""
+    beside = maker_of(original)
+    if beside is not None:
         yield (
             f"{original} is a synthetic dataset by the manifest beside it: the original comes "
             "first, the synthetic files after it"
         )
-    sources = {}
-    for path in (original, *synthetic):
-        manifest = read_manifest(path.parent)
-        if manifest is not None and path.name in dataset_names(manifest):
-            sources[path] = manifest.get("data", {}).get("sha256")
-    if not sources:
-        return
-    for path in synthetic:
+    makers = {
+        path: maker for path in (original, *synthetic) if (maker := maker_of(path)) is not None
+    }
+    sources = {path: maker.data.sha256 for path, maker in makers.items()}
+    for path in synthetic if sources else ():
         if hashes[path] in sources.values():
             yield f"{path} is, by a manifest, the original that the other files were made from"
-    known = hashes[original]
-    others = [path for path in synthetic if sources.get(path) not in (None, known)]
+    others = [path for path in synthetic if sources.get(path) not in (None, hashes[original])]
     if others and original not in sources:
         yield (
             f"{len(others)} of the synthetic files were made from another file than {original}, "
@@ -169,34 +360,14 @@ def order_notes(
         )
 
 
-def read_manifest(directory: Path) -> Mapping[str, Any] | None:
-    """Return the manifest of a result directory, None where there is none."""
+def maker_of(path: Path) -> Manifest | None:
+    """Return the manifest of the run that made a file or a directory; None where none is known."""
     try:
-        content = json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        manifest = manifest_in(path if path.is_dir() else path.parent)
+    except DataError:  # a hint only: what cannot be read says nothing
         return None
-    return content if isinstance(content, dict) else None
-
-
-def dataset_names(manifest: Mapping[str, Any]) -> list[str]:
-    """Return the file names of the datasets that a manifest lists."""
-    files = manifest.get("files", [])
-    names = [str(entry.get("name")) for entry in files if isinstance(entry, dict)]
-    return [name for name in names if name.startswith("synthetic_")]
-
-
-def foreign_paths(run: Path, manifest: Mapping[str, Any]) -> list[str]:
-    """Say which entries are no file names, whatever they are called: none is passed over."""
-    files = manifest.get("files")
-    entries = files if isinstance(files, list) else []
-    return [
-        f"{run / 'manifest.json'}: files.{place}.name: {entry['name']!r} is a path, and one "
-        "outside the run directory is refused; put the file into the directory and write its name "
-        "alone, or run again"
-        for place, entry in enumerate(entries)
-        if isinstance(entry, dict) and isinstance(entry.get("name"), str)
-        if is_path(entry["name"])
-    ]
+    known = manifest is not None and (path.is_dir() or path.name in manifest.datasets)
+    return manifest if known else None
 
 
 def is_path(name: str) -> bool:

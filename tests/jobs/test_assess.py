@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 
 from synthesizer.data.errors import DataError
-from synthesizer.jobs.assess import Question, assess
+from synthesizer.jobs.assess import assess
+from synthesizer.measures.figure import plain
+from synthesizer.measures.measure_options import Question
 from synthesizer.measures.risk import (
     Exclusion,
     Scenario,
@@ -18,7 +20,6 @@ from synthesizer.measures.risk import (
     suda,
     tcap,
 )
-from synthesizer.measures.risk.scenario_risk import Measures
 from tests.tables import persons
 
 
@@ -59,7 +60,7 @@ def test_figures_are_those_of_the_measures() -> None:
     assert found.replicated == whole
     assert (main.differential, found.nearest, found.attacks) == (None, None, None)
     assert found.failed == {}
-    assert json.dumps(found.to_dict(), allow_nan=False)
+    assert json.dumps(plain(found), allow_nan=False)
 
 
 def test_a_control_file_shows_what_is_risk() -> None:
@@ -92,7 +93,7 @@ def test_attacks_find_a_copy_and_no_fresh_people() -> None:
 
 def test_the_same_seed_gives_the_same_figures() -> None:
     one, other = (assess(ORIGINAL, MADE, **KNOWN, control=CONTROL, seed=3) for _ in range(2))
-    assert one.to_dict() == other.to_dict()
+    assert one == other
 
 
 def test_tables_of_codes_are_taken_too() -> None:
@@ -167,7 +168,9 @@ def test_many_keys_are_searched_as_far_as_is_affordable() -> None:
     found = assess(wide, wide, keys=list(wide)[:-1], target="secret")
     assert found.failed == {}
     assert any("minimal uniques of up to 3 of 24 keys" in w for w in found.warnings)
-    more = assess(wide, wide, keys=list(wide)[:-1], target="secret", measures=Measures(max_size=2))
+    more = assess(
+        wide, wide, keys=list(wide)[:-1], target="secret", settings={"suda": {"max_size": 2}}
+    )
     assert more.main is not None
     assert more.main.suda is not None
     assert more.main.suda.max_size == 2
@@ -226,7 +229,7 @@ def test_further_scenarios_and_questions() -> None:
         ({"control": CONTROL.drop(columns=["age", "job"])}, ["'age'", "'job'"]),
         ({"exclude": [Exclusion(target_level="retired")]}, ["names a level of 'job'"]),
         (
-            {"measures": Measures(tau=0, max_size=0, sampling_fraction=2), "seed": -1},
+            {"settings": {"tau": 0, "suda": {"max_size": 0, "sampling_fraction": 2}}, "seed": -1},
             ["tau", "max_size", "sampling_fraction", "seed"],
         ),
     ],

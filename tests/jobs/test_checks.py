@@ -14,10 +14,8 @@ from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
 from synthesizer.engine.chain import ChainSpec
 from synthesizer.engine.registry import Registry
-from synthesizer.jobs import checks as half_checks
-from synthesizer.jobs.checks import Checker
-from synthesizer.measures.results import CheckResults, exceeded_limits
-from synthesizer.measures.risk import scenario_risk as suite
+from synthesizer.measures import catalogue
+from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.risk.cap import cap
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility import suite as utility_suite
@@ -35,15 +33,15 @@ def checked(m: int = 2, **options: Any) -> tuple[CheckResults, list[Table]]:
     config = read_chain_config({"m": m} | options)
     plan = make_plan(config, Input.of(TABLE), REGISTRY)
     made = list(plan.spec.fit(TABLE, Seed(1)).generate(Seed(1), m=m))
-    checker = Checker(plan, Seed(0))
+    checks = plan.checking(Seed(0))
     for table in made:
-        checker.add(table)
+        checks.add(table)
 
     def synthesise(half: Table, count: int, repeat: int) -> list[Table]:
         spec: ChainSpec = plan.spec
         return list(spec.fit(half, Seed(repeat)).generate(Seed(repeat), m=count))
 
-    return checker.finish(synthesise), made
+    return checks.finish(synthesise), made
 
 
 def test_numbers_are_those_of_the_measures() -> None:
@@ -90,8 +88,8 @@ def test_checks_can_be_switched_off_one_by_one() -> None:
     assert (results.risk.nearest, results.risk.replicated) == (None, None)
     assert main.cap is not None
     results, _ = checked(checks=False)
-    assert (results.risk.figures, results.utility.figures) == ((), ())
-    assert set(results.to_dict()["summary"].values()) == {None}
+    assert (results.figures, results.utility) == ((), None)
+    assert set(results.summary.values()) == {None}
 
 
 def test_several_scenarios_share_the_half_split_and_the_limits() -> None:
@@ -105,7 +103,7 @@ def test_several_scenarios_share_the_half_split_and_the_limits() -> None:
     assert second.cap is not None
     values = [part.cap.row(2).zero for part in (first, second) if part.cap is not None]
     between = sum(value for value in values if value is not None) / 2
-    (above,) = exceeded_limits(results, LimitConfig(cap=between))
+    (above,) = results.exceeded(LimitConfig(cap=between))
     assert results.risk.scenarios[values.index(max(values, key=float))].scenario.label in above
 
 
@@ -122,16 +120,16 @@ def test_inference_and_panels() -> None:
     assert main.differential is not None
     ages = len(np.unique(TABLE["age"].data))
     assert main.differential.comparisons[0].n_a == (ages + 1) // 2
-    assert exceeded_limits(results, LimitConfig(auc=0.0, revealed_share=0.0)) != ()
+    assert results.exceeded(LimitConfig(auc=0.0, revealed_share=0.0)) != ()
 
 
 def test_limits() -> None:
     results, _ = checked(checks=SCENARIO)
     cap_value = results.summary.cap
     assert cap_value is not None
-    assert exceeded_limits(results, LimitConfig()) == ()
-    assert exceeded_limits(results, LimitConfig(cap=cap_value)) == ()
-    (above,) = exceeded_limits(results, LimitConfig(cap=cap_value - 0.01, worst_two_way=1e9))
+    assert results.exceeded(LimitConfig()) == ()
+    assert results.exceeded(LimitConfig(cap=cap_value)) == ()
+    (above,) = results.exceeded(LimitConfig(cap=cap_value - 0.01, worst_two_way=1e9))
     assert "limits.cap" in above
     assert f"{cap_value:.4f}" in above
 
@@ -143,16 +141,16 @@ def test_a_check_that_fails_is_told_and_counts_as_above_its_limit(
         raise DataError(["first reason", "second reason"])
 
     monkeypatch.setattr(utility_suite, "table_utility", broken)
-    monkeypatch.setattr(suite, "cap", broken)
-    monkeypatch.setattr(half_checks, "compare_halves", broken)
+    monkeypatch.setattr(catalogue, "cap", broken)
+    monkeypatch.setattr(catalogue, "compare_halves", broken)
     results, _ = checked(checks=SCENARIO)
     label = "(sex, age -> marital)"
     failed = {f"cap {label}", "tables", f"differential_confidentiality {label}"}
     assert set(results.failed) == failed
     assert results.failed["tables"] == "first reason; second reason"
-    assert results.to_dict()["failed"] == results.failed
+    assert results.risk.failed | results.utility.failed == results.failed
     limits = LimitConfig(cap=1, mean_two_way=9, differential_confidentiality=1)
-    exceeded = exceeded_limits(results, limits)
+    exceeded = results.exceeded(limits)
     assert len(exceeded) == 3
     assert all("could not be computed" in words for words in exceeded)
 
@@ -175,11 +173,10 @@ def checked_panel(frame: pd.DataFrame, m: int = 2, **options: Any) -> tuple[Chec
     long = {"panel": {"person": "person", "time": "year", "career": "state"}}
     config = read_chain_config(long | {"m": m} | options)
     plan = make_plan(config, read_frame(from_pandas(frame), config), REGISTRY)
-    checker = Checker(plan, Seed(0))
-    chain = plan.spec.fit(plan.table, Seed(1))
-    for table in chain.generate(Seed(1), m=m):
-        checker.add(plan.viewed(table))
-    return checker.finish(lambda half, count, repeat: []), plan.original
+    checks = plan.checking(Seed(0))
+    for table in plan.spec.fit(plan.table, Seed(1)).generate(Seed(1), m=m):
+        checks.add(plan.viewed(table))
+    return checks.finish(), plan.original
 
 
 NO_HALVES = {"differential_confidentiality": False, "nearest": False}
@@ -196,14 +193,12 @@ def test_a_panel_has_careers_and_histories() -> None:
     assert len(results.panel.sequences.distances) == 2
     assert results.risk.careers is not None
     assert len(results.risk.careers.datasets) == 2
-    told = json.loads(json.dumps(results.to_dict(), allow_nan=False))
-    assert told["panel"]["sequences"]["measures"][0]["name"] == "headcounts"
-    assert told["summary"]["sequence_ratio"] == results.panel.sequences.worst_ratio
-    shown = results.risk.careers.figures[0].value
-    assert told["summary"]["replicated_careers"] == shown
+    content = json.loads(json.dumps(checks_content(results), allow_nan=False))
+    assert content["summary"]["sequence_ratio"] == results.panel.sequences.worst_ratio
+    assert content["summary"]["replicated_careers"] == results.risk.careers.figures[0].value
     assert results.failed == {}
     again, _ = checked_panel(panel_frame(), checks=NO_HALVES | KEYS)
-    assert again.to_dict() == results.to_dict()
+    assert again == results
 
 
 def test_checks_of_panels_can_be_switched_off_and_have_limits() -> None:
@@ -211,10 +206,10 @@ def test_checks_of_panels_can_be_switched_off_and_have_limits() -> None:
     results, _ = checked_panel(panel_frame(), m=1, checks=NO_HALVES | KEYS | off)
     assert (results.panel, results.risk.careers) == (None, None)
     limits = LimitConfig(sequence_ratio=1.0, replicated_careers=0.1)
-    assert len(exceeded_limits(results, limits)) == 2
+    assert len(results.exceeded(limits)) == 2
     results, _ = checked_panel(panel_frame(), m=1, checks=NO_HALVES | KEYS)
-    assert exceeded_limits(results, LimitConfig(sequence_ratio=1e6, replicated_careers=1.0)) == ()
-    above = exceeded_limits(results, LimitConfig(sequence_ratio=0.0, replicated_careers=0.0))
+    assert results.exceeded(LimitConfig(sequence_ratio=1e6, replicated_careers=1.0)) == ()
+    above = results.exceeded(LimitConfig(sequence_ratio=0.0, replicated_careers=0.0))
     assert [words.partition(":")[0] for words in above] == [
         "limits.replicated_careers",
         "limits.sequence_ratio",
@@ -224,7 +219,6 @@ def test_checks_of_panels_can_be_switched_off_and_have_limits() -> None:
 def test_a_plain_file_has_no_careers() -> None:
     results, _ = checked(checks=SCENARIO)
     assert (results.panel, results.risk.careers) == (None, None)
-    assert results.to_dict()["panel"] is None
 
 
 def slow_uniques(known: dict[str, tuple[str, ...]]) -> tuple[int, int]:

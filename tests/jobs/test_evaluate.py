@@ -6,17 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer import FitRequest, UtilityMeasures, evaluate
+from synthesizer import FitRequest, evaluate
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import Declaration
 from tests.end_to_end.commands import persons_frame
 
 ORIGINAL, MADE = persons_frame(300), persons_frame(250, seed=1)
-QUICK = UtilityMeasures(models=("logit",))
 
 
 def test_identifiers_are_told_and_all_else_is_compared() -> None:
-    found = evaluate(ORIGINAL, [MADE, MADE], measures=QUICK)
+    found = evaluate(ORIGINAL, [MADE, MADE])
     assert found.failed == {}
     assert found.n_synthetic == (250, 250)
     assert [part.variable for part in found.distributions] == [
@@ -27,7 +26,7 @@ def test_identifiers_are_told_and_all_else_is_compared() -> None:
 
 def test_columns_of_one_side_only_are_told_and_lose_no_other() -> None:
     made = MADE.drop(columns="income").assign(extra=1)
-    found = evaluate(ORIGINAL, [MADE, made], measures=QUICK)
+    found = evaluate(ORIGINAL, [MADE, made])
     assert list(found.failed) == ["column 'income'"]
     assert "synthetic dataset 2" in found.failed["column 'income'"]
     assert any("'extra' of synthetic dataset 2" in note for note in found.notes)
@@ -38,7 +37,7 @@ def test_other_types_and_levels_without_overlap_are_told() -> None:
     made = MADE.assign(
         age=["old", "young"] * 125, region=np.where(MADE["region"] == "north", "N", "S")
     )
-    found = evaluate(ORIGINAL, made, measures=QUICK)
+    found = evaluate(ORIGINAL, made)
     assert set(found.failed) == {"column 'age'", "column 'region'"}
     assert "shares no level" in found.failed["column 'region'"]
     assert "shares no number" in found.failed["column 'age'"]
@@ -46,13 +45,13 @@ def test_other_types_and_levels_without_overlap_are_told() -> None:
 
 
 def test_named_variables_must_be_there() -> None:
-    found = evaluate(ORIGINAL, MADE, names=["sex", "age", "sex"], measures=QUICK)
+    found = evaluate(ORIGINAL, MADE, names=["sex", "age", "sex"])
     assert [part.variable for part in found.distributions] == ["sex", "age"]
     with pytest.raises(DataError) as caught:
-        evaluate(ORIGINAL, MADE.drop(columns="age"), names=["age", "agee"], measures=QUICK)
+        evaluate(ORIGINAL, MADE.drop(columns="age"), names=["age", "agee"])
     assert len(caught.value.problems) == 3
     with pytest.raises(DataError, match="shares no level"):
-        evaluate(ORIGINAL, MADE.assign(sex="x"), names=["sex", "age"], measures=QUICK)
+        evaluate(ORIGINAL, MADE.assign(sex="x"), names=["sex", "age"])
 
 
 def test_nothing_in_common_is_an_error() -> None:
@@ -64,7 +63,7 @@ def test_nothing_in_common_is_an_error() -> None:
         evaluate(
             ORIGINAL,
             MADE,
-            measures=UtilityMeasures(groups=1, fits=(FitRequest(formula="age ~ (sex"),)),
+            settings={"table_groups": 1, "fits": "age ~ (sex"},
             seed=-1,
         )
     assert len(caught.value.problems) >= 3
@@ -75,20 +74,19 @@ def test_nothing_in_common_is_an_error() -> None:
 def test_constant_and_empty_columns_and_one_record() -> None:
     original = ORIGINAL.assign(constant="a", empty="")
     made = MADE.assign(constant="a", empty="")
-    found = evaluate(original, made, measures=QUICK)
+    found = evaluate(original, made)
     assert list(found.failed) == ["column 'empty'"]
     assert found.tables is not None
-    one = found.tables.mean.set_index("variables").loc["constant"]
-    assert np.isnan(one["S_pMSE"])
-    assert one["ROE"] == 1
-    single = evaluate(ORIGINAL.head(1), MADE.head(1), names=["sex", "age"], measures=QUICK)
+    (one,) = (row for row in found.tables.rows if row.variables == ("constant",))
+    assert (one.s_pmse, one.roe) == (None, 1)
+    single = evaluate(ORIGINAL.head(1), MADE.head(1), names=["sex", "age"])
     assert single.tables is not None
     assert single.n == 1
 
 
 def test_kinds_may_be_declared() -> None:
     declared = {"income": Declaration(missing=("-8",))}
-    found = evaluate(ORIGINAL, MADE, declared=declared, measures=QUICK)
+    found = evaluate(ORIGINAL, MADE, declared=declared)
     (income,) = (part for part in found.distributions if part.variable == "income")
     assert income.labels[-1] == "-8"
     assert income.missing[-1]
@@ -96,15 +94,15 @@ def test_kinds_may_be_declared() -> None:
 
 def test_clusters_may_be_an_identifier() -> None:
     fit = FitRequest(formula="age ~ marital", clusters="person_id")
-    found = evaluate(ORIGINAL, MADE, measures=UtilityMeasures(models=(), fits=(fit,)))
+    found = evaluate(ORIGINAL, MADE, settings={"propensity": False, "fits": [fit]})
     assert found.failed == {}
     assert found.fits[0].clusters == "person_id"
 
 
 def test_the_seed_decides_the_permutations() -> None:
-    trees = UtilityMeasures(ways=(), models=("cart",), permutations=4)
+    trees = {"one_way": False, "propensity": {"models": ["cart"], "permutations": 4}}
     one, again, other = (
-        evaluate(ORIGINAL, MADE, measures=trees, seed=seed).propensity for seed in (1, 1, 2)
+        evaluate(ORIGINAL, MADE, settings=trees, seed=seed).propensity for seed in (1, 1, 2)
     )
     assert one == again
     assert one != other

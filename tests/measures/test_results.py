@@ -2,48 +2,113 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from itertools import chain
+from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from synthesizer.data.table import Table
-from synthesizer.measures.figure import Attempts
-from synthesizer.measures.results import LIMITED, CheckResults, RiskResult, exceeded_limits
+from synthesizer.measures.catalogue import AXES, CHECKS, FIGURES, LIMITS, MEASURES, SUMMARY
+from synthesizer.measures.checks import Checks
+from synthesizer.measures.figure import typed
+from synthesizer.measures.results import CheckResults, RiskResult, checks_content
 from synthesizer.measures.risk import Scenario, Tolerance
-from synthesizer.measures.risk.scenario_risk import Measures, ScenarioRisk, scenario_risk
-from synthesizer.measures.settings import LimitConfig
+from synthesizer.measures.risk.scenario_risk import ScenarioRisk
+from synthesizer.measures.settings import ALL_OFF, CheckSettings, LimitConfig
 from tests.tables import coded, persons
 
 ORIGINAL, MADE = persons(200), persons(200, 1)
 
 
+def checked(made: Table, *scenarios: Scenario, **options: Any) -> CheckResults:
+    checks = Checks(ORIGINAL, CheckSettings(**options), scenarios=scenarios)
+    checks.add(made)
+    return checks.finish(lambda half, m, repeat: [half] * m)
+
+
 def risk_of(keys: tuple[str, ...], target: str, tolerance: Tolerance | None = None) -> ScenarioRisk:
     scenario = Scenario(keys=keys, target=target, tolerance=tolerance)
-    return scenario_risk(ORIGINAL, [MADE], scenario, Measures(), Attempts())
+    return checked(MADE, scenario).risk.scenarios[0]
 
 
 def results(*scenarios: ScenarioRisk) -> CheckResults:
-    return CheckResults(risk=RiskResult(scenarios=scenarios), utility=None, failed={})
+    return CheckResults(risk=RiskResult(scenarios=scenarios), utility=None)
 
 
 FIRST = risk_of(("sex", "age"), "marital")
 SECOND = risk_of(("age", "marital"), "sex")
 
 
-def test_every_limit_is_about_a_figure() -> None:
-    assert set(LIMITED) == set(LimitConfig.model_fields) - {
-        "mean_two_way",
-        "worst_two_way",
-        "worst_one_way",
-        "pmse_ratio",
-        "sequence_ratio",
-    }
+def everything() -> CheckResults:
+    """Every measure of a plain file."""
+    return checked(
+        MADE,
+        FIRST.scenario,
+        attacks={"attempts": 20},
+        differential_confidentiality={"by": "sex"},
+        inference={"sensitive": "marital", "public": ["sex", "age"], "groups": {"age": 3}},
+        fits="age ~ sex",
+        propensity=["logit", "cart"],
+    )
+
+
+def test_the_catalogue_says_everything_once() -> None:
+    keys = [kind.key for measure in MEASURES.values() for kind in measure.figures]
+    assert len(keys) == len(set(keys)) == len(FIGURES)
+    checks = [measure.check for measure in MEASURES.values() if measure.words]
+    assert len(checks) == len(set(checks))
+    assert {measure.check for measure in MEASURES.values()} - {None} == set(CHECKS)
+    assert set(CHECKS) < set(CheckSettings.model_fields)
+    assert set(LimitConfig.model_fields) == set(LIMITS)
+    assert set(LIMITS) <= set(SUMMARY)
+    assert all(kind.title and kind.meaning for kind in AXES.values())
+    off = CheckSettings(**ALL_OFF)
+    assert not any(measure.runs(off) for measure in MEASURES.values() if measure.check)
+    assert (off.needs_halves, off.needs_scenario) == (False, False)
+
+
+@pytest.mark.parametrize("key", LIMITS)
+def test_limits_have_a_range(key: str) -> None:
+    limit = LIMITS[key][2]
+    with pytest.raises(ValidationError):
+        LimitConfig(**{key: limit.low - 0.1})
+    assert LimitConfig(**{key: limit.low}).asked == {key: limit.low}
+    if limit.high is not None:
+        with pytest.raises(ValidationError):
+            LimitConfig(**{key: limit.high + 0.1})
+
+
+def test_every_figure_is_in_the_file_and_is_read_back() -> None:
+    found = everything()
+    assert found.failed == {}
+    content = json.loads(json.dumps(checks_content(found), allow_nan=False))
+    assert typed(CheckResults, content["results"]) == found
+    risk, utility = found.risk, found.utility
+    assert utility is not None
+    parts = (risk.nearest, risk.replicated, risk.attacks, *risk.inference, utility.distance)
+    computed = [
+        *chain.from_iterable(part.figures for part in risk.scenarios),
+        *chain.from_iterable(part.figures for part in parts if part is not None),
+        *chain.from_iterable(part.figures for part in (*utility.propensity, *utility.fits)),
+    ]
+    listed = {(row["key"], row["name"], row["value"], row["n"]) for row in content["figures"]}
+    assert {(f.key, f.name, f.value, f.n) for f in computed} <= listed
+    tables = [row for row in content["figures"] if row["place"] == "tables"]
+    assert len(computed) + len(tables) == len(content["figures"])
+    assert all(row["key"] and row["meaning"] for row in content["figures"])
+    # each figure of the catalogue is there, but axes made of one and those of a panel
+    made = {"cap_single", "differential_single", "roe_loss", "overlap_loss"}
+    made |= {"pmse_ratio_cart", "pmse_ratio_logit"}
+    panel = {k.key for m in MEASURES.values() if "panel" in m.needs for k in m.figures}
+    assert set(FIGURES) - made - panel <= {row["key"] for row in content["figures"]}
 
 
 def test_a_measure_that_failed_in_one_scenario_counts_as_above() -> None:
-    failed = replace(SECOND, attribute=None)
-    assert exceeded_limits(results(FIRST, SECOND), LimitConfig(disco=1.0)) == ()
-    (words,) = exceeded_limits(results(FIRST, failed), LimitConfig(disco=1.0))
+    failed = SECOND.model_copy(update={"attribute": None})
+    assert results(FIRST, SECOND).exceeded(LimitConfig(disco=1.0)) == ()
+    (words,) = results(FIRST, failed).exceeded(LimitConfig(disco=1.0))
     assert "age, marital -> sex" in words
     assert "could not be computed" in words
 
@@ -51,9 +116,9 @@ def test_a_measure_that_failed_in_one_scenario_counts_as_above() -> None:
 def test_a_tolerance_has_no_classes_and_is_not_held_against_their_limits() -> None:
     close = risk_of(("sex", "age"), "income", Tolerance(relative=0.1))
     limits = LimitConfig(tcap=1.0, disco=1.0, cap=1.0)
-    assert exceeded_limits(results(FIRST, close), limits) == ()
-    assert len(exceeded_limits(results(close), LimitConfig(disco=1.0))) == 1
-    (words,) = exceeded_limits(results(close), LimitConfig(cap=0.0))
+    assert results(FIRST, close).exceeded(limits) == ()
+    assert len(results(close).exceeded(LimitConfig(disco=1.0))) == 1
+    (words,) = results(close).exceeded(LimitConfig(cap=0.0))
     assert "sex, age -> income" in words
 
 
@@ -62,12 +127,12 @@ def test_where_nobody_is_unique_nobody_is_told() -> None:
     assert coarse.cap is not None
     assert coarse.cap.sizes["uniques"] == 0
     limits = LimitConfig(cap_u=0.1, cap_special_uniques=0.1, tcap=0.1)
-    assert exceeded_limits(results(coarse), limits) == ()
+    assert results(coarse).exceeded(limits) == ()
 
 
 def test_without_any_scenario_every_limit_counts_as_above() -> None:
     limits = LimitConfig(nearer_share=0.9, cap=1.0, auc=1.0)
-    above = exceeded_limits(results(), limits)
+    above = results().exceeded(limits)
     assert len(above) == 3
     assert all("could not be computed" in words for words in above)
 
@@ -78,13 +143,13 @@ def test_limits_are_those_of_the_figures(limit: str) -> None:
     values = [value for _, value in found.limited(limit) if value is not None]
     assert len(values) == 2
     assert getattr(found.summary, limit) == values[0]
-    assert exceeded_limits(found, LimitConfig(**{limit: max(values)})) == ()
-    assert len(exceeded_limits(found, LimitConfig(**{limit: min(values) / 2}))) == 2
+    assert found.exceeded(LimitConfig(**{limit: max(values)})) == ()
+    assert len(found.exceeded(LimitConfig(**{limit: min(values) / 2}))) == 2
 
 
 def test_values_that_the_original_lacks_are_told() -> None:
     other = MADE.with_column(coded("sex", [0] * 150 + [1] * 50, ("F", "m")))
-    found = scenario_risk(ORIGINAL, [Table(other.columns)], FIRST.scenario, Measures(), Attempts())
+    (found,) = checked(Table(other.columns), FIRST.scenario).risk.scenarios
     assert found.unfamiliar == {"sex": 0.75}
-    assert any("75% of the synthetic records have a value of 'sex'" in w for w in found.warnings)
+    assert any("75% of the synthetic {records} have a value of 'sex'" in w for w in found.warnings)
     assert FIRST.unfamiliar == {}

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from itertools import combinations
 from typing import Any
 
-from synthesizer.report.record import Record
+from synthesizer.report.untyped import Record
 
 EVIL = "<script>alert(1)</script>"
 JOB = "job \"title\" & 'rank'"

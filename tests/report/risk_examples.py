@@ -16,7 +16,7 @@ from synthesizer.measures.risk.attacks import Attack, AttackResult
 from synthesizer.measures.risk.dominance import Exclusion
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
 from synthesizer.report.page import Chart, DataTable, Gap, Note, Section, Words
-from synthesizer.report.record import Record
+from synthesizer.report.untyped import Record
 
 KEYS = ("town", "age", "sex")
 

@@ -7,7 +7,7 @@ import pytest
 
 from synthesizer.report import build
 from synthesizer.report.build import BANNER, build_report
-from synthesizer.report.record import Record
+from synthesizer.report.untyped import Record
 from tests.report.fixtures import EVIL, Page, checks, first_format, manifest, record
 
 ANCHORS = ["glance", "point", "utility", "variables", "propensity", "estimates"]

@@ -2,7 +2,7 @@
 
 from synthesizer.report.glance import figures_section, reading_section
 from synthesizer.report.page import DataTable
-from synthesizer.report.record import Record
+from synthesizer.report.untyped import Record
 from tests.report.blocks import gaps, of_kind
 from tests.report.fixtures import JOB, figure, record
 

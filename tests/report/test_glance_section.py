@@ -5,7 +5,7 @@ import pytest
 from synthesizer.report.glance import glance_section
 from synthesizer.report.model_fits import estimates_section
 from synthesizer.report.page import DataTable, Gap, Note
-from synthesizer.report.record import Record
+from synthesizer.report.untyped import Record
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import (
     EVIL,

@@ -12,7 +12,7 @@ import pytest
 
 from synthesizer.jobs.compare import compare_points
 from synthesizer.jobs.run_points import read_run
-from synthesizer.report.charts import axes_of, place_labels
+from synthesizer.report.axes import axes_of
 from synthesizer.report.comparison import (
     BOTTOM,
     LEFT,
@@ -26,6 +26,7 @@ from synthesizer.report.comparison import (
     standing_words,
 )
 from synthesizer.report.page import DataTable, Gap
+from synthesizer.report.plane import place_labels
 from tests.run_directories import checks_of, manifest_of, write_run
 
 HOSTILE = "</script><script>alert(1)</script>\"'&\u2028"

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from synthesizer.report.record import Record
 from synthesizer.report.risk import attacks_section
+from synthesizer.report.untyped import Record
 from tests.report.risk_examples import attacks, charts, gaps, notes, record, risk, spoken
 
 

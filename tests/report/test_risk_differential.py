@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from synthesizer.report.record import Record
 from synthesizer.report.risk_halves import (
     GROUPS_MOST_ROWS,
     MANY_SPLITS,
     differential_section,
     group_blocks,
 )
+from synthesizer.report.untyped import Record
 from tests.report.risk_examples import charts, gaps, notes, record, risk, spoken, tables
 
 

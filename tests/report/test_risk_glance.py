@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from synthesizer.report.record import Record
 from synthesizer.report.risk import glance_section, rate_chart
 from synthesizer.report.risk_figures import Rate, auc, inference_rates, other_rates
+from synthesizer.report.untyped import Record
 from tests.report.risk_examples import (
     charts,
     figure,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from synthesizer.report.record import Record
 from synthesizer.report.risk import nearest_section
+from synthesizer.report.untyped import Record
 from tests.report.risk_examples import charts, gaps, notes, record, risk, spoken, tables
 
 

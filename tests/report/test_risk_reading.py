@@ -4,7 +4,6 @@ import pytest
 
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
 from synthesizer.report.page import Gap, Words
-from synthesizer.report.record import Record
 from synthesizer.report.risk_figures import (
     ScenarioPart,
     absent,
@@ -20,6 +19,7 @@ from synthesizer.report.risk_figures import (
     risk_part,
     scenarios,
 )
+from synthesizer.report.untyped import Record
 from tests.report.risk_examples import record, risk
 
 

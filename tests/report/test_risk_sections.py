@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from synthesizer.report.page import Chart, DataTable, render
-from synthesizer.report.record import Record
 from synthesizer.report.risk import risk_sections
+from synthesizer.report.untyped import Record
 from tests.report.risk_examples import record, risk, tables
 
 ANCHORS = ["risk", "cap", "differential", "identity", "uniques", "nearest", "inference", "attacks"]

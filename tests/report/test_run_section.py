@@ -1,7 +1,7 @@
 """What was run."""
 
 from synthesizer.report.glance import run_section
-from synthesizer.report.record import Record
+from synthesizer.report.untyped import Record
 from tests.report.blocks import gaps, html, table
 from tests.report.fixtures import EVIL, manifest, record
 

@@ -3,8 +3,8 @@
 import pytest
 
 from synthesizer.report.page import fragment
-from synthesizer.report.record import Record
 from synthesizer.report.risk_figures import keys_advice, unmeasured
+from synthesizer.report.untyped import Record
 from tests.report.fixtures import checks, manifest, record
 
 

@@ -10,7 +10,7 @@ from synthesizer.report.expected import (
     expected_of,
     right_share,
 )
-from synthesizer.report.record import Record
+from synthesizer.report.untyped import Record
 from tests.report.fixtures import first_format, record
 
 

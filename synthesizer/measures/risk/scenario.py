@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Protocol
 
 import numpy as np
+from pydantic import BeforeValidator
 
 from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups
 from synthesizer.data.errors import DataError
@@ -147,6 +148,11 @@ def _missing_part(column: Column) -> Column:
     return Column(column.variable, data, column.states)
 
 
+def _cuts(wanted: Any) -> Any:
+    """Return cut points of a file as a tuple, as they are configured."""
+    return tuple(wanted) if isinstance(wanted, list) else wanted
+
+
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
     """One attack that a release is tried with.
@@ -175,7 +181,7 @@ class Scenario:
 
     keys: tuple[str, ...]
     target: str
-    groups: Mapping[str, Groups] = field(default_factory=dict)
+    groups: Mapping[str, Annotated[Groups, BeforeValidator(_cuts)]] = field(default_factory=dict)
     tolerance: Tolerance | None = None
     exclude: tuple[Exclusion, ...] = ()
     reason: str = "as configured"
@@ -201,20 +207,6 @@ class Scenario:
             "target": self.target,
             "groups": self.groups,
             "tolerance": self.tolerance,
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file; levels that are excluded are counted, not named."""
-        return {
-            "keys": list(self.keys),
-            "target": self.target,
-            "groups": {
-                name: wanted if isinstance(wanted, int) else list(wanted)
-                for name, wanted in self.groups.items()
-            },
-            "tolerance": None if self.tolerance is None else asdict(self.tolerance),
-            "exclusions": len(self.exclude),
-            "reason": self.reason,
         }
 
 

@@ -20,13 +20,7 @@ from synthesizer.measures.utility.estimates import (
     ratio_of_estimates,
 )
 from synthesizer.measures.utility.propensity import PmseResult, PropensityResult, logit_pmse, pmse
-from synthesizer.measures.utility.suite import (
-    FitRequest,
-    Synthesis,
-    UtilityCollector,
-    UtilityMeasures,
-    UtilityResult,
-)
+from synthesizer.measures.utility.suite import Synthesis, UtilityResult
 from synthesizer.measures.utility.tables import (
     MEASURES,
     PairCounter,
@@ -47,7 +41,6 @@ __all__ = [
     "DistributionCounter",
     "EqualityResult",
     "FitComparison",
-    "FitRequest",
     "PairCounter",
     "PairTable",
     "PmseResult",
@@ -56,8 +49,6 @@ __all__ = [
     "Synthesis",
     "TableMeasures",
     "TableUtility",
-    "UtilityCollector",
-    "UtilityMeasures",
     "UtilityResult",
     "cell_measures",
     "chi_square",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from functools import partial
 
 from synthesizer.data.errors import ExpressionError
@@ -11,13 +10,9 @@ from synthesizer.data.panel.arrangement import panel_rows, person_name
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import Attempts
+from synthesizer.measures.measure_options import FitRequest
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.compare_fit import compare_fit
-from synthesizer.measures.utility.suite import (
-    FitRequest,
-    UtilityResult,
-    fit_names,
-)
 
 
 def split_fits(
@@ -55,7 +50,9 @@ def split_fits(
     return (
         tuple(request for request, is_row in parts if not is_row),
         tuple(
-            request if request.clusters is not None else replace(request, clusters=who)
+            request
+            if request.clusters is not None
+            else request.model_copy(update={"clusters": who})
             for request, is_row in parts
             if is_row
         ),
@@ -64,7 +61,7 @@ def split_fits(
 
 def _is_within(request: FitRequest, names: Collection[str]) -> bool:
     try:
-        return set(fit_names(request)) <= set(names)
+        return set(request.names) <= set(names)
     except ExpressionError:  # told by whoever reads the formula
         return False
 
@@ -87,7 +84,7 @@ class RowFits:
     ) -> None:
         self.requests = tuple(requests)
         self._person = person_name(person, original.names)
-        self._names = tuple(dict.fromkeys(n for r in self.requests for n in fit_names(r)))
+        self._names = tuple(dict.fromkeys(n for r in self.requests for n in r.names))
         self._original = self._rows(original)
         self._known: list[Table] = []
 
@@ -95,24 +92,22 @@ class RowFits:
         """Keep what the fits need of the next dataset."""
         self._known.append(self._rows(synthetic))
 
-    def joined(self, found: UtilityResult) -> UtilityResult:
-        """Return what was found of persons with the fits to rows beside it."""
-        attempts = Attempts()
-        fits: list[FitComparison] = []
-        for request in self.requests:
-            compute = partial(
-                compare_fit, self._original, self._known, request.formula, **request.settings
+    def comparisons(self, attempts: Attempts) -> tuple[FitComparison, ...]:
+        """Return the fits to the datasets so far; ``attempts`` collects those that fail."""
+        fits = [
+            attempts.of(
+                f"fit {request.formula}",
+                partial(
+                    compare_fit, self._original, self._known, request.formula, **request.settings
+                ),
             )
-            fit = attempts.of(f"fit {request.formula}", compute)
-            fits += [] if fit is None else [fit]
-        return replace(
-            found,
-            fits=(*found.fits, *fits),
-            failed={**found.failed, **attempts.failed},
-            notes=(*found.notes, *self._notes()),
-        )
+            for request in self.requests
+        ]
+        return tuple(fit for fit in fits if fit is not None)
 
-    def _notes(self) -> tuple[str, ...]:
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What should be known of these fits."""
         return tuple(
             f"{request.formula}: fitted to the rows of persons and periods, with errors "
             f"clustered by {request.clusters!r}"

@@ -1,36 +1,24 @@
 """The utility measures together, for datasets that come in one after the other.
 
-Memory does not grow with the number of datasets: of each only counts and figures stay. Models that
-a researcher might fit need all datasets, of which the caller keeps the variables.
+Memory does not grow with the number of datasets: of each only counts and figures stay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import Field
 
-from synthesizer.data.panel.view import PersonView
-from synthesizer.data.table import Kind, Table
-from synthesizer.measures.figure import (
-    Attempts,
-    Figure,
-    Units,
-    in_units,
-    plain,
-    plain_in_units,
-)
+from synthesizer.data.table import Table
+from synthesizer.measures.figure import Figure, Further, Result, Units
 from synthesizer.measures.utility.coefficients import FitComparison
-from synthesizer.measures.utility.combining import Rule
-from synthesizer.measures.utility.compare_fit import compare_fit
-from synthesizer.measures.utility.design import Family
 from synthesizer.measures.utility.distributions import Distribution, DistributionCounter
 from synthesizer.measures.utility.estimates import DistanceResult, combine_distances, jensen_shannon
-from synthesizer.measures.utility.formulas import parse_atom, parse_formula
 from synthesizer.measures.utility.propensity import Model, PmseResult, combine_pmse, pmse
 from synthesizer.measures.utility.tables import (
     PairCounter,
@@ -41,54 +29,43 @@ from synthesizer.measures.utility.tables import (
     table_utility,
 )
 
+if TYPE_CHECKING:
+    from synthesizer.measures.measure_options import PropensityOptions
+    from synthesizer.measures.settings import CheckSettings
 
-@dataclass(frozen=True, kw_only=True)
-class UtilityResult:
-    """Everything the utility measures found; None or empty where one is off or failed.
 
-    Parameters
-    ----------
-    n : int
-        Number of original records.
-    n_synthetic : tuple of int
-        Number of records of each synthetic dataset.
-    tables : TableUtility or None
-        Measures of all one-, two- or three-way tables.
-    distributions : tuple of Distribution
-        Of every variable.
-    pairs : tuple of PairTable
-        Tables of the worst pairs, in the order of `tables` of the first dataset.
-    propensity : tuple of PmseResult
-        One for each model.
-    distance : DistanceResult or None
-        Jensen-Shannon distance of the full tables.
-    fits : tuple of FitComparison
-        Models fitted to the original and to the synthetic data.
-    proper : bool
-        Whether parameters were drawn anew for each dataset.
-    kept : tuple of str
-        Compared variables whose values are the original's own; tables of these alone are left out.
-    failed : mapping of str to str
-        Measures that could not be computed, and why.
-    notes : tuple of str
-        What should be known of the data compared.
-    units : {"records", "persons"}
-        What the tables and the propensity scores count; a fit counts what it is fitted to.
-    """
+class UtilityResult(Result):
+    """Everything the utility measures found; None or empty where one is off or failed."""
 
     n: int
+    """Number of original records."""
     n_synthetic: tuple[int, ...]
+    """Number of records of each synthetic dataset."""
     tables: TableUtility | None = None
+    """Measures of all one-, two- or three-way tables."""
     distributions: tuple[Distribution, ...] = ()
+    """Of every variable."""
     pairs: tuple[PairTable, ...] = ()
+    """Tables of the worst pairs, in the order of `tables` of the first dataset."""
     propensity: tuple[PmseResult, ...] = ()
+    """One for each model."""
     distance: DistanceResult | None = None
+    """Jensen-Shannon distance of the full tables."""
     fits: tuple[FitComparison, ...] = ()
+    """Models fitted to the original and to the synthetic data."""
+    further: Further = Field(default_factory=dict)
+    """Results of other measures of the catalogue, by key."""
     proper: bool = False
+    """Whether parameters were drawn anew for each dataset."""
     kept: tuple[str, ...] = ()
-    failed: Mapping[str, str] = field(default_factory=dict)
+    """Compared variables whose values are the original's own; tables of these alone are left
+    out."""
+    failed: Mapping[str, str] = Field(default_factory=dict)
+    """Measures that could not be computed, and why."""
     notes: tuple[str, ...] = ()
+    """What should be known of the data compared."""
     units: Units = "records"
+    """What the tables and the propensity scores count; a fit counts what it is fitted to."""
 
     @property
     def fresh(self) -> float:
@@ -105,7 +82,9 @@ class UtilityResult:
         """Every figure with what it is about: tables, a propensity model, a formula."""
         own = ((place, figure.counting(self.units)) for place, figure in self._figures())
         fits = (
-            (f"{fit.family}: {fit.formula}", figure) for fit in self.fits for figure in fit.figures
+            (f"{fit.family}: {fit.formula}", figure.counting("records"))
+            for fit in self.fits
+            for figure in fit.figures
         )
         return (*own, *fits)
 
@@ -117,36 +96,13 @@ class UtilityResult:
         for score in self.propensity:
             place = f"propensity score by {score.model}"
             for figure in score.figures:
-                is_logit_ratio = figure.name == "pMSE ratio" and score.model == "logit"
+                is_logit_ratio = figure.key == "pmse_ratio" and score.model == "logit"
                 right = {"baseline": self.expected} if is_logit_ratio else {}
                 yield place, figure.model_copy(update=right)
         if self.distance is not None:
             yield from (("full table", figure) for figure in self.distance.figures)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return {
-            **({"units": self.units} if self.units == "persons" else {}),
-            "n": self.n,
-            "n_synthetic": list(self.n_synthetic),
-            "proper": self.proper,
-            "kept": list(self.kept),
-            "expected": {"S_pMSE": self.expected, "fresh": self.fresh},
-            "figures": [{"place": place, **plain(figure)} for place, figure in self.figures],
-            "tables": None if self.tables is None else plain(self.tables),
-            "distributions": [plain(part) for part in self.distributions],
-            "pairs": [plain(part) for part in self.pairs],
-            "propensity": [plain_in_units(plain(part), self.units) for part in self.propensity],
-            "distance": (
-                None if self.distance is None else plain_in_units(plain(self.distance), self.units)
-            ),
-            "fits": [plain(part) for part in self.fits],
-            "failed": dict(self.failed),
-            "notes": [in_units(note, self.units) for note in self.notes],
-        }
-
-
-# Which utility measures are wanted.
+        for key, part in self.further.items():
+            yield from ((key, figure) for figure in part.figures)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,276 +122,110 @@ class Synthesis:
     kept: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class FitRequest:
-    """A model that is fitted to the original and to the synthetic data; see `compare_fit`."""
-
-    formula: str
-    family: Family = "ols"
-    rule: Rule = "simple"
-    clusters: str | None = None
-    weights: str | None = None
-    offset: str | None = None
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Everything but the formula, as `compare_fit` takes it."""
-        return {
-            "family": self.family,
-            "rule": self.rule,
-            "clusters": self.clusters,
-            "weights": self.weights,
-            "offset": self.offset,
-        }
-
-
-def fit_names(request: FitRequest) -> tuple[str, ...]:
-    """Return every variable that a fit needs.
-
-    Examples
-    --------
-    >>> fit_names(FitRequest(formula="income ~ age", clusters="person"))
-    ('income', 'age', 'person')
-    """
-    further = [name for name in (request.clusters, request.weights) if name is not None]
-    offset = () if request.offset is None else parse_atom(request.offset, "offset").names
-    return (*parse_formula(request.formula).names, *further, *offset)
-
-
-@dataclass(frozen=True, kw_only=True)
-class UtilityMeasures:
-    """Which utility measures are computed, and how.
+@dataclass(frozen=True, eq=False)
+class Collecting:
+    """A measure that looks at datasets one by one.
 
     Parameters
     ----------
-    ways : tuple of int
-        Orders of the tables, of 1, 2 and 3; none for no tables.
-    groups : int
-        Number of quantile groups of numeric variables in tables, at least 2.
-    distributions : bool
-        Whether the distribution of every variable is kept, original beside synthetic.
-    pairs : int
-        Tables of the worst pairs that are kept.
-    models : tuple of {"logit", "cart"}
-        Propensity models; none for no propensity score.
-    interactions : int
-        Order of the logit's interactions, at least 1.
-    permutations : int
-        Fits with permuted labels that the null of ``cart`` rests on.
-    distance : bool
-        Whether the Jensen-Shannon distance of the full tables is computed.
-    fits : tuple of FitRequest
-        Models that a researcher might fit.
+    add : callable
+        Looks at the next dataset.
+    result : callable
+        Returns what was found in the datasets so far, at least one.
     """
 
-    ways: tuple[int, ...] = (1, 2)
-    groups: int = 5
-    distributions: bool = True
-    pairs: int = 300
-    models: tuple[Model, ...] = ("logit",)
-    interactions: int = 1
-    permutations: int = 10
-    distance: bool = True
-    fits: tuple[FitRequest, ...] = ()
-
-    @property
-    def problems(self) -> list[str]:
-        """Settings out of range."""
-        return list(self._problems())
-
-    def _problems(self) -> Iterator[str]:
-        if not set(self.ways) <= {1, 2, 3}:
-            yield "ways must be of 1, 2 and 3"
-        if self.groups < 2:
-            yield f"groups ({self.groups}) must be at least 2"
-        unknown = [model for model in self.models if model not in ("logit", "cart")]
-        yield from (f"model {model!r} is unknown: write 'logit' or 'cart'" for model in unknown)
-        if self.interactions < 1:
-            yield f"interactions ({self.interactions}) must be at least 1, which is main effects"
-        if self.permutations < 0:
-            yield f"permutations ({self.permutations}) must not be negative"
+    add: Callable[[Table], None]
+    result: Callable[[], Any]
 
 
-GeneratorOf = Callable[[int], np.random.Generator]
-"""Gives the generator of a dataset, numbered from 1."""
+@dataclass(frozen=True, eq=False)
+class TableCollecting(Collecting):
+    """Measures of the tables of every dataset so far."""
+
+    found: list[TableMeasures]
 
 
-class UtilityCollector:
-    """Compares datasets with the original as they come in.
+def tables(
+    original: Table, names: Sequence[str], settings: CheckSettings, synthesis: Synthesis
+) -> TableCollecting:
+    """Collect measures of tables; those of kept variables alone are left out."""
+    found: list[TableMeasures] = []
 
-    Parameters
-    ----------
-    original : Table
-        Confidential records.
-    measures : UtilityMeasures
-        What is wanted.
-    generator_of : callable
-        Gives the generator of the permutations of a dataset.
-    attempts : Attempts
-        Collects what could not be computed: a measure that fails for one dataset is left out.
-    names : sequence of str, optional
-        Variables to compare; all but identifiers when absent.
-    synthesis : Synthesis, optional
-        How the data were made. Tables of kept variables alone are left out.
-    n_jobs : int
-        Threads of the propensity score; they do not change the result.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Variable
-    >>> from synthesizer.data.table import Column
-    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
-    >>> table = Table([Column(sex, np.array([0, 1, 1, 0], dtype=np.int32))])
-    >>> collector = UtilityCollector(
-    ...     table, UtilityMeasures(), np.random.default_rng, attempts=Attempts()
-    ... )
-    >>> collector.add(table)
-    >>> result = collector.finish([table])
-    >>> [(figure.name, figure.value) for _, figure in result.figures][:2]
-    [('mean one-way S_pMSE', 0.0), ('largest one-way S_pMSE', 0.0)]
-    """
-
-    def __init__(
-        self,
-        original: Table,
-        measures: UtilityMeasures,
-        generator_of: GeneratorOf,
-        *,
-        attempts: Attempts,
-        names: Sequence[str] | None = None,
-        synthesis: Synthesis | None = None,
-        n_jobs: int = 1,
-    ) -> None:
-        self.original, self.measures = original, measures
-        self.generator_of, self.attempts, self.n_jobs = generator_of, attempts, n_jobs
-        drawn = (v.name for v in original.schema if v.kind is not Kind.ID)
-        self.names = tuple(drawn if names is None else names)
-        self.synthesis = synthesis or Synthesis()
-        self.sizes: list[int] = []
-        self.tables: list[TableMeasures] = []
-        self.distances: list[DistanceResult] = []
-        self.scores: dict[Model, list[PmseResult]] = {model: [] for model in measures.models}
-        self.distributions: DistributionCounter | None = None
-        self.pairs: PairCounter | None = None
-        if measures.distributions and self.names:
-            self.distributions = attempts.of(
-                "distributions", lambda: DistributionCounter(original, self.names)
-            )
-
-    def add(self, synthetic: Table) -> None:
-        """Look at the next dataset."""
-        self.sizes.append(synthetic.n_rows)
-        if not self.names:
-            return
-        self._try("tables", lambda: self._add_tables(synthetic), wanted=bool(self.measures.ways))
-        self._try("distributions", lambda: self._add_distributions(synthetic))
-        self._try("pairs", lambda: self._add_pairs(synthetic))
-        for model in self.measures.models:
-            self._try(_place(model), partial(self._add_score, model, synthetic))
-        self._try(
-            "full table", lambda: self._add_distance(synthetic), wanted=self.measures.distance
-        )
-
-    def finish(self, known: Sequence[Table], notes: Sequence[str] = ()) -> UtilityResult:
-        """Return what was found; ``known`` holds the variables of fits of every dataset."""
-        attempts = self.attempts
-        return UtilityResult(
-            n=self.original.n_rows,
-            n_synthetic=tuple(self.sizes),
-            tables=(
-                combine_tables(self.tables).result()
-                if self._whole("tables") and self.tables
-                else None
-            ),
-            distributions=(
-                self.distributions.result()
-                if self.distributions is not None and self.sizes and self._whole("distributions")
-                else ()
-            ),
-            pairs=self.pairs.result() if self.pairs is not None and self._whole("pairs") else (),
-            propensity=tuple(
-                combine_pmse(found)
-                for model, found in self.scores.items()
-                if found and self._whole(_place(model))
-            ),
-            distance=(
-                combine_distances(self.distances)
-                if self.distances and self._whole("full table")
-                else None
-            ),
-            fits=tuple(self._fits(known)),
-            proper=self.synthesis.proper,
-            kept=tuple(name for name in self.names if name in self.synthesis.kept),
-            failed=attempts.failed,
-            notes=tuple(notes),
-            units="persons" if isinstance(self.original, PersonView) else "records",
-        )
-
-    def _whole(self, name: str) -> bool:
-        return name not in self.attempts.failed
-
-    def _try(self, name: str, compute: Callable[[], None], *, wanted: bool = True) -> None:
-        """Compute a measure that has not failed before."""
-        if wanted and self._whole(name):
-            self.attempts.of(name, compute)
-
-    def _add_tables(self, synthetic: Table) -> None:
-        measures = self.measures
-        found = table_utility(
-            self.original,
+    def add(synthetic: Table) -> None:
+        measured = table_utility(
+            original,
             [synthetic],
-            names=self.names,
-            ways=measures.ways,
-            groups=measures.groups,
+            names=names,
+            ways=settings.ways,
+            groups=settings.table_groups,
         )
-        self.tables.append(found.without(self.synthesis.kept))
+        found.append(measured.without(synthesis.kept))
 
-    def _add_distributions(self, synthetic: Table) -> None:
-        if self.distributions is not None:
-            self.distributions.add(synthetic)
+    return TableCollecting(add, lambda: combine_tables(found).result(), found)
 
-    def _add_pairs(self, synthetic: Table) -> None:
-        if self.pairs is None:
-            self.pairs = PairCounter(
-                self.original, self._worst_pairs(), groups=self.measures.groups
-            )
-        self.pairs.add(synthetic)
 
-    def _worst_pairs(self) -> list[tuple[str, str]]:
-        """Return all pairs where they are few, the worst of the first dataset otherwise."""
-        every = list(combinations(self.names, 2)) if 2 in self.measures.ways else []
-        if len(every) <= self.measures.pairs or not self.tables:
-            return every[: self.measures.pairs]
-        return [(a, b) for a, b in self.tables[0].worst(2, self.measures.pairs)["names"]]
+def variables(original: Table, names: Sequence[str]) -> Collecting:
+    """Collect the distribution of every variable."""
+    counter = DistributionCounter(original, names)
+    return Collecting(counter.add, counter.result)
 
-    def _add_score(self, model: Model, synthetic: Table) -> None:
-        own: dict[str, Any] = (
-            {
-                "permutations": self.measures.permutations,
-                "rng": self.generator_of(len(self.sizes)),
-            }
+
+def pair_tables(
+    original: Table,
+    names: Sequence[str],
+    settings: CheckSettings,
+    measured: TableCollecting | None,
+) -> Collecting:
+    """Collect the tables of all pairs where they are few, else the worst of the first dataset."""
+    most, every = settings.pair_tables, list(combinations(names, 2))
+    counters: list[PairCounter] = []
+
+    def worst() -> list[tuple[str, str]]:
+        if len(every) <= most or measured is None or not measured.found:
+            return every[:most]
+        return [(a, b) for a, b in measured.found[0].worst(2, most)["names"]]
+
+    def add(synthetic: Table) -> None:
+        if not counters:
+            counters.append(PairCounter(original, worst(), groups=settings.table_groups))
+        counters[0].add(synthetic)
+
+    return Collecting(add, lambda: counters[0].result())
+
+
+def propensity(
+    original: Table,
+    names: Sequence[str],
+    options: PropensityOptions,
+    model: Model,
+    *,
+    copied: Sequence[str],
+    generator: Callable[[int], np.random.Generator],
+    workers: int,
+) -> Collecting:
+    """Collect how well a model tells the records of each dataset from original ones.
+
+    ``generator`` gives the generator of the permutations of a dataset, numbered from 1.
+    """
+    scores: list[PmseResult] = []
+
+    def add(synthetic: Table) -> None:
+        further: dict[str, Any] = (
+            {"permutations": options.permutations, "rng": generator(len(scores) + 1)}
             if model == "cart"
-            else {"interactions": self.measures.interactions, "copied": self.synthesis.kept}
+            else {"interactions": options.interactions, "copied": copied}
         )
-        self.scores[model].append(
-            pmse(self.original, synthetic, model=model, names=self.names, n_jobs=self.n_jobs, **own)
-        )
-
-    def _add_distance(self, synthetic: Table) -> None:
-        self.distances.append(
-            jensen_shannon(self.original, synthetic, names=self.names, groups=self.measures.groups)
+        scores.append(
+            pmse(original, synthetic, model=model, names=names, n_jobs=workers, **further)
         )
 
-    def _fits(self, known: Sequence[Table]) -> list[FitComparison]:
-        found = [
-            self.attempts.of(
-                f"fit {request.formula}",
-                partial(compare_fit, self.original, known, request.formula, **request.settings),
-            )
-            for request in self.measures.fits
-        ]
-        return [fit for fit in found if fit is not None]
+    return Collecting(add, lambda: combine_pmse(scores))
 
 
-def _place(model: str) -> str:
-    return f"propensity score by {model}"
+def distances(original: Table, names: Sequence[str], settings: CheckSettings) -> Collecting:
+    """Collect the Jensen-Shannon distance of the full tables."""
+    found: list[DistanceResult] = []
+    compare = partial(jensen_shannon, original, names=names, groups=settings.table_groups)
+    return Collecting(
+        lambda synthetic: found.append(compare(synthetic)), lambda: combine_distances(found)
+    )

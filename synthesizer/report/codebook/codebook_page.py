@@ -23,7 +23,7 @@ from synthesizer.report.page import (
     render,
     written,
 )
-from synthesizer.report.record import dig, listed, mappings, number, words
+from synthesizer.report.untyped import dig, listed, mappings, number, words
 
 # The variables of the codebook for researchers: a table of all, and a card for each.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from synthesizer.data.table import Kind
-from synthesizer.report.record import dig, words
+from synthesizer.report.untyped import dig, words
 
 # Which variables trees drew, and how, as the manifest of a run tells it.
 

@@ -20,7 +20,7 @@ from synthesizer.report.codebook.codebook_page import codebook_page
 from synthesizer.report.codebook.datasets import read_released
 from synthesizer.report.codebook.facts import facts_of
 from synthesizer.report.codebook.words import described, imposed, tilted, unmodelled
-from synthesizer.report.record import dataset_names, foreign_paths, is_path, read_manifest
+from synthesizer.report.untyped import dataset_names, foreign_paths, is_path, read_manifest
 
 NAMES = ("codebook.html", "codebook.json")
 """The files that are written."""

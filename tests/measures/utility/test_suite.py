@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from synthesizer.data.errors import DataError
+from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Kind, Table
-from synthesizer.measures.figure import Attempts
+from synthesizer.measures.checks import Checks
+from synthesizer.measures.figure import plain, typed
+from synthesizer.measures.measure_options import FitRequest
+from synthesizer.measures.settings import CheckSettings
 from synthesizer.measures.utility import (
-    FitRequest,
     Synthesis,
-    UtilityCollector,
-    UtilityMeasures,
     UtilityResult,
     compare_fit,
     jensen_shannon,
@@ -21,39 +27,40 @@ from synthesizer.measures.utility import (
     suite,
     table_utility,
 )
-from synthesizer.measures.utility.suite import fit_names
 from tests.tables import coded, persons
 
 ORIGINAL, MADE = persons(300), [persons(300, 1), persons(200, 2)]
 NAMES = list(ORIGINAL.names)
 PROPER = Synthesis(proper=True)
-
-
-def generator_of(dataset: int) -> np.random.Generator:
-    return np.random.default_rng([7, dataset])
+SEED = Seed(7)
+OFF = {"one_way": False, "two_way": False, "propensity": False, "full_table": False}
 
 
 def collected(
-    measures: UtilityMeasures | None = None, made: list[Table] | None = None
+    made: Sequence[Table] = MADE,
+    original: Table = ORIGINAL,
+    synthesis: Synthesis | None = None,
+    **options: Any,
 ) -> UtilityResult:
-    collector = UtilityCollector(
-        ORIGINAL, measures or UtilityMeasures(), generator_of, attempts=Attempts()
-    )
-    tables = MADE if made is None else made
-    for table in tables:
-        collector.add(table)
-    return collector.finish(tables)
+    settings = CheckSettings(**options).about("utility")
+    checks = Checks(original, settings, seed=SEED, synthesis=synthesis)
+    for table in made:
+        checks.add(table)
+    found = checks.finish().utility
+    return UtilityResult(n=0, n_synthetic=()) if found is None else found
 
 
 def test_figures_are_those_of_the_measures_on_all_datasets_at_once() -> None:
-    found = collected(UtilityMeasures(models=("logit", "cart"), permutations=3))
+    found = collected(propensity={"models": ["logit", "cart"], "permutations": 3})
     tables = table_utility(ORIGINAL, MADE)
     assert found.tables is not None
     assert found.tables == tables.result()
     assert found.distance == jensen_shannon(ORIGINAL, MADE)
     assert found.propensity[0] == pmse(ORIGINAL, MADE)
     trees = [
-        pmse(ORIGINAL, table, model="cart", permutations=3, rng=generator_of(number)).datasets[0]
+        pmse(
+            ORIGINAL, table, model="cart", permutations=3, rng=SEED.generator("propensity", number)
+        ).datasets[0]
         for number, table in enumerate(MADE, start=1)
     ]
     assert list(found.propensity[1].datasets) == trees
@@ -72,7 +79,7 @@ def test_figures_are_those_of_the_measures_on_all_datasets_at_once() -> None:
 
 
 def test_both_ends() -> None:
-    copies = collected(UtilityMeasures(models=("logit", "cart"), permutations=5), [ORIGINAL] * 2)
+    copies = collected([ORIGINAL] * 2, propensity={"models": ["logit", "cart"], "permutations": 5})
     values = {figure.name: figure.value for _, figure in copies.figures}
     assert values["mean two-way S_pMSE"] == 0
     assert values["ROE (two-way)"] == 1
@@ -93,29 +100,31 @@ def test_both_ends() -> None:
 
 
 def test_file_holds_plain_values_of_everything() -> None:
-    found = collected().to_dict()
-    assert (found["n"], found["n_synthetic"]) == (300, [300, 200])
-    assert len(found["tables"]["rows"]["rows"]) == 4 + 6
-    assert {len(row[0]) for row in found["tables"]["rows"]["rows"]} == {1, 2}
-    assert [(row["dataset"], row["ways"]) for row in found["tables"]["by_dataset"]] == [
+    found = collected(fits="age ~ sex")
+    assert (found.n, found.n_synthetic) == (300, (300, 200))
+    assert found.tables is not None
+    assert [len(row.variables) for row in found.tables.rows].count(1) == 4
+    assert len(found.tables.rows) == 4 + 6
+    assert [(row.dataset, row.ways) for row in found.tables.by_dataset] == [
         (1, 1), (1, 2), (2, 1), (2, 2),
     ]  # fmt: skip
-    assert [part["variable"] for part in found["distributions"]] == NAMES
-    assert len(found["pairs"]) == 6
-    assert all(place["meaning"] and place["direction"] for place in found["figures"])
+    assert [part.variable for part in found.distributions] == NAMES
+    assert len(found.pairs) == 6
+    assert all(figure.meaning and figure.direction for _, figure in found.figures)
+    again = typed(UtilityResult, json.loads(json.dumps(plain(found), allow_nan=False)))
+    assert again == found
 
 
 def test_only_the_worst_pairs_are_kept() -> None:
-    found = collected(UtilityMeasures(pairs=2))
+    found = collected(pair_tables=2)
     assert found.tables is not None
     worst = table_utility(ORIGINAL, MADE[:1]).worst(2, 2)["names"]
     assert [pair.variables for pair in found.pairs] == list(worst)
-    assert collected(UtilityMeasures(ways=(1,))).pairs == ()
+    assert collected(two_way=False).pairs == ()
 
 
 def test_what_is_off_is_not_there() -> None:
-    off = UtilityMeasures(ways=(), distributions=False, models=(), distance=False)
-    found = collected(off)
+    found = collected(**OFF)
     assert found.figures == ()
     assert (found.tables, found.distance, found.distributions, found.pairs) == (None, None, (), ())
     assert found.failed == {}
@@ -125,9 +134,7 @@ def test_what_is_off_is_not_there() -> None:
 def test_identifiers_are_not_compared() -> None:
     person = coded("person", np.arange(300), [str(n) for n in range(300)], kind=Kind.ID)
     table = Table([person, *ORIGINAL.columns])
-    collector = UtilityCollector(table, UtilityMeasures(), generator_of, attempts=Attempts())
-    collector.add(table)
-    found = collector.finish([table])
+    found = collected([table], table)
     assert [part.variable for part in found.distributions] == NAMES
 
 
@@ -150,35 +157,25 @@ def test_a_measure_that_fails_for_one_dataset_is_told_and_loses_no_other(
 def test_fits_are_compared_and_one_without_a_fit_is_told() -> None:
     sound = FitRequest(formula="age ~ sex + marital")
     missing = FitRequest(formula="age ~ wealth", clusters="sex")
-    found = collected(UtilityMeasures(fits=(sound, missing)))
+    found = collected(fits=(sound, missing))
     assert found.fits == (compare_fit(ORIGINAL, MADE, "age ~ sex + marital"),)
     (why,) = found.failed.values()
     assert "wealth" in why
     assert any(place == "ols: age ~ sex + marital" for place, _ in found.figures)
-    assert fit_names(missing) == ("age", "wealth", "sex")
+    assert missing.names == ("age", "wealth", "sex")
 
 
 def test_settings_out_of_range_are_told_at_once() -> None:
-    wrong = UtilityMeasures(
-        ways=(1, 4),
-        groups=1,
-        models=("forest",),
-        interactions=0,
-        permutations=-1,  # type: ignore[arg-type]
-    )
-    assert len(wrong.problems) == 5
-    assert UtilityMeasures().problems == []
+    wrong = {"models": ["forest"], "interactions": 0, "permutations": -1}
+    with pytest.raises(ValidationError) as caught:
+        CheckSettings(table_groups=1, three_way="sometimes", propensity=wrong)
+    assert caught.value.error_count() == 5
 
 
 def test_what_is_expected_depends_on_how_the_data_were_made() -> None:
-    proper = UtilityCollector(
-        ORIGINAL, UtilityMeasures(), generator_of, attempts=Attempts(), synthesis=PROPER
-    )
-    for table in MADE:
-        proper.add(table)
-    found = proper.finish(MADE)
+    found = collected(synthesis=PROPER)
     fresh = 1 + (300 + 200) / 2 / 300
-    assert found.to_dict()["expected"] == {"S_pMSE": fresh, "fresh": fresh}
+    assert found.expected == found.fresh == fresh
     for result, expected in ((found, fresh), (collected(), 1.0)):
         baselines = {
             figure.baseline
@@ -186,21 +183,13 @@ def test_what_is_expected_depends_on_how_the_data_were_made() -> None:
             if figure.name in ("mean two-way S_pMSE", "largest one-way S_pMSE", "pMSE ratio")
         }
         assert baselines == {expected}
-    assert collected().to_dict()["expected"] == {"S_pMSE": 1.0, "fresh": fresh}
+    assert (collected().expected, collected().fresh) == (1.0, fresh)
 
 
 def test_tables_of_kept_variables_alone_are_left_out() -> None:
     kept = ("sex", "age")
     made = Table([ORIGINAL[name] if name in kept else MADE[0][name] for name in NAMES])
-    collector = UtilityCollector(
-        ORIGINAL,
-        UtilityMeasures(),
-        generator_of,
-        attempts=Attempts(),
-        synthesis=Synthesis(kept=kept),
-    )
-    collector.add(made)
-    found = collector.finish([made])
+    found = collected([made], synthesis=Synthesis(kept=kept))
     assert found.kept == kept
     assert found.tables is not None
     assert not [row for row in found.tables.rows if set(row.variables) <= set(kept)]

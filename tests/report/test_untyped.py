@@ -2,7 +2,7 @@
 
 import pytest
 
-from synthesizer.report.record import Record, dig, listed, mappings, number, numbers, pooled, words
+from synthesizer.report.untyped import Record, dig, listed, mappings, number, numbers, pooled, words
 
 CONTENT = {"a": {"b": [1, {"c": None}, "text"]}, "n": True, "flag": float("inf")}
 

@@ -1,0 +1,366 @@
+"""Pictures of careers: states by period, changes, spells, and single careers line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+from markupsafe import Markup
+
+from synthesizer.data.panel.view import ABSENT, OTHERS
+from synthesizer.measures.utility.sequences import SequenceResult
+from synthesizer.report.charts import (
+    SIDES,
+    WIDTH,
+    PairedBar,
+    Scale,
+    axis_left,
+    clipped,
+    el,
+    legend,
+    legends,
+    line,
+    paired_bars,
+    svg,
+    text,
+    text_width,
+)
+from synthesizer.report.page import Block, Cell, Chart, DataTable, Form, plural, written
+
+MOST = 10
+"""States with a colour of their own; of more, one less, and the others together."""
+MOST_BARS = 13
+"""Pairs of bars of one picture; numbers of moves from the last one on are one together."""
+_WIDE = 720.0
+_LEFT = 40.0
+_GAP = 48.0
+_TALL = 230.0
+_TOP = 30.0
+_LETTERS = 22
+_LINE = 9.0
+
+Shares = Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownStates:
+    """Careers as the pictures show them: at most ten states, others, and absence.
+
+    Parameters
+    ----------
+    periods : tuple of str
+        T labels.
+    states : tuple of str
+        S labels, by frequency; others and absence at the end.
+    colours : tuple of str
+        Class of each state's colour.
+    original, synthetic : tuple of tuple of float, shape (T, S)
+        Shares of persons in each period.
+    sample : tuple of tuple of int
+        Synthetic careers as positions in ``states``.
+    """
+
+    periods: tuple[str, ...]
+    states: tuple[str, ...]
+    colours: tuple[str, ...]
+    original: tuple[tuple[float, ...], ...]
+    synthetic: tuple[tuple[float, ...], ...]
+    sample: tuple[tuple[int, ...], ...]
+
+
+def shown_states(sequences: SequenceResult, periods: Sequence[str]) -> ShownStates:
+    """Return careers whose rarer states are one state together.
+
+    Parameters
+    ----------
+    sequences : SequenceResult
+        Careers over T periods.
+    periods : sequence of str
+        T names of the periods.
+    """
+    labels, places = _groups(sequences.states)
+
+    def folded(shares: Shares) -> tuple[tuple[float, ...], ...]:
+        return tuple(
+            tuple(
+                sum(share for share, place in zip(row, places, strict=True) if place == state)
+                for state in range(len(labels))
+            )
+            for row in shares
+        )
+
+    return ShownStates(
+        periods=tuple(periods),
+        states=labels,
+        colours=_colours(labels),
+        original=folded(sequences.original.headcounts),
+        synthetic=folded(sequences.synthetic.headcounts),
+        sample=tuple(tuple(places[state] for state in career) for career in sequences.sample),
+    )
+
+
+def _groups(states: Sequence[str]) -> tuple[tuple[str, ...], list[int]]:
+    """Return the states that are shown and where each state goes."""
+    ends = [label for label in states if label in (OTHERS, ABSENT)]
+    named = [label for label in states if label not in ends]
+    few = named if len(named) <= MOST and OTHERS not in ends else named[: MOST - 1]
+    labels = list(few)
+    if len(few) < len(named) or OTHERS in ends:
+        labels.append(OTHERS)
+    if ABSENT in ends:
+        labels.append(ABSENT)
+    rest = labels.index(OTHERS) if OTHERS in labels else 0
+    return tuple(labels), [labels.index(s) if s in labels else rest for s in states]
+
+
+def _colours(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return a colour for each state: grey ones for others and absence."""
+    fixed = {OTHERS: "fill-muted", ABSENT: "fill-grid"}
+    order = iter(["s1", "s2", "s3", "s4", "s5", "s7", "s8", "s9", "s10", "s6"])
+    return tuple(fixed[label] if label in fixed else f"fill-{next(order)}" for label in labels)
+
+
+# Stacked shares of states by period, original beside synthetic.
+
+
+def stacks_chart(shown: ShownStates) -> Chart:
+    """Return the shares of the states, period by period."""
+    summary, rows = _compared_states(shown)
+    return Chart(
+        title="Share of persons in each state, period by period",
+        svg=_stacks(shown, summary),
+        reads="The two pictures should look alike: the same bands, as wide at the same time. The "
+        "synthetic one is the mean over the datasets.",
+        summary=summary,
+        table=DataTable(
+            caption="Mean share over all periods, and the period where the two differ most",
+            columns=[
+                "State", "Original", "Synthetic", "Period", "Original there", "Synthetic there",
+            ],
+            forms=("text", "share", "share", "text", "share", "share"),
+            rows=rows,
+        ),
+    )  # fmt: skip
+
+
+def _compared_states(shown: ShownStates) -> tuple[str, list[list[Cell]]]:
+    """Return a sentence on the largest difference, and a row for each state."""
+    rows: list[list[Cell]] = []
+    largest, summary = 0.0, "The shares are equal in every period."
+    for state, label in enumerate(shown.states):
+        ours, theirs = ([row[state] for row in side] for side in (shown.original, shown.synthetic))
+        gaps = [abs(one - other) for one, other in zip(ours, theirs, strict=True)]
+        at = gaps.index(max(gaps))
+        means = [sum(shares) / len(shares) for shares in (ours, theirs)]
+        rows.append([label, *means, shown.periods[at], ours[at], theirs[at]])
+        if gaps[at] > largest:
+            largest = gaps[at]
+            summary = (
+                f"The largest difference is at “{label}” in {shown.periods[at]}: "
+                f"{written(ours[at], 'share')} of the original and {written(theirs[at], 'share')} "
+                "of the synthetic persons."
+            )
+    return summary, rows
+
+
+def _stacks(shown: ShownStates, description: str) -> Markup:
+    room = (_WIDE - _LEFT - 6 - _GAP) / 2
+    entries = [(c, clipped(s, _LETTERS)) for c, s in zip(shown.colours, shown.states, strict=True)]
+    marks, bottom = legends(_LEFT, _TOP + _TALL + 48, entries, width=_WIDE)
+    return svg(
+        _WIDE,
+        bottom + 8,
+        *_panel("original", shown.original, shown, _LEFT, room),
+        *_panel("synthetic", shown.synthetic, shown, _LEFT + room + _GAP, room),
+        marks,
+        title="States by period",
+        description=description,
+    )
+
+
+def _panel(
+    name: str, shares: Shares, shown: ShownStates, left: float, room: float
+) -> Iterator[Markup]:
+    """Yield the bands of one side, from the bottom to the top."""
+    x = Scale(domain=(0, len(shares)), range=(left, left + room))
+    y = Scale(domain=(0, 1), range=(_TOP + _TALL, _TOP))
+    yield text(left, _TOP - 10, name, class_="label strong")
+    low = [0.0] * len(shares)
+    for state, colour in enumerate(shown.colours):
+        high = [min(below + row[state], 1.0 + 1e-9) for below, row in zip(low, shares, strict=True)]
+        corners = " ".join([*_steps(high, x, y), *reversed(list(_steps(low, x, y)))])
+        yield el(
+            "polygon",
+            {"points": corners, "class": colour},
+            el("title", None, f"{name}: {shown.states[state]}"),
+        )
+        low = high
+    yield axis_left(y, left, "", count=4)
+    yield from _period_labels(shown.periods, x, _TOP + _TALL)
+
+
+def _steps(values: Sequence[float], x: Scale, y: Scale) -> Iterator[str]:
+    """Yield the corners of a line with a level for each period."""
+    for place, value in enumerate(values):
+        yield f"{x(place):.1f},{y(value):.1f}"
+        yield f"{x(place + 1):.1f},{y(value):.1f}"
+
+
+def _period_labels(periods: Sequence[str], x: Scale, base: float) -> Iterator[Markup]:
+    """Yield names of periods below the middle of theirs, as many as there is room for."""
+    labels = [clipped(period, 10) for period in periods]
+    room = max(text_width(label, 11) for label in labels) + 12
+    every = max(1, round(room / (x(1) - x(0)) + 0.499))
+    yield line(x.range[0], base, x.range[1], base, class_="axis")
+    for place in range(0, len(labels), every):
+        at = x(place + 0.5)
+        yield line(at, base, at, base + 4, class_="axis")
+        yield text(at, base + 16, labels[place], class_="tick", text_anchor="middle")
+
+
+# Changes of state and lengths of spells, as pairs of bars.
+
+Row = tuple[str, float | None, float | None]
+
+
+def moves_chart(sequences: SequenceResult) -> Iterator[Block]:
+    """Yield the picture of how often persons change state; none for a single period."""
+    sides = sequences.original.n_moves, sequences.synthetic.n_moves
+    if len(sides[0]) == 1:
+        return
+    ours, theirs = (_capped(side) for side in sides)
+    labels = [str(k) for k in range(len(ours))]
+    if len(sides[0]) > len(ours):
+        labels[-1] += " or more"
+    used = max(k for k in range(len(ours)) if ours[k] or theirs[k])
+    means = [sum(k * share for k, share in enumerate(side)) for side in sides]
+    yield _bars_chart(
+        "How often persons change state",
+        list(zip(labels, ours, theirs, strict=True))[: used + 1],
+        axis="share of persons",
+        reads="Pairs of bars should be equally long. Absence counts as a state.",
+        summary=f"On average a person changes state {written(means[0])} times in the original and "
+        f"{written(means[1])} times in the synthetic data.",
+        caption="Changes of state of a person: shares of persons",
+        first="Changes",
+        form="share",
+    )
+
+
+def _capped(shares: Sequence[float]) -> list[float]:
+    if len(shares) <= MOST_BARS:
+        return list(shares)
+    return [*shares[: MOST_BARS - 1], sum(shares[MOST_BARS - 1 :])]
+
+
+def spells_chart(sequences: SequenceResult) -> Iterator[Block]:
+    """Yield the picture of how long spells last; none where there are no spells."""
+    lengths = sequences.original.spell_lengths, sequences.synthetic.spell_lengths
+    every = zip(sequences.states, *lengths, strict=True)
+    rows: list[Row] = [row for row in every if row[1:] != (None, None)]
+    if not rows:
+        return
+    less = f" The {MOST_BARS} most frequent states are drawn." if len(rows) > MOST_BARS else ""
+    yield _bars_chart(
+        "How long spells last",
+        rows,
+        axis="mean length in periods",
+        reads="A spell is an unbroken time in one state. Pairs of bars should be equally long."
+        + less,
+        summary=_spells_in_words(rows),
+        caption="Mean length of the spells, in periods",
+        first="State",
+        form="figure",
+    )
+
+
+def _spells_in_words(rows: Sequence[Row]) -> str:
+    both = [(abs(one - other), label, one, other) for label, one, other in rows
+            if one is not None and other is not None]  # fmt: skip
+    if not both:
+        return "No state has spells in both."
+    _, label, one, other = max(both, key=lambda row: row[0])
+    return (
+        f"The largest difference is at “{label}”: {written(one)} periods in the original and "
+        f"{written(other)} in the synthetic data."
+    )
+
+
+def _bars_chart(
+    title: str,
+    rows: Sequence[Row],
+    *,
+    axis: str,
+    reads: str,
+    summary: str,
+    caption: str,
+    first: str,
+    form: Form,
+) -> Chart:
+    """Return the first rows as pairs of bars, and all of them as a table."""
+    bars, bottom = paired_bars(
+        [PairedBar(label=name, original=one, synthetic=other)
+         for name, one, other in rows[:MOST_BARS]],
+        label=axis,
+    )  # fmt: skip
+    drawn = svg(WIDTH, bottom, legend(2, 12, SIDES), *bars, title=title, description=summary)
+    return Chart(
+        title=title,
+        svg=drawn,
+        reads=reads,
+        summary=summary,
+        table=DataTable(
+            caption=caption,
+            columns=[first, "Original", "Synthetic"],
+            forms=("text", form, form),
+            rows=rows,
+        ),
+    )
+
+
+# Single careers.
+
+
+def lines_chart(shown: ShownStates) -> Iterator[Block]:
+    """Yield synthetic careers, one person a line; nothing where none was drawn."""
+    if not shown.sample:
+        return
+    changes = [sum(a != b for a, b in pairwise(career)) for career in shown.sample]
+    summary = (
+        f"{plural(len(changes), 'synthetic person')}, chosen at random from the first dataset, "
+        f"with {min(changes)} to {max(changes)} changes of state."
+    )
+    yield Chart(
+        title="Synthetic careers, one person a line",
+        svg=_lines(shown, summary),
+        reads="Do these look like careers that persons could have? The original's are confidential "
+        "and not shown.",
+        summary=summary,
+    )
+
+
+def _lines(shown: ShownStates, description: str) -> Markup:
+    """Return careers line by line, a coloured piece for each spell."""
+    x = Scale(domain=(0, len(shown.periods)), range=(_LEFT, _WIDE - 10))
+    parts: list[Markup] = []
+    for row, career in enumerate(sorted(shown.sample)):
+        start = 0
+        for state, spell in groupby(career):
+            stop = start + len(list(spell))
+            box = {"x": x(start), "y": 6 + row * _LINE, "width": x(stop) - x(start)}
+            parts.append(el("rect", {**box, "height": _LINE - 2, "class": shown.colours[state]}))
+            start = stop
+    base = 8 + len(shown.sample) * _LINE
+    seen = sorted({state for career in shown.sample for state in career})
+    entries = [(shown.colours[s], clipped(shown.states[s], _LETTERS)) for s in seen]
+    marks, bottom = legends(_LEFT, base + 44, entries, width=_WIDE)
+    return svg(
+        _WIDE,
+        bottom + 8,
+        *parts,
+        *_period_labels(shown.periods, x, base),
+        marks,
+        title="Synthetic careers",
+        description=description,
+    )

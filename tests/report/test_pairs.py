@@ -1,0 +1,141 @@
+"""Tables of pairs and the map of all pairs."""
+
+from itertools import combinations
+
+from synthesizer.measures.utility.tables import PairTable
+from synthesizer.report.expected import Expected
+from synthesizer.report.pairs import (
+    differences,
+    differences_in_words,
+    map_chart,
+    map_names,
+    pair_block,
+    pairs_data,
+)
+from tests.report.fixtures import Page
+from tests.report.utility_examples import EVIL, pair, table
+
+SAME = Expected(right=1.0, fresh=2.0)
+
+
+def flat(original, synthetic):
+    """A table of one row."""
+    return PairTable(
+        variables=("a", "b"),
+        rows=("x",),
+        columns=tuple(map(str, range(len(original)))),
+        original=(tuple(original),),
+        synthetic=(tuple(map(float, synthetic)),),
+    )
+
+
+SQUARE = PairTable(
+    variables=("a", "b"),
+    rows=("x", "y"),
+    columns=("1", "2"),
+    original=((50, 20), (20, 10)),
+    synthetic=((100.0, 0.0), (40.0, 60.0)),
+)
+
+
+def test_differences_compare_shares_not_counts():
+    # shares: original .5 .2 .2 .1, synthetic .5 0 .2 .3; weights .2 and .1 of .3
+    assert [tuple(cell) for cell in differences(SQUARE)] == [(0, 1, False), (1, 1, True)]
+    assert differences_in_words(SQUARE) == (
+        "They differ most at a x with b 2: 20 original, 0 synthetic; "
+        "a y with b 2: 10 original, 60 synthetic."
+    )
+
+
+def test_at_most_three_and_only_what_stands_out():
+    assert len(differences(flat([10] * 8, [9, 11] * 4))) == 3
+    even = flat([10] * 24, [9, 11] * 12)
+    assert differences(even) == ()
+    assert "no cell stands out" in differences_in_words(even)
+    assert differences(flat([0], [3])) == ()
+
+
+def test_long_labels_are_cut_and_names_escaped():
+    long = pair(EVIL, "b").model_copy(update={"rows": ("x" * 100, "b")})
+    block = pair_block(long, 3.0, "persons")
+    assert "Original persons" in block
+    assert "x" * 59 + "…" in block
+    assert "x" * 60 not in block
+    assert EVIL not in block
+    assert ", S_pMSE 3" in block
+    assert pairs_data([long])[0]["rows"] == ["x" * 59 + "…", "b"]
+
+
+def test_data_of_the_script():
+    (data,) = pairs_data([SQUARE])
+    assert data["variables"] == ("a", "b")
+    assert data["original"] == ((50, 20), (20, 10))
+    assert data["marked"] == [[0, 1, 0], [1, 1, 1]]
+    assert data["words"] == differences_in_words(SQUARE)
+
+
+# The map.
+
+
+def test_variables_in_the_order_of_the_chain():
+    pairs = [table("c", "a", s_pmse=3.0), table("a", "b", s_pmse=2.0)]
+    assert map_names(["b", "x", "a", "b"], pairs) == ("b", "a", "c")
+
+
+def test_too_many_variables_are_those_of_the_worst_pairs():
+    names = [f"v{i}" for i in range(70)]
+    pairs = [table(a, b, s_pmse=9.0) for a, b in combinations(reversed(names), 2)]
+    shown = map_names(names, pairs)
+    assert len(shown) == 60
+    assert shown[0] == "v10"
+    chart = map_chart(shown, pairs, SAME)
+    assert "60 of the 70 variables" in chart.summary
+    assert str(chart.svg).count('class="pair"') == 60 * 59 / 2
+
+
+def test_cells_have_names_values_and_places():
+    pairs = [table(EVIL, "a", s_pmse=6.0), table("a", "c", s_pmse=None)]
+    page = Page(map_chart(["a", EVIL, "c"], pairs, SAME).svg)
+    cells = [attrs for attrs in page.all("g") if attrs.get("class") == "pair"]
+    assert [(c["data-row"], c["data-column"]) for c in cells] == [("1", "0"), ("2", "0")]
+    assert f"{EVIL} with a: 6" in page.texts["title"]
+    assert "c with a: –" in page.texts["title"]
+    assert [a["class"] for a in page.all("rect")][:2] == ["fill-h5", "fill-none"]
+    assert "6.0" in page.texts["text"]
+
+
+def test_large_values_stay_short():
+    pairs = [table("o", "a", s_pmse=12.3), table("o", "b", s_pmse=2000.0)]
+    chart = map_chart(["o", "a", "b"], pairs, SAME)
+    assert {"12", "999+"} <= set(Page(chart.svg).texts["text"])
+
+
+def test_summary_counts_good_pairs_and_names_the_worst():
+    pairs = [table("a", "b", s_pmse=7.0), table("a", "c", s_pmse=1.0)]
+    chart = map_chart(["a", "b", "c"], pairs, SAME)
+    assert chart.summary.startswith("1 of 2 pairs")
+    assert "a with b: 7" in chart.summary
+    assert "than a fresh sample of the same population (2). The" in chart.summary
+    none = map_chart(["a", "b"], [table("a", "b", s_pmse=None)], SAME)
+    assert none.summary == "No pair has an S_pMSE."
+
+
+def test_colours_follow_the_fresh_sample():
+    pairs = [table("a", "b", s_pmse=2.0)]
+    (first, *_) = Page(map_chart(["a", "b"], pairs, SAME).svg).all("rect")
+    assert first["class"] == "fill-h2"
+    chart = map_chart(["a", "b"], pairs, Expected(fresh=1.25))
+    page = Page(chart.svg)
+    assert page.all("rect")[0]["class"] == "fill-h4"
+    assert {"0.62", "1.2", "31"} <= set(page.texts["text"])
+    assert "here 1.25 (k synthetic and n original records)" in chart.reads
+
+
+def test_cells_of_two_copied_variables_are_blank_and_say_why():
+    pairs = [table("a", "b", s_pmse=2.0), table("a", EVIL, s_pmse=2.0)]
+    chart = map_chart(["a", "b", EVIL], pairs, SAME, kept=["b", EVIL])
+    page = Page(chart.svg)
+    assert [g.get("class") for g in page.all("g")].count("blank") == 1
+    assert f"{EVIL} with b: both copied, not compared" in page.texts["title"]
+    assert "Cells without a value are of two copied variables." in chart.reads
+    assert "copied" not in map_chart(["a", "b", EVIL], pairs, SAME, kept=["b"]).reads
