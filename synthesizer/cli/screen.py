@@ -554,10 +554,13 @@ def show_models(registry: Registry) -> None:
 def show_model(registry: Registry, name: str) -> None:
     """Print what a model does and its options."""
     text = inspect.getdoc(registry.get(name)) or name
-    say(text.partition("\nExamples\n")[0])
+    say(text.partition("\nParameters\n")[0].partition("\nExamples\n")[0])
     options = registry.options_schema(name)["properties"]
-    rows = [(option, json.dumps(entry.get("default"))) for option, entry in options.items()]
-    tabulate("options", ("option", "default"), rows)
+    rows = [
+        (option, json.dumps(entry.get("default")), str(entry.get("description", "")))
+        for option, entry in options.items()
+    ]
+    tabulate("options", ("option", "default", "what it means"), rows)
 
 
 # What the commands that compare runs print: a table of the runs and what to keep in mind.
