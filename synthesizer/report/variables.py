@@ -87,7 +87,7 @@ def _blocks(record: Record) -> Iterator[Block]:
             f"The page shows the {MOST} that are furthest off; the shares of all are in "
             "checks.json under utility, distributions.",
         )
-    items = [_item(Shares.of(own), off, record) for own in shown]
+    items = [_item(Shares.of(cells), off, record) for cells in shown]
     yield Markup('<div class="picker">{}</div>').format(Markup("").join(items))
     yield from _statistics(shown)
 
@@ -96,9 +96,9 @@ def _furthest_off(
     distributions: Sequence[Distribution], off: Mapping[str, float]
 ) -> list[Distribution]:
     """Return at most so many as a page carries, those furthest off, in their own order."""
-    worst = sorted(distributions, key=lambda own: -off.get(own.variable, 0.0))[:MOST]
-    names = {own.variable for own in worst}
-    return [own for own in distributions if own.variable in names]
+    worst = sorted(distributions, key=lambda cells: -off.get(cells.variable, 0.0))[:MOST]
+    names = {cells.variable for cells in worst}
+    return [cells for cells in distributions if cells.variable in names]
 
 
 @dataclass(frozen=True)
@@ -208,8 +208,10 @@ def _statistics(distributions: Sequence[Distribution]) -> Iterator[Block]:
     names = list(Statistics.model_fields)
     figures: list[Form] = ["figure"] * len(names)
     # days since 1970 say nothing to a reader; the picture has dates
-    numbers = [own for own in distributions if own.summary is not None and own.kind != "date"]
-    rows = [row for own in numbers for row in _statistic_rows(own, names)]
+    numbers = [
+        cells for cells in distributions if cells.summary is not None and cells.kind != "date"
+    ]
+    rows = [row for cells in numbers for row in _statistic_rows(cells, names)]
     if rows:
         yield DataTable(
             caption=_STATISTICS,
@@ -219,15 +221,15 @@ def _statistics(distributions: Sequence[Distribution]) -> Iterator[Block]:
         )
 
 
-def _statistic_rows(own: Distribution, names: Sequence[str]) -> Iterator[list[Cell]]:
-    if own.summary is not None:
-        original, datasets = own.summary.original, own.summary.synthetic
-        yield [own.variable, "original", *(getattr(original, name) for name in names)]
-        yield [own.variable, "synthetic", *(_mean(datasets, name) for name in names)]
+def _statistic_rows(cells: Distribution, names: Sequence[str]) -> Iterator[list[Cell]]:
+    if cells.summary is not None:
+        original, datasets = cells.summary.original, cells.summary.synthetic
+        yield [cells.variable, "original", *(getattr(original, name) for name in names)]
+        yield [cells.variable, "synthetic", *(_mean(datasets, name) for name in names)]
 
 
 def _mean(datasets: Sequence[Statistics], name: str) -> float | None:
-    values = [value for own in datasets if (value := getattr(own, name)) is not None]
+    values = [value for dataset in datasets if (value := getattr(dataset, name)) is not None]
     return sum(values) / len(values) if values else None
 
 
