@@ -28,6 +28,7 @@ from synthesizer.config.reading import load_config
 from synthesizer.data.encoding import encode_like
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, write_secret
+from synthesizer.data.panel.frame import RowFrame
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import period_labels
 from synthesizer.data.sources import read_path
@@ -137,7 +138,7 @@ def careers(config: PanelConfig, table: Table, name: str) -> Careers:
         form, _ = arrange(config, table)
     problems.settle(ConfigError)
     panel, frame = form.modelled(table), form.frame
-    if not isinstance(panel, PanelTable) or frame is None:
+    if not isinstance(panel, PanelTable) or isinstance(frame, RowFrame):
         raise ConfigError(f"{name}: is no panel")
     labels: tuple[str, ...] = ("there",)
     states: IntArray = np.zeros(panel.n_rows, dtype=np.int32)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from synthesizer.jobs.refine import Refined, refine
     from synthesizer.jobs.run import RunResult, fit, run
     from synthesizer.jobs.synthesizer import Synthesizer
-    from synthesizer.measures.options import FitRequest, Question
+    from synthesizer.measures.measure_options import FitRequest, Question
     from synthesizer.measures.settings import CheckSettings, LimitConfig
     from synthesizer.measures.utility.suite import Synthesis
 
@@ -46,9 +46,9 @@ __all__ = [
 
 _HOMES = {
     "CheckSettings": "measures.settings",
-    "FitRequest": "measures.options",
+    "FitRequest": "measures.measure_options",
     "LimitConfig": "measures.settings",
-    "Question": "measures.options",
+    "Question": "measures.measure_options",
     "Refined": "jobs.refine",
     "Registry": "engine.registry",
     "RunResult": "jobs.run",

@@ -145,7 +145,7 @@ def whole_run(data: Path) -> Iterator[str]:
             checks = {"keys": list(KEYS), "target": TARGET}
             output = {"directory": str(Path(folder) / "out")}
             config = config_of(data, seed=1, checks=checks, output=output)
-            found.append(run(config).manifest["seconds"])
+            found.append(run(config).manifest.seconds)
     times = found[1:]
     made = float(np.median([t["fit"] + t["generate and write"] for t in times]))
     checked = float(np.median([t["check"] for t in times]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,7 @@ from synthesizer.report.page import DASH
 
 if TYPE_CHECKING:
     from synthesizer.data.errors import SynthesizerError
+    from synthesizer.data.evolution import Evolution, EvolvedDataset, FrontierFile
     from synthesizer.data.table import Table
     from synthesizer.engine.genetic.genetic_options import GeneticOptions
     from synthesizer.engine.genetic.source import GeneticPlan
@@ -131,73 +133,46 @@ def _wanted(plan: GeneticPlan) -> str:
     )
 
 
-def evolution_lines(told: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what became of the first datasets, and whether a risk is lower than it should be.
-
-    Parameters
-    ----------
-    told : mapping
-        The part ``genetic`` of ``checks.json``.
-
-    Examples
-    --------
-    >>> dataset = {"utility": 0.12, "risk": 0.3, "generations": 57, "reached": None,
-    ...            "stopped": "no gain in 20 generations", "unchanged": 0.94}
-    >>> told = {"start": "mutants", "risk": {"baseline": 0.36}, "datasets": [dataset]}
-    >>> for part in next(evolution_lines(told)).split(", "):
-    ...     print(part)
-    genetic: dataset 1: U 0.1200 (0 is the original's table)
-    R 0.3000 (baseline 0.3600: targets guessed)
-    after 57 generations: no gain in 20 generations; at least 94 % of its records are the original's
-    """
-    datasets = told["datasets"]
-    for number, dataset in enumerate(datasets[:MOST_DATASETS], 1):
+def evolution_lines(told: Evolution) -> Iterator[str]:
+    """Yield what became of the first datasets, and whether a risk is lower than it should be."""
+    for number, dataset in enumerate(told.datasets[:MOST_DATASETS], 1):
         yield f"genetic: dataset {number}: {_came_to(dataset, told)}"
-    rest = len(datasets) - MOST_DATASETS
+    rest = len(told.datasets) - MOST_DATASETS
     if rest > 0:
         yield f"genetic: {rest} more in checks.json"
-    random = told["risk"].get("random")
-    lowest = min((dataset["risk"] for dataset in datasets), default=1.0)
-    if random is not None and lowest < CLEARLY * random:
+    random = told.risk.random
+    lowest = min((dataset.risk for dataset in told.datasets), default=1.0)
+    if lowest < CLEARLY * random:
         yield below_random("genetic: the lowest R", lowest, random)
 
 
-def _came_to(dataset: Mapping[str, Any], told: Mapping[str, Any]) -> str:
-    baseline, count = told["risk"].get("baseline"), dataset["generations"]
+def _came_to(dataset: EvolvedDataset, told: Evolution) -> str:
+    baseline, count = told.risk.baseline, dataset.generations
     compared = "" if baseline is None else f" (baseline {baseline:.4f}: targets guessed)"
-    why = "" if dataset["stopped"] == f"{count} generations" else f": {dataset['stopped']}"
+    why = "" if dataset.stopped == f"{count} generations" else f": {dataset.stopped}"
     words = (
-        f"U {dataset['utility']:.4f} (0 is the original's table), R {dataset['risk']:.4f}"
+        f"U {dataset.utility:.4f} (0 is the original's table), R {dataset.risk:.4f}"
         f"{compared}, after {count} generation{'' if count == 1 else 's'}{why}"
     )
-    if dataset["unchanged"] is not None:
-        words += f"; at least {100 * dataset['unchanged']:.0f} % of its records are the original's"
-    if dataset.get("found") is not None:
-        right = dataset.get("right_of_found")
+    if dataset.unchanged is not None:
+        words += f"; at least {100 * dataset.unchanged:.0f} % of its records are the original's"
+    if dataset.found is not None:
+        right = dataset.right_of_found
         told_of = "" if right is None else f", told rightly {right:.2f}"
-        words += f"; {dataset['found']:.2f} of the people sought are found{told_of}"
-    if dataset["reached"] is False:
-        words += f"; NOT within risk_at_most ({told.get('risk_at_most')})"
+        words += f"; {dataset.found:.2f} of the people sought are found{told_of}"
+    if dataset.reached is False:
+        words += f"; NOT within risk_at_most ({told.risk_at_most})"
     return words
 
 
-def frontier_lines(told: Mapping[str, Any], directory: object) -> Iterator[str]:
-    """Yield the files of the frontier with what each one costs.
-
-    Parameters
-    ----------
-    told : mapping
-        The part ``genetic`` of ``checks.json``.
-    directory : path
-        Where the files are.
-    """
-    files = told.get("written", [])
+def frontier_lines(files: Sequence[FrontierFile], directory: object) -> Iterator[str]:
+    """Yield the files of the frontier in a directory with what each one costs."""
     for entry in files[:MOST_FILES]:
-        point = f"U {entry['utility']:.4f}, R {entry['risk']:.4f}"
-        yield f"  {directory}/{entry['file']} ({point}; {PICK})"
+        point = f"U {entry.utility:.4f}, R {entry.risk:.4f}"
+        yield f"  {directory}/{entry.file} ({point}; {PICK})"
     rest = len(files) - MOST_FILES
     if rest > 0:
-        yield f"  and {rest} more, up to {files[-1]['file']} ({PICK})"
+        yield f"  and {rest} more, up to {files[-1].file} ({PICK})"
 
 
 def utility_advice(start: str | None) -> str:
@@ -431,27 +406,19 @@ def notes_told(notes: Sequence[str]) -> None:
         say(f"note: {note}")
 
 
-def _methods(chain: Sequence[Mapping[str, Any]]) -> str:
-    """Say which models made the data."""
-    counts: dict[str, int] = {}
-    for step in chain:
-        counts[step["model"]] = counts.get(step["model"], 0) + 1
-    return "models: " + ", ".join(f"{name} {count}" for name, count in counts.items())
-
-
 def show_result(result: RunResult) -> None:
     """Print where the outputs are and what the checks found."""
-    evolved = result.evolved
-    notes_told([*result.manifest["notes"]])
-    say(_methods(result.manifest["chain"]))
+    manifest, evolved = result.manifest, result.evolved
+    notes_told(manifest.notes)
+    counts = Counter(step.model for step in manifest.chain)
+    say("models: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
     for line in evolution_lines(evolved) if evolved else ():
         say(line)
-    _show_checks(result.checks, evolved["start"] if evolved else None)
+    _show_checks(result.checks, evolved.start if evolved else None)
     say("outputs:")
     _show_files(result)
-    seconds = result.manifest["seconds"]
-    times = ", ".join(f"{phase} {taken:.1f} s" for phase, taken in seconds.items())
-    say(f"seed {result.manifest['seed']}; {times}")
+    times = ", ".join(f"{phase} {taken:.1f} s" for phase, taken in manifest.seconds.items())
+    say(f"seed {manifest.seed}; {times}")
 
 
 def _show_files(result: RunResult) -> None:
@@ -461,15 +428,13 @@ def _show_files(result: RunResult) -> None:
     released = [*result.datasets, *(path for path in result.codebook if path.name in NAMES)]
     for path in released:
         say(f"  {path}")
-    evolved = result.evolved or {}
-    told = {path.name for path in released} | {
-        entry["file"] for entry in evolved.get("written", ())
-    }
-    others = [entry["name"] for entry in result.manifest["files"] if entry["name"] not in told]
+    picked = () if result.evolved is None else result.evolved.written
+    shown = {path.name for path in released} | {entry.file for entry in picked}
+    others = [entry.name for entry in result.manifest.files if entry.name not in shown]
     confidential = [result.directory / name for name in (*others, "manifest.json")]
     for path in [*([result.report] if result.report else []), *confidential]:
         say(f"  {path} (confidential: not for release)")
-    for line in frontier_lines(evolved, result.directory):
+    for line in frontier_lines(picked, result.directory):
         say(line)
 
 

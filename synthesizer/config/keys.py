@@ -19,7 +19,7 @@ from synthesizer.data.randomness import MAX_SEED
 from synthesizer.data.table import Kind
 from synthesizer.data.yaml_text import without_infinities
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.measures.options import Label, Labels, Names, Part
+from synthesizer.measures.measure_options import Label, Labels, Names, Part
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 
 

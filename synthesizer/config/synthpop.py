@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from synthesizer.measures.options import Labels
+from synthesizer.measures.measure_options import Labels
 
 ALIASES: Mapping[str, str] = {
     "k": "rows",

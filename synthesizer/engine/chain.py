@@ -20,18 +20,17 @@ from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
 from synthesizer.data.errors import ModelError
-from synthesizer.data.panel.frame import BLOCK_PERSONS, Frame
+from synthesizer.data.panel.frame import ROWS, Frame, RowFrame
 from synthesizer.data.randomness import Seed, salts
 from synthesizer.data.table import Column, IntArray, Kind, Schema, Table
 from synthesizer.engine.drawing import (
-    BLOCK_ROWS,
     allocate,
     draw_block,
     row_blocks,
     split_strata,
     whole_number_problems,
 )
-from synthesizer.models.histories.history import FittedCareerModel, panel_of
+from synthesizer.models.histories.history import FittedCareerModel
 from synthesizer.models.limits import Support
 from synthesizer.models.step import FittedStep, Forbid, Rule, Step, error_context
 
@@ -54,7 +53,7 @@ class ChainSpec:
     forbids: tuple[Forbid | Support, ...] = ()
     strata: tuple[str, ...] = ()
     proper: bool = False
-    frame: Frame | None = None
+    frame: Frame | RowFrame = ROWS
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -92,8 +91,7 @@ class ChainSpec:
             If a model cannot be fitted; notes say which variable, model and stratum.
         """
         schema = table.schema
-        if self.frame is not None:
-            table = self.frame.completed(panel_of(table))
+        table = self.frame.completed(table)
         strata = split_strata(table.unit_table, self.strata)
         parts = [table] if len(strata) == 1 else [table.take_units(units) for units in strata]
         n_fits = replicates if self.proper else 1
@@ -145,8 +143,8 @@ class FittedChain:
         Applied while drawing.
     proper : bool
         Whether every dataset has fits of its own.
-    frame : Frame or None
-        The periods of a panel, whose units are persons.
+    frame : Frame or RowFrame
+        The periods of a panel, whose units are persons; or the rows of a plain table.
     """
 
     schema: Schema
@@ -154,7 +152,7 @@ class FittedChain:
     rules: tuple[Rule, ...] = ()
     forbids: tuple[Forbid | Support, ...] = ()
     proper: bool = False
-    frame: Frame | None = None
+    frame: Frame | RowFrame = ROWS
 
     def __post_init__(self) -> None:
         fits = {len(stratum.replicates) for stratum in self.strata}
@@ -164,7 +162,7 @@ class FittedChain:
     def check(self) -> None:
         """Raise ValueError unless the steps fit together; for what comes from a file."""
         drawn = {v.name for v in self.schema if v.kind is not Kind.ID}
-        if self.frame is not None and self.frame.career is not None:
+        if self.frame.career is not None:
             drawn.discard(self.frame.time)
         for stratum in self.strata:
             for steps in stratum.replicates:
@@ -215,7 +213,7 @@ class FittedChain:
         return m * len(self._blocks(allocate(rows, self._stratum_sizes)))
 
     def _blocks(self, sizes: Sequence[int]) -> list[tuple[int, int, int]]:
-        return row_blocks(sizes, BLOCK_ROWS if self.frame is None else BLOCK_PERSONS)
+        return row_blocks(sizes, self.frame.block)
 
     def generate(
         self,
@@ -325,18 +323,16 @@ class FittedChain:
             table = table.take_units(np.argsort(source))
         elif len(self.strata) > 1:
             table = table.take_units(rng.permutation(rows))
-        if self.frame is not None:
-            return table.select(self.schema.names)
-        return with_ids(table, self.schema)
+        return self.frame.finished(table, self.schema)
 
 
 def _check_steps(
-    steps: tuple[FittedStep, ...], drawn: set[str], schema: Schema, frame: Frame | None
+    steps: tuple[FittedStep, ...], drawn: set[str], schema: Schema, frame: Frame | RowFrame
 ) -> None:
     """Raise ValueError unless the steps draw every variable once, from earlier ones."""
     earlier: set[str] = set()
     careers = [s for s in steps if isinstance(s.value_model, FittedCareerModel)]
-    if len(careers) != (0 if frame is None else 1):
+    if len(careers) != frame.n_careers:
         raise ValueError("a panel has one career, a table none")
     for step in steps:
         name = step.variable.name
@@ -345,22 +341,10 @@ def _check_steps(
         if not set(step.predictors) <= earlier or name in earlier:
             raise ValueError("predictors must come before their target")
         earlier.add(name)
-        if frame is not None and step in careers:
+        if step in careers:
             earlier.update(frame.derived)
-    if not drawn <= earlier or not earlier - drawn <= set(frame.derived if frame else ()):
+    if not drawn <= earlier or not earlier - drawn <= set(frame.derived):
         raise ValueError("the steps must draw every variable")
-
-
-def with_ids(drawn: Table, schema: Schema) -> Table:
-    """Return drawn variables in the schema's order, with ids numbered from 1."""
-    numbers = np.arange(1, drawn.n_rows + 1, dtype=np.float64)
-    return Table(
-        (
-            Column(variable, numbers) if variable.kind is Kind.ID else drawn[variable.name]
-            for variable in schema
-        ),
-        drawn.n_rows,
-    )
 
 
 def _parallel(n_jobs: int | None, tasks: Iterator[Any], progress: Progress | None) -> list[Any]:

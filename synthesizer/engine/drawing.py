@@ -8,8 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from synthesizer.data.errors import RuleError
-from synthesizer.data.panel.frame import BLOCK_PERSONS, Frame
-from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.panel.frame import ROWS, Frame, RowFrame
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Column, IntArray, Table
 from synthesizer.models.histories.history import FittedCareerModel, FittedHistory, Limits, panel_of
@@ -24,9 +23,6 @@ from synthesizer.models.step import (
 )
 
 # Strata: which rows belong together, how many synthetic rows each gets, blocks of rows.
-
-BLOCK_ROWS = 50_000
-"""Rows drawn with one generator; a constant, since the draws depend on it."""
 
 MAX_ROWS = 100_000_000
 """More rows than that in one dataset do not fit into the memory of any usual machine."""
@@ -98,7 +94,7 @@ def draw_block(
     zeros: Sequence[Zero],
     seed: Seed,
     block: tuple[int, int, int, int],
-    frame: Frame | None = None,
+    frame: Frame | RowFrame = ROWS,
 ) -> Table:
     """Draw all variables for one block of rows.
 
@@ -112,17 +108,16 @@ def draw_block(
         Gives a generator to each variable of the block.
     block : tuple of int
         Dataset, stratum, first and end unit (row, or person), counted within the stratum.
-    frame : Frame or None
-        The periods of a panel.
+    frame : Frame or RowFrame
+        The periods of a panel; rows of a plain table.
     """
     dataset, stratum, start, stop = block
-    size = BLOCK_ROWS if frame is None else BLOCK_PERSONS
-    table = Table((), stop - start) if frame is None else frame.started(stop - start)
+    table: Table = frame.started(stop - start)
     for step in steps:
         name = step.variable.name
-        rng = seed.generator("draw", step.salt, dataset, stratum, name, start // size)
+        rng = seed.generator("draw", step.salt, dataset, stratum, name, start // frame.block)
         with error_context("drawing", name, step.method, stratum):
-            if frame is not None and isinstance(step.value_model, FittedCareerModel):
+            if isinstance(step.value_model, FittedCareerModel):
                 table = _opened(step, step.value_model, frame, table, rng)
                 continue
             if step.kept is not None:
@@ -138,10 +133,10 @@ def draw_block(
 def _opened(
     step: FittedStep,
     careers: FittedCareerModel,
-    frame: Frame,
+    frame: Frame | RowFrame,
     table: Table,
     rng: np.random.Generator,
-) -> PanelTable:
+) -> Table:
     """Draw the careers, which give the rows of all that follows."""
     persons = panel_of(table)
     index, states = careers.open(persons.select(step.predictors), rng=rng)

@@ -28,33 +28,22 @@ KIND = "synthesizer model (CONFIDENTIAL: holds values of the data it was fitted 
 
 @dataclass(frozen=True, kw_only=True)
 class SavedModel:
-    """A fitted chain, how its data were laid out, and where it comes from.
-
-    Parameters
-    ----------
-    chain : FittedChain
-        Ready to generate.
-    layout : Layout
-        How datasets are written.
-    seed : int
-        Seed of the fit; the default seed of generation.
-    origin : dict
-        Plain facts for manifests: versions, hashes, methods.
-    path : Path or None
-        The file that it was loaded from.
-    plugins : tuple of str
-        Modules whose models were known to the fit; loading names them and imports none.
-    arrangement : Arrangement
-        How the source held its units; datasets are written in the same form.
-    """
+    """A fitted chain, how its data were laid out, and where it comes from."""
 
     chain: FittedChain
+    """Ready to generate."""
     layout: Layout
+    """How datasets are written."""
     seed: int
+    """Seed of the fit; the default seed of generation."""
     origin: Mapping[str, Any]
+    """Plain facts for manifests: versions, hashes, methods."""
     path: Path | None = field(default=None, metadata=NOT_SAVED)
+    """The file that it was loaded from."""
     plugins: tuple[str, ...] = ()
+    """Modules whose models were known to the fit; loading names them and imports none."""
     arrangement: Arrangement = PLAIN
+    """How the source held its units; datasets are written in the same form."""
 
     def check(self) -> None:
         """Raise ValueError on a seed or plug-ins that nobody could name; for files."""

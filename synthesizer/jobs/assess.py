@@ -27,7 +27,7 @@ from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import MAX_SEED, Seed
 from synthesizer.data.table import Table
 from synthesizer.measures.checks import Checks
-from synthesizer.measures.options import Question
+from synthesizer.measures.measure_options import Question
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.dominance import Exclusion, check_exclusions
 from synthesizer.measures.risk.identity import key_counts

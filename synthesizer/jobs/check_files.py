@@ -19,7 +19,7 @@ from synthesizer.data.files import check_file, sha256, write_secret
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, read_like
 from synthesizer.data.panel.arrangement import Arrangement
-from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.frame import Frame, RowFrame
 from synthesizer.data.panel.view import PersonView, constant_names
 from synthesizer.data.panel.wide_form import wide_columns
 from synthesizer.data.progress import Listener, silent
@@ -28,8 +28,9 @@ from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.jobs.assess import risk_of, sound_settings
 from synthesizer.jobs.evaluate import utility_of
-from synthesizer.measures.catalogue import LIMITS, Axis
+from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.figure import in_units
+from synthesizer.measures.measure import Axis
 from synthesizer.measures.results import CheckResults, RiskResult, checks_content
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
@@ -37,7 +38,7 @@ from synthesizer.measures.utility.combining import kind_problems
 from synthesizer.measures.utility.suite import Synthesis, UtilityResult
 from synthesizer.plan.arrange import arrange
 from synthesizer.plan.inputs import declared_for, encoded
-from synthesizer.report.record import manifest_in, order_notes
+from synthesizer.report.record import maker_of, manifest_in, order_notes
 
 # Files that are compared: the original, synthetic ones, and what may be written beside them.
 
@@ -269,7 +270,7 @@ def _arranged(
 ) -> PanelFiles:
     form, _ = arrange(config.panel, tables[0])
     frame = form.frame
-    if frame is None:
+    if isinstance(frame, RowFrame):
         raise ValueError("needs a panel")
     problems = [
         f"{name}: {problem}"
@@ -549,8 +550,8 @@ def assess_files(
     keys, target, groups : optional
         What an intruder knows and seeks, and how numbers are grouped.
     question : mapping, optional
-        A sensitive variable that might be inferred: `synthesizer.measures.options.Question`, in
-        place of those of the configuration.
+        A sensitive variable that might be inferred, in place of those of the configuration; see
+        `synthesizer.measures.measure_options.Question`.
     options : mapping, optional
         Further options of checks, as under ``checks:`` of a configuration.
     attacks : bool
@@ -668,7 +669,7 @@ def _questions(
 def known_synthesis(synthetic: Sequence[Path], settings: Config | None) -> Synthesis | None:
     """Say how synthetic files were made by their manifest, or a configuration; None if unknown."""
     for path in synthetic:
-        manifest = manifest_in(path if path.is_dir() else path.parent)
+        manifest = maker_of(path)
         if manifest is not None:
             return Synthesis(
                 proper=manifest.config.get("proper") is True,
@@ -683,7 +684,8 @@ def evaluate_files(
     *,
     names: tuple[str, ...] | None = None,
     ways: Sequence[str] = ("1", "2"),
-    fits: Sequence[Mapping[str, Any]] = (),
+    formulas: Sequence[str] = (),
+    fit: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     config: Path | None = None,
     seed: int = 0,
@@ -704,10 +706,11 @@ def evaluate_files(
         Variables to compare; all that both sides have when absent.
     ways : sequence of str
         Orders of the tables, of 1, 2 and 3.
-    fits : sequence of mapping
-        Models that a researcher might fit (`synthesizer.measures.options.FitRequest`), in place of
-        those of the configuration. Their rule is that of the kind of synthesis when absent, as far
-        as a manifest tells it.
+    formulas : sequence of str
+        Models that a researcher might fit, in place of those of the configuration.
+    fit : mapping, optional
+        Options of these models (`synthesizer.measures.measure_options.FitRequest`). Their rule is
+        that of the kind of synthesis when absent, as far as a manifest tells it.
     options : mapping, optional
         Further options of checks, as under ``checks:`` of a configuration.
     config : Path, optional
@@ -733,9 +736,12 @@ def evaluate_files(
     if not checks.propensity.enabled:
         checks = checks.with_options(propensity={"enabled": True, "models": ["logit", "cart"]})
     switches = {"one_way": "1" in ways, "two_way": "2" in ways, "three_way": "3" in ways}
+    fits = [{"formula": formula, **(fit or {})} for formula in formulas or ("1 ~ 1",)]
     settings, faults = sound_settings(
-        checks, **switches, full_table=True, fits=list(fits) or None, **(options or {})
+        checks, **switches, full_table=True, fits=fits, **(options or {})
     )
+    if not formulas:
+        settings = settings.model_copy(update={"fits": checks.fits})
     if not ways or not set(ways) <= {"1", "2", "3"}:
         faults += (f"--ways ({','.join(ways)}) must be of 1, 2 and 3, such as 1,2",)
     synthesis = known_synthesis(synthetic, chosen)

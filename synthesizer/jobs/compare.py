@@ -20,10 +20,11 @@ from urllib.parse import quote
 from synthesizer.data.errors import ConfigError, DataError, OutputError
 from synthesizer.data.files import check_file, sha256, write_secrets
 from synthesizer.jobs.run_points import KeyPath, RunPoint, display, read_runs
-from synthesizer.measures.catalogue import AXES, CAREERS, FigureKind, axes, axis_problems
+from synthesizer.measures.catalogue import AXES, CAREERS, axes, axis_problems
 from synthesizer.measures.figure import Units, in_units
+from synthesizer.measures.measure import FigureKind
 from synthesizer.report.comparison import comparison_page
-from synthesizer.report.untyped import mappings, read_manifest, words
+from synthesizer.report.record import manifest_in
 
 # What was set differently in runs that are compared.
 
@@ -335,8 +336,9 @@ def _file_problems(path: Path, *, overwrite: bool) -> Sequence[str]:
 
 def _files_of(directory: Path) -> Iterator[str]:
     """Yield the real paths of the files of a run, whether they are there or not."""
-    entries = mappings(read_manifest(directory), "files")
-    for name in (*OF_EVERY_RUN, *(words(entry, "name") for entry in entries)):
+    manifest = manifest_in(directory)
+    entries = () if manifest is None else manifest.files
+    for name in (*OF_EVERY_RUN, *(entry.name for entry in entries)):
         yield _real(directory / name)
 
 

@@ -24,6 +24,7 @@ from synthesizer.config.keys import ChainConfig, Config
 from synthesizer.config.reading import file_content, has_faulty_panel, sound_part
 from synthesizer.data.errors import (
     ConfigError,
+    DataError,
     ModelError,
     OutputError,
     Problems,
@@ -37,12 +38,12 @@ from synthesizer.jobs.compare import Comparison, are_of_one_size, compare_points
 from synthesizer.jobs.grid import Setting, grid, variations
 from synthesizer.jobs.manifest import PACKAGES, file_entry, now, write_json
 from synthesizer.jobs.run import run
-from synthesizer.jobs.run_points import RunPoint, read_run, run_gaps
+from synthesizer.jobs.run_points import RunPoint, read_run
 from synthesizer.measures.catalogue import axis_problems
 from synthesizer.plan.inputs import Input, read_input
 from synthesizer.plan.plan import Plan, make_plan, plain_config
 from synthesizer.report.comparison import comparison_page
-from synthesizer.report.untyped import read_manifest
+from synthesizer.report.record import read_record
 
 # Settings of a grid that make the same data as another one: run, or shown, once is enough.
 
@@ -400,15 +401,17 @@ def _check(
 
 def _is_done(setting: Setting, waiting: Path, source: Input) -> bool:
     """Whether an interrupted call finished a setting, with these data and this software."""
-    manifest = read_manifest(waiting / setting.name)
-    if manifest is None or source.fingerprint is None:
+    try:
+        record = read_record(waiting / setting.name)
+    except DataError:
         return False
-    asked = _plan_compared(plain_config(setting.config))
+    manifest = record.manifest
     return (
-        _plan_compared(manifest.get("config")) == asked
-        and (manifest.get("data") or {}).get("sha256") == source.fingerprint
-        and manifest.get("packages") == {name: version(name) for name in PACKAGES}
-        and not run_gaps(waiting / setting.name)
+        source.fingerprint is not None
+        and _plan_compared(manifest.config) == _plan_compared(plain_config(setting.config))
+        and manifest.data.sha256 == source.fingerprint
+        and manifest.packages == {name: version(name) for name in PACKAGES}
+        and not record.changes
     )
 
 

@@ -11,6 +11,7 @@ from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import MAX_SEED, Seed
 from synthesizer.engine.saved import SavedModel
 from synthesizer.jobs.manifest import file_entry, now, write_dataset, write_json
+from synthesizer.measures.figure import plain
 
 
 def generate(
@@ -87,6 +88,6 @@ def write_manifest(
         "m": len(names),
         "rows": model.chain.n_units if rows is None else rows,
         "seconds": dict(seconds),
-        "files": [file_entry(work / name) for name in names],
+        "files": [plain(file_entry(work / name)) for name in names],
     }
     write_json(work / "manifest.json", manifest)

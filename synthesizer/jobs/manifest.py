@@ -22,6 +22,16 @@ from synthesizer.engine.registry import Registry
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.step import Step
 from synthesizer.plan.plan import Plan
+from synthesizer.report.record import (
+    DataEntry,
+    FileEntry,
+    GeneticEntry,
+    Manifest,
+    PanelEntry,
+    StepEntry,
+    TreesEntry,
+    VariableEntry,
+)
 
 
 def write_dataset(
@@ -51,9 +61,9 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def file_entry(path: Path) -> dict[str, Any]:
+def file_entry(path: Path) -> FileEntry:
     """Return name, size and hash of a file, for the manifest."""
-    return {"name": path.name, "bytes": path.stat().st_size, "sha256": sha256(path)}
+    return FileEntry(name=path.name, bytes=path.stat().st_size, sha256=sha256(path))
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -67,7 +77,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 PACKAGES = ("synthesizer", "joblib", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn")
 
 
-def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> dict[str, Any]:
+def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manifest:
     """Return the manifest of a run but its files: how its datasets were made, confidential.
 
     Parameters
@@ -77,78 +87,81 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> dict[
     seed, phases : Seed, Phases
         Its random numbers and its times.
     """
-    data = plan.data
+    data, genetic = plan.data, plan.genetic
     settings = json.dumps(plan.settings, sort_keys=True)
-    return {
-        "format": 1,
-        "created": now(),
-        "config": plan.settings,
-        "config_sha256": hashlib.sha256(settings.encode()).hexdigest(),
-        "data": {
-            "origin": data.origin,
-            "sha256": data.fingerprint,
-            "rows": data.table.n_rows,
-            "columns": len(data.table),
-        },
-        "panel": _panel(plan),
-        "seed": seed.entropy,
-        "m": plan.m,
-        "rows": source.n_units if plan.rows is None else plan.rows,
-        "variables": [
-            {
-                "name": variable.name,
-                "kind": variable.kind.value,
-                "missing": list(variable.missing),
-                "date_format": variable.storage.get("date_format"),
-            }
+    return Manifest(
+        created=now(),
+        config=plan.settings,
+        config_sha256=hashlib.sha256(settings.encode()).hexdigest(),
+        data=DataEntry(
+            origin=data.origin,
+            sha256=data.fingerprint,
+            rows=data.table.n_rows,
+            columns=len(data.table),
+        ),
+        panel=_panel(plan),
+        seed=seed.entropy,
+        m=plan.m,
+        rows=source.n_units if plan.rows is None else plan.rows,
+        variables=tuple(
+            VariableEntry(
+                name=variable.name,
+                kind=variable.kind.value,
+                missing=variable.missing,
+                date_format=variable.storage.get("date_format"),
+            )
             for variable in data.table.schema
-        ],
-        "chain": [_planned_step(plan, step) for step in plan.spec.steps],
-        "genetic": _genetic(plan, source),
-        "notes": [*plan.notes, *source.notes],
-        "seconds": phases.seconds,
-        "python": platform.python_version(),
-        "plugins": list(plan.registry.plugins),
-        "packages": {name: version(name) for name in PACKAGES},
-    }
+        ),
+        chain=tuple(_planned_step(plan, step) for step in plan.spec.steps),
+        genetic=None
+        if genetic is None
+        else GeneticEntry.model_validate(
+            {
+                "start": genetic.start,
+                "mode": genetic.options.mode,
+                "interrupted": source.interrupted,
+            }
+        ),
+        notes=(*plan.notes, *source.notes),
+        seconds=phases.seconds,
+        python=platform.python_version(),
+        plugins=plan.registry.plugins,
+        packages={name: version(name) for name in PACKAGES},
+    )
 
 
-def _planned_step(plan: Plan, step: Step) -> dict[str, Any]:
+def _planned_step(plan: Plan, step: Step) -> StepEntry:
     """Return how one variable is made, and the columns of the file that hold it."""
-    told = _step(step, plan.table[step.variable].variable, plan.registry)
+    entry = step_entry(step, plan.table[step.variable].variable, plan.registry)
     columns = plan.arrangement.columns_of(step.variable)
     if columns != (step.variable,):
-        told["columns"] = list(columns)
-    if not plan.has_chain:
-        told |= {"model": "genetic", "model_of_missing_codes": None, "predictors": []}
-        told["trees"] = None
-    return told
+        entry = entry.model_copy(update={"columns": columns})
+    if plan.has_chain:
+        return entry
+    unfitted = {"model": "genetic", "model_of_missing_codes": None, "predictors": (), "trees": None}
+    return entry.model_copy(update=unfitted)
 
 
-def _step(step: Step, variable: Variable, registry: Registry) -> dict[str, Any]:
+def step_entry(step: Step, variable: Variable, registry: Registry) -> StepEntry:
     """Return how one variable is drawn."""
-    told: dict[str, Any] = {
-        "variable": step.variable,
-        "kind": variable.kind.value,
-        "model": step.method,
-        "model_of_missing_codes": step.missing_method,
-        "predictors": list(step.predictors),
-        "kept": step.model.abilities.copies_rows,
-    }
-    if variable.is_coded:
-        told["codes"] = variable.n_codes
     models = [*_inside(step.model)]
-    if models[1:]:
-        told["base"] = [registry.name_of(model) for model in models[1:]]
-    return told | {"trees": _trees(step, models)}
-
-
-def _genetic(plan: Plan, source: Source) -> dict[str, Any] | None:
-    """Return how datasets were evolved; None where the chain drew them."""
-    if plan.genetic is None:
-        return None
-    mode = plan.genetic.options.mode
-    return {"start": plan.genetic.start, "mode": mode, "interrupted": source.interrupted}
+    wrapped, missing = [*step.model.with_bases()], None
+    if step.missing_method != step.method and step.missing_model is not None:
+        missing = step.missing_model.in_words
+    return StepEntry(
+        variable=step.variable,
+        kind=variable.kind.value,
+        model=step.method,
+        model_of_missing_codes=step.missing_method,
+        predictors=step.predictors,
+        kept=step.model.abilities.copies_rows,
+        codes=variable.n_codes if variable.is_coded else None,
+        base=tuple(registry.name_of(model) for model in models[1:]),
+        trees=_trees(step, models),
+        in_words=tuple(own.in_words for own in wrapped),
+        missing_in_words=missing,
+        options={name: value for own in wrapped for name, value in own.told.items()},
+    )
 
 
 def _inside(model: object) -> Iterator[ConditionalModel]:
@@ -158,7 +171,7 @@ def _inside(model: object) -> Iterator[ConditionalModel]:
         model = getattr(model, "base", None)
 
 
-def _trees(step: Step, models: Sequence[ConditionalModel]) -> dict[str, bool] | None:
+def _trees(step: Step, models: Sequence[ConditionalModel]) -> TreesEntry | None:
     """Return how the trees of a step draw; None where there are none.
 
     Models of the package that are made of trees have the option ``even``, and some ``tilt``.
@@ -177,12 +190,12 @@ def _trees(step: Step, models: Sequence[ConditionalModel]) -> dict[str, bool] | 
         found.append((True, False))  # histories draw by the default tree whether a value changes
     if not found:
         return None
-    return {"even": any(even for even, _ in found), "tilt": all(tilt for _, tilt in found)}
+    return TreesEntry(even=any(even for even, _ in found), tilt=all(tilt for _, tilt in found))
 
 
-def _panel(plan: Plan) -> dict[str, Any] | None:
+def _panel(plan: Plan) -> PanelEntry | None:
     """Return who and when of a panel; its rows of datasets are then counted in persons."""
-    facts, frame = plan.arrangement.facts, plan.spec.frame
-    if facts is None or frame is None:
+    facts = plan.arrangement.facts
+    if facts is None:
         return None
-    return facts | {"persons": plan.original.n_rows, "periods": len(frame.times)}
+    return PanelEntry.model_validate({**facts, "persons": plan.original.n_rows})

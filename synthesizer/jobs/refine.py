@@ -42,48 +42,33 @@ FILE = 0
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Refined:
-    """A synthetic file before and after.
-
-    Parameters
-    ----------
-    table : Table
-        The refined records; the file itself where its risk is within the limit already.
-    layout : Layout
-        How the synthetic file was written.
-    keys, target : tuple of str, str
-        What the intruder knows and seeks.
-    before, after : Score
-        Utility and risk in [0, 1], lower is better.
-    limit : float
-        Highest risk that is accepted.
-    baseline : float or None
-        The risk if targets were guessed from their distribution; None where there is none.
-    random : float
-        The risk of a file whose variables are drawn from their margins alone.
-    changed : float
-        Share of the file's records that are another one now.
-    found_before, found_after : tuple or None
-        See `found`.
-    outcome : Outcome or None
-        The evolution; None where nothing was to be done.
-    options : Options
-        Its settings.
-    """
+    """A synthetic file before and after."""
 
     table: Table
+    """The refined records; the file itself where its risk is within the limit already."""
     layout: Layout
+    """How the synthetic file was written."""
     keys: tuple[str, ...]
     target: str
+    """What the intruder knows and seeks."""
     before: Score
     after: Score
+    """Utility and risk in [0, 1], lower is better."""
     limit: float
+    """Highest risk that is accepted."""
     baseline: float | None
+    """The risk if targets were guessed from their distribution; None where there is none."""
     random: float
+    """The risk of a file whose variables are drawn from their margins alone."""
     changed: float
+    """Share of the file's records that are another one now."""
     found_before: tuple[float, float | None] | None
     found_after: tuple[float, float | None] | None
+    """See `found`."""
     outcome: Outcome | None
+    """The evolution; None where nothing was to be done."""
     options: GeneticOptions
+    """Its settings."""
 
     @property
     def data(self) -> pd.DataFrame:

@@ -5,29 +5,30 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from synthesizer.config.keys import Config
 from synthesizer.data.errors import SynthesizerError
+from synthesizer.data.evolution import Evolution, EvolvedDataset, FrontierFile, Generation
 from synthesizer.data.files import new_directory, write_secret
 from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
-from synthesizer.engine.genetic.evolution import Generation
-from synthesizer.engine.genetic.source import Evolution, Source
+from synthesizer.engine.genetic.source import Evolved, Source
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel
 from synthesizer.jobs.manifest import file_entry, manifest_of, write_dataset, write_json
+from synthesizer.measures.figure import plain
 from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.plan.plan import GENERATE, Plan
 from synthesizer.plan.prepare import prepare
 from synthesizer.report.build import REPORT, build_report
 from synthesizer.report.codebook.write import write_release_codebook
-from synthesizer.report.record import Record
+from synthesizer.report.record import CHECKS, MANIFEST, Manifest, Record
 
 HISTORY = "history.csv"
 """What an evolution came to, generation by generation."""
@@ -37,25 +38,42 @@ HISTORY = "history.csv"
 class RunResult:
     """What a run left behind."""
 
+    record: Record
+    """How the datasets were made and what the checks found, as ``manifest.json`` and
+    ``checks.json`` hold it."""
     directory: Path
     """The output directory."""
+    datasets: tuple[Path, ...]
+    """One file for each synthetic dataset."""
     codebook: tuple[Path, ...]
     """The codebook for researchers, HTML and JSON; for release with the datasets."""
     report: Path | None
     """The steward's page; None where it was switched off."""
-    datasets: tuple[Path, ...]
-    """One file for each synthetic dataset."""
-    checks: CheckResults
-    """Every number of the checks; also in ``checks.json``."""
-    exceeded: tuple[str, ...]
-    """Checks above a limit of the configuration, in words; empty when all is well."""
-    manifest: Mapping[str, Any]
-    """Content of ``manifest.json``."""
-    evolved: Mapping[str, Any] | None = None
-    """Of the genetic synthesizer: utility, risk and history of every dataset, and the frontier;
-    also in ``checks.json``."""
-    interrupted: bool = False
-    """Whether somebody stopped an evolution before its time; the best so far was kept."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """How the datasets were made."""
+        return self.record.manifest
+
+    @property
+    def checks(self) -> CheckResults:
+        """Every number of the checks."""
+        return self.record.results
+
+    @property
+    def exceeded(self) -> tuple[str, ...]:
+        """Checks above a limit of the configuration, in words; empty when all is well."""
+        return self.record.exceeded
+
+    @property
+    def evolved(self) -> Evolution | None:
+        """Of the genetic synthesizer: utility, risk and history of every dataset."""
+        return self.record.evolution
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped an evolution before its time; the best so far was kept."""
+        return self.evolved is not None and self.evolved.interrupted
 
 
 def run(
@@ -102,35 +120,12 @@ def run(
                 checks.add(plan.viewed(table))
         with phases.phase("check"):
             results = checks.finish(partial(plan.refit, source, seed))
-        exceeded = limits_exceeded(plan.limits, source, results)
-        stewards = ["checks.json"]
-        evolution = source.evolution(seed)
-        if evolution is not None:
-            stewards += _write_evolution(plan, evolution, folder)
-        content = checks_content(results, exceeded, None if evolution is None else evolution.told)
-        write_json(folder / "checks.json", content)
+        evolved = source.evolution(seed)
+        told, stewards = (None, []) if evolved is None else _write_evolution(plan, evolved, folder)
         manifest = manifest_of(plan, source, seed, phases)
-        manifest |= {"m": len(datasets), "exceeded_limits": list(exceeded)}
-        manifest["files"] = [file_entry(folder / name) for name in datasets]
-        codebook = _write_codebook(plan, manifest, folder, phases)
-        manifest["files"] += [file_entry(folder / name) for name in (*stewards, *codebook)]
-        write_json(folder / "manifest.json", manifest)
-        if output.report:
-            with phases.phase("report"):
-                record = Record.of(manifest, results, exceeded, content["genetic"])
-                page = build_report(record)
-                write_secret(folder / REPORT, page, overwrite=False)
-    return RunResult(
-        directory=output.directory,
-        codebook=tuple(output.directory / name for name in codebook),
-        report=output.directory / REPORT if output.report else None,
-        datasets=tuple(output.directory / name for name in datasets),
-        checks=results,
-        exceeded=exceeded,
-        manifest=manifest,
-        evolved=content.get("genetic"),
-        interrupted=source.interrupted,
-    )
+        exceeded = limits_exceeded(plan.limits, source, results)
+        record = Record(manifest, results, exceeded, told)
+        return _written(plan, record, folder, datasets, stewards, phases)
 
 
 def fit(
@@ -157,7 +152,7 @@ def fit(
         chain=chain,
         layout=plan.data.layout,
         seed=seed.entropy,
-        origin=manifest_of(plan, chain, seed, phases),
+        origin=plain(manifest_of(plan, chain, seed, phases)),
         plugins=plan.registry.plugins,
         arrangement=plan.arrangement,
     )
@@ -187,48 +182,88 @@ def _write_table(plan: Plan, table: Table, folder: Path, number: int) -> str:
     return write_dataset(plan.restored(table), folder, number, plan.m, layout, form)
 
 
+def _written(
+    plan: Plan,
+    record: Record,
+    folder: Path,
+    datasets: Sequence[str],
+    stewards: Sequence[str],
+    phases: Phases,
+) -> RunResult:
+    """Write checks, codebook, manifest and report of the datasets that are in the folder."""
+    evolution = record.evolution
+    genetic = None if evolution is None else evolution.model_dump(mode="json")
+    content = checks_content(record.results, record.exceeded, genetic)
+    write_json(folder / CHECKS, content)
+    manifest = record.manifest.model_copy(
+        update={
+            "m": len(datasets),
+            "exceeded_limits": record.exceeded,
+            "files": tuple(file_entry(folder / name) for name in datasets),
+        }
+    )
+    codebook, notes = _write_codebook(plan, manifest, folder, phases)
+    others = (CHECKS, *stewards, *codebook)
+    manifest = manifest.model_copy(
+        update={
+            "notes": (*manifest.notes, *notes),
+            "seconds": phases.seconds,
+            "files": (*manifest.files, *(file_entry(folder / name) for name in others)),
+        }
+    )
+    write_json(folder / MANIFEST, plain(manifest))
+    record = replace(record, manifest=manifest)
+    output = plan.output
+    if output.report:
+        with phases.phase("report"):
+            write_secret(folder / REPORT, build_report(record), overwrite=False)
+    return RunResult(
+        record=record,
+        directory=output.directory,
+        datasets=tuple(output.directory / name for name in datasets),
+        codebook=tuple(output.directory / name for name in codebook),
+        report=output.directory / REPORT if output.report else None,
+    )
+
+
 def _write_codebook(
-    plan: Plan, manifest: dict[str, Any], folder: Path, phases: Phases
-) -> list[str]:
+    plan: Plan, manifest: Manifest, folder: Path, phases: Phases
+) -> tuple[list[str], list[str]]:
     """Write the codebook for researchers; a failure is a note and costs nothing else."""
     if not plan.output.codebook:
-        return []
+        return [], []
     with phases.phase("codebook"):
         try:
-            return list(write_release_codebook(folder, manifest))
+            return list(write_release_codebook(folder, plain(manifest))), []
         except SynthesizerError as error:
-            manifest["notes"] += [f"no codebook: {problem}" for problem in error.problems]
-            return []
+            return [], [f"no codebook: {problem}" for problem in error.problems]
 
 
-def _write_evolution(plan: Plan, evolution: Evolution, folder: Path) -> list[str]:
-    """Write the history and the frontier of an evolution and return the names of the files.
+def _write_evolution(plan: Plan, evolved: Evolved, folder: Path) -> tuple[Evolution, list[str]]:
+    """Write the history and the frontier of an evolution; return it with its files.
 
     Both are for the steward: the history holds figures of the confidential data, and of the
     frontier only the dataset that is picked is meant for release.
     """
-    write_secret(folder / HISTORY, history_text(evolution.told["datasets"]), overwrite=False)
-    written = []
-    for number, (table, point) in enumerate(
-        zip(evolution.frontier, evolution.points, strict=True), 1
-    ):
+    write_secret(folder / HISTORY, history_text(evolved.told.datasets), overwrite=False)
+    files = []
+    for number, (table, point) in enumerate(zip(evolved.frontier, evolved.points, strict=True), 1):
         name = write_dataset(
             plan.restored(table),
             folder,
             number,
-            len(evolution.points),
+            len(evolved.points),
             plan.data.layout,
             plan.output.format,
             stem="frontier",
             secret=True,  # until the steward has picked one
         )
-        written.append({"file": name, **point})
-    if written:
-        evolution.told["written"] = written
-    return [HISTORY, *(entry["file"] for entry in written)]
+        files.append(FrontierFile(file=name, **point.model_dump()))
+    told = evolved.told.model_copy(update={"written": tuple(files)})
+    return told, [HISTORY, *(file.file for file in files)]
 
 
-def history_text(datasets: Sequence[Mapping[str, Any]]) -> str:
+def history_text(datasets: Sequence[EvolvedDataset]) -> str:
     """Return the generations of all datasets as the text of a CSV file.
 
     Examples
@@ -236,11 +271,10 @@ def history_text(datasets: Sequence[Mapping[str, Any]]) -> str:
     >>> print(history_text([]), end="")
     dataset,generation,utility,risk,fitness,median_utility,median_risk,frontier
     """
-    columns = ("dataset", *Generation.__dataclass_fields__)
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer = csv.DictWriter(text, ("dataset", *Generation.model_fields), lineterminator="\n")
     writer.writeheader()
     for number, dataset in enumerate(datasets, 1):
-        for generation in dataset["history"]:
-            writer.writerow({"dataset": number, **generation})
+        for generation in dataset.history:
+            writer.writerow({"dataset": number, **generation.model_dump()})
     return text.getvalue()

@@ -4,68 +4,42 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from math import isfinite
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from synthesizer.data.errors import DataError
 from synthesizer.measures.catalogue import AXES
-from synthesizer.measures.figure import Units
-from synthesizer.report.record import read_record
-from synthesizer.report.untyped import dig, listed, mappings, number, words
+from synthesizer.measures.figure import Figure, Result, Units, plain
+from synthesizer.measures.results import CheckResults
+from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.report.record import Manifest, Record, read_record
 
-# What has happened to the files of a run since it was written: changed, lost, unreadable.
-
-
-def run_gaps(directory: Path) -> tuple[str, ...]:
-    """Say which files of a run are missing or no longer what its manifest knows; empty if none.
-
-    Parameters
-    ----------
-    directory : Path
-        Result directory of a run.
-    """
-    try:
-        return read_record(directory).changes
-    except DataError as error:
-        return error.problems
-    except (OSError, ValueError) as error:
-        file = getattr(error, "filename", None)
-        name = Path(file).name if isinstance(file, str | Path) else "some file"
-        return (f"{name} cannot be compared with the manifest; check that it can be read",)
+# The figures by which runs are compared.
 
 
-# Reading the figures by which runs are compared out of ``checks.json``, old or new.
-
-
-@dataclass(frozen=True, kw_only=True)
-class Found:
-    """What one run says of one measure; None where it has no such figure.
-
-    Parameters
-    ----------
-    value : float or None
-        Of the run.
-    low, high : float or None
-        Ends of its 95 % interval.
-    baseline, original : float or None
-        Where nothing is learnt of anybody, and where the original is released.
-    datasets : tuple of (float or None)
-        Of each dataset alone; empty where the figure is of all datasets together.
-    """
+class Found(Result):
+    """What one run says of one figure; None where it has no such figure."""
 
     value: float | None = None
+    """Of the run."""
     low: float | None = None
+    """Lower end of its 95 % interval."""
     high: float | None = None
+    """Upper end."""
     baseline: float | None = None
+    """Where nothing is learnt of anybody."""
     original: float | None = None
+    """Where the original is released."""
     datasets: tuple[float | None, ...] = ()
+    """Of each dataset alone; empty where the figure is of all datasets together."""
 
     @property
     def spread(self) -> float | None:
-        """Return how far the value may be off by the luck that is known; None where none is.
+        """How far the value may be off by the luck that is known; None where none is.
 
         Half the width of the 95 % interval where there is one, else the largest minus the smallest
         value of the single datasets, of which at least two are needed.
@@ -76,7 +50,7 @@ class Found:
 
     @property
     def range_of_datasets(self) -> float | None:
-        """Return the largest minus the smallest value of the datasets; None of fewer than two.
+        """The largest minus the smallest value of the datasets; None of fewer than two.
 
         Examples
         --------
@@ -87,165 +61,118 @@ class Found:
         return max(known) - min(known) if len(known) > 1 else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return asdict(self) | {
-            "datasets": list(self.datasets),
-            "range_of_datasets": self.range_of_datasets,
-            "spread": self.spread,
-        }
+        """Return plain values for a file, with what follows from them."""
+        return plain(self) | {"range_of_datasets": self.range_of_datasets, "spread": self.spread}
 
 
-def read_measures(checks: Mapping[str, Any]) -> dict[str, Found]:
-    """Read every measure out of ``checks.json`` of format 1 or 2; never raises.
-
-    Parameters
-    ----------
-    checks : mapping
-        Content of the file; parts of the wrong shape count as missing.
+def found_in(results: CheckResults) -> dict[str, Found]:
+    """Return every figure that runs can be compared by.
 
     Examples
     --------
-    >>> found = read_measures({"summary": {"mean_two_way": 1.6, "cap": 0.28}})
-    >>> found["mean_two_way"].value, found["cap"].value, found["repu"].value
-    (1.6, 0.28, None)
+    >>> from synthesizer.measures.results import RiskResult
+    >>> found_in(CheckResults(risk=RiskResult()))["cap"].value is None
+    True
     """
-    figures = {str(f.get("key")): f for f in _main_figures(checks)}
-    datasets = _dataset_values(checks)
-    found = {}
-    for key in AXES:
-        figure = figures.get(key, {})
-        found[key] = Found(
-            value=number(checks, "summary", key),
-            low=number(figure, "low"),
-            high=number(figure, "high"),
-            baseline=number(figure, "baseline"),
-            original=number(figure, "original"),
-            datasets=datasets.get(key, ()),
-        )
-    further = _nearer(checks) | _careers(checks) | _utility(checks)
-    return found | _single(checks, figures, datasets) | further
+    main = () if results.risk.main is None else results.risk.main.figures
+    by_key: dict[str, list[Figure]] = {}
+    for figure in (*main, *(figure for _, figure in _without_scenario(results))):
+        by_key.setdefault(figure.key, []).append(figure)
+    datasets = _of_datasets(results)
+    usual = {key: _largest(by_key.get(key, ()), datasets.get(key, ())) for key in AXES}
+    return usual | _single(results, datasets) | _losses(results)
+
+
+def _without_scenario(results: CheckResults) -> Iterable[tuple[str, Figure]]:
+    return (
+        *results.risk.other_figures,
+        *(results.utility.figures if results.utility else ()),
+        *(results.panel.figures if results.panel else ()),
+    )
+
+
+def _largest(figures: Sequence[Figure], datasets: tuple[float | None, ...]) -> Found:
+    """Return the figure that is largest, of several with one key."""
+    known = [figure for figure in figures if figure.value is not None] or list(figures)
+    if not known:
+        return Found(datasets=datasets)
+    worst = max(known, key=lambda figure: figure.value or 0.0)
+    fields = ("value", "low", "high", "baseline", "original")
+    return Found(**{field: getattr(worst, field) for field in fields}, datasets=datasets)
 
 
 def _single(
-    checks: Mapping[str, Any],
-    figures: Mapping[str, Mapping[str, Any]],
-    datasets: Mapping[str, tuple[float | None, ...]],
+    results: CheckResults, datasets: Mapping[str, tuple[float | None, ...]]
 ) -> dict[str, Found]:
     """Return CAP and differential confidentiality of single datasets: they do not grow with m."""
-    rows = [row for row in _cap_rows(checks, "synthetic") if row.get("m") == 1]
-    singles = _cap_rows(checks, "singles") or rows
-    cap = Found(
-        value=_mean(number(row, "zero") for row in singles),
-        baseline=_mean(number(row, "chance_zero") for row in singles),
-        original=number(figures, "cap", "original"),
-        datasets=datasets.get("cap", ()),
-    )
-    halves = mappings(_main(checks), "differential_confidentiality", "summary")
-    one = [row for row in halves if row.get("m") == 1 and row.get("rule") == "zero"]
-    half = one[0] if one else {}
-    differential = Found(
-        value=number(half, "difference"),
-        low=number(half, "low"),
-        high=number(half, "high"),
-        baseline=0.0 if one else None,
-    )
-    return {"cap_single": cap, "differential_single": differential}
-
-
-def _nearer(checks: Mapping[str, Any]) -> dict[str, Found]:
-    result = dig(checks, "risk", "nearest")
-    found = Found(
-        value=number(checks, "summary", "nearer_share"),
-        low=number(result, "low"),
-        high=number(result, "high"),
-        baseline=0.5 if result else None,
-        original=number(result, "original"),
-    )
-    return {"nearer_share": found}
-
-
-def _careers(checks: Mapping[str, Any]) -> dict[str, Found]:
-    """Return how far careers of a panel are off, in multiples of the noise floor."""
-    measures = mappings(checks, "panel", "sequences", "measures")
-    floors = [number(one, "floor") for one in measures]
-    ratios = [
-        [value / floor for value in listed(one, "datasets") if isinstance(value, float)]
-        for one, floor in zip(measures, floors, strict=True)
-        if floor
-    ]
-    found = Found(
-        value=number(checks, "summary", "sequence_ratio"),
-        baseline=1.0 if measures else None,
-        datasets=tuple(map(max, zip(*ratios, strict=False))),
-    )
-    return {"sequence_ratio": found}
-
-
-def _utility(checks: Mapping[str, Any]) -> dict[str, Found]:
-    """Return what the summary does not hold: propensity scores, ratio of estimates, fits."""
-    found = {}
-    for result in mappings(checks, "utility", "propensity"):
-        found[f"pmse_ratio_{result.get('model')}"] = Found(
-            value=number(result, "mean", "s_pmse"),
-            datasets=_numbers(mappings(result, "datasets"), "s_pmse"),
+    main = results.risk.main
+    cap, half = Found(), Found()
+    if main is not None and main.cap is not None:
+        singles = [row for row in main.cap.singles if row.subset == "all"]
+        cap = Found(
+            value=_mean(row.zero for row in singles),
+            baseline=_mean(row.chance_zero for row in singles),
+            original=main.cap.original["all"],
+            datasets=datasets.get("cap", ()),
         )
-    ratios = _numbers(_table_rows(checks, ways=2), "ROE_mean")
-    losses = tuple(None if ratio is None else 1 - ratio for ratio in ratios)
-    fits = [number(fit, "mean_overlap") for fit in mappings(checks, "utility", "fits")]
-    overlap = _mean(fits)
-    found["roe_loss"] = Found(value=_mean(losses), datasets=losses)
-    found["overlap_loss"] = Found(value=None if overlap is None else 1 - overlap)
+    if main is not None and main.differential is not None:
+        for row in main.differential.summary:
+            if (row.m, row.rule) == (1, "zero"):
+                half = Found(value=row.difference, low=row.low, high=row.high, baseline=0.0)
+    return {"cap_single": cap, "differential_single": half}
+
+
+def _losses(results: CheckResults) -> dict[str, Found]:
+    """Return what no single figure is: propensity by model, ratio of estimates, fits, careers."""
+    found: dict[str, Found] = {}
+    utility, panel = results.utility, results.panel
+    for score in () if utility is None else utility.propensity:
+        found[f"pmse_ratio_{score.model}"] = Found(
+            value=score.mean.s_pmse, datasets=tuple(own.s_pmse for own in score.datasets)
+        )
+    if utility is not None and utility.tables is not None:
+        rows = [row for row in utility.tables.by_dataset if row.ways == 2]
+        losses = tuple(1 - row.roe_mean for row in rows)
+        found["roe_loss"] = Found(value=_mean(losses), datasets=losses)
+    if utility is not None and utility.fits:
+        overlap = _mean(fit.mean_overlap for fit in utility.fits)
+        found["overlap_loss"] = Found(value=None if overlap is None else 1 - overlap)
+    if panel is not None and panel.sequences is not None:
+        careers = panel.sequences
+        ratios = [
+            [getattr(own, name) / floor for own in careers.distances]
+            for name in careers.measures
+            if (floor := getattr(careers.floor, name))
+        ]
+        found["sequence_ratio"] = Found(
+            value=results.summary["sequence_ratio"],
+            baseline=1.0,
+            datasets=tuple(map(max, zip(*ratios, strict=False))),
+        )
     return {key: one for key, one in found.items() if key in AXES}
 
 
-def _dataset_values(checks: Mapping[str, Any]) -> dict[str, tuple[float | None, ...]]:
-    """Return the values of every dataset alone, where the file has them."""
-    main = _main(checks)
-    singles = _cap_rows(checks, "singles")
-    one, two = (_table_rows(checks, ways=ways) for ways in (1, 2))
-    largest = "S_pMSE_max" if "S_pMSE_max" in {key for row in two for key in row} else "max"
-    mean = largest.replace("max", "mean")
-    return {
-        "cap": _numbers(singles, "zero"),
-        "cap_undefined": _numbers(singles, "undefined"),
-        "repu": _numbers(mappings(main, "identity", "datasets"), "repu"),
-        "disco": _numbers(mappings(main, "attribute", "datasets"), "disco"),
-        "replicated_careers": _numbers(
-            mappings(checks, "risk", "replicated_careers", "datasets"), "unique"
-        ),
-        "mean_two_way": _numbers(two, mean),
-        "worst_two_way": _numbers(two, largest),
-        "worst_one_way": _numbers(one, largest),
-    }
-
-
-def _main(checks: Mapping[str, Any]) -> Mapping[str, Any]:
-    scenarios = mappings(checks, "risk", "scenarios")
-    return scenarios[0] if scenarios else {}
-
-
-def _main_figures(checks: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [
-        *mappings(_main(checks), "figures"),
-        *mappings(checks, "risk", "replicated_uniques", "figures"),
-        *mappings(checks, "risk", "replicated_careers", "figures"),
-    ]
-
-
-def _cap_rows(checks: Mapping[str, Any], part: str) -> list[Mapping[str, Any]]:
-    rows = mappings(_main(checks), "cap", part)
-    return [row for row in rows if row.get("subset") == "all"]
-
-
-def _table_rows(checks: Mapping[str, Any], *, ways: int) -> list[Mapping[str, Any]]:
-    """Return the rows of each dataset about tables: today's place, else that of format 1."""
-    rows = mappings(checks, "utility", "tables", "by_dataset")
-    rows = rows or mappings(checks, "tables", "S_pMSE_by_dataset")
-    return [row for row in rows if row.get("ways") == ways]
-
-
-def _numbers(rows: Iterable[Mapping[str, Any]], key: str) -> tuple[float | None, ...]:
-    return tuple(number(row, key) for row in rows)
+def _of_datasets(results: CheckResults) -> dict[str, tuple[float | None, ...]]:
+    """Return the values of every dataset alone, where there are any."""
+    found: dict[str, tuple[float | None, ...]] = {}
+    main, careers, utility = results.risk.main, results.risk.careers, results.utility
+    if main is not None and main.cap is not None:
+        singles = [row for row in main.cap.singles if row.subset == "all"]
+        found["cap"] = tuple(row.zero for row in singles)
+        found["cap_undefined"] = tuple(row.undefined for row in singles)
+    if main is not None and main.identity is not None:
+        found["repu"] = tuple(row.repu for row in main.identity.datasets)
+    if main is not None and main.attribute is not None:
+        found["disco"] = tuple(row.disco for row in main.attribute.datasets)
+    if careers is not None:
+        found["replicated_careers"] = tuple(row.unique for row in careers.datasets)
+    if utility is not None and utility.tables is not None:
+        for ways, mean, worst in ((1, "", "worst_one_way"), (2, "mean_two_way", "worst_two_way")):
+            rows = [row for row in utility.tables.by_dataset if row.ways == ways]
+            found[worst] = tuple(row.s_pmse_max for row in rows)
+            if mean:
+                found[mean] = tuple(row.s_pmse_mean for row in rows)
+    return found
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -253,18 +180,11 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
-def worst_pair(checks: Mapping[str, Any]) -> tuple[str, ...]:
+def worst_pair(results: CheckResults) -> tuple[str, ...]:
     """Return the variables of the table of two that is farthest off."""
-    tables = dig(checks, "utility", "tables") or checks.get("tables")
-    columns, rows = listed(tables, "columns"), listed(tables, "mean")
-    named = [
-        dict(zip(map(str, columns), row, strict=False)) for row in rows if isinstance(row, list)
-    ]
-    pairs = [row for row in named if row.get("ways") == 2 and isinstance(row.get("S_pMSE"), float)]
-    if not pairs:
-        return ()
-    names = max(pairs, key=lambda row: float(row["S_pMSE"])).get("variables")
-    return tuple(map(str, names)) if isinstance(names, list) else (str(names),)
+    tables = None if results.utility is None else results.utility.tables
+    pairs = () if tables is None else tables.worst(2, 1)
+    return pairs[0].variables if pairs and pairs[0].s_pmse is not None else ()
 
 
 # Keys of nested mappings as paths, and how they are written with dots.
@@ -308,41 +228,18 @@ _OF_FIT = ("formula", "family", "clusters", "weights", "offset", "level")
 """What makes two fits the same model, besides the data."""
 
 
-def questions_of(
-    manifest: Mapping[str, Any], checks: Mapping[str, Any], m: int | None
-) -> dict[str, str]:
-    """Return, for every scope of a measure, what two runs must have in common.
-
-    Parameters
-    ----------
-    manifest, checks : mapping
-        The files of a run.
-    m : int or None
-        Its number of datasets.
-
-    Examples
-    --------
-    >>> first, second = (questions_of({"data": {"sha256": "a"}}, {}, m) for m in (1, 5))
-    >>> first["data"] == second["data"], first["pooled"] == second["pooled"]
-    (True, False)
-    """
-    data = dig(manifest, "data", "sha256")
+def questions_of(manifest: Manifest, results: CheckResults) -> dict[str, str]:
+    """Return, for every scope of a figure, what two runs must have in common."""
+    m, data = manifest.m, manifest.data
     # a query has no hash: origin and size must do
-    known = data or [dig(manifest, "data", part) for part in ("origin", "rows", "columns")]
+    known: Any = data.sha256 or [data.origin, data.rows, data.columns]
     panel = _panel(manifest)
     known = [known, panel] if panel else known
-    scenarios = mappings(checks, "risk", "scenarios")
-    first = dig(scenarios, 0, "scenario")
-    is_map = isinstance(first, Mapping)
-    asked = {key: v for key, v in first.items() if key != "reason"} if is_map else {}
-    asked["keys"] = sorted(map(str, listed(first, "keys")))
-    inference = [
-        {key: part.get(key) for key in ("sensitive", "public", "positive")}
-        for part in mappings(checks, "risk", "inference")
-    ]
-    scores = mappings(checks, "utility", "propensity")
-    models = [[score.get("model"), score.get("interactions")] for score in scores]
-    fits = [[fit.get(key) for key in _OF_FIT] for fit in mappings(checks, "utility", "fits")]
+    main, utility = results.risk.main, results.utility
+    asked = {} if main is None else _plain_scenario(main.scenario)
+    inference = [[part.sensitive, part.public, part.positive] for part in results.risk.inference]
+    models = [[s.model, s.interactions] for s in (utility.propensity if utility else ())]
+    fits = [[getattr(fit, key) for key in _OF_FIT] for fit in (utility.fits if utility else ())]
     parts = {
         "panel": panel,
         "data": known,
@@ -357,17 +254,20 @@ def questions_of(
     return {scope: json.dumps(part, sort_keys=True, default=str) for scope, part in parts.items()}
 
 
-def _panel(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _plain_scenario(scenario: Scenario) -> dict[str, Any]:
+    """Return a scenario whose order of keys and whose reason do not count."""
+    content: dict[str, Any] = TypeAdapter(Scenario).dump_python(scenario, mode="json")
+    return content | {"keys": sorted(scenario.keys), "reason": ""}
+
+
+def _panel(manifest: Manifest) -> dict[str, Any]:
     """Return what is one person, one period and one career; empty where records count."""
-    if not dig(manifest, "panel"):
+    told = manifest.config.get("panel")
+    if manifest.panel is None or not isinstance(told, Mapping):
         return {}
-    told = dig(manifest, "config", "panel")
-    return {key: told[key] for key in told if key != "rules"} if isinstance(told, Mapping) else {}
+    return {key: told[key] for key in told if key != "rules"}
 
 
-KNOWN_FORMATS = (1, 2)
-LONGEST = 300
-"""Digits of a whole number beyond which it is none of ours."""
 NO_SETTINGS = frozenset({"data", "output", "seed", "version", "workers"})
 """Keys of a configuration that say nothing about how the data were made."""
 
@@ -523,15 +423,14 @@ def read_run(directory: Path, name: str | None = None) -> RunPoint:
         problems = [f"{directory}: cannot be read ({error.strerror}); check its mode"]
     if problems:
         raise DataError(problems)
-    contents = []
-    for file in ("manifest.json", "checks.json"):
-        try:
-            contents.append(_read_json(directory / file))
-        except DataError as error:
-            problems += error.problems
-    if problems:
-        raise DataError(problems)
-    return _point(directory, name or directory.resolve().name, *contents)
+    try:
+        record = read_record(directory)
+    except OSError as error:
+        name_of_file = Path(str(error.filename)).name
+        raise DataError(
+            f"{directory}: {name_of_file} cannot be read ({error.strerror}); check its mode"
+        ) from None
+    return _point(directory, name or directory.resolve().name, record)
 
 
 def _place_problems(directory: Path) -> list[str]:
@@ -551,99 +450,32 @@ def _place_problems(directory: Path) -> list[str]:
     return []
 
 
-def _read_json(path: Path) -> Mapping[str, Any]:
-    try:
-        text = path.read_text(encoding="utf-8")
-        # what no file of ours holds: numbers without end or beyond all size
-        content = json.loads(
-            text,
-            parse_float=_finite,
-            parse_constant=lambda _: None,
-            parse_int=lambda digits: int(digits) if len(digits) < LONGEST else None,
-        )
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}); check its mode") from None
-    except (ValueError, RecursionError):
-        raise DataError(f"{path}: is no JSON, perhaps cut short; run it again") from None
-    if not isinstance(content, dict):
-        raise DataError(f"{path}: holds no result of a run; run it again")
-    found = content.get("format", 1)
-    if found not in KNOWN_FORMATS:
-        raise DataError(
-            f"{path}: its format is not known; it was written by another version of this package, "
-            "compare with that one or run it again"
-        )
-    return content
-
-
-def _finite(digits: str) -> float | None:
-    return float(digits) if isfinite(float(digits)) else None
-
-
-def _point(
-    directory: Path, name: str, manifest: Mapping[str, Any], checks: Mapping[str, Any]
-) -> RunPoint:
-    config = dig(manifest, "config")
-    settings = dict(config) if isinstance(config, Mapping) else {}
-    steps = mappings(manifest, "chain")
-    m = _whole(manifest.get("m"))
+def _point(directory: Path, name: str, record: Record) -> RunPoint:
+    manifest, results = record.manifest, record.results
+    settings = {**manifest.config, "m": manifest.m}
+    utility, panel = results.utility, results.panel
+    failed = dict(results.risk.failed)
+    for part in (utility, panel):
+        failed |= {} if part is None else dict(part.failed)
+    hashes = {file.name: file.sha256 for file in manifest.files}
     return RunPoint(
         name=name,
         directory=directory,
-        settings=_settings(settings | {"m": m}),
-        seed=_whole(manifest.get("seed")),
-        m=m,
-        rows=_rows(manifest, checks),
-        records=_whole(dig(manifest, "panel", "persons", default=dig(manifest, "data", "rows"))),
-        proper=_is_proper(settings, checks),
-        variables=tuple(str(step.get("variable")) for step in steps),
-        copied=tuple(str(step.get("variable")) for step in steps if step.get("kept") is True),
-        fingerprint=words(manifest, "data", "sha256") or None,
-        units="persons" if dig(manifest, "panel") else "records",
-        questions=questions_of(manifest, checks, m),
-        figures=read_measures(checks),
-        worst_pair=worst_pair(checks),
-        exceeded=tuple(map(str, listed(checks, "exceeded"))),
-        failed=tuple(str(key) for key in _failed(checks)),
-        datasets=_hashes(manifest),
-        gaps=run_gaps(directory),
+        settings=flattened({k: v for k, v in settings.items() if k not in NO_SETTINGS}),
+        seed=manifest.seed,
+        m=manifest.m,
+        rows=manifest.rows,
+        records=manifest.data.rows if manifest.panel is None else manifest.panel.persons,
+        proper=settings.get("proper") is True if utility is None else utility.proper,
+        variables=tuple(step.variable for step in manifest.chain),
+        copied=tuple(step.variable for step in manifest.chain if step.kept),
+        fingerprint=manifest.data.sha256,
+        units=record.units,
+        questions=questions_of(manifest, results),
+        figures=found_in(results),
+        worst_pair=worst_pair(results),
+        exceeded=record.exceeded,
+        failed=tuple(failed),
+        datasets=tuple(hashes[name] for name in manifest.datasets),
+        gaps=record.changes,
     )
-
-
-def _hashes(manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(
-        words(entry, "sha256")
-        for entry in mappings(manifest, "files")
-        if words(entry, "name").startswith("synthetic_") and words(entry, "sha256")
-    )
-
-
-def _rows(manifest: Mapping[str, Any], checks: Mapping[str, Any]) -> int | None:
-    """Return the records of each dataset, of the manifest or as the checks counted them."""
-    counted = _whole(dig(checks, "utility", "n_synthetic", 0))
-    return counted if (told := _whole(manifest.get("rows"))) is None else told
-
-
-def _is_proper(settings: Mapping[str, Any], checks: Mapping[str, Any]) -> bool:
-    """Whether parameters were drawn anew, as the checks say or else the configuration."""
-    return dig(checks, "utility", "proper", default=settings.get("proper")) is True
-
-
-def _settings(config: Mapping[str, Any]) -> dict[KeyPath, Any]:
-    return flattened({key: value for key, value in config.items() if key not in NO_SETTINGS})
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _failed(checks: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for part in (
-        checks.get("failed"),
-        dig(checks, "risk", "failed"),
-        dig(checks, "utility", "failed"),
-        dig(checks, "panel", "failed"),
-    ):
-        found |= part if isinstance(part, dict) else {}
-    return found

@@ -27,30 +27,20 @@ from synthesizer.plan.overview import Codebook, CodebookVariable, describe_encod
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A source as the starter describes it.
-
-    Parameters
-    ----------
-    inferred : tuple of Inferred
-        By column.
-    table : Table
-        The columns, encoded.
-    units : Table
-        One row a unit, from which keys and a target are suggested.
-    wide : mapping of str to tuple of str
-        Longitudinal variables of the wide form and their columns.
-    variables : mapping of str to Variable
-        These variables, with the levels and missing codes of all their columns.
-    guessed_order : str or None
-        Column of the periods, where their order is a guess from how they are written.
-    """
+    """A source as the starter describes it."""
 
     inferred: tuple[Inferred, ...]
+    """By column."""
     table: Table
+    """The columns, encoded."""
     units: Table
+    """One row a unit, from which keys and a target are suggested."""
     wide: Mapping[str, tuple[str, ...]]
+    """Longitudinal variables of the wide form and their columns."""
     variables: Mapping[str, Variable]
+    """These variables, with the levels and missing codes of all their columns."""
     guessed_order: str | None = None
+    """Column of the periods, where their order is a guess from how they are written."""
 
 
 def panel_config(

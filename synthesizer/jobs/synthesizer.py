@@ -14,8 +14,10 @@ import pandas as pd
 
 from synthesizer.config.reading import read_chain_config
 from synthesizer.data.errors import ModelError
+from synthesizer.data.evolution import Evolution
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import Arrangement
+from synthesizer.data.progress import Phases
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
@@ -23,7 +25,9 @@ from synthesizer.data.writing import to_pandas
 from synthesizer.engine.genetic.source import NOT_SAVED, Source
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
+from synthesizer.jobs.manifest import manifest_of
 from synthesizer.jobs.run import limits_exceeded
+from synthesizer.measures.figure import plain
 from synthesizer.measures.results import CheckResults
 from synthesizer.plan.inputs import read_frame
 from synthesizer.plan.plan import Plan, make_plan
@@ -168,7 +172,7 @@ class Synthesizer:
         return limits_exceeded(self.config.limits, self._sure.source, results)
 
     @property
-    def evolution(self) -> dict[str, Any]:
+    def evolution(self) -> Evolution:
         """What the genetic synthesizer came to in the last `generate`: ``datasets`` and settings.
 
         Each dataset has ``utility`` and ``risk`` in [0, 1] (lower is better), ``reached``,
@@ -248,7 +252,7 @@ class _Fitted:
                 chain=chain,
                 layout=plan.data.layout,
                 seed=plan.seed,
-                origin={"format": 1, "config": plan.settings},
+                origin=plain(manifest_of(plan, chain, Seed(plan.seed), Phases())),
                 plugins=plan.registry.plugins,
                 arrangement=plan.arrangement,
             )

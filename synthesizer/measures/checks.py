@@ -12,14 +12,15 @@ from functools import partial
 from typing import Any
 
 from synthesizer.data.errors import ExpressionError
-from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.frame import Frame, RowFrame
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import IntArray, Kind, Table
-from synthesizer.measures.catalogue import MEASURES, Axis, Case, Family, Measure
+from synthesizer.measures.catalogue import MEASURES
 from synthesizer.measures.figure import Attempts, Units, in_units
-from synthesizer.measures.options import FitRequest
+from synthesizer.measures.measure import Axis, Case, Family, Measure
+from synthesizer.measures.measure_options import FitRequest
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.halves import HalfRun, control_run, half_runs, units_of
 from synthesizer.measures.risk.scenario import Scenario
@@ -60,7 +61,7 @@ class Checks:
         How the datasets were made, which decides what is expected of them.
     names : sequence of str, optional
         Variables that are compared; all but identifiers when absent.
-    frame : Frame, optional
+    frame : Frame or RowFrame, optional
         Periods of a panel, and the variable of its careers.
     person : str, optional
         Column of persons of a panel in the source.
@@ -94,7 +95,7 @@ class Checks:
         seed: Seed | None = None,
         synthesis: Synthesis | None = None,
         names: Sequence[str] | None = None,
-        frame: Frame | None = None,
+        frame: Frame | RowFrame | None = None,
         person: str | None = None,
         control: Table | None = None,
         units: Units | None = None,
@@ -122,7 +123,7 @@ class Checks:
             names=tuple(drawn if names is None else names),
             seed=seed or Seed(0),
             synthesis=self.synthesis,
-            frame=frame if persons else None,
+            frame=frame if isinstance(frame, Frame) and persons else None,
             workers=workers,
             listener=listener,
         )

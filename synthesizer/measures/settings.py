@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, create_model, model_validator
 
-from synthesizer.measures.catalogue import CHECKS, LIMITS, MEASURES, Axis, Measure, Need
-from synthesizer.measures.options import NamedScenario, Part, ScenarioConfig
+from synthesizer.measures.catalogue import CHECKS, LIMITS, MEASURES
+from synthesizer.measures.measure import Axis, Measure, Need
+from synthesizer.measures.measure_options import NamedScenario, Part, ScenarioConfig
 
 ALL_OFF: Mapping[str, Any] = {
     check: () if measure.several else False for check, measure in CHECKS.items()
@@ -57,7 +58,7 @@ class _Settings(ScenarioConfig):
     @property
     def ways(self) -> tuple[int, ...]:
         """Orders of the tables: of one, two and three variables."""
-        wanted = (self.one_way, self.two_way, self.three_way)
+        wanted = [*(getattr(self, check) for check in ("one_way", "two_way")), self.three_way]
         return tuple(order for order, is_on in enumerate(wanted, 1) if is_on)
 
     @property

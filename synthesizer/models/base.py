@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -101,11 +101,27 @@ class ConditionalModel(ABC):
     """Options of a model; subclasses add fields with defaults and check them on construction.
 
     A wrong option raises ValueError in the form "``name (value) must be ...``".
+
+    Attributes
+    ----------
+    abilities : Abilities
+        What the engine may ask of the model.
+    fitted_type : type
+        What `fit` returns.
+    option_aliases : mapping of str to str
+        Other names of options.
+    in_words : str
+        What researchers are told that drew a variable, such as "a {tree} tree" (classification or
+        regression); the model's name where it says nothing.
+    told_options : tuple of str
+        Options that researchers may be told: settings, no values of data.
     """
 
     abilities: ClassVar[Abilities] = Abilities()
     fitted_type: ClassVar[type[FittedModel]]
     option_aliases: ClassVar[Mapping[str, str]] = {}
+    in_words: ClassVar[str] = ""
+    told_options: ClassVar[tuple[str, ...]] = ()
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     @classmethod
@@ -118,9 +134,24 @@ class ConditionalModel(ABC):
         return handler(source)
 
     @property
+    def told(self) -> dict[str, Any]:
+        """What researchers may be told of the options: those that differ from the defaults."""
+        usual = {item.name: item.default for item in fields(self)}
+        values = {name: getattr(self, name) for name in self.told_options}
+        return {name: value for name, value in values.items() if value != usual[name]}
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """Predictors that the options name; the plan tells where they are absent."""
         return ()
+
+    def require(self, predictors: Table, option: str) -> None:
+        """Raise ValueError if the predictors that an option names are not there."""
+        absent = [name for name in self.needs if name not in predictors]
+        if absent:
+            raise ValueError(
+                f"{option} ({', '.join(absent)}) must be predictors; put them earlier in the order"
+            )
 
     @property
     def caution(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -17,9 +17,7 @@ from synthesizer.models.kit.options import (
     structure_rows,
 )
 from synthesizer.models.kit.predictors import Encoding
-from synthesizer.models.kit.trees import Growth, centred_response, grow
-
-# What bagging and the forest share: many trees, of which each row draws one.
+from synthesizer.models.kit.trees import centred_response, grow
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,36 +33,6 @@ class FittedEnsemble(FittedModel):
             raise ValueError("an ensemble must have trees, all of one target")
         for leaves in self.trees:
             check_features(self.encoding, leaves)
-
-    @classmethod
-    def grow(
-        cls,
-        predictors: Table,
-        target: Column,
-        growth: Growth,
-        drawing: Drawing,
-        *,
-        n_trees: int,
-        prior: float,
-        proper: bool,
-        max_fit_rows: int | None,
-        rng: np.random.Generator,
-    ) -> Self:
-        """Learn the splits of each tree from a bootstrap sample; fill leaves with all donors."""
-        response = centred_response(target, rng)
-        encoding = Encoding.learn(predictors, response, prior=prior)
-        matrix = encoding.matrix(predictors)
-        n = len(target)
-        weights = rng.standard_exponential(n) if proper else None
-        trees = []
-        for _ in range(n_trees):
-            sample = structure_rows(n, max_fit_rows, rng)
-            pool = np.arange(n) if sample is None else sample
-            rows = pool[rng.integers(len(pool), size=len(pool))]
-            tree, order = grow(matrix, target, response, growth, rows=rows, rng=rng)
-            own = None if weights is None else weights[order]
-            trees.append(Leaves(tree, target.take(order), own))
-        return cls(encoding, tuple(trees), drawing)
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw a tree for each row, then a donor from the row's leaf in it."""
@@ -85,8 +53,37 @@ class FittedEnsemble(FittedModel):
         return Column(donors.variable, values)
 
 
+class Ensemble(EnsembleOptions):
+    """A model of several trees: each learns its splits from a bootstrap sample of the rows."""
+
+    abilities: ClassVar[Abilities] = Abilities()
+    fitted_type: ClassVar[type[FittedModel]] = FittedEnsemble
+
+    @property
+    def features(self) -> float | None:
+        """Share of the predictors that are tried at a split; None tries all."""
+        return None
+
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedEnsemble:
+        """Grow the trees and fill their leaves with all donors; see `ConditionalModel.fit`."""
+        response = centred_response(target, rng)
+        encoding = Encoding.learn(predictors, response, prior=self.prior)
+        matrix, growth = encoding.matrix(predictors), self.growth(self.features)
+        n = len(target)
+        weights = rng.standard_exponential(n) if self.proper else None
+        trees = []
+        for _ in range(self.n_trees):
+            sample = structure_rows(n, self.max_fit_rows, rng)
+            pool = np.arange(n) if sample is None else sample
+            rows = pool[rng.integers(len(pool), size=len(pool))]
+            tree, order = grow(matrix, target, response, growth, rows=rows, rng=rng)
+            own = None if weights is None else weights[order]
+            trees.append(Leaves(tree, target.take(order), own))
+        return FittedEnsemble(encoding, tuple(trees), self.drawing)
+
+
 @options
-class Forest(EnsembleOptions):
+class Forest(Ensemble):
     """Draw a tree at random for each row, then a donor from the row's leaf in that tree.
 
     The splits of each tree come from a bootstrap sample, and each split is the best of a random
@@ -95,14 +92,8 @@ class Forest(EnsembleOptions):
 
     Parameters
     ----------
-    n_trees : int
-        Number of trees, >= 1 (synthpop: ``ntree``).
     max_features : float
         Share of the predictors that are tried at a split, in (0, 1].
-    min_leaf, max_depth, complexity, penalty, shrinkage, prior : int or float
-        As in the model ``cart``.
-    even, smoothing, proper, max_fit_rows : bool, str or int
-        As in the model ``cart``.
 
     Examples
     --------
@@ -114,45 +105,25 @@ class Forest(EnsembleOptions):
     40
     """
 
-    abilities: ClassVar[Abilities] = Abilities()
-    fitted_type: ClassVar[type[FittedModel]] = FittedEnsemble
+    in_words: ClassVar[str] = "a random forest of {tree} trees"
+
+    told_options: ClassVar[tuple[str, ...]] = (*EnsembleOptions.told_options, "max_features")
 
     max_features: Annotated[Share, Field(gt=0)] = 1 / 3
 
-    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedEnsemble:
-        """Grow the trees; see `ConditionalModel.fit`."""
-        return FittedEnsemble.grow(
-            predictors,
-            target,
-            self.growth(self.max_features),
-            self.drawing,
-            n_trees=self.n_trees,
-            prior=self.prior,
-            proper=self.proper,
-            max_fit_rows=self.max_fit_rows,
-            rng=rng,
-        )
-
-
-# Bagged trees: every tree learns from another bootstrap sample of the rows.
+    @property
+    def features(self) -> float:
+        """See `Ensemble.features`."""
+        return self.max_features
 
 
 @options
-class Bagging(EnsembleOptions):
+class Bagging(Ensemble):
     """Draw a tree at random for each row, then a donor from the row's leaf in that tree.
 
     The splits of each tree come from a bootstrap sample; its leaves hold all donors, so a fitted
     model is ``n_trees`` times as large as one tree. Sources: Breiman (1996); Drechsler and
     Reiter (2011) for synthesis.
-
-    Parameters
-    ----------
-    n_trees : int
-        Number of trees, >= 1 (synthpop: ``ntree``).
-    min_leaf, max_depth, complexity, penalty, shrinkage, prior : int or float
-        As in the model ``cart``.
-    even, smoothing, proper, max_fit_rows : bool, str or int
-        As in the model ``cart``.
 
     Examples
     --------
@@ -164,19 +135,4 @@ class Bagging(EnsembleOptions):
     40
     """
 
-    abilities: ClassVar[Abilities] = Abilities()
-    fitted_type: ClassVar[type[FittedModel]] = FittedEnsemble
-
-    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedEnsemble:
-        """Grow the trees; see `ConditionalModel.fit`."""
-        return FittedEnsemble.grow(
-            predictors,
-            target,
-            self.growth(),
-            self.drawing,
-            n_trees=self.n_trees,
-            prior=self.prior,
-            proper=self.proper,
-            max_fit_rows=self.max_fit_rows,
-            rng=rng,
-        )
+    in_words: ClassVar[str] = "a set of {tree} trees grown on bootstrap samples"

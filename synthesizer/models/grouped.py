@@ -89,6 +89,7 @@ class Grouped(ConditionalModel):
 
     abilities: ClassVar[Abilities] = Abilities()
     fitted_type: ClassVar[type[FittedModel]] = FittedGrouped
+    in_words: ClassVar[str] = "a model of its own for each group of records"
 
     by: Names
     base: ConditionalModel = field(default_factory=Cart)
@@ -107,11 +108,7 @@ class Grouped(ConditionalModel):
         ValueError
             If a variable of ``by`` is no predictor.
         """
-        absent = [name for name in self.by if name not in predictors]
-        if absent:
-            raise ValueError(
-                f"by ({', '.join(absent)}) must be predictors; put them earlier in the order"
-            )
+        self.require(predictors, "by")
         groups = Combinations.of(predictors, self.by)
         known, inverse, counts = np.unique(
             groups.numbers(predictors), return_inverse=True, return_counts=True

@@ -53,13 +53,6 @@ class Logistic(IterativeModel):
     regression, Statistics in Medicine 21; le Cessie and van Houwelingen (1992), Ridge estimators
     in logistic regression, Applied Statistics 41.
 
-    Parameters
-    ----------
-    ridge, max_categories, min_frequency
-        See `ParametricModel`.
-    max_fit_rows
-        See `IterativeModel`.
-
     Examples
     --------
     >>> from synthesizer.data.table import Kind
@@ -72,6 +65,7 @@ class Logistic(IterativeModel):
 
     abilities: ClassVar[Abilities] = Abilities(kinds=CODED_KINDS, max_levels=2, stores_values=False)
     fitted_type: ClassVar[type[FittedModel]] = FittedLogistic
+    in_words: ClassVar[str] = "a logistic regression"
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedLogistic:
         """Learn the coefficients; raises ModelError if the target has more than two levels."""

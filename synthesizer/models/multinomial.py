@@ -44,10 +44,6 @@ class Multinomial(IterativeModel):
 
     Parameters
     ----------
-    ridge, max_categories, min_frequency
-        See `ParametricModel`.
-    max_fit_rows
-        See `IterativeModel`.
     tolerance : float
         Stop when every coefficient is about this many standard errors (of a fit to at most 10,000
         rows) from its maximum. A tenth of the default triples the time and moves probabilities by
@@ -68,6 +64,8 @@ class Multinomial(IterativeModel):
 
     abilities: ClassVar[Abilities] = Abilities(kinds=CODED_KINDS, stores_values=False)
     fitted_type: ClassVar[type[FittedModel]] = FittedMultinomial
+    in_words: ClassVar[str] = "a multinomial logistic regression"
+    told_options: ClassVar[tuple[str, ...]] = (*IterativeModel.told_options, "tolerance")
 
     def fit(
         self, predictors: Table, target: Column, *, rng: np.random.Generator

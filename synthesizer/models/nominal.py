@@ -92,6 +92,7 @@ class Nominal(ConditionalModel):
 
     abilities: ClassVar[Abilities] = Abilities()
     fitted_type: ClassVar[type[FittedModel]] = FittedNominal
+    in_words: ClassVar[str] = "copies from records that agree on named variables"
 
     given: Names
     base: ConditionalModel = field(default_factory=Cart)
@@ -121,11 +122,7 @@ class Nominal(ConditionalModel):
         ValueError
             If a variable of ``given`` is no predictor.
         """
-        absent = [name for name in self.given if name not in predictors]
-        if absent:
-            raise ValueError(
-                f"given ({', '.join(absent)}) must be predictors; put them earlier in the order"
-            )
+        self.require(predictors, "given")
         cells = Combinations.of(predictors, self.given)
         keys = cells.numbers(predictors)
         known, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)

@@ -45,8 +45,6 @@ class Normal(ParametricModel):
 
     Parameters
     ----------
-    ridge, max_categories, min_frequency
-        See `ParametricModel`.
     clip : bool
         Move draws beyond the observed range to its ends, so that no age is negative. The fitted
         model then holds the smallest and the largest confidential value, and they occur among
@@ -69,6 +67,8 @@ class Normal(ParametricModel):
         kinds=NUMERIC_KINDS, stores_values=False, new_values=True
     )
     fitted_type: ClassVar[type[FittedModel]] = FittedNormal
+    in_words: ClassVar[str] = "a linear regression with normal residuals"
+    told_options: ClassVar[tuple[str, ...]] = (*ParametricModel.told_options, "clip")
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormal:  # noqa: ARG002
         """Learn the regression; see `ConditionalModel.fit`."""
@@ -112,8 +112,6 @@ class Lognormal(ParametricModel):
 
     Parameters
     ----------
-    ridge, max_categories, min_frequency
-        See `ParametricModel`.
     shift : float
         Added to every value before the logarithm and taken off after it; every value must exceed
         ``-shift``. A constant that you choose, never learnt from the data: 1 for amounts that may
@@ -139,6 +137,8 @@ class Lognormal(ParametricModel):
         kinds=NUMERIC_KINDS, stores_values=False, new_values=True
     )
     fitted_type: ClassVar[type[FittedModel]] = FittedLognormal
+    in_words: ClassVar[str] = "a linear regression of its logarithm"
+    told_options: ClassVar[tuple[str, ...]] = (*ParametricModel.told_options, "clip", "shift")
 
     def fit(
         self,

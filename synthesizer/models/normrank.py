@@ -78,11 +78,6 @@ class Normrank(ParametricModel):
     Source: van der Waerden (1952), normal scores; Conover (1999), Practical Nonparametric
     Statistics.
 
-    Parameters
-    ----------
-    ridge, max_categories, min_frequency
-        See `ParametricModel`.
-
     Examples
     --------
     >>> from synthesizer.data.table import Kind
@@ -96,6 +91,7 @@ class Normrank(ParametricModel):
 
     abilities: ClassVar[Abilities] = Abilities(kinds=NUMERIC_KINDS)
     fitted_type: ClassVar[type[FittedModel]] = FittedNormrank
+    in_words: ClassVar[str] = "a linear regression of its ranks (normal scores)"
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormrank:
         """Learn scores and donors; see `ConditionalModel.fit`."""

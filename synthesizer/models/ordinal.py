@@ -100,13 +100,6 @@ class Ordinal(IterativeModel):
     regression draws first whether and how a value is missing.
     Source: McCullagh (1980), Regression models for ordinal data, JRSS B 42.
 
-    Parameters
-    ----------
-    ridge, max_categories, min_frequency
-        See `ParametricModel`.
-    max_fit_rows
-        See `IterativeModel`.
-
     Examples
     --------
     >>> from synthesizer.data.table import Kind
@@ -119,6 +112,7 @@ class Ordinal(IterativeModel):
 
     abilities: ClassVar[Abilities] = Abilities(kinds=CODED_KINDS, stores_values=False)
     fitted_type: ClassVar[type[FittedModel]] = FittedOrdinal
+    in_words: ClassVar[str] = "a proportional odds regression"
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedOrdinal:
         """Learn both parts; see `ConditionalModel.fit`."""

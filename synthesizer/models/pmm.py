@@ -78,8 +78,6 @@ class Pmm(ParametricModel):
 
     Parameters
     ----------
-    ridge, max_categories, min_frequency
-        See `ParametricModel`.
     neighbours : int
         Donors to choose from, k.
     draw_parameters : bool
@@ -104,6 +102,12 @@ class Pmm(ParametricModel):
 
     abilities: ClassVar[Abilities] = Abilities(kinds=NUMERIC_KINDS)
     fitted_type: ClassVar[type[FittedModel]] = FittedPmm
+    in_words: ClassVar[str] = "predictive mean matching"
+    told_options: ClassVar[tuple[str, ...]] = (
+        *ParametricModel.told_options,
+        "neighbours",
+        "draw_parameters",
+    )
     option_aliases: ClassVar[Mapping[str, str]] = {"donors": "neighbours"}
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedPmm:

@@ -33,6 +33,7 @@ class Sample(ConditionalModel):
 
     abilities: ClassVar[Abilities] = Abilities(uses_predictors=False)
     fitted_type: ClassVar[type[FittedModel]] = FittedSample
+    in_words: ClassVar[str] = "draws from its own distribution"
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedSample:  # noqa: ARG002
         """Keep the donors; see `ConditionalModel.fit`."""

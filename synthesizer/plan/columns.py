@@ -25,20 +25,6 @@ class Columns:
     configuration and data at once. What is said of a faulty column is not judged: its own problem
     is told already.
 
-    Parameters
-    ----------
-    names : tuple of str or None
-        All columns in order; None where not even the names could be read.
-    sound : frozenset of str
-        Columns that are in the table.
-    owners : mapping of str to str
-        Columns of the wide form of a panel, and the longitudinal variable that each belongs to:
-        a configuration names the variable.
-    views : mapping of str to tuple of str
-        What the checks call the values of variables that change within persons.
-    periods : tuple of str
-        Periods of a long panel, any of which may be brought into view.
-
     Examples
     --------
     >>> columns = Columns(names=("age", "sex"), sound=frozenset({"sex"}))
@@ -49,10 +35,16 @@ class Columns:
     """
 
     names: tuple[str, ...] | None
+    """All columns in order; None where not even the names could be read."""
     sound: frozenset[str]
+    """Columns that are in the table."""
     owners: Mapping[str, str] = field(default_factory=dict)
+    """Columns of the wide form of a panel, and the longitudinal variable that each belongs to: a
+    configuration names the variable."""
     views: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What the checks call the values of variables that change within persons."""
     periods: tuple[str, ...] = ()
+    """Periods of a long panel, any of which may be brought into view."""
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Self:

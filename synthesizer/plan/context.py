@@ -9,7 +9,7 @@ from functools import cached_property
 from synthesizer.config.keys import ChainConfig, VariableConfig
 from synthesizer.data.errors import Problems
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
-from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.frame import Frame, RowFrame
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.panel.view import period_labels
 from synthesizer.data.table import Kind, Table
@@ -42,8 +42,8 @@ class Context:
     """Rules from period to period."""
 
     @cached_property
-    def frame(self) -> Frame | None:
-        """The periods of a panel."""
+    def frame(self) -> Frame | RowFrame:
+        """The periods of a panel; the rows of a plain table."""
         return self.arrangement.frame
 
     @cached_property
@@ -59,21 +59,23 @@ class Context:
     @cached_property
     def columns(self) -> Columns:
         """All columns of the source, and the variables of a panel that they belong to."""
-        columns = self.data.columns
-        if self.frame is None:
-            return columns
         owned = {name: self.arrangement.columns_of(name) for name in self.table.names}
-        return columns.joined(self.table.names).grouped(owned)
+        return self.data.columns.joined(self.table.names).grouped(owned)
 
     @cached_property
     def completed(self) -> Table:
         """The table of the chain with what follows from the careers, which rules may name."""
-        return self.table if self.frame is None else self.frame.completed(panel_of(self.table))
+        return self.frame.completed(self.table)
+
+    @cached_property
+    def ruled(self) -> Columns:
+        """What rules and conditions may name: the columns, and what follows from the careers."""
+        return self.columns.joined(self.completed.names)
 
     @cached_property
     def seen(self) -> Columns:
         """What the checks may name: of a panel the columns of the rows of persons."""
-        if self.frame is None:
+        if isinstance(self.frame, RowFrame):
             return self.columns
         periods = period_labels(self.frame.periods)
         return self.columns.seen(self.table.names, self.original.names, periods)
@@ -86,19 +88,23 @@ class Context:
     def takes_no_part(self, name: str) -> bool:
         """Whether a variable is dropped or an id."""
         is_id = name in self.table and self.table[name].variable.kind is Kind.ID
-        is_time = self.frame is not None and name == self.frame.time
-        follows = is_time and self.frame is not None and self.frame.career is not None
+        follows = self.frame.career is not None and name == self.frame.time
         return is_id or follows or name in self.config.drop
 
     @property
     def career(self) -> str | None:
         """What the careers of a panel draw: their variable, or who is there when (time)."""
-        return None if self.frame is None else self.frame.career or self.frame.time
+        return self.frame.career or self.frame.time
+
+    @property
+    def is_panel(self) -> bool:
+        """Whether units are persons with several rows."""
+        return self.career is not None
 
     @cached_property
     def changing(self) -> Mapping[str, float]:
         """Share of persons who ever change each variable of a panel, in [0, 1]."""
-        if self.frame is None:
+        if not self.is_panel:
             return {}
         panel = panel_of(self.table)
         return {c.name: float(changers(panel.index, c).mean()) for c in panel.columns}
@@ -109,7 +115,7 @@ class Context:
         Time and the attributes of the careers of a panel follow from the careers.
         """
         names = list(order[:position])
-        if self.frame is None or self.career not in names:
+        if self.career not in names:
             return names
         place = names.index(str(self.career)) + 1
         derived = [name for name in self.frame.derived if name not in names]

@@ -61,7 +61,7 @@ def plan_genetic(
 def _problems(context: Context, config: GeneticOptions, steps: Sequence[Step]) -> Iterator[str]:
     """Yield what stands against evolving anything."""
     given = context.config
-    if context.frame is not None:
+    if context.is_panel:
         yield "persons with several rows cannot be evolved; take panel or genetic out"
         return
     yield from coding_problems([context.table[n].variable for n in evolved_names(context.table)])

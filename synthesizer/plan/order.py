@@ -18,7 +18,7 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
     listed = _listed(context)
     rest = [n for n in context.names if n not in listed]
     order = [n for n in rest if n in kept] + listed + [n for n in rest if n not in kept]
-    if context.frame is not None:
+    if context.is_panel:
         order = _panel_order(context, listed, rest)
     if listed and rest:
         context.notes.append(
@@ -92,33 +92,22 @@ def _after_inputs(
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """What the chain knows at its end, in order, and what may not be touched.
-
-    Parameters
-    ----------
-    order : tuple of str
-        Variables and what follows from them.
-    fixed : frozenset of str
-        What is kept or derived, the careers, and what follows from them.
-    career : str or None
-        What the careers of a panel draw.
-    following : frozenset of str
-        Time and attributes of the careers.
-    single : frozenset of str
-        Variables of a panel that are drawn as one value a person.
-    personal : frozenset of str
-        These, and all that follows from them or is one value a person anyway.
-    rare : frozenset of str
-        Variables of a panel of which first is drawn whether a person changes them.
-    """
+    """What the chain knows at its end, in order, and what may not be touched."""
 
     order: tuple[str, ...]
+    """Variables and what follows from them."""
     fixed: frozenset[str]
+    """What is kept or derived, the careers, and what follows from them."""
     career: str | None = None
+    """What the careers of a panel draw."""
     following: frozenset[str] = frozenset()
+    """Time and attributes of the careers."""
     single: frozenset[str] = frozenset()
+    """Variables of a panel that are drawn as one value a person."""
     personal: frozenset[str] = frozenset()
+    """These, and all that follows from them or is one value a person anyway."""
     rare: frozenset[str] = frozenset()
+    """Variables of a panel of which first is drawn whether a person changes them."""
 
     @classmethod
     def of(cls, context: Context, order: Sequence[str], steps: Sequence[Step]) -> Self:
@@ -126,8 +115,6 @@ class Places:
         known = tuple(context.earlier(order, len(order)))
         fixed = frozenset(step.variable for step in steps if step.is_fixed)
         frame = context.frame
-        if frame is None:
-            return cls(order=known, fixed=fixed)
         personal = set(frame.personal)
         for step in steps:
             abilities = step.model.abilities

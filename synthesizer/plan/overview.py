@@ -26,31 +26,21 @@ RARE = 5
 
 @dataclass(frozen=True, kw_only=True)
 class CodebookVariable:
-    """One variable of a file.
-
-    Parameters
-    ----------
-    name, kind : str
-        What it is called and taken for.
-    levels : int
-        Distinct values that occur, without missing codes.
-    missing : int
-        Rows with a missing code.
-    missing_codes : str
-        The codes as they are written; an empty cell is shown as (empty).
-    shows : str
-        Frequent levels, or the 5th, 50th and 95th percentile.
-    reason : str
-        Why this kind.
-    """
+    """One variable of a file."""
 
     name: str
     kind: str
+    """What it is called and taken for."""
     levels: int
+    """Distinct values that occur, without missing codes."""
     missing: int
+    """Rows with a missing code."""
     missing_codes: str
+    """The codes as they are written; an empty cell is shown as (empty)."""
     shows: str
+    """Frequent levels, or the 5th, 50th and 95th percentile."""
     reason: str
+    """Why this kind."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,36 +133,25 @@ def _percentiles(column: Column) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanRow:
-    """One variable of the plan.
-
-    Parameters
-    ----------
-    position : int
-        Place in the order, from 1.
-    variable, kind, model : str
-        What is drawn, and by which model.
-    predictors : int
-        Number of predictors; 0, and model ``genetic``, where no chain is fitted.
-    levels : int
-        Distinct values that occur, without missing codes.
-    missing : int
-        Rows with a missing code.
-    rare : int
-        Levels of a coded variable that fewer than `RARE` rows hold; of a panel: persons.
-    cost : float
-        Share of the work of the fit, in [0, 1]: n log n, times predictors, times outputs; 0 where
-        nothing is fitted.
-    """
+    """One variable of the plan."""
 
     position: int
+    """Place in the order, from 1."""
     variable: str
     kind: str
     model: str
+    """What is drawn, and by which model."""
     predictors: int
+    """Number of predictors; 0, and model ``genetic``, where no chain is fitted."""
     levels: int
+    """Distinct values that occur, without missing codes."""
     missing: int
+    """Rows with a missing code."""
     rare: int
+    """Levels of a coded variable that fewer than `RARE` rows hold; of a panel: persons."""
     cost: float
+    """Share of the work of the fit, in [0, 1]: n log n, times predictors, times outputs; 0 where
+    nothing is fitted."""
 
 
 def plan_table(plan: Plan) -> list[PlanRow]:

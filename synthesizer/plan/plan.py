@@ -302,8 +302,7 @@ def plain_config(config: ChainConfig) -> dict[str, Any]:
 def _check_names(context: Context) -> None:
     """Report names of variables and models that are unknown, and variables out of place."""
     config = context.config
-    following = () if context.frame is None else context.frame.derived
-    context.problems += unknown_variables(config, context.columns, following)
+    context.problems += unknown_variables(config, context.columns, context.frame.derived)
     context.problems += models_without_use(
         config, context.registry, context.names, context.data.table
     )

@@ -16,7 +16,6 @@ from synthesizer.data.values import single_value
 from synthesizer.models.histories.history import panel_of
 from synthesizer.models.limits import Support
 from synthesizer.models.step import Forbid, Rule, forbidden_rows
-from synthesizer.plan.columns import Columns
 from synthesizer.plan.context import Context
 from synthesizer.plan.order import Places
 
@@ -53,7 +52,7 @@ def plan_rules(context: Context, places: Places) -> tuple[tuple[Rule, ...], Zero
 
 def _condition(context: Context, place: str, text: str) -> Expression | None:
     """Return a condition, None where it has problems or uses columns that could not be read."""
-    table, columns = context.completed, _columns(context)
+    table, columns = context.completed, context.ruled
     with context.problems.gathered(place):
         expression = Expression.parse(text)
         problems = [
@@ -69,15 +68,8 @@ def _condition(context: Context, place: str, text: str) -> Expression | None:
     return None
 
 
-def _columns(context: Context) -> Columns:
-    """Return what a condition may name: of a panel also what follows from the careers."""
-    if context.frame is None:
-        return context.columns
-    return context.columns.joined(context.completed.names)
-
-
 def _rules(context: Context, places: Places) -> list[Rule]:
-    table, columns, problems = context.completed, _columns(context), context.problems
+    table, columns, problems = context.completed, context.ruled, context.problems
     rules: list[Rule] = []
     for number, given in enumerate(context.config.rules, 1):
         place = f"rule {number}"
@@ -137,7 +129,7 @@ def _nothing_left(forbids: Mapping[int, Forbid], table: Table) -> Iterator[str]:
 
 def _supports(context: Context, places: Places) -> list[Support]:
     """Return the combinations that the data have, for each list of variables."""
-    table, columns, problems = context.completed, _columns(context), context.problems
+    table, columns, problems = context.completed, context.ruled, context.problems
     wanted: list[tuple[str, ...]] = []
     for number, names in enumerate(context.config.support, 1):
         place = f"support {number}"
@@ -277,7 +269,7 @@ def _path_problems(context: Context, place: str, given: PathRuleConfig) -> Itera
     if panel is not None and name == panel.person:
         yield f"{place}: {name!r} tells persons apart and has no states; name another variable"
         return
-    if frame is not None and name == frame.time:
+    if name == frame.time:
         yield f"{place}: {name!r} is time, which always rises; take the rule out"
         return
     if name not in context.table or context.takes_no_part(name):

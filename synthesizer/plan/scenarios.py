@@ -14,7 +14,7 @@ from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.catalogue import limit_problems
 from synthesizer.measures.figure import in_units
-from synthesizer.measures.options import FitRequest, Question, ScenarioConfig
+from synthesizer.measures.measure_options import FitRequest, Question, ScenarioConfig
 from synthesizer.measures.risk.dominance import check_exclusions
 from synthesizer.measures.risk.halves import units_of
 from synthesizer.measures.risk.inference import THRESHOLDS, check_inference
@@ -33,7 +33,7 @@ def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
     checks, problems = config.checks, Problems()
     names = _Names(config, table, context.seen)
     problems += names.scenario("checks", checks)
-    problems += limit_problems(checks, config.limits.asked, panel=context.frame is not None)
+    problems += limit_problems(checks, config.limits.asked, panel=context.is_panel)
     for number, part in enumerate(checks.scenarios, 1):
         problems += names.scenario(f"checks.scenarios.{number}", part)
     for number, inference in enumerate(checks.inference, 1):
@@ -195,9 +195,6 @@ def _half_split_problems(names: _Names, config: ChainConfig) -> Iterator[str]:
             )
 
 
-# Models that the checks fit to original and synthetic data: formulas, names, combining rule.
-
-
 def plan_fits(context: Context, *, keeps: bool) -> None:
     """Add every problem of the fits that the checks ask for.
 
@@ -206,7 +203,7 @@ def plan_fits(context: Context, *, keeps: bool) -> None:
     config, problems = context.config, context.problems
     columns, table = context.seen, context.table
     person = context.arrangement.person_column
-    if context.frame is not None:
+    if context.is_panel:
         columns = columns.joined([*table.names, person_name(person, table.names)])
     natural = rule_for(proper=config.proper, keeps=keeps)
     requests = [fit.ruled(natural) for fit in config.checks.fits]

@@ -148,7 +148,7 @@ def plan_steps(context: Context, order: list[str], methods: Mapping[str, Method]
         if method is None:
             first = False
             continue
-        if context.frame is not None:
+        if context.is_panel:
             method = panel_method(context, name, method)
         elif first and not method.told:
             method = Method(ROLES["first"], {}, told=False)
@@ -172,7 +172,7 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
         return None
     variable = context.table[name].variable
     context.problems += _kind_problems(variable, method.name, model)
-    if context.frame is not None:
+    if context.is_panel:
         context.problems += base_problems(variable, model, _kind_problems)
     if method.inputs is not None:
         predictors: tuple[str, ...] = tuple(n for n in earlier if n in method.inputs)
@@ -224,7 +224,7 @@ def _predictors(
                 f"variable {name!r}: predictor {other!r} comes later in the order; "
                 f"put it before {name!r} in visit_sequence or take it out"
             )
-        elif context.frame is not None and other in context.frame.derived:
+        elif other in context.frame.derived:
             context.problems.append(
                 f"variable {name!r}: predictor {other!r} follows from the careers, which come "
                 f"later in the order; put {name!r} after {context.career!r} or take it out"

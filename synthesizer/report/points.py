@@ -71,7 +71,7 @@ def _blocks(record: Record) -> Iterator[Block]:
         return
     yield Chart(
         title=f"{risk.name} and mean two-way S_pMSE by dataset",
-        svg=_drawn(risk, points),
+        svg=_drawn(risk, points, references=True),
         reads="Towards the lower left is better. To the right is risk: "
         f"{in_units(risk.meaning, record.units)}. Upwards is distance: mean S_pMSE of all pairs of "
         f"variables. {expected_of(record).sentence} Numbers at the points are those of the "
@@ -84,6 +84,13 @@ def _blocks(record: Record) -> Iterator[Block]:
             rows=[list(point) for point in points],
         ),
     )
+    if len(points) > 1:
+        yield Chart(
+            title="The same points, enlarged",
+            svg=_drawn(risk, points, references=False),
+            reads="Both axes begin near the points.",
+            summary="",
+        )
 
 
 def _advice(record: Record, risk: DatasetRisk | None) -> str:
@@ -115,22 +122,19 @@ def dataset_risk(scenario: ScenarioRisk | None) -> DatasetRisk | None:
             baseline=cap.baseline["all"],
             original=cap.original["all"],
         )
-    if scenario.identity is not None:
-        return DatasetRisk(
-            name="repU",
-            meaning="share of {records} unique in both files",
-            values=dict(enumerate((own.repu for own in scenario.identity.datasets), 1)),
-            baseline=0.0,
-            original=scenario.identity.mean.uio,
-        )
-    if scenario.attribute is not None:
-        return DatasetRisk(
-            name="DiSCO",
-            meaning="share of {records} disclosed and correct",
-            values=dict(enumerate((own.disco for own in scenario.attribute.datasets), 1)),
-            baseline=0.0,
-            original=scenario.attribute.mean.dorig,
-        )
+    others = (
+        ("repU", "share of {records} unique in both files", scenario.identity, "repu", "uio"),
+        ("DiSCO", "share of {records} disclosed and correct", scenario.attribute, "disco", "dorig"),
+    )
+    for name, meaning, result, value, original in others:
+        if result is not None:
+            return DatasetRisk(
+                name=name,
+                meaning=meaning,
+                values=dict(enumerate((getattr(own, value) for own in result.datasets), 1)),
+                baseline=0.0,
+                original=getattr(result.mean, original),
+            )
     return None
 
 
@@ -160,14 +164,15 @@ def _reach(values: Sequence[float]) -> str:
     return low if low == high else f"from {low} to {high}"
 
 
-def _drawn(risk: DatasetRisk, points: Sequence[Point]) -> Markup:
+def _drawn(risk: DatasetRisk, points: Sequence[Point], *, references: bool) -> Markup:
+    """Return the points from 0 on with what to compare them with, or as near as they allow."""
     marks = [
         Mark(value, f"{words} ({written(value, 'share')})", look)
         for value, words, look in (
             (risk.baseline, "guessing", "line-baseline dashed"),
             (risk.original, "original", "line-original dashed"),
         )
-        if value is not None
+        if references and value is not None
     ]
     spots = [
         Spot(
@@ -181,8 +186,8 @@ def _drawn(risk: DatasetRisk, points: Sequence[Point]) -> Markup:
     ]
     return plane(
         spots,
-        risk=Axis(label=f"{risk.name} of the dataset alone", marks=marks),
-        loss=Axis(label="mean S_pMSE"),
-        title="Risk-utility points",
+        risk=Axis(label=f"{risk.name} of the dataset alone", marks=marks, whole=references),
+        loss=Axis(label="mean S_pMSE", whole=references),
+        title="Risk-utility points" if references else "Risk-utility points, enlarged",
         description=_summary(risk, points),
     )

@@ -100,6 +100,12 @@ class StepEntry(Result):
     base: tuple[str, ...] = ()
     """Models inside the model, the outer ones first."""
     trees: TreesEntry | None = None
+    in_words: tuple[str, ...] = ()
+    """How the model, and those inside it, are called in a sentence."""
+    missing_in_words: str | None = None
+    """The same of the model of missing codes, where it is another one."""
+    options: Mapping[str, Any] = Field(default_factory=dict)
+    """Options of the model that researchers may be told."""
     columns: tuple[str, ...] = ()
     """Columns of the file that hold the variable, where it is none itself."""
 
@@ -333,13 +339,15 @@ def order_notes(
     original: Path, synthetic: Sequence[Path], hashes: Mapping[Path, str]
 ) -> Iterator[str]:
     """Say what manifests know of the files: in the wrong order, or made from other data."""
-    beside = _maker(original)
+    beside = maker_of(original)
     if beside is not None:
         yield (
             f"{original} is a synthetic dataset by the manifest beside it: the original comes "
             "first, the synthetic files after it"
         )
-    makers = {path: maker for path in (original, *synthetic) if (maker := _maker(path)) is not None}
+    makers = {
+        path: maker for path in (original, *synthetic) if (maker := maker_of(path)) is not None
+    }
     sources = {path: maker.data.sha256 for path, maker in makers.items()}
     for path in synthetic if sources else ():
         if hashes[path] in sources.values():
@@ -352,13 +360,14 @@ def order_notes(
         )
 
 
-def _maker(path: Path) -> Manifest | None:
-    """Return the manifest that lists a file as a synthetic dataset; None where there is none."""
+def maker_of(path: Path) -> Manifest | None:
+    """Return the manifest of the run that made a file or a directory; None where none is known."""
     try:
-        manifest = manifest_in(path.parent)
+        manifest = manifest_in(path if path.is_dir() else path.parent)
     except DataError:  # a hint only: what cannot be read says nothing
         return None
-    return manifest if manifest is not None and path.name in manifest.datasets else None
+    known = manifest is not None and (path.is_dir() or path.name in manifest.datasets)
+    return manifest if known else None
 
 
 def is_path(name: str) -> bool:

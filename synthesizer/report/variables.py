@@ -187,7 +187,7 @@ def _summary(shares: Shares, record: Record) -> str:
 
 
 def _table(shares: Shares, record: Record) -> DataTable:
-    cells, several = shares.cells, len(shares.cells.synthetic) > 1
+    cells, several = shares.cells, shares.lowest != shares.highest
     names = [
         f"{label} (missing code)" if missing else label
         for label, missing in zip(cells.labels, cells.missing, strict=True)

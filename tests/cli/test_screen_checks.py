@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -41,5 +40,6 @@ def test_records_nearer_to_the_fitted_need_attention(low: float, told: bool) -> 
     rng = np.random.default_rng(2)
     frames = [pd.DataFrame({"a": rng.normal(size=60)}) for _ in range(3)]
     found = nearer_share(*frames, rng=rng)
-    lines = [*risk_lines(RiskResult(nearest=replace(found, low=low, high=0.7), units="persons"))]
+    nearest = found.model_copy(update={"low": low, "high": 0.7})
+    lines = [*risk_lines(RiskResult(nearest=nearest, units="persons"))]
     assert any("needs attention: synthetic persons are nearer" in line for line in lines) == told

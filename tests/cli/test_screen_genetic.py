@@ -11,6 +11,7 @@ import pytest
 
 from synthesizer.cli.screen import evolution_lines, frontier_lines, plan_lines
 from synthesizer.cli.screen_checks import utility_lines
+from synthesizer.data.evolution import Evolution, EvolvedDataset, FrontierFile, Risk, Utility
 from synthesizer.data.pairs import as_tables
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.source import GeneticPlan
@@ -140,15 +141,36 @@ def test_only_what_the_risk_looks_at_is_named(risk: str, keys: bool, target: boo
     assert (("keys a, b" in line), ("target c" in line)) == (keys, target)
 
 
-def dataset(**more: Any) -> dict[str, Any]:
-    return {
-        "utility": 0.12, "risk": 0.3, "generations": 57, "reached": None, "unchanged": 0.94,
-        "stopped": "no gain in 20 generations", **more,
+def dataset(**more: Any) -> EvolvedDataset:
+    given = {
+        "utility": 0.12, "risk": 0.3, "fitness": 0.2, "generations": 57, "reached": None,
+        "unchanged": 0.94, "stopped": "no gain in 20 generations", "history": (), "frontier": (),
     }  # fmt: skip
+    return EvolvedDataset.model_validate(given | more)
 
 
-def evolved(*datasets: dict[str, Any], **risk: Any) -> dict[str, Any]:
-    return {"start": "mutants", "risk": risk, "risk_at_most": 0.2, "datasets": [*datasets]}
+def evolved(
+    *datasets: EvolvedDataset, baseline: float | None = None, random: float = 0.1
+) -> Evolution:
+    return Evolution(
+        mode="single",
+        start="mutants",
+        population=8,
+        utility=Utility(name="full_table", meaning="distance"),
+        risk=Risk(
+            name="cap_u",
+            meaning="CAP",
+            keys=("a",),
+            target="b",
+            people=9,
+            baseline=baseline,
+            random=random,
+        ),
+        weight=0.5,
+        risk_at_most=0.2,
+        risk_floor=0.0,
+        datasets=datasets,
+    )
 
 
 def test_what_became_of_a_dataset() -> None:
@@ -175,13 +197,16 @@ def test_many_datasets_and_many_files_are_cut_short() -> None:
     lines = [*evolution_lines(evolved(*[dataset()] * 8))]
     assert len(lines) == 6
     assert lines[-1] == "genetic: 3 more in checks.json"
-    files = [{"file": f"frontier_{i:02}.csv", "utility": 0.1, "risk": 0.2} for i in range(1, 13)]
-    shown = [*frontier_lines({"written": files}, "out")]
+    files = [
+        FrontierFile(file=f"frontier_{i:02}.csv", utility=0.1, risk=0.2, fitness=0.2)
+        for i in range(1, 13)
+    ]
+    shown = [*frontier_lines(files, "out")]
     assert shown[0] == (
         "  out/frontier_01.csv (U 0.1000, R 0.2000; confidential until one is picked)"
     )
     assert shown[-1] == "  and 2 more, up to frontier_12.csv (confidential until one is picked)"
-    assert not [*frontier_lines({}, "out")]
+    assert not [*frontier_lines((), "out")]
 
 
 def test_what_a_run_leaves_is_marked(folder: Path) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from synthesizer.data.codec import Codec
 from synthesizer.data.codes import MOST, OUTSIDE, Combinations
 from synthesizer.data.table import Table
 from tests.tables import coded, numeric
@@ -46,7 +47,7 @@ def test_values_that_are_new_are_outside():
     new = [value not in known for value in other["c"].data.tolist()]
     assert any(new)
     assert (numbers == OUTSIDE).tolist() == new
-    again = Combinations.from_dict(combinations.to_dict())
+    again = Codec().typed(Combinations, Codec().plain(Combinations, combinations))
     assert again.numbers(other).tolist() == numbers.tolist()
 
 
@@ -80,6 +81,7 @@ def test_more_combinations_than_a_whole_number_holds():
     ],
 )
 def test_altered_state_is_refused(change):
-    state = Combinations.of(mixed_table(), ["a", "b"]).to_dict()
+    values = Combinations.of(mixed_table(), ["a", "b"]).values
+    changed = {"names": ("a", "b"), "values": values} | change
     with pytest.raises(ValueError, match=r"rise|needs values"):
-        Combinations.from_dict(state | change)
+        Combinations(**changed)

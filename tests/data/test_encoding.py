@@ -46,7 +46,7 @@ def test_identifiers_are_numbered_and_never_kept(tmp_path: Path) -> None:
     table = encode(raw)
     column = table["who"]
     assert column.data.tolist() == list(range(1, 31))
-    assert "P0030" not in str(column.variable.to_dict())
+    assert "P0030" not in str(column.variable)
     assert decode(table, raw.layout)["who"].to_pylist()[:2] == ["P0001", "P0002"]
 
 

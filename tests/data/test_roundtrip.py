@@ -15,6 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from synthesizer.data.codec import Codec
 from synthesizer.data.encoding import encode
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
@@ -28,7 +29,7 @@ FILES = ["data/ma2019.csv", "data/mvad.csv", "data/sd2011.csv", "reference/ma201
 
 def _back(path: Path, target: Path, **options: str) -> bytes:
     raw = read_path(path, **options)
-    layout = Layout.from_dict(raw.layout.to_dict())
+    layout = Codec().typed(Layout, Codec().plain(Layout, raw.layout))
     write(encode(raw), target, layout)
     return target.read_bytes()
 
@@ -147,7 +148,7 @@ def _frame(n: int = 60) -> pd.DataFrame:
 def test_frames_come_back_with_their_types() -> None:
     frame = _frame()
     raw = from_pandas(frame.set_index(frame["int"] + 7))
-    layout = Layout.from_dict(raw.layout.to_dict())
+    layout = Codec().typed(Layout, Codec().plain(Layout, raw.layout))
     for name in ("ordered", "codes"):  # levels that do not occur are not told
         frame[name] = frame[name].cat.remove_unused_categories()
     pd.testing.assert_frame_equal(to_pandas(encode(raw), layout), frame)

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.codec import Codec
+from synthesizer.data.errors import DataError, SavedModelError
 from synthesizer.data.layout import Layout
 from synthesizer.data.samples import SAMPLES
 from synthesizer.data.sources import from_pandas, read_path, read_sample
@@ -195,8 +196,10 @@ def test_blank_lines_of_a_lone_column_are_empty_cells(tmp_path: Path) -> None:
 def test_layouts_survive_as_plain_values(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": pd.Categorical(["x", "y"], ordered=True), "b": [1.5, 2.0]})
     for raw in [from_pandas(frame), read_path(_file(tmp_path, b'a;"b"\n"1";2\n"3";4'))]:
-        assert Layout.from_dict(raw.layout.to_dict()) == raw.layout
+        assert Codec().typed(Layout, Codec().plain(Layout, raw.layout)) == raw.layout
         part = raw.select(["b"])
         assert (part.names, part.n_rows) == (("b",), 2)
-    with pytest.raises(ValueError, match="form"):
-        Layout.from_dict({"form": "stata"})
+    state = Codec().plain(Layout, raw.layout)
+    for change in ({"form": "stata"}, {"types": "not base64"}, {"names": "ab"}, {"csv": []}):
+        with pytest.raises(SavedModelError, match=next(iter(change))):
+            Codec().typed(Layout, state | change)

@@ -70,16 +70,16 @@ def test_what_is_told_is_what_the_files_are(folder: Path) -> None:
     """U and R of the history's end are those of the package's own measures, of the file."""
     result = evolved(folder, "told")
     assert result.evolved is not None
-    (told,) = result.evolved["datasets"]
+    (told,) = result.evolved.datasets
     made = read(result.datasets[0])
-    assert told["utility"] == pytest.approx(jensen_shannon(people(), made).mean, abs=1e-9)
+    assert told.utility == pytest.approx(jensen_shannon(people(), made).mean, abs=1e-9)
     value = cap_u(people(), made, keys=KEYS, target="job").value
-    assert told["risk"] == pytest.approx(value, abs=1e-9)
-    assert told["history"][-1]["risk"] == told["risk"]
+    assert told.risk == pytest.approx(value, abs=1e-9)
+    assert told.history[-1].risk == told.risk
     checks = json.loads((result.directory / "checks.json").read_text())
-    assert checks["genetic"]["datasets"] == [told]
+    assert checks["genetic"]["datasets"] == [told.model_dump(mode="json")]
     history = pd.read_csv(result.directory / "history.csv")
-    assert history["generation"].tolist() == list(range(told["generations"] + 1))
+    assert history["generation"].tolist() == list(range(told.generations + 1))
     assert "Evolution" in (result.directory / "report.html").read_text()
 
 
@@ -129,7 +129,7 @@ def test_datasets_of_a_chain_are_nested(folder: Path) -> None:
 def test_a_limit_is_kept_or_told(folder: Path) -> None:
     kept = evolved(folder, "kept", genetic={"risk_at_most": 0.5, "generations": 30})
     assert kept.evolved is not None
-    assert kept.evolved["datasets"][0]["risk"] <= 0.5
+    assert kept.evolved.datasets[0].risk <= 0.5
     assert kept.exceeded == ()
     # one generation of the paper's moves, from hardly changed records, cannot reach it
     weak = {"risk_at_most": 0.4, "generations": 1, "aimed": 0, "mutants": 0.01}
@@ -143,14 +143,14 @@ def test_a_limit_is_kept_or_told(folder: Path) -> None:
 def test_the_frontier_is_written_and_no_point_beats_another(folder: Path) -> None:
     result = evolved(folder, "front", genetic={"mode": "pareto", "points": 4, "generations": 12})
     assert result.evolved is not None
-    written = result.evolved["written"]
+    written = result.evolved.written
     assert 1 <= len(written) <= 4
     for point in written:
-        path = result.directory / point["file"]
+        path = result.directory / point.file
         assert path.stat().st_mode & 0o777 == 0o600
         value = cap_u(people(), read(path), keys=KEYS, target="job").value
-        assert point["risk"] == pytest.approx(value, abs=1e-9)
-    points = [(p["utility"], p["risk"]) for p in result.evolved["datasets"][0]["frontier"]]
+        assert point.risk == pytest.approx(value, abs=1e-9)
+    points = [(p.utility, p.risk) for p in result.evolved.datasets[0].frontier]
     assert all(a == b or a[0] < b[0] or a[1] < b[1] for a in points for b in points)
     codebook = json.loads((result.directory / "codebook.json").read_text())
     assert "frontier" not in json.dumps(codebook)
@@ -165,7 +165,7 @@ def test_the_order_of_records_tells_nothing(folder: Path) -> None:
     made = read(result.datasets[0])
     same = (made[[*KEYS, "job"]].to_numpy() == people()[[*KEYS, "job"]].to_numpy()).all(axis=1)
     assert result.evolved is not None
-    assert result.evolved["datasets"][0]["unchanged"] > 0.5
+    assert result.evolved.datasets[0].unchanged > 0.5
     assert same.mean() < 0.05
     assert made["number"].astype(int).tolist() == list(range(1, 601))
 
@@ -220,7 +220,7 @@ BAD = {
     "population": ({"genetic": {"population": 1}}, "genetic.population"),
     "rate": ({"genetic": {"crossover": 1.5}}, "genetic.crossover"),
     "elites": ({"genetic": {"elites": 8}}, "fewer than the population"),
-    "measure": ({"genetic": {"risk": "k_anonymity"}}, "known: cap_u"),
+    "measure": ({"genetic": {"risk": "k_anonymity"}}, "must be one of: cap_u"),
     "rows": ({"rows": 10}, "rows (10) must be 600"),
     "kept": ({"keep": ["sex"]}, "cannot be kept"),
     "proper": ({"proper": True}, "proper"),
@@ -323,7 +323,7 @@ def test_the_original_is_nobodys_result(folder: Path) -> None:
     """The best of mutants is never the original itself, whatever the weights."""
     result = evolved(folder, "weights", genetic={"weight": 1.0}, checks=no_halves())
     assert result.evolved is not None
-    assert result.evolved["datasets"][0]["utility"] > 0
+    assert result.evolved.datasets[0].utility > 0
 
 
 def test_refine_lowers_the_risk_at_little_cost(folder: Path, tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ PHASES = {
     "fit": ("synthesizer.engine.chain", "_fit_step"),
     "generate": ("synthesizer.engine.chain", "draw_block"),
     "write": ("synthesizer.jobs.manifest", "write"),
-    "check": ("synthesizer.jobs.checks", "scenario_risk"),
-    "refit": ("synthesizer.jobs.checks", "compare_halves"),
+    "check": ("synthesizer.measures.catalogue", "identity"),
+    "refit": ("synthesizer.measures.catalogue", "compare_halves"),
     "manifest": ("synthesizer.jobs.run", "write_json"),
     "rename": ("synthesizer.data.files", "_replace"),
 }

@@ -72,7 +72,7 @@ def result(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def is_wide(result: RunResult) -> bool:
-    return result.manifest["panel"]["form"] == "wide"
+    return result.manifest.panel.form == "wide"
 
 
 def test_checks_hold_careers_and_histories(result: RunResult) -> None:
@@ -108,7 +108,7 @@ def test_the_report_tells_of_careers(result: RunResult) -> None:
 
 
 def test_the_codebook_describes_every_column(result: RunResult) -> None:
-    assert not [note for note in result.manifest["notes"] if "no codebook" in note]
+    assert not [note for note in result.manifest.notes if "no codebook" in note]
     told = json.loads((result.directory / "codebook.json").read_text(encoding="utf-8"))
     assert told == run_codebook(result.directory)
     made = {own["name"]: own["made"] for own in told["variables"]}

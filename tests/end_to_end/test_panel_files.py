@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,13 @@ import pytest
 from pyarrow import csv
 
 from synthesizer.data.sources import read_sample
+from synthesizer.measures.figure import Figure, typed
+from synthesizer.measures.results import CheckResults
 from tests.end_to_end.commands import call, write_yaml
 from tests.end_to_end.test_panel import LONG, long_frame
 
 SECRET = "SECRET123"
 SEED = 7
-OF_SCENARIO = ("cap", "tcap", "identity", "attribute", "suda", "determined", "warnings")
-PART = ("figures", "tables", "distributions", "pairs", "propensity", "distance", "fits", "expected")
 WORKFORCE = {
     "panel": {"person": "person", "time": "year", "career": "agency", "view": ["1990"]},
     "drop": [
@@ -94,59 +95,74 @@ def folder(request: pytest.FixtureRequest) -> Path:
     return Path(request.getfixturevalue(request.param))
 
 
-def asked(command: str, folder: Path, *words: object, config: str = "run.yaml") -> dict[str, Any]:
-    """Return the JSON of a command on the original and the datasets of its run."""
+def asked(
+    command: str, folder: Path, *words: object, config: str = "run.yaml"
+) -> tuple[CheckResults, dict[str, Any]]:
+    """Return results and file of a command on the original and the datasets of its run."""
     files = (folder / "original.csv", folder / "out")
     result = call(command, *files, "--config", folder / config, "--json", *words)
     assert result.exit_code == 0, result.output[-2000:]
-    found: dict[str, Any] = json.loads(result.output)
-    return found
+    return read(result.output)
 
 
-def checks_of(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "out/checks.json").read_text(encoding="utf-8"))
-    return found
+def read(text: str) -> tuple[CheckResults, dict[str, Any]]:
+    """Return results and file."""
+    content: dict[str, Any] = json.loads(text)
+    return typed(CheckResults, content["results"]), content
+
+
+def checks_of(folder: Path) -> CheckResults:
+    return read((folder / "out/checks.json").read_text(encoding="utf-8"))[0]
+
+
+def values(results: CheckResults) -> dict[str, Figure]:
+    return {figure.key: figure for _, figure in results.figures}
 
 
 def test_risk_is_that_of_the_run(folder: Path) -> None:
-    found, told = asked("risk", folder), checks_of(folder)["risk"]
-    assert found["units"] == told["units"] == "persons"
-    (own,), (known,) = found["scenarios"], told["scenarios"]
-    for part in OF_SCENARIO:
-        assert own[part] == known[part], part
-    for part in ("replicated_careers", "replicated_uniques", "inference", "failed"):
-        assert found[part] == told[part], part
-    assert found["replicated_careers"]["n"] in (120, 300)
-    assert {f["name"] for f in found["replicated_careers"]["figures"]} >= {"careers of one person"}
+    found, run = asked("risk", folder)[0].risk, checks_of(folder).risk
+    assert found.units == "persons"
+    reason = {"scenario": replace(run.scenarios[0].scenario, reason="as asked for")}
+    scenarios = (run.scenarios[0].model_copy(update=reason),)
+    assert found == run.model_copy(update={"scenarios": scenarios, "notes": found.notes})
+    assert found.careers is not None
+    assert found.careers.n in (120, 300)
+    assert found.careers.figures[0].name == "careers of one person"
 
 
 def test_utility_is_that_of_the_run(folder: Path) -> None:
-    found, told = asked("utility", folder, "--seed", SEED), checks_of(folder)
-    for part in PART:
-        assert found[part] == told["utility"][part], part
-    assert found["panel"] == told["panel"]  # the noise floor too: it is the same seed
-    assert found["failed"] == told["utility"]["failed"] == {}
-    clusters = [fit["clusters"] for fit in found["fits"]]
+    results, content = asked("utility", folder, "--seed", SEED)
+    found, run = results.utility, checks_of(folder)
+    assert found is not None
+    assert run.utility is not None
+    assert found == run.utility.model_copy(update={"notes": found.notes})
+    assert results.panel == run.panel  # the noise floor too: it is the same seed
+    assert found.failed == {}
+    clusters = [fit.clusters for fit in found.fits]
     assert clusters == ([None, "person"] if len(clusters) == 2 else ["person"])
-    assert sum("clustered by 'person'" in note for note in found["notes"]) == 1
+    assert sum("clustered by 'person'" in note for note in content["notes"]) == 1
 
 
 def test_another_seed_moves_only_the_noise_floor(wide: Path) -> None:
-    one, other = (asked("utility", wide, "--seed", s)["panel"] for s in (1, 2))
-    pairs = list(zip(one["sequences"]["measures"], other["sequences"]["measures"], strict=True))
-    assert all(a["datasets"] == b["datasets"] for a, b in pairs)
-    assert any(a["floor"] != b["floor"] for a, b in pairs)
+    one, other = (asked("utility", wide, "--seed", s)[0].panel for s in (1, 2))
+    assert one is not None
+    assert other is not None
+    assert one.sequences is not None
+    assert other.sequences is not None
+    assert one.sequences.distances == other.sequences.distances
+    assert one.sequences.floor != other.sequences.floor
 
 
 def test_rows_count_where_a_fit_is_of_rows(long: Path) -> None:
-    found = asked(
-        "utility", long, "--fit", "basic_pay ~ C(sex)", "--fit", "`career.moves` ~ C(sex)"
-    )
+    formulas = ("--fit", "basic_pay ~ C(sex)", "--fit", "`career.moves` ~ C(sex)")
+    found = asked("utility", long, *formulas)[0].utility
+    assert found is not None
     rows = len(pd.read_csv(long / "original.csv"))
-    sizes = {fit["formula"]: fit["datasets"][0]["n"] for fit in found["fits"]}
+    sizes = {fit.formula: fit.datasets[0].n for fit in found.fits}
     assert sizes == {"basic_pay ~ C(sex)": rows, "`career.moves` ~ C(sex)": 300}
-    named = asked("utility", long, "--fit", "basic_pay ~ C(sex)", "--clusters", "agency")
-    assert named["fits"][0]["clusters"] == "agency"
+    named = asked("utility", long, "--fit", "basic_pay ~ C(sex)", "--clusters", "agency")[0].utility
+    assert named is not None
+    assert named.fits[0].clusters == "agency"
     lost = call(
         "utility", long / "original.csv", long / "out", "--config", long / "run.yaml",
         "--fit", "basic_pay ~ nobody",
@@ -171,8 +187,11 @@ def test_the_screen_counts_persons(folder: Path, command: str) -> None:
 
 def test_no_record_in_the_words_of_a_file(folder: Path) -> None:
     for command in ("risk", "utility"):
-        for key, text in sentences(asked(command, folder)):
-            assert "record" not in text or key in ("fits", "name"), (key, text)
+        content = asked(command, folder)[1]
+        # rows are counted where a fit is of rows
+        shown = [f for f in content["figures"] if "~" not in f["place"]]
+        for key, text in sentences({**content, "figures": shown}):
+            assert "record" not in text.replace("{record", ""), (key, text)
 
 
 def sentences(content: Any, key: str = "") -> list[tuple[str, str]]:
@@ -185,12 +204,11 @@ def sentences(content: Any, key: str = "") -> list[tuple[str, str]]:
 
 
 def test_a_control_file_counts_persons(wide: Path) -> None:
-    found = asked("risk", wide, "--control", wide / "control.csv", config="halves.yaml")
-    (main,) = found["scenarios"]
-    figures = {f["name"]: f for f in main["figures"]}
-    assert figures["differential confidentiality"]["n"] == 180
-    assert found["nearest"]["synthetic"] > 0
-    assert found["failed"] == {}
+    found, _ = asked("risk", wide, "--control", wide / "control.csv", config="halves.yaml")
+    assert values(found)["differential_confidentiality"].n == 180
+    assert found.risk.nearest is not None
+    assert found.risk.nearest.synthetic > 0
+    assert found.failed == {}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -213,15 +231,14 @@ def test_control_of_the_long_form(tmp_path: Path) -> None:
               "differential_confidentiality": {"by": "sex", "units": "id"}}  # fmt: skip
     run_of(tmp_path, {"path": "original.csv"}, LONG | {"checks": checks})
     words = ["--control", tmp_path / "control.csv", "--by", "level@first"]
-    found = asked("risk", tmp_path, *words)
-    figures = {f["name"]: f for f in found["scenarios"][0]["figures"]}
-    assert figures["differential confidentiality"]["n"] == 200
-    assert not [note for note in found["notes"] if "'id'" in note]
-    assert found["failed"] == {}
-    noted = asked("risk", tmp_path, *words, "--units", "id")
-    assert noted["scenarios"] == found["scenarios"]
+    found, content = asked("risk", tmp_path, *words)
+    assert values(found)["differential_confidentiality"].n == 200
+    assert not [note for note in content["notes"] if "'id'" in note]
+    assert found.failed == {}
+    again, noted = asked("risk", tmp_path, *words, "--units", "id")
+    assert again.risk.scenarios == found.risk.scenarios
     assert any("--units id is not needed" in note for note in noted["notes"])
-    assert checks_of(tmp_path)["failed"] == {}
+    assert checks_of(tmp_path).failed == {}
 
 
 def test_units_of_somebody_else_are_refused(wide: Path) -> None:
@@ -234,7 +251,7 @@ def test_units_of_somebody_else_are_refused(wide: Path) -> None:
 
 def test_order_and_names_of_persons_do_not_matter(wide: Path, long: Path, tmp_path: Path) -> None:
     for folder in (wide, long):
-        plain = asked("risk", folder)
+        plain = asked("risk", folder)[0].risk
         own = tmp_path / folder.name
         (own / "out").mkdir(parents=True)
         (own / "run.yaml").write_text((folder / "run.yaml").read_text(encoding="utf-8"))
@@ -250,19 +267,19 @@ def test_order_and_names_of_persons_do_not_matter(wide: Path, long: Path, tmp_pa
         files = (own / "original.csv", own / "made_1.csv", own / "made_2.csv")
         result = call("risk", *files, "--config", own / "run.yaml", "--json")
         assert result.exit_code == 0, result.output
-        found = json.loads(result.output)
-        assert found["scenarios"][0]["cap"] == plain["scenarios"][0]["cap"]
-        assert found["replicated_careers"] == plain["replicated_careers"]
+        found = read(result.output)[0].risk
+        assert found.scenarios[0].cap == plain.scenarios[0].cap
+        assert found.careers == plain.careers
 
 
 def test_no_configuration_no_panel(wide: Path) -> None:
     files = (wide / "original.csv", wide / "out", "--json")
-    found = json.loads(call("risk", *files, "--keys", "sex,s1", "--target", "region").output)
-    assert found["replicated_careers"] is None
-    assert "units" not in found
-    told = json.loads(call("utility", *files).output)
-    assert not {"panel", "units"} & set(told)
-    assert told["distributions"][0]["variable"] == "sex"
+    found, _ = read(call("risk", *files, "--keys", "sex,s1", "--target", "region").output)
+    assert (found.risk.careers, found.risk.units) == (None, "records")
+    compared, _ = read(call("utility", *files).output)
+    assert compared.utility is not None
+    assert (compared.panel, compared.utility.units) == (None, "records")
+    assert compared.utility.distributions[0].variable == "sex"
 
 
 # Files that are not of the panel: every problem at once, each with the file's name
@@ -390,18 +407,22 @@ def test_new_states_and_other_columns(tmp_path: Path) -> None:
          "checks": {"keys": ["sex"], "target": "state@last"}},
     )  # fmt: skip
     files = (tmp_path / "original.csv", tmp_path / "out.csv", "--config", config, "--json")
-    found = json.loads(call("risk", *files).output)
-    told = json.loads(call("utility", *files).output)
-    for notes in (found["notes"], told["notes"]):
+    found, of_risk = read(call("risk", *files).output)
+    compared, of_utility = read(call("utility", *files).output)
+    for notes in (of_risk["notes"], of_utility["notes"]):
         assert any("out.csv: not in the original, and not compared: extra" in n for n in notes)
         assert any("nobody of the original changes sex" in note for note in notes)
-    assert found["replicated_careers"]["n"] == 60
-    shares = told["panel"]["sequences"]["synthetic"]["headcounts"]
+    assert found.risk.careers is not None
+    assert found.risk.careers.n == 60
+    assert compared.panel is not None
+    careers = compared.panel.sequences
+    assert careers is not None
+    shares = careers.synthetic.headcounts
     assert sum(shares[-1]) == pytest.approx(1)
-    assert told["panel"]["sequences"]["states"][-1] == "(absent)"
+    assert careers.states[-1] == "(absent)"
     assert shares[-1][-1] == pytest.approx(1)  # nobody is there in the last period
-    assert {own["variable"] for own in told["panel"]["variables"]} == {"state", "sex"}
-    assert found["failed"] == {}
+    assert {own.name for own in compared.panel.variables} == {"state", "sex"}
+    assert found.failed == {}
 
 
 def test_limits_of_careers(wide: Path) -> None:

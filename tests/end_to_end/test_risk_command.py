@@ -63,8 +63,9 @@ def test_attacks_are_made_by_a_run_and_on_files(folder: Path, tmp_path: Path) ->
         "checks": checks,
     }
     assert call("run", write_yaml(tmp_path / "run.yaml", content), "-q").exit_code == 0
-    of_run = json.loads((tmp_path / "out" / "checks.json").read_text())["risk"]["attacks"]
-    for attacks, asked in ((json.loads(result.output)["attacks"], 500), (of_run, 60)):
+    of_run = json.loads((tmp_path / "out" / "checks.json").read_text())
+    for found, asked in ((json.loads(result.output), 500), (of_run, 60)):
+        attacks = found["results"]["risk"]["attacks"]
         assert len(attacks["attacks"]) == 4
         assert all(each["asked"] == asked >= each["n"] > 0 for each in attacks["attacks"])
 
@@ -74,7 +75,7 @@ def test_json_is_the_same_with_every_number(folder: Path) -> None:
     asked = ["--sensitive", "sex", "--public", "age,region", "--groups", "age=4", "--json"]
     result = call(*words, *KNOWN, *asked)
     assert result.exit_code == 0, result.output
-    found = json.loads(result.output)
+    found = json.loads(result.output)["results"]["risk"]
     (main,) = found["scenarios"]
     assert [row["m"] for row in main["cap"]["synthetic"] if row["subset"] == "all"] == [1, 2]
     assert main["scenario"]["groups"] == {"age": 4}
@@ -215,18 +216,20 @@ def test_the_configuration_says_what_is_looked_at(folder: Path) -> None:
     assert result.exit_code == 3
     text = result.output[: result.output.rindex("}") + 1]
     found = json.loads(text)
-    first, second = found["scenarios"]
+    risk = found["results"]["risk"]
+    first, second = risk["scenarios"]
     assert (first["suda"]["max_size"], first["suda"]["sampling_fraction"]) == (2, 0.1)
     assert (first["tcap"]["tau"], first["identity"]) == (0.7, None)
     assert second["scenario"]["target"] == "region"
-    assert [part["sensitive"] for part in found["inference"]] == ["sex", "income"]
+    assert [part["sensitive"] for part in risk["inference"]] == ["sex", "income"]
     assert len(found["exceeded"]) == 2  # of both scenarios; nothing to hold nearest records against
     assert any("limits.nearer_share is not looked at" in note for note in found["notes"])
     assert [entry["name"] for entry in found["files"]] == [str(words[1]), str(words[2])]
     held = call(*words, "--control", folder / "control.csv", "--tau", "0.9")
     again = json.loads(held.output[: held.output.rindex("}") + 1])
-    assert again["scenarios"][0]["tcap"]["tau"] == 0.9
-    assert again["scenarios"][0]["differential_confidentiality"]["worst_group"]["by"] == "sex"
+    main = again["results"]["risk"]["scenarios"][0]
+    assert main["tcap"]["tau"] == 0.9
+    assert main["differential"]["worst_group"]["by"] == "sex"
     assert len(again["exceeded"]) == 3
 
 
@@ -255,6 +258,6 @@ def test_names_with_commas_and_cut_points(folder: Path, tmp_path: Path) -> None:
     asked = ["--keys", "sex,`age, years`", "--target", "marital", "--groups", "`age, years`=20/40"]
     result = call("risk", tmp_path / "odd.csv", tmp_path / "odd.csv", *asked, "--json")
     assert result.exit_code == 0, result.output
-    scenario = json.loads(result.output)["scenarios"][0]["scenario"]
+    scenario = json.loads(result.output)["results"]["risk"]["scenarios"][0]["scenario"]
     assert scenario["keys"] == ["sex", "age, years"]
     assert scenario["groups"] == {"age, years": [20.0, 40.0]}

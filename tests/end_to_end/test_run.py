@@ -94,7 +94,7 @@ def test_outputs_manifest_and_checks(data: Path, tmp_path: Path) -> None:
     assert manifest["config"]["seed"] == 7
     checks = json.loads((out / "checks.json").read_text())
     summary = checks["summary"]
-    assert checks["failed"] == {}
+    assert checks["results"]["failed"] == {}
     for shown in (
         *(f"{summary[name]:.4f}" for name in SHOWN),
         str(out / "synthetic_2.csv"),
@@ -158,16 +158,16 @@ def test_options_replace_keys_of_the_file(data: Path, tmp_path: Path) -> None:
     assert (manifest["m"], manifest["rows"], manifest["seed"]) == (2, 40, 5)
     assert [len(pd.read_csv(p)) for p in sorted((tmp_path / "other").glob("*.csv"))] == [40, 40]
     checks = json.loads((tmp_path / "other" / "checks.json").read_text())
-    assert (checks["risk"]["scenarios"], checks["summary"]["cap"]) == ([], None)
+    assert (checks["results"]["risk"]["scenarios"], checks["summary"]["cap"]) == ([], None)
     assert not (tmp_path / "out").exists()
 
 
 def test_a_seed_is_drawn_stored_and_gives_the_same_bytes_again(data: Path, tmp_path: Path) -> None:
     first = made(tmp_path, data, seed=None)
-    again = made(tmp_path, data, seed=first.manifest["seed"], output={"directory": "again"})
+    again = made(tmp_path, data, seed=first.manifest.seed, output={"directory": "again"})
     assert hashes(first.directory) == hashes(again.directory)
     other = made(tmp_path, data, seed=None, output={"directory": "other"})
-    assert other.manifest["seed"] != first.manifest["seed"]
+    assert other.manifest.seed != first.manifest.seed
     assert hashes(first.directory) != hashes(other.directory)
 
 
@@ -210,7 +210,7 @@ def test_parquet_file_and_directory(data: Path, tmp_path: Path) -> None:
     synthetic = pd.read_parquet(one.datasets[0])
     pd.testing.assert_frame_equal(synthetic, pd.read_parquet(other.datasets[0]))
     assert list(synthetic.dtypes) == list(pd.read_parquet(tmp_path / "persons.parquet").dtypes)
-    assert other.manifest["data"]["sha256"]
+    assert other.manifest.data.sha256
 
 
 def test_format_of_the_output(data: Path, tmp_path: Path) -> None:
@@ -238,8 +238,8 @@ def test_sample(tmp_path: Path) -> None:
     pytest.importorskip("statsmodels")
     result = made(tmp_path, tmp_path, data={"sample": "fair"}, variables={}, rows=100)
     assert frames(result)[0].shape == (100, 9)
-    assert result.manifest["data"]["rows"] == 6366
-    assert len(result.manifest["data"]["sha256"]) == 64
+    assert result.manifest.data.rows == 6366
+    assert len(result.manifest.data.sha256) == 64
 
 
 def test_partial_synthesis_keeps_rows_aligned(data: Path, tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_rules_forbids_derived_and_drop(data: Path, tmp_path: Path) -> None:
     assert (synthetic["income"][synthetic["age"] < 15] == -8).all()
     assert not ((synthetic["age"] < 18) & (synthetic["marital"] == "married")).any()
     assert not ((synthetic["region"] == "west") & (synthetic["sex"] == "f")).any()
-    assert any("rule on 'income'" in note for note in result.manifest["notes"])
+    assert any("rule on 'income'" in note for note in result.manifest.notes)
 
 
 def test_rules_that_data_break_can_be_errors(data: Path, tmp_path: Path) -> None:
@@ -359,7 +359,7 @@ def test_worker_processes_give_the_bytes_of_threads(data: Path, tmp_path: Path) 
         with parallel_config(backend=backend):
             again = made(tmp_path, data, **options, output={"directory": backend})
         assert hashes(again.directory) == hashes(expected.directory)
-        assert again.checks.to_dict() == expected.checks.to_dict()
+        assert again.checks == expected.checks
 
 
 def test_the_command_in_a_process_of_its_own(data: Path, tmp_path: Path) -> None:

@@ -63,7 +63,8 @@ def test_json_is_the_same_and_secret(folder: Path, tmp_path: Path) -> None:
     found = json.loads(result.output)
     assert json.loads(out.read_text()) == found
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
-    assert [part["variable"] for part in found["distributions"]] == ["sex", "age"]
+    variables = [part["variable"] for part in found["results"]["utility"]["distributions"]]
+    assert variables == ["sex", "age"]
     assert [len(entry["sha256"]) for entry in found["files"]] == [64, 64]
     again = call(*words, "-o", out)
     assert again.exit_code == 2

@@ -11,8 +11,6 @@ from synthesizer.data.expressions.language import Expression
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import single_value
-from synthesizer.engine import chain as chain_module
-from synthesizer.engine import drawing
 from synthesizer.engine.chain import ChainSpec, FittedChain
 from synthesizer.engine.drawing import allocate, split_strata
 from synthesizer.engine.registry import Registry
@@ -96,8 +94,7 @@ def test_rows_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = fitted(persons())
     assert next(chain.generate(Seed(1), rows=7)).n_rows == 7
     assert next(chain.generate(Seed(1), rows=1_000)).n_rows == 1_000
-    monkeypatch.setattr(chain_module, "BLOCK_ROWS", 100)
-    monkeypatch.setattr(drawing, "BLOCK_ROWS", 100)
+    monkeypatch.setattr("synthesizer.data.panel.frame.BLOCK_ROWS", 100)
     blocks = next(chain.generate(Seed(1), rows=250, n_jobs=2))
     assert blocks.n_rows == 250
     assert_same(blocks.take(slice(0, 100)), next(chain.generate(Seed(1), rows=100)))

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 import pytest
 
 from synthesizer.data.errors import ConfigError, ModelError
+from synthesizer.data.options import Share
 from synthesizer.data.table import Kind, Variable
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry, default_method
 from synthesizer.models.base import ConditionalModel
@@ -41,16 +42,12 @@ class Example(ConditionalModel):
 
     fitted_type = FittedSample
     option_aliases: ClassVar = {"minbucket": "size", "minb": "size"}
-    share: float
+    share: Share
     size: int = 5
     depth: int | None = None
     smoothing: Literal["none", "density"] = "none"
     names: tuple[str, ...] = ()
     base: ConditionalModel | None = None
-
-    def __post_init__(self):
-        if not 0 <= self.share <= 1:
-            raise ValueError(f"share ({self.share}) must be between 0 and 1")
 
     def fit(self, predictors, target, *, rng):
         return FittedSample(target)
@@ -110,7 +107,7 @@ def test_infinity_is_a_number_where_one_is_expected(text):
     registry = Registry.load()
     assert registry.build("career", {"theta": text}).theta == float("inf")
     assert registry.build("career", {"theta": "auto"}).theta == "auto"
-    with pytest.raises(ConfigError, match="must be a valid integer$"):
+    with pytest.raises(ConfigError, match="must be a whole number$"):
         registry.build("career", {"min_leaf": str(text)})
     with pytest.raises(ConfigError, match="at least 0"):
         registry.build("career", {"theta": "-.inf"})
@@ -120,12 +117,12 @@ def test_infinity_is_a_number_where_one_is_expected(text):
     ("options", "message"),
     [
         ({}, "option 'share' is missing; it has no default"),
-        ({"share": "0.5"}, "option 'share' ('0.5') must be a valid number; it was read as text, "),
+        ({"share": "0.5"}, "share ('0.5') must be a number; it was read as text, "),
         ({"share": "1e-4"}, "write 0.0001 without quotes"),
-        ({"share": True}, "option 'share' (True) must be a valid number"),
-        ({"share": 2}, "share (2.0) must be between 0 and 1"),
-        ({"share": 0, "size": 5.5}, "option 'size' (5.5) must be a valid integer"),
-        ({"share": 0, "depth": "x"}, "option 'depth' ('x') must be a valid integer"),
+        ({"share": True}, "share (True) must be a number"),
+        ({"share": 2}, "share (2) must be at most 1"),
+        ({"share": 0, "size": 5.5}, "size (5.5) must be a whole number"),
+        ({"share": 0, "depth": "x"}, "depth ('x') must be a whole number"),
         ({"share": 0, "smoothing": "some"}, "must be 'none' or 'density'"),
         ({"share": 0, "sise": 5}, "unknown option 'sise'; did you mean 'size'? Known: base, depth"),
         ({"share": 0, "size": 5, "minb": 5}, "'size' is given twice, once as 'minbucket' or"),
@@ -189,6 +186,8 @@ def test_schema_describes_every_option(registry):
     properties = schema["properties"]
     assert properties["share"] == {
         "type": "number",
+        "minimum": 0,
+        "maximum": 1,
         "description": "Between 0 and 1, both included.",
     }
     assert properties["size"] == {"type": "integer", "description": "At least 1.", "default": 5}

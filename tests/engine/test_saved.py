@@ -1,23 +1,29 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pandas as pd
 import pytest
 
 from synthesizer.data.archive import read_archive, write_archive
-from synthesizer.data.errors import OutputError, SavedModelError
+from synthesizer.data.errors import ModelError, OutputError, SavedModelError
 from synthesizer.data.expressions.language import Expression
 from synthesizer.data.layout import CsvLayout, Layout, Quoting
 from synthesizer.data.randomness import Seed
+from synthesizer.data.table import Column, Table
 from synthesizer.data.values import single_value
+from synthesizer.engine.chain import ChainSpec
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import KIND, SavedModel, check_model_path, load_model, save_model
 from synthesizer.jobs.synthesizer import Synthesizer
+from synthesizer.models.grouped import Grouped
+from synthesizer.models.sample import FittedSample, Sample
 from synthesizer.models.step import Forbid, Rule
-from tests.engine.test_chain import fitted
+from tests.engine.test_chain import fitted, spec
 from tests.tables import assert_same, persons
 
 REGISTRY = Registry.load()
@@ -28,6 +34,21 @@ METHODS: list[dict[str, Any]] = [
     {"methods": {"marital": "multinomial", "income": "bagging"}},
     {"methods": {"sex": "keep"}, "strata": ("marital",)},
 ]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMine(FittedSample):
+    """A model of somebody else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(Sample):
+    """Draw from the margin."""
+
+    fitted_type = FittedMine
+
+    def fit(self, predictors: Table, target: Column, *, rng: Any) -> FittedMine:
+        return FittedMine(target)
 
 
 def model_of(**changes: Any) -> SavedModel:
@@ -73,17 +94,30 @@ def test_the_file_is_private_and_says_so(tmp_path: Path) -> None:
     assert b"CONFIDENTIAL" in (tmp_path / "model").read_bytes()
 
 
+def step(content: dict[str, Any]) -> dict[str, Any]:
+    return content["chain"]["strata"][0]["replicates"][0][1]
+
+
 ALTERED: dict[str, Any] = {
-    "no strata": lambda c: c.pop("strata"),
-    "unknown model": lambda c: c["strata"][0]["replicates"][0][1].update(method="absent"),
-    "missing step": lambda c: c["strata"][0]["replicates"][0].pop(),
-    "order": lambda c: c["strata"][0]["replicates"][0].reverse(),
+    "no strata": lambda c: c["chain"].update(strata=[]),
+    "no fits": lambda c: c["chain"]["strata"][0].update(replicates=[]),
+    "unknown key": lambda c: c.update(more=1),
+    "unknown model": lambda c: step(c)["value_model"].update(name="absent"),
+    "other model": lambda c: step(c)["value_model"].update(name="keep"),
+    "module path": lambda c: step(c)["value_model"].update(name="os:system"),
+    "missing step": lambda c: c["chain"]["strata"][0]["replicates"][0].pop(),
+    "order": lambda c: c["chain"]["strata"][0]["replicates"][0].reverse(),
     "seed": lambda c: c.update(seed="one"),
-    "condition": lambda c: c["rules"].append({"if": "1 +", "value": {}}),
+    "negative seed": lambda c: c.update(seed=-1),
+    "plug-ins": lambda c: c.update(plugins=["os; print"]),
+    "condition": lambda c: c["chain"]["forbids"].append(["Forbid", {"condition": "1 +"}]),
+    "forbid": lambda c: c["chain"]["forbids"].append(["Other", {}]),
     "layout": lambda c: c["layout"].update(form="exe"),
-    "kind": lambda c: c["schema"][0].update(kind="secret"),
-    "model": lambda c: c["strata"][0]["replicates"][0][1].update(value={"x": 1}),
-    "variable": lambda c: c["strata"][0]["replicates"][0][1].update(variable="x"),
+    "form": lambda c: c["arrangement"].update(name="round"),
+    "kind": lambda c: c["chain"]["schema"]["variables"][0].update(kind="secret"),
+    "model": lambda c: step(c)["value_model"].update(state={"x": 1}),
+    "variable": lambda c: step(c)["variable"].update(name="x"),
+    "other variable": lambda c: step(c)["variable"].update(levels=["x"]),
 }
 
 
@@ -96,6 +130,36 @@ def test_content_that_makes_no_model_is_refused(how: str, tmp_path: Path) -> Non
     write_archive(path, content, kind=KIND)
     with pytest.raises(SavedModelError, match="model"):
         load_model(path, REGISTRY)
+
+
+def test_an_older_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    with patch("synthesizer.data.archive.VERSION", 1):
+        write_archive(path, {}, kind=KIND)
+    with pytest.raises(SavedModelError, match="has version 1 of the format, this release reads 2"):
+        load_model(path, REGISTRY)
+
+
+def test_a_file_holds_names_of_models_and_no_module(tmp_path: Path) -> None:
+    registry = Registry.load()
+    registry.register("mine", Mine)
+    table = persons(200)
+    *steps, last = spec(table).steps
+    grouped = Grouped(by=("sex",), base=Mine(), min_rows=20)
+    own = replace(last, method="grouped", model=grouped, missing_model=Sample())
+    chain = ChainSpec(steps=(*steps, own)).fit(table, Seed(1))
+    model = replace(model_of(), chain=chain)
+    save_model(tmp_path / "model", model, registry)
+    text = (tmp_path / "model").read_bytes()
+    assert b'"mine"' in text
+    for word in (b"synthesizer.models", b"tests.", b"FittedMine", b"FittedGrouped"):
+        assert word not in text
+    again = load_model(tmp_path / "model", registry).chain
+    assert_same(next(chain.generate(Seed(1))), next(again.generate(Seed(1))))
+    with pytest.raises(SavedModelError, match="unknown model 'mine'"):
+        load_model(tmp_path / "model", REGISTRY)
+    with pytest.raises(ModelError, match="FittedMine is not registered and cannot be saved"):
+        save_model(tmp_path / "other", model, REGISTRY)
 
 
 def test_another_archive_is_no_model(tmp_path: Path) -> None:

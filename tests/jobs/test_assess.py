@@ -7,7 +7,7 @@ import pytest
 from synthesizer.data.errors import DataError
 from synthesizer.jobs.assess import assess
 from synthesizer.measures.figure import plain
-from synthesizer.measures.options import Question
+from synthesizer.measures.measure_options import Question
 from synthesizer.measures.risk import (
     Exclusion,
     Scenario,

@@ -15,14 +15,13 @@ from synthesizer.data.table import Table
 from synthesizer.engine.chain import ChainSpec
 from synthesizer.engine.registry import Registry
 from synthesizer.measures import catalogue
-from synthesizer.measures.checks import Checks
 from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.risk.cap import cap
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility import suite as utility_suite
 from synthesizer.measures.utility.tables import table_utility
+from synthesizer.plan.inputs import Input, read_frame
 from synthesizer.plan.plan import make_plan
-from synthesizer.plan.prepare import plan_source
 from tests.tables import persons
 
 REGISTRY = Registry.load()
@@ -32,9 +31,9 @@ SCENARIO = {"keys": ["sex", "age"], "target": "marital"}
 
 def checked(m: int = 2, **options: Any) -> tuple[CheckResults, list[Table]]:
     config = read_chain_config({"m": m} | options)
-    plan = make_plan(config, TABLE, REGISTRY)
+    plan = make_plan(config, Input.of(TABLE), REGISTRY)
     made = list(plan.spec.fit(TABLE, Seed(1)).generate(Seed(1), m=m))
-    checks = Checks(TABLE, config.checks, scenarios=plan.scenarios, seed=Seed(0))
+    checks = plan.checking(Seed(0))
     for table in made:
         checks.add(table)
 
@@ -173,20 +172,11 @@ def panel_frame(n: int = 120) -> pd.DataFrame:
 def checked_panel(frame: pd.DataFrame, m: int = 2, **options: Any) -> tuple[CheckResults, Table]:
     long = {"panel": {"person": "person", "time": "year", "career": "state"}}
     config = read_chain_config(long | {"m": m} | options)
-    found = plan_source(from_pandas(frame), config, REGISTRY)
-    assert found.plan is not None
-    checks = Checks(
-        found.view,
-        config.checks,
-        scenarios=found.plan.scenarios,
-        seed=Seed(0),
-        frame=found.plan.spec.frame,
-        person="person",
-    )
-    chain = found.plan.spec.fit(found.table, Seed(1))
-    for table in chain.generate(Seed(1), m=m):
-        checks.add(found.arrangement.viewed(table))
-    return checks.finish(), found.view
+    plan = make_plan(config, read_frame(from_pandas(frame), config), REGISTRY)
+    checks = plan.checking(Seed(0))
+    for table in plan.spec.fit(plan.table, Seed(1)).generate(Seed(1), m=m):
+        checks.add(plan.viewed(table))
+    return checks.finish(), plan.original
 
 
 NO_HALVES = {"differential_confidentiality": False, "nearest": False}
@@ -276,7 +266,6 @@ def test_suda_on_three_points_in_time(form: str) -> None:
     assert scenario.suda is not None
     unique, alone = slow_uniques(known)
     assert 0 < alone < unique < 60
-    told = scenario.suda.to_dict()
-    assert told["uniques"] == unique
-    assert told["n"] == 60
-    assert told["minimal_uniques"][0]["records"] == alone
+    assert scenario.suda.uniques == unique
+    assert scenario.suda.n == 60
+    assert scenario.suda.minimal_uniques[0].records == alone

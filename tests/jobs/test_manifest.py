@@ -4,7 +4,7 @@ import pytest
 
 from synthesizer.data.table import Kind, Variable
 from synthesizer.engine.registry import Registry
-from synthesizer.jobs.manifest import _step
+from synthesizer.jobs.manifest import step_entry
 from synthesizer.models.step import Step
 
 REGISTRY = Registry.load()
@@ -34,16 +34,17 @@ TILTED = {"model": "cart", "tilt": True, "even": False}
 )
 def test_models_inside_models_and_their_trees(model, options, base, trees):
     step = Step(variable="pay", method=model, model=REGISTRY.build(model, options))
-    told = _step(step, Variable(name="pay", kind=Kind.NUMERIC), REGISTRY)
-    assert told.get("base") == base
-    assert told["trees"] == trees
-    assert "codes" not in told
+    entry = step_entry(step, Variable(name="pay", kind=Kind.NUMERIC), REGISTRY)
+    assert entry.base == tuple(base or ())
+    assert (None if entry.trees is None else entry.trees.model_dump()) == trees
+    assert entry.codes is None
 
 
 def test_careers_that_depend_on_persons_have_trees_whatever_the_states_take():
     model = REGISTRY.build("career", {"transition": "markov"})
     step = Step(variable="state", method="career", model=model, predictors=("sex",))
     variable = Variable(name="state", kind=Kind.CATEGORICAL, levels=("a", "b"), missing=("",))
-    told = _step(step, variable, REGISTRY)
-    assert told["trees"] == EVEN
-    assert told["codes"] == 3
+    entry = step_entry(step, variable, REGISTRY)
+    assert entry.trees is not None
+    assert entry.trees.model_dump() == EVEN
+    assert entry.codes == 3

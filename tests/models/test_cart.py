@@ -5,9 +5,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.models.cart import Cart, FittedCart
+from synthesizer.models.cart import Cart
 from synthesizer.models.kit.leaves import Drawing, Leaves, _even_uniform
-from synthesizer.models.kit.trees import Tree
+from tests.models.test_tree import tree_of
 
 N = 2000
 
@@ -54,15 +54,6 @@ def test_draws_are_donors_and_repeat_with_the_generator(which, options):
     assert np.isin(drawn.data, target.data).all()
     assert (drawn.data == fitted.sample(table, rng=rng(3)).data).all()
     assert (drawn.data != fitted.sample(table, rng=rng(4)).data).any()
-
-
-@pytest.mark.parametrize("which", [1, 2])
-@pytest.mark.parametrize("options", [{}, {"proper": True, "smoothing": "density"}])
-def test_a_saved_model_draws_the_same(which, options):
-    table, target = example()[0], example()[which]
-    fitted = Cart(**options).fit(table, target, rng=rng())
-    again = FittedCart.from_dict(fitted.to_dict())
-    assert (fitted.sample(table, rng=rng(3)).data == again.sample(table, rng=rng(3)).data).all()
 
 
 def test_every_leaf_has_at_least_min_leaf_donors():
@@ -167,7 +158,7 @@ def test_the_bayesian_bootstrap_varies_the_shares_of_a_leaf_by_the_right_amount(
 @pytest.mark.parametrize("proper", [False, True])
 def test_even_draws_expect_every_value_as_often_as_independent_ones_and_vary_less(proper):
     donors = numeric("y", np.sort(rng().integers(0, 8, 41)).astype(float))
-    tree = Tree([0, -1, -1], [0.5, 0, 0], [2, -1, -1], [0, 17, 24])
+    tree = tree_of([0, -1, -1], [0.5, 0, 0], [2, -1, -1], [0, 17, 24])
     weights = rng(5).standard_exponential(41) if proper else None
     leaves = Leaves(tree, donors, weights)
     matrix = np.repeat(np.float32([[0.0], [1.0]]), 30, axis=0)
@@ -239,40 +230,3 @@ def test_small_and_constant_inputs(n):
             assert len(fitted.sample(predictors.take(slice(0, 0)), rng=rng())) == 0
     drawn = Cart().fit(table, numeric("c", np.full(n, 7.0)), rng=rng()).sample(table, rng=rng())
     assert (drawn.data == 7).all()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda s: s["leaves"]["donors"].update(data=s["leaves"]["donors"]["data"][:-1]),
-        lambda s: s["leaves"]["donors"].update(data=np.full(N, 99)),
-        lambda s: s["leaves"].update(weights=np.zeros(N)),
-        lambda s: s["encoding"].update(names=["g"]),
-        lambda s: s["encoding"].update(positions=[[np.nan], [0.0]]),
-        lambda s: s["drawing"].update(shrinkage=-1.0),
-        lambda s: s["drawing"].update(smoothing="spline"),
-    ],
-)
-def test_broken_saved_models_are_refused(change):
-    table, job, _ = example()
-    state = Cart().fit(table, job, rng=rng()).to_dict()
-    change(state)
-    with pytest.raises(ValueError, match=r"[a-z]"):
-        FittedCart.from_dict(state)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"min_leaf": 0}, "min_leaf (0) must be a whole number that is at least 1"),
-        ({"max_depth": 1.5}, "max_depth (1.5) must be a whole number that is at least 1"),
-        ({"complexity": 2}, "complexity (2) must be a number from 0 to 1"),
-        ({"shrinkage": -1}, "shrinkage (-1) must be a number that is at least 0"),
-        ({"smoothing": "loess"}, "smoothing ('loess') must be one of: none, density"),
-        ({"even": 1}, "even (1) must be true or false"),
-    ],
-)
-def test_wrong_options_are_named(options, message):
-    with pytest.raises(ValueError, match="must be") as error:
-        Cart(**options)
-    assert str(error.value) == message

@@ -7,7 +7,8 @@ import pytest
 
 from synthesizer.data.errors import ModelError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.models.constant import Constant, FittedConstant
+from synthesizer.engine.testing import rebuilt
+from synthesizer.models.constant import Constant
 
 CODED = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("1", "2"), missing=("N",))
 FLAG = Variable(name="flag", kind=Kind.BOOLEAN, levels=("FALSE", "TRUE"))
@@ -39,7 +40,7 @@ def column(variable: Variable, *values: float) -> Column:
 def test_value_of_every_kind(variable: Variable, value: Any, data: float, state: int) -> None:
     target = column(variable, 0, 1)
     fitted = Constant(value=value).fit(ROWS, target, rng=RNG)
-    drawn = FittedConstant.from_dict(fitted.to_dict()).sample(ROWS, rng=RNG)
+    drawn = rebuilt(fitted).sample(ROWS, rng=RNG)
     np.testing.assert_array_equal(drawn.data, [data] * 3)
     assert drawn.missing_state().tolist() == [state] * 3
     assert drawn.variable == variable
@@ -48,7 +49,7 @@ def test_value_of_every_kind(variable: Variable, value: Any, data: float, state:
 def test_single_observed_value() -> None:
     fitted = Constant().fit(ROWS, column(NUMBER, 5, 5, 5), rng=RNG)
     assert fitted.sample(ROWS, rng=RNG).data.tolist() == [5, 5, 5]
-    assert len(fitted.to_dict()["value"]["data"]) == 1
+    assert len(fitted.value) == 1
     missing = Column(NUMBER, np.full(2, np.nan), np.array([2, 2], dtype=np.int8))
     assert Constant().fit(ROWS, missing, rng=RNG).sample(ROWS, rng=RNG).missing_state()[0] == 2
 
@@ -64,15 +65,3 @@ def test_impossible_values(variable: Variable, value: str) -> None:
         value = "tomorrow"
     with pytest.raises(ModelError, match=f"'constant' of variable '{variable.name}' cannot use"):
         Constant(value=value).fit(ROWS, column(variable, 0), rng=RNG)
-
-
-def test_options_are_checked_at_once() -> None:
-    with pytest.raises(ValueError, match=r"value \(nan\) must be a label"):
-        Constant(value=float("nan"))
-    with pytest.raises(ValueError, match=r"value \(\[1\]\) must be a label"):
-        Constant(value=[1])  # type: ignore[arg-type]
-
-
-def test_state_must_hold_one_value() -> None:
-    with pytest.raises(ValueError, match="one value, got 2"):
-        FittedConstant.from_dict({"value": column(CODED, 0, 1).to_dict()})

@@ -5,7 +5,7 @@ import pytest
 
 from synthesizer.data.errors import ExpressionError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.models.derived import Derived, FittedDerived
+from synthesizer.models.derived import Derived
 
 A = Variable(name="a", kind=Kind.NUMERIC, decimals=0, missing=("",))
 B = Variable(name="b", kind=Kind.NUMERIC, decimals=1)
@@ -38,15 +38,6 @@ def test_mismatches_are_counted(predictors: Table) -> None:
     group = Column(GROUP, np.array([0, 0, 2, 0], dtype=np.int32))
     model = Derived(expression="cut(a, [3], ['low', 'high'])")
     assert model.fit(predictors, group, rng=RNG).mismatches == 1
-
-
-def test_round_trip(predictors: Table) -> None:
-    fitted = FittedDerived.from_dict(
-        {"expression": "a * 2", "variable": SUM.to_dict(), "mismatches": 3}
-    )
-    again = FittedDerived.from_dict(fitted.to_dict())
-    assert again.mismatches == 3
-    assert again.sample(predictors, rng=RNG).data[:2].tolist() == [2.0, 4.0]
 
 
 def test_options_are_checked_at_once() -> None:

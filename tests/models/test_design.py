@@ -103,28 +103,6 @@ def test_each_row_has_at_most_one_dummy_and_no_column_is_thin(codes, max_categor
     assert (dummies.sum(axis=0) >= min_frequency).all()
 
 
-def test_saved_design_is_the_design():
-    table = Table(
-        [coded("a", [0, 1, 1, 2], 3), numeric("x", [1.0, 2.0, np.nan, 4.0], [0, 0, 1, 0], ("",))]
-    )
-    design = Design.fit(table, min_frequency=1)
-    again = Design.from_dict(design.to_dict())
-    assert (again.matrix(table) == design.matrix(table)).all()
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("dummy_of", np.array([7, 0])), ("dummy_of", np.array([0.5, 0])), ("scale", 0.0),
-     ("mean", np.nan), ("dummy_of", np.array([[0, 1]]))],
-)  # fmt: skip
-def test_a_saved_design_with_nonsense_is_refused(key, value):
-    column = numeric("x", [1.0, 2.0, np.nan], [0, 0, 1], missing=("",))
-    state = Design.fit(Table([column]), min_frequency=1).to_dict()
-    state["terms"][0][key] = value
-    with pytest.raises(ValueError, match=key):
-        Design.from_dict(state)
-
-
 def test_newton_stops_at_a_singular_flat_minimum():
     flat = _numerics.newton(lambda x: (0.0, np.zeros(2), np.zeros((2, 2))), np.ones(2))
     assert flat.tolist() == [1.0, 1.0]

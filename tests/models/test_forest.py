@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.models.forest import Bagging, FittedEnsemble, Forest
+from synthesizer.engine.testing import rebuilt
+from synthesizer.models.forest import Bagging, Forest
 
 MODELS = [Bagging(n_trees=4, min_leaf=5), Forest(n_trees=4, min_leaf=5)]
 
@@ -31,7 +32,7 @@ def test_draws_follow_the_predictors_repeat_and_survive_saving(model):
     for target in (coded, number):
         fitted = model.fit(table, target, rng=rng())
         drawn = fitted.sample(table, rng=rng(2))
-        again = FittedEnsemble.from_dict(fitted.to_dict())
+        again = rebuilt(fitted)
         assert np.isin(drawn.data, target.data).all()
         assert (again.sample(table, rng=rng(2)).data == drawn.data).all()
         assert np.corrcoef(drawn.data, target.data)[0, 1] > 0.5
@@ -55,14 +56,3 @@ def test_small_inputs(model, n):
             assert len(fitted.sample(predictors, rng=rng())) == n
             assert len(fitted.sample_wider(predictors, steps=99, rng=rng())) == n
             assert len(fitted.sample(predictors.take(slice(0, 0)), rng=rng())) == 0
-
-
-def test_wrong_options_and_broken_files_are_refused():
-    with pytest.raises(ValueError, match=r"n_trees \(0\) must be a whole number"):
-        Bagging(n_trees=0)
-    with pytest.raises(ValueError, match=r"max_features \(0\) must be a share"):
-        Forest(max_features=0)
-    table, coded, _ = example()
-    state = Forest(n_trees=1).fit(table, coded, rng=rng()).to_dict()
-    with pytest.raises(ValueError, match="at least one tree"):
-        FittedEnsemble.from_dict(state | {"trees": []})

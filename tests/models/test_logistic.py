@@ -103,38 +103,3 @@ def test_a_sample_of_rows_that_lacks_a_level_is_no_failure():
     y = target([0] * 999 + [1])
     fitted = fit(Logistic(max_fit_rows=10), numbers(x=np.arange(1000.0)), y)
     assert np.isfinite(fitted.coefficients).all()
-
-
-def test_saved_form_draws_the_same():
-    table, y = simulated()
-    fitted = fit(Logistic(), table, y)
-    again = type(fitted).from_dict(fitted.to_dict())
-    one, two = (m.sample(table, rng=np.random.default_rng(4)).data for m in (fitted, again))
-    assert (one == two).all()
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("codes", np.array([0, 9])), ("codes", np.array([], dtype=int)),
-     ("coefficients", np.zeros(2)), ("coefficients", np.array([0, np.nan, 0]))],
-)  # fmt: skip
-def test_saved_nonsense_is_refused(key, value):
-    fitted = fit(Logistic(), *simulated())
-    with pytest.raises(ValueError, match=key):
-        type(fitted).from_dict(fitted.to_dict() | {key: value})
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"ridge": -1}, "ridge (-1) must be a finite number of at least 0"),
-        ({"ridge": float("nan")}, "ridge (nan) must be a finite number of at least 0"),
-        ({"max_categories": 0}, "max_categories (0) must be a whole number of at least 1"),
-        ({"min_frequency": 1.5}, "min_frequency (1.5) must be a whole number of at least 1"),
-        ({"max_fit_rows": True}, "max_fit_rows (True) must be a whole number of at least 1"),
-    ],
-)
-def test_wrong_options(options, message):
-    with pytest.raises(ValueError) as caught:  # noqa: PT011
-        Logistic(**options)
-    assert str(caught.value) == message

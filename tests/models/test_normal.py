@@ -133,23 +133,3 @@ def test_perturbed_parameters_have_the_spread_of_the_posterior():
     expected = fitted.sigma**2 * np.linalg.inv(matrix.T @ matrix)
     np.testing.assert_allclose(np.std(draws, axis=0), np.sqrt(np.diag(expected)), rtol=0.15)
     np.testing.assert_allclose(np.mean(draws, axis=0), fitted.coefficients, atol=0.05)
-
-
-def test_saved_form_draws_the_same():
-    table, y = simulated()
-    fitted = fit(Normal(), table, y)
-    again = type(fitted).from_dict(fitted.to_dict())
-    one, two = (m.sample(table, rng=np.random.default_rng(4)).data for m in (fitted, again))
-    assert (one == two).all()
-
-
-@pytest.mark.parametrize(
-    ("part", "key", "value"),
-    [("regression", "sigma", -1.0), ("regression", "sigma", np.inf),
-     ("regression", "coefficients", np.zeros(9)), ("limits", "upper", -1e9)],
-)  # fmt: skip
-def test_saved_nonsense_is_refused(part, key, value):
-    state = fit(Normal(), *simulated()).to_dict()
-    state[part][key] = value
-    with pytest.raises(ValueError, match=key):
-        Normal.fitted_type.from_dict(state)

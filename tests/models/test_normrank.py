@@ -86,22 +86,3 @@ def test_a_perfect_predictor_gives_nearly_the_value():
     table = Table([numeric("x", x)])
     drawn = draw(fit(Normrank(ridge=0), table, numeric("y", x)), table)
     assert np.abs(norm.cdf(drawn) - norm.cdf(x)).max() < 0.01
-
-
-def test_saved_form_draws_the_same():
-    table, y = semicontinuous(500)
-    fitted = fit(Normrank(), table, y)
-    again = type(fitted).from_dict(fitted.to_dict())
-    assert (draw(fitted, table) == draw(again, table)).all()
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("values", np.array([1.0, 1.0])), ("values", np.array([])), ("counts", np.array([1])),
-     ("values", np.array([1.0, np.inf])), ("counts", np.array([0, 2])),
-     ("spread", np.linspace(1, 0, 1025)), ("spread", np.zeros(3))],
-)  # fmt: skip
-def test_saved_nonsense_is_refused(key, value):
-    fitted = fit(Normrank(), Table([], 2), numeric("y", [1.0, 2.0]))
-    with pytest.raises(ValueError, match=r"values|counts|spread"):
-        type(fitted).from_dict(fitted.to_dict() | {key: value})

@@ -102,27 +102,3 @@ def test_constant_targets_few_rows_and_fewer_donors_than_neighbours(values, n, d
     table = Table([numeric("x", np.arange(len(values)))])
     fitted = fit(Pmm(draw_parameters=draw_parameters), table, numeric("y", values))
     assert draw(fitted, Table([numeric("x", np.ones(n))])).tolist() == [3.5] * n
-
-
-def test_saved_form_draws_the_same():
-    table, y = simulated()
-    fitted = fit(Pmm(), table, y)
-    again = type(fitted).from_dict(fitted.to_dict())
-    assert (draw(fitted, table) == draw(again, table)).all()
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("predicted", np.array([2.0, 1.0])), ("predicted", np.array([1.0])),
-     ("donors", np.array([1.0, np.nan])), ("neighbours", 0), ("neighbours", np.inf)],
-)  # fmt: skip
-def test_saved_nonsense_is_refused(key, value):
-    fitted = fit(Pmm(), Table([], 2), numeric("y", [1.0, 2.0]))
-    with pytest.raises(ValueError, match=key):
-        type(fitted).from_dict(fitted.to_dict() | {key: value})
-
-
-@pytest.mark.parametrize("neighbours", [0, True, 2.5])
-def test_wrong_neighbours(neighbours):
-    with pytest.raises(ValueError, match=r"neighbours \(.*\) must be a whole number of at least 1"):
-        Pmm(neighbours=neighbours)

@@ -6,9 +6,11 @@ from typing import Any
 
 from synthesizer.config.reading import read_chain_config
 from synthesizer.data.errors import ConfigError
+from synthesizer.data.randomness import Seed
 from synthesizer.engine.registry import Registry
+from synthesizer.measures.measure_options import FitRequest
 from synthesizer.plan.inputs import Input
-from synthesizer.plan.plan import make_plan
+from synthesizer.plan.plan import Plan, make_plan
 from tests.tables import persons
 
 REGISTRY = Registry.load()
@@ -22,19 +24,24 @@ def planned(**options: Any) -> tuple[Any, tuple[str, ...]]:
         return None, error.problems
 
 
+def fits_of(plan: Plan) -> tuple[FitRequest, ...]:
+    """Return the fits as the checks compute them."""
+    return plan.checking(Seed(0)).settings.fits
+
+
 def test_a_formula_alone_a_list_and_settings() -> None:
     plan, problems = planned(checks={"fits": "income ~ age"})
     assert problems == ()
-    assert [(fit.formula, fit.rule) for fit in plan.fits] == [("income ~ age", "simple")]
+    assert [(fit.formula, fit.rule) for fit in fits_of(plan)] == [("income ~ age", "simple")]
     settings = {"formula": "age ~ sex", "family": "poisson", "clusters": "marital"}
     plan, problems = planned(checks={"fits": ["income ~ age", settings]}, m=2, proper=True)
     assert problems == ()
-    assert [(fit.family, fit.rule, fit.clusters) for fit in plan.fits] == [
+    assert [(fit.family, fit.rule, fit.clusters) for fit in fits_of(plan)] == [
         ("ols", "proper", None),
         ("poisson", "proper", "marital"),
     ]
     plan, _ = planned(checks={"fits": "income ~ age"}, keep=["sex"], m=3)
-    assert plan.fits[0].rule == "partially"
+    assert fits_of(plan)[0].rule == "partially"
 
 
 def test_every_problem_is_told_before_the_run() -> None:

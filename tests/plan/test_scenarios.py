@@ -10,6 +10,7 @@ import pytest
 from synthesizer.config.reading import read_chain_config
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.engine.registry import Registry
+from synthesizer.measures.catalogue import CHECKS, LIMITS
 from synthesizer.plan.context import Context
 from synthesizer.plan.inputs import Input
 from synthesizer.plan.scenarios import plan_scenarios
@@ -20,8 +21,8 @@ TABLE = persons(200).with_column(Column(PERSON, np.repeat(np.arange(100.0), 2)))
 KNOWN: dict[str, Any] = {"keys": ["sex", "age"], "target": "marital"}
 
 
-def planned(checks: dict[str, Any], table: Table = TABLE) -> tuple[Any, list[str], list[str]]:
-    config = read_chain_config({"checks": checks})
+def planned(checks: Any, table: Table = TABLE, **further: Any) -> tuple[Any, list[str], list[str]]:
+    config = read_chain_config({"checks": checks} | further)
     context = Context(config=config, data=Input.of(table), registry=Registry())
     scenarios = plan_scenarios(context)
     return scenarios, context.notes, context.problems
@@ -99,3 +100,40 @@ def test_scenarios_are_as_configured() -> None:
     assert first.groups == {"age": (20, 40)}
     assert first.exclude[0].key == "age"
     assert (second.target, second.tolerance.relative) == ("income", 0.1)
+
+
+EVERYTHING: dict[str, Any] = KNOWN | {
+    "attacks": True,
+    "inference": {"sensitive": "marital", "public": ["sex"]},
+    "differential_confidentiality": {"by": "sex", "units": "person"},
+}
+
+
+@pytest.mark.parametrize("key", LIMITS)
+def test_a_limit_whose_check_is_off_is_refused(key: str) -> None:
+    measure, kind, _ = LIMITS[key]
+    limits = {"limits": {key: 0.5}}
+    needed = [check for check in (measure.check, *kind.checks) if check is not None]
+    assert needed
+    for check in needed:
+        off = EVERYTHING | {check: [] if CHECKS[check].several else False}
+        problems = planned(off, **limits)[2]
+        said = f"limits.{key}: the check {check!r} is switched off; switch it on or drop the limit"
+        assert said in problems
+    problems = planned(EVERYTHING, **limits)[2]
+    assert len(problems) == ("panel" in measure.needs)
+    assert all(f"limits.{key}: only a panel has it" in problem for problem in problems)
+
+
+def test_a_limit_without_the_option_that_it_needs_is_refused() -> None:
+    limits = {"limits": {"worst_group": 0.1, "tcap": 0.1, "disco": 0.1, "cap": 0.1}}
+    close = {"keys": ["sex"], "target": "income", "tolerance": {"relative": 0.1}}
+    problems = planned(close, **limits)[2]
+    assert sorted(problem.split(":")[0] for problem in problems) == [
+        "limits.disco",
+        "limits.tcap",
+        "limits.worst_group",
+    ]
+    text = " ".join(problems)
+    assert "needs checks.differential_confidentiality.by" in text
+    assert text.count("every target has a tolerance") == 2

@@ -6,15 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthesizer.data.table import Column
+from synthesizer.data.table import Column, IntArray
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 
 
+@dataclass(frozen=True, eq=False)
 class FittedHotDeck(FittedModel):
     """Donors sorted by class; those of class c are starts[c] .. starts[c + 1] - 1."""
 
-    def __init__(self, donors, starts, by):
-        self.donors, self.starts, self.by = donors, starts, by
+    donors: Column
+    starts: IntArray
+    by: str
+
+    def __post_init__(self):
+        if np.any(np.diff(self.starts) < 0) or list(self.starts[[0, -1]]) != [0, len(self.donors)]:
+            raise ValueError("starts must rise from 0 to the number of donors")
 
     def sample(self, predictors, *, rng):
         """Draw within the class of each row; from all donors where the class has none."""
@@ -25,16 +31,6 @@ class FittedHotDeck(FittedModel):
             low = np.where(filled, self.starts[codes], low)
             high = np.where(filled, self.starts[codes + 1], high)
         return self.donors.take(rng.integers(low, high))
-
-    def to_dict(self):
-        return {"donors": self.donors.to_dict(), "starts": self.starts, "by": self.by}
-
-    @classmethod
-    def from_dict(cls, state):
-        donors, starts = Column.from_dict(state["donors"]), np.asarray(state["starts"])
-        if np.any(np.diff(starts) < 0) or np.any(starts[[0, -1]] != [0, len(donors)]):
-            raise ValueError("starts must rise from 0 to the number of donors")
-        return cls(donors, starts, str(state["by"]))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.frame import ROWS, Frame, RowFrame
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import ABSENT, OTHERS
 from synthesizer.data.table import Column, IntArray, Kind, Table, Variable
@@ -20,8 +20,8 @@ class Arrangement(ABC):
 
     @property
     @abstractmethod
-    def frame(self) -> Frame | None:
-        """The periods of a panel and its careers; None where a row is a unit."""
+    def frame(self) -> Frame | RowFrame:
+        """The periods of a panel and its careers, or the rows of a plain table."""
 
     @property
     def person_column(self) -> str | None:
@@ -29,8 +29,8 @@ class Arrangement(ABC):
         return None
 
     @property
-    def facts(self) -> dict[str, str | None] | None:
-        """Form, columns of person and time, and career, for a manifest; None of a plain table."""
+    def facts(self) -> dict[str, str | int | None] | None:
+        """Form, columns of person and time, career and periods; None of a plain table."""
         return None
 
     @abstractmethod
@@ -71,9 +71,9 @@ class Plain(Arrangement):
     """
 
     @property
-    def frame(self) -> None:
+    def frame(self) -> RowFrame:
         """There are no periods."""
-        return None
+        return ROWS
 
     def modelled(self, source: Table) -> Table:
         """Return the table as it is."""
@@ -93,13 +93,6 @@ class Plain(Arrangement):
 
 
 PLAIN: Final = Plain()
-
-
-def as_panel(table: Table) -> PanelTable:
-    """Return a table that is known to be a panel, for the type checker and for altered files."""
-    if not isinstance(table, PanelTable):
-        raise TypeError("needs a PanelTable")
-    return table
 
 
 # What too few persons mean for a panel, and labels that it needs for itself.

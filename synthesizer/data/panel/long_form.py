@@ -10,47 +10,35 @@ from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.panel.arrangement import (
     MIN_PERSONS,
     Arrangement,
-    as_panel,
     label_problems,
     thin_notes,
 )
 from synthesizer.data.panel.frame import Frame
 from synthesizer.data.panel.moments import Moments, missing_times, moments_of, row_numbers
-from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
 from synthesizer.data.panel.view import constant_names, period_labels, person_view
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Schema, Table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LongForm(Arrangement):
-    """Columns of a person and a time.
-
-    Parameters
-    ----------
-    schema : Schema
-        All columns of the source, in order.
-    person, time : str
-        Which of them say who and when.
-    periods : Column
-        One row a period, in order: what the time column holds.
-    times : ndarray of float, shape (T,)
-        Moments of the periods.
-    career : str or None
-        The variable of the careers.
-    view : tuple of int
-        Periods that the checks of persons see.
-    constant : frozenset of str
-        Variables that nobody changes in the source.
-    """
+    """Columns of a person and a time."""
 
     schema: Schema
+    """All columns of the source, in order."""
     person: str
     time: str
+    """Which of them say who and when."""
     periods: Column
+    """One row a period, in order: what the time column holds."""
     times: FloatArray
+    """Moments of the periods, shape (T,)."""
     career: str | None
+    """The variable of the careers."""
     view: tuple[int, ...] = ()
+    """Periods that the checks of persons see."""
     constant: frozenset[str] = frozenset()
+    """Variables that nobody changes in the source."""
 
     def __post_init__(self) -> None:
         if self.person not in self.schema or self.time not in self.schema:
@@ -69,9 +57,15 @@ class LongForm(Arrangement):
         return self.person
 
     @property
-    def facts(self) -> dict[str, str | None]:
+    def facts(self) -> dict[str, str | int | None]:
         """What a manifest says of the form."""
-        return {"form": "long", "person": self.person, "time": self.time, "career": self.career}
+        return {
+            "form": "long",
+            "person": self.person,
+            "time": self.time,
+            "career": self.career,
+            "periods": len(self.times),
+        }
 
     def modelled(self, source: Table) -> PanelTable:
         """Sort the rows by person and period; persons are numbered."""

@@ -16,21 +16,14 @@ _COUNTED = (Kind.NUMERIC, Kind.DATE)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Moments:
-    """The distinct periods of a column of times.
-
-    Parameters
-    ----------
-    period : ndarray of int, shape (n,)
-        Period of each row.
-    column : Column
-        One row a period, in order: what is written for it.
-    times : ndarray of float, shape (T,)
-        Numbers and days as they are; positions where the periods are words.
-    """
+    """The distinct periods of a column of times."""
 
     period: IntArray
+    """Period of each row, shape (n,)."""
     column: Column
+    """One row a period, in order: what is written for it."""
     times: FloatArray
+    """Numbers and days as they are; positions where the periods are words, shape (T,)."""
 
     @property
     def gaps(self) -> int:

@@ -17,19 +17,6 @@ from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Rows
 class PanelIndex:
     """The rows of a panel: sorted by person, and within a person by period.
 
-    Parameters
-    ----------
-    person : ndarray of int, shape (r,)
-        Person of each row, 0 to n_persons - 1, never falling; every person has a row.
-    period : ndarray of int, shape (r,)
-        Period of each row, 0 to T - 1, rising within a person.
-    n_persons : int
-        Persons.
-    times : ndarray of float, shape (T,)
-        The moment of each period, rising; differences are elapsed time.
-    is_open : bool
-        False before the careers are drawn: one row a person, and the period means nothing.
-
     Examples
     --------
     >>> seen = np.array([[True, False, True], [False, True, False]])
@@ -39,10 +26,15 @@ class PanelIndex:
     """
 
     person: IntArray
+    """Person of each row, 0 to n_persons - 1, never falling; every person has a row, shape (r,)."""
     period: IntArray
+    """Period of each row, 0 to T - 1, rising within a person, shape (r,)."""
     n_persons: int
+    """Persons."""
     times: FloatArray
+    """The moment of each period, rising; differences are elapsed time, shape (T,)."""
     is_open: bool = True
+    """False before the careers are drawn: one row a person, and the period means nothing."""
 
     @classmethod
     def of_persons(cls, n_persons: int, times: FloatArray) -> PanelIndex:
@@ -245,3 +237,10 @@ class PersonRows(Table):
     def with_column(self, column: Column) -> PersonRows:
         """Return the table with one column added or replaced."""
         return PersonRows((dict(self) | {column.name: column}).values(), self._owners)
+
+
+def as_panel(table: Table) -> PanelTable:
+    """Return a table that is a panel, or raise TypeError: it was altered, or misplaced."""
+    if not isinstance(table, PanelTable):
+        raise TypeError("needs a PanelTable")
+    return table

@@ -16,20 +16,6 @@ from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind
 class PathRule:
     """What the value of a variable may not do from a person's period to the next one.
 
-    Parameters
-    ----------
-    variable : str
-        A longitudinal variable.
-    allowed : ndarray of bool, shape (n_codes, n_codes), or None
-        Of a coded variable: whether a code (row) may be followed by another (column).
-    non_decreasing : bool
-        Whether an observed value may not fall below the nearest earlier observed one.
-    text : str
-        The rule in words.
-    is_wish : bool
-        Whether it gives way where other rules or structural zeros leave nothing else: what a model
-        says of most persons, not what the configuration says of all.
-
     Examples
     --------
     >>> from synthesizer.data.table import Kind, Variable
@@ -42,10 +28,17 @@ class PathRule:
     """
 
     variable: str
+    """A longitudinal variable."""
     allowed: BoolArray | None = None
+    """Of a coded variable: whether a code (row) may be followed by another (column), shape
+    (n_codes, n_codes)."""
     non_decreasing: bool = False
+    """Whether an observed value may not fall below the nearest earlier observed one."""
     text: str = ""
+    """The rule in words."""
     is_wish: bool = False
+    """Whether it gives way where other rules or structural zeros leave nothing else: what a model
+    says of most persons, not what the configuration says of all."""
 
     def __post_init__(self) -> None:
         if self.allowed is not None and self.allowed.shape != (len(self.allowed),) * 2:

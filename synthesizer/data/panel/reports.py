@@ -10,27 +10,18 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, kw_only=True)
 class Replication:
-    """Shares of synthetic careers, each in [0, 1].
-
-    Parameters
-    ----------
-    n_synthetic : int
-        Synthetic careers.
-    n_unique : int
-        Confidential careers that exactly one person has.
-    in_data : float
-        Share of synthetic careers that occur in the confidential data.
-    unique : float
-        Share of synthetic careers that equal a career which exactly one person has.
-    uniques_replicated : float
-        Share of the careers that exactly one person has which occur in the synthetic data.
-    """
+    """Shares of synthetic careers, each in [0, 1]."""
 
     n_synthetic: int
+    """Synthetic careers."""
     n_unique: int
+    """Confidential careers that exactly one person has."""
     in_data: float
+    """Share of synthetic careers that occur in the confidential data."""
     unique: float
+    """Share of synthetic careers that equal a career which exactly one person has."""
     uniques_replicated: float
+    """Share of the careers that exactly one person has which occur in the synthetic data."""
 
     @property
     def new(self) -> float:

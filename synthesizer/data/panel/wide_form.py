@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from synthesizer.data.errors import DataError, Problems
-from synthesizer.data.panel.arrangement import Arrangement, as_panel, thin_notes
+from synthesizer.data.panel.arrangement import Arrangement, thin_notes
 from synthesizer.data.panel.frame import Frame
 from synthesizer.data.panel.moments import row_numbers
-from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Schema, Table, Variable
 
@@ -22,30 +22,20 @@ PERIOD = "period"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WideForm(Arrangement):
-    """Columns of one variable in order of time.
-
-    Parameters
-    ----------
-    schema : Schema
-        All columns of the source, in order.
-    wide : mapping of str to tuple of str
-        The columns of each longitudinal variable.
-    variables : tuple of Variable
-        These variables, with the levels and missing codes of all their columns.
-    absent : tuple of str
-        Labels that mean that a person is not there.
-    time : str
-        Name of the variable of time.
-    career : str or None
-        The variable of the careers.
-    """
+    """Columns of one variable in order of time."""
 
     schema: Schema
+    """All columns of the source, in order."""
     wide: Mapping[str, tuple[str, ...]]
+    """The columns of each longitudinal variable."""
     variables: tuple[Variable, ...]
+    """These variables, with the levels and missing codes of all their columns."""
     absent: tuple[str, ...]
+    """Labels that mean that a person is not there."""
     time: str
+    """Name of the variable of time."""
     career: str | None = None
+    """The variable of the careers."""
 
     def __post_init__(self) -> None:
         counts = {len(names) for names in self.wide.values()}
@@ -75,9 +65,15 @@ class WideForm(Arrangement):
         return Frame(periods=self.periods, times=self.times, career=self.career)
 
     @property
-    def facts(self) -> dict[str, str | None]:
+    def facts(self) -> dict[str, str | int | None]:
         """What a manifest says of the form."""
-        return {"form": "wide", "person": None, "time": None, "career": self.career}
+        return {
+            "form": "wide",
+            "person": None,
+            "time": None,
+            "career": self.career,
+            "periods": len(self.times),
+        }
 
     @property
     def _cells(self) -> frozenset[str]:

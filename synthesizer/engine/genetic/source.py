@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from synthesizer.data.errors import ModelError
+from synthesizer.data.evolution import Evolution, EvolvedDataset, Point, Risk, Utility
+from synthesizer.data.panel.frame import ROWS
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Kind, Table
-from synthesizer.engine.chain import FittedChain, Progress, with_ids
+from synthesizer.engine.chain import FittedChain, Progress
 from synthesizer.engine.drawing import whole_number_problems
 from synthesizer.engine.genetic.coding import Coding, Records
 from synthesizer.engine.genetic.evolution import Generation
@@ -126,7 +128,7 @@ class Source(Protocol):
         ``pooled`` holds figures of risk, by key, of all datasets together.
         """
 
-    def evolution(self, seed: Seed) -> Evolution | None:
+    def evolution(self, seed: Seed) -> Evolved | None:
         """Return what came out beside the datasets of the last `generate` with this seed."""
 
     def request_problems(self, m: int, rows: int | None, first: int = 0) -> list[str]:
@@ -149,15 +151,15 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Evolution:
+class Evolved:
     """What an evolution leaves beside its datasets."""
 
-    told: dict[str, Any]
-    """Settings, and utility, risk and history of every dataset, as plain values for a file."""
+    told: Evolution
+    """Settings, and utility, risk and history of every dataset."""
     frontier: tuple[Table, ...] = ()
     """In mode pareto: the datasets of the frontier that are written, by rising risk."""
-    points: tuple[dict[str, Any], ...] = ()
-    """Utility and risk of each of them."""
+    points: tuple[Point, ...] = ()
+    """Where each of them lies."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -179,8 +181,8 @@ class Evolving:
     """Is told utility and risk after every generation, in words."""
     keeps_best: bool = True
     """Whether an interrupt keeps the best so far; otherwise it ends the work."""
-    results: list[dict[str, Any]] = field(default_factory=list)
-    """What became of every dataset of the last `generate`, as plain values."""
+    results: list[EvolvedDataset] = field(default_factory=list)
+    """What became of every dataset of the last `generate`."""
     _last: Outcome | None = None
 
     def __post_init__(self) -> None:
@@ -217,10 +219,10 @@ class Evolving:
         """Return where the risk lies above ``risk_at_most``: of a dataset, or of all pooled."""
         limit, m = self.plan.options.risk_at_most, len(self.results)
         above = [
-            f"genetic.risk_at_most ({limit}): dataset {number} came down to {result['risk']:.4f} "
+            f"genetic.risk_at_most ({limit}): dataset {number} came down to {result.risk:.4f} "
             "only; give it more generations or aimed moves, or accept more risk"
             for number, result in enumerate(self.results, 1)
-            if result["reached"] is False
+            if result.reached is False
         ]
         together = pooled.get(self.plan.options.risk)
         if m > 1 and limit is not None and together is not None and together > limit:
@@ -279,7 +281,7 @@ class Evolving:
                 keeps_best=self.keeps_best,
             )
             # of the datasets themselves only the last one's stay: memory does not grow with m
-            self.results.append(outcome.to_dict())
+            self.results.append(EvolvedDataset.model_validate(outcome.to_dict()))
             self._last = outcome
             yield self.as_table(self.evolver.shuffled(outcome.evolved.best, seed, dataset))
             if outcome.evolved.interrupted:
@@ -298,18 +300,18 @@ class Evolving:
         coding = evolver.sought.coding
         return [evolver.breeder.candidate(coding.encode(table)) for table in tables]
 
-    def evolution(self, seed: Seed) -> Evolution | None:
+    def evolution(self, seed: Seed) -> Evolved | None:
         """Return what the last `generate` came to; None before it."""
         if self._last is None:
             return None
         front = self._frontier(self._last)
-        return Evolution(
+        return Evolved(
             told=self._told(seed),
             frontier=tuple(
                 self.as_table(self.evolver.shuffled(candidate, seed, 0, number))
                 for number, candidate in enumerate(front, 1)
             ),
-            points=tuple(self._last.point(candidate) for candidate in front),
+            points=tuple(Point(**self._last.point(candidate)) for candidate in front),
         )
 
     def _frontier(self, outcome: Outcome) -> list[Candidate]:
@@ -329,32 +331,31 @@ class Evolving:
     def as_table(self, records: Records) -> Table:
         """Return records with the columns of the confidential data; ids are numbered."""
         drawn = self.evolver.sought.coding.decode(records)
-        return with_ids(drawn, self.table.schema)
+        return ROWS.finished(drawn, self.table.schema)
 
-    def _told(self, seed: Seed) -> dict[str, Any]:
-        """Return what was evolved, and what came out, as plain values for a file."""
+    def _told(self, seed: Seed) -> Evolution:
+        """Return what was evolved, and what came out."""
         options, risk = self.plan.options, self.evolver.risk
         random = self.evolver.random_risk(seed)
-        floor = random if options.risk_floor is None else options.risk_floor
-        return {
-            "mode": options.mode,
-            "start": self.plan.start,
-            "population": options.population,
-            "utility": {"name": options.utility, "meaning": self.evolver.scorer.utility.meaning},
-            "risk": {
-                "name": options.risk,
-                "meaning": risk.meaning,
-                "keys": list(self.plan.keys),
-                "target": self.plan.target,
-                "people": self.evolver.risk.people,
-                "baseline": risk.baseline,
-                "random": random,
-            },
-            "weight": options.weight,
-            "risk_at_most": options.risk_at_most,
-            "risk_floor": floor,
-            "datasets": self.results,
-        }
+        return Evolution(
+            mode=options.mode,
+            start=self.plan.start,
+            population=options.population,
+            utility=Utility(name=options.utility, meaning=self.evolver.scorer.utility.meaning),
+            risk=Risk(
+                name=options.risk,
+                meaning=risk.meaning,
+                keys=self.plan.keys,
+                target=self.plan.target,
+                people=risk.people,
+                baseline=risk.baseline,
+                random=random,
+            ),
+            weight=options.weight,
+            risk_at_most=options.risk_at_most,
+            risk_floor=random if options.risk_floor is None else options.risk_floor,
+            datasets=tuple(self.results),
+        )
 
 
 def told_in_words(

@@ -2,7 +2,7 @@
 
 Every measure takes any two data sets, as pandas frames or as tables of codes, and returns a small
 frozen result with its ``figures`` (value, interval, baseline, the original's own value, number of
-records, direction) and ``to_dict()``.
+records, direction).
 """
 
 from synthesizer.measures.risk.attacks import Attack, AttackResult, attacks
@@ -40,9 +40,14 @@ from synthesizer.measures.risk.identity import (
 )
 from synthesizer.measures.risk.inference import InferenceResult, inference, inference_scores
 from synthesizer.measures.risk.nearest import NearestResult, nearer_share
-from synthesizer.measures.risk.replicated import ReplicatedUniques, replicated_uniques
+from synthesizer.measures.risk.replicated import (
+    ReplicatedRows,
+    ReplicatedUniques,
+    replicated_rows,
+    replicated_uniques,
+)
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
-from synthesizer.measures.risk.suda import SudaResult, special_uniques, suda
+from synthesizer.measures.risk.suda import SudaResult, SudaScores, special_uniques, suda
 from synthesizer.measures.risk.suggest import Suggestion, suggest
 from synthesizer.measures.risk.tcap import TcapResult, tcap
 
@@ -64,11 +69,13 @@ __all__ = [
     "IdentityResult",
     "InferenceResult",
     "NearestResult",
+    "ReplicatedRows",
     "ReplicatedUniques",
     "ReproducedUniques",
     "Scenario",
     "Spread",
     "SudaResult",
+    "SudaScores",
     "Suggestion",
     "TcapResult",
     "Tolerance",
@@ -89,6 +96,7 @@ __all__ = [
     "inference_scores",
     "key_counts",
     "nearer_share",
+    "replicated_rows",
     "replicated_uniques",
     "reproduced_uniques",
     "special_uniques",

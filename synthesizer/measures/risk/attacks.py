@@ -27,7 +27,8 @@ from synthesizer.data.codes import Codes, Groups, cut_points
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_keys
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
-from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.measures.figure import Figure, Row, column
+from synthesizer.measures.risk.comparable import OfTarget
 from synthesizer.measures.risk.halves import all_names, as_halves, equal_sizes
 from synthesizer.measures.risk.intervals import excess, wilson
 from synthesizer.measures.risk.nearest import MixedRecords, mixed_records, nearest_places, stacked
@@ -165,13 +166,9 @@ class Attack(Row):
         return risk, rate
 
 
-class AttackResult(Result):
+class AttackResult(OfTarget):
     """All attacks on one synthesis."""
 
-    keys: tuple[str, ...]
-    """What the attacker knows."""
-    target: str
-    """What the attacker wants to learn."""
     linked: tuple[tuple[str, ...], tuple[str, ...]] | None
     """Variables of the two sources that are joined; None where there was no such attack."""
     records: int

@@ -20,7 +20,8 @@ from synthesizer.data.codes import Codes, Dictionary, Groups
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data
 from synthesizer.data.table import BoolArray, Table
-from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.measures.figure import Figure, Row, column
+from synthesizer.measures.risk.comparable import OfTarget, SharedCoder, checked_tables, fixed_groups
 from synthesizer.measures.risk.dominance import (
     Disclosed,
     Dominance,
@@ -31,7 +32,6 @@ from synthesizer.measures.risk.dominance import (
     check_thresholds,
     excluded_rows,
 )
-from synthesizer.measures.risk.inputs import SharedCoder, checked_tables, fixed_groups
 
 
 class AttributeValues(Row):
@@ -94,13 +94,9 @@ def average(datasets: Sequence[AttributeValues]) -> AttributeValues:
     return AttributeValues(**values)
 
 
-class AttributeResult(Result):
+class AttributeResult(OfTarget):
     """Attribute disclosure of every synthetic dataset and on average."""
 
-    keys: tuple[str, ...]
-    """What the intruder knows."""
-    target: str
-    """What the intruder wants to learn."""
     n: int
     """Number of original records."""
     n_synthetic: tuple[int, ...]

@@ -23,8 +23,8 @@ from synthesizer.data.codes import Groups, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_table
 from synthesizer.data.table import BoolArray, FloatArray
-from synthesizer.measures.figure import Figure, Result, Row, column
-from synthesizer.measures.risk.inputs import checked_tables
+from synthesizer.measures.figure import Figure, Row, column
+from synthesizer.measures.risk.comparable import OfTarget, checked_tables
 from synthesizer.measures.risk.scenario import Tolerance, check_tolerance, hits_counter
 from synthesizer.measures.risk.suda import affordable_size, suda
 
@@ -60,13 +60,9 @@ class CapSingle(CapMeans):
     dataset: int = column("Dataset", "count", "its number, from 1")
 
 
-class CapResult(Result):
+class CapResult(OfTarget):
     """Mean CAP of subsets of the original records (tables 1, 5 and 6 of Taub et al. 2018)."""
 
-    keys: tuple[str, ...]
-    """What the intruder knows."""
-    target: str
-    """What the intruder wants to learn."""
     n: int
     """Number of original records."""
     sizes: dict[str, int]
@@ -329,13 +325,9 @@ def _checked_subsets(subsets: Mapping[str, BoolArray], n: int) -> dict[str, Bool
     return {name: np.asarray(mask) for name, mask in subsets.items()}
 
 
-class CapUResult(Result):
+class CapUResult(OfTarget):
     """Mean CAP of the statistical uniques of the original, non-matches as zero."""
 
-    keys: tuple[str, ...]
-    """What the intruder knows."""
-    target: str
-    """What the intruder wants to learn."""
     uniques: int
     """Original records whose key nobody shares."""
     baseline: float | None

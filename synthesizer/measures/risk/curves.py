@@ -14,18 +14,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 from synthesizer.data.codes import Codes
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.figure import Result, Row, column
 from synthesizer.measures.risk.cap import mean_or_none
-from synthesizer.measures.risk.public_cells import (
-    Cells,
-    Pairs,
-    reaching_by_chance,
-    reaching_with_kept_shares,
-    right_by_chance,
-)
+from synthesizer.measures.risk.public_cells import Cells, Pairs
+from synthesizer.measures.risk.tcap import agreement
 
 MAX_POINTS = 1000
 """Most points of a ROC curve that are kept."""
@@ -159,12 +155,7 @@ class RocCurve(Row):
 def scores(cells: Cells, margin: Codes) -> InferenceScores:
     """Return the probabilities and guesses for every original record.
 
-    Parameters
-    ----------
-    cells : Cells
-        Counts of both sides.
-    margin : ndarray of int, shape (n,)
-        Cell of each original record in the published table, numbered from 0.
+    ``margin`` is the cell of each original record in the published table, numbered from 0.
     """
     pairs, order = cells.pairs, cells.preference
     pair, cell = cells.pair_of_original, cells.cell_of_original
@@ -364,3 +355,62 @@ def _thinned(scored: Scored) -> tuple[tuple[float | None, float, float], ...]:
         kept = np.unique(np.searchsorted(tnr - tpr, np.linspace(-1, 1, MAX_POINTS)))
     thresholds = [None, *scored.thresholds.tolist()]
     return tuple((thresholds[i], float(tpr[i]), float(tnr[i])) for i in kept)
+
+
+def right_by_chance(cells: Cells, guess: Codes) -> float | None:
+    """Return the expected share guessed right of the original records with a synthetic cell.
+
+    Guessed and true levels are as frequent as they are, but independent of each other. ``guess``
+    holds the level that each cell shows most often, -1 where there are no synthetic records.
+    """
+    shown, size = guess >= 0, len(cells.levels)
+    guessed = _sums(guess[shown], cells.cell_ours[shown], size)
+    use = shown[cells.pairs.cell]
+    return agreement(guessed, _sums(cells.pairs.level[use], cells.ours[use], size))
+
+
+def reaching_by_chance(cells: Cells, thresholds: Sequence[float]) -> list[float]:
+    """Return the expected shares of original records whose true level reaches a threshold.
+
+    True levels are kept; the level of every synthetic record is drawn from the distribution of
+    all of them, so that a cell with n of them has Bin(n, p) of a true level.
+    """
+    pairs, size = cells.pairs, len(cells.levels)
+    made = cells.cell_theirs[pairs.cell]
+    use = (cells.ours > 0) & (made > 0)
+    # Cells of the same size are alike: there are few sizes, however many cells.
+    alike, position = np.unique(made[use] * size + pairs.level[use], return_inverse=True)
+    records = np.bincount(position, weights=cells.ours[use], minlength=len(alike))
+    n, level = np.divmod(alike, size)
+    p = (_sums(pairs.level, cells.theirs, size) / cells.n_synthetic)[level]
+    return [
+        float(records @ stats.binom.sf(_fewest(n, threshold) - 1, n, p)) / cells.n
+        for threshold in thresholds
+    ]
+
+
+def reaching_with_kept_shares(cells: Cells, thresholds: Sequence[float]) -> list[float]:
+    """Return the expected shares of original records whose true level reaches a threshold.
+
+    The synthetic records are kept; the true level of every original record is drawn from the
+    distribution of all of them, as in `classification`.
+    """
+    pairs, shown = cells.pairs, cells.theirs > 0
+    cell = pairs.cell[shown]
+    share = cells.theirs[shown] / cells.cell_theirs[cell]
+    expected = cells.cell_ours[cell] * cells.marginal[pairs.level[shown]]
+    return [float(expected[share >= threshold].sum()) / cells.n for threshold in thresholds]
+
+
+def _fewest(n: Codes, threshold: float) -> Codes:
+    """Return the smallest k with k / n >= threshold as computers divide, shape of ``n``."""
+    k = np.ceil(threshold * n)
+    k -= (k - 1) / n >= threshold
+    k += k / n < threshold
+    return np.asarray(k, dtype=np.int64)
+
+
+def _sums(levels: Codes, records: Codes, size: int) -> Codes:
+    """Add up numbers of records by level, shape (size,)."""
+    # Sums of whole numbers below 2**53 are exact in floating point.
+    return np.bincount(levels, weights=records, minlength=size).astype(np.int64)

@@ -18,11 +18,11 @@ import numpy as np
 from synthesizer.data.codes import Codes, ColumnCoder, Groups, cut_points
 from synthesizer.data.pairs import check_keys
 from synthesizer.data.table import FloatArray, IntArray, Table
-from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.measures.figure import Figure, Row, column
 from synthesizer.measures.risk.cap import CapScores, cap_scores, mean_or_none
+from synthesizer.measures.risk.comparable import OfTarget, fixed_groups
 from synthesizer.measures.risk.halves import HalfRun, Synthesise, half_runs
 from synthesizer.measures.risk.identity import ReproducedUniques, reproduced_uniques
-from synthesizer.measures.risk.inputs import fixed_groups
 from synthesizer.measures.risk.intervals import unit_means, welch
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
 
@@ -146,13 +146,9 @@ class HalfPart:
     """The difference if half A were released as it is."""
 
 
-class DifferentialResult(Result):
+class DifferentialResult(OfTarget):
     """What all splits together say about one scenario."""
 
-    keys: tuple[str, ...]
-    """What the intruder knows."""
-    target: str
-    """What the intruder wants to learn."""
     comparisons: tuple[HalfComparison, ...]
     """By split, number of datasets and non-match rule (table 4 of Taub et al. 2018)."""
     uniques: tuple[HalfUniques, ...]
@@ -289,17 +285,7 @@ def with_cut_points(scenario: Scenario, table: Table) -> Scenario:
 
 
 def compare_halves(run: HalfRun, scenario: Scenario, by: Grouping | None = None) -> HalfPart:
-    """Compare both parts of a run for one scenario, whose groups must be cut points.
-
-    Parameters
-    ----------
-    run : HalfRun
-        Fitted and unseen records, and what was made of the fitted.
-    scenario : Scenario
-        Keys and target, from `with_cut_points`.
-    by : Grouping, optional
-        Groups to look at one by one.
-    """
+    """Compare both parts of a run for one scenario, whose groups must be cut points."""
     a = _scores(run.fitted, run.synthetic, scenario)
     b = _scores(run.unseen, run.synthetic, scenario)
     copied = _scores(run.unseen, [run.fitted], scenario).synthetic[0]
@@ -459,14 +445,7 @@ def compare_groups(
 ) -> tuple[GroupComparison, ...]:
     """Compare the halves in each group that has at least `MIN_UNITS` units in both.
 
-    Parameters
-    ----------
-    run : HalfRun
-        The records of both halves.
-    by : Grouping
-        The groups.
-    a, b : ndarray of float, shape (records of the half,)
-        CAP of fitted and of unseen records; NaN where nothing matches.
+    ``a`` and ``b`` hold the CAP of fitted and of unseen records, NaN where nothing matches.
     """
     left, right = by.codes(run.fitted), by.codes(run.unseen)
     pairs = {}

@@ -18,15 +18,15 @@ from pydantic import Field
 from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table
+from synthesizer.data.values import MICROSECONDS_A_DAY
 from synthesizer.measures.figure import Result, Row, column
+from synthesizer.measures.risk.comparable import date_text
 
 Level = str | int | float
 """A label or a missing code as text, a number, or a date as ISO text (``2019-02-28``)."""
 
 Thresholds = tuple[int, float]
 """A number of records and a share in [0, 1], both to be exceeded."""
-
-_MICROSECONDS = 86_400_000_000
 
 
 class Exclusion(Result):
@@ -92,7 +92,9 @@ class Dominance(Row):
 
 
 def level_rows(column: Column, level: Level, groups: Groups | None = None) -> BoolArray:
-    """Return where a column has a level, shape (n,). With cut points a number stands for its group.
+    """Return where a column has a level, shape (n,).
+
+    With cut points a number stands for its group.
 
     Examples
     --------
@@ -125,10 +127,7 @@ def level_at(column: Column, row: int) -> Level:
     if state:
         return variable.missing[state - 1]
     value = float(column.data[row])
-    if variable.kind is not Kind.DATE:
-        return value
-    stamp = np.datetime64(0, "us") + np.timedelta64(round(value * _MICROSECONDS), "us")
-    return str(stamp.astype("datetime64[D]") if value.is_integer() else stamp)
+    return date_text(value) if variable.kind is Kind.DATE else value
 
 
 def excluded_rows(
@@ -205,7 +204,7 @@ def _number(level: Level, kind: Kind) -> float:
     try:
         if kind is Kind.DATE and isinstance(level, str):
             stamp = np.datetime64(level, "us")
-            return np.nan if np.isnat(stamp) else float(stamp.astype(np.int64) / _MICROSECONDS)
+            return np.nan if np.isnat(stamp) else float(stamp.astype(np.int64) / MICROSECONDS_A_DAY)
         return float(level)
     except ValueError:
         return np.nan

@@ -39,12 +39,7 @@ class HalfRun:
 def half_split(units: IntArray, rng: np.random.Generator) -> BoolArray:
     """Return where a record belongs to half A; all records of a unit go together.
 
-    Parameters
-    ----------
-    units : ndarray of int, shape (n,)
-        The unit (person) that each record belongs to.
-    rng : numpy.random.Generator
-        Draws the split. Of an odd number of units A gets one more.
+    Of an odd number of units A gets one more.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from synthesizer.data.codes import Codes, Groups, JointCoder
 from synthesizer.data.pairs import Data, as_table, check_keys
 from synthesizer.data.table import BoolArray, Table
 from synthesizer.measures.figure import Figure, Result, Row, column
-from synthesizer.measures.risk.inputs import SharedCoder, checked_tables
+from synthesizer.measures.risk.comparable import SharedCoder, checked_tables
 
 
 class IdentityValues(Row):

@@ -12,6 +12,7 @@ through synthesis and verification, section 3.2.5.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from synthesizer.data.codes import Codes, Groups, JointCoder
 from synthesizer.data.errors import DataError
@@ -88,46 +89,46 @@ class InferenceResult(Result):
         )
 
     def _unique_figure(self) -> Figure:
-        found = self.uniqueness
+        cells = self.uniqueness
         return Figure(
             key="unique_cells_shown_right",
             name="unique cells shown right",
-            value=found.right,
+            value=cells.right,
             meaning=(
                 f"persons with public values of their own that the synthetic data repeat: share "
                 f"whose {self.sensitive} is the most frequent one shown with them"
             ),
             direction="lower is safer",
-            n=found.present,
-            baseline=found.chance,
-            original=1.0 if found.uniques else None,
+            n=cells.present,
+            baseline=cells.chance,
+            original=1.0 if cells.uniques else None,
         )
 
     def _revealed_figures(self) -> Iterator[Figure]:
-        found = self.classification
+        shares = self.classification
         yield Figure(
             key="revealed_share",
             name="revealed share",
-            value=found.revealed,
+            value=shares.revealed,
             meaning=(
                 f"share of the synthetic {{records}} that give away a true {self.sensitive} when "
                 "everybody is taken for the majority of those with the same public values"
             ),
             direction="lower is safer",
-            n=found.n,
-            baseline=found.chance,
-            original=found.original,
+            n=shares.n,
+            baseline=shares.chance,
+            original=shares.original,
         )
         yield Figure(
             key="revealed_share_from_margins",
             name="revealed share from published margins",
-            value=found.baseline,
+            value=shares.baseline,
             meaning=(
                 f"the same when everybody is taken for the most frequent {self.sensitive} of all, "
                 "without the synthetic data: the revealed share should not be much above it"
             ),
             direction="lower is safer",
-            n=found.n,
+            n=shares.n,
         )
 
     def _auc_figure(self) -> Figure:
@@ -150,31 +151,31 @@ class InferenceResult(Result):
         )
 
     def _right_figures(self) -> Iterator[Figure]:
-        found = self.thresholds
+        guesses = self.thresholds
         yield Figure(
             key="guessed_right",
             name="guessed right",
-            value=found.right_of_present,
+            value=guesses.right_of_present,
             meaning=(
                 f"persons whose public values the synthetic data have: share whose "
                 f"{self.sensitive} is the most frequent one shown with them"
             ),
             direction="lower is safer",
-            n=found.n - found.absent,
-            baseline=found.chance_right_of_present,
-            original=found.original_right_of_present,
+            n=guesses.n - guesses.absent,
+            baseline=guesses.chance_right_of_present,
+            original=guesses.original_right_of_present,
         )
         yield Figure(
             key="guessed_right_from_margins",
             name="guessed right from published margins",
-            value=found.baseline_right_of_present,
+            value=guesses.baseline_right_of_present,
             meaning=(
                 f"the same persons: share whose {self.sensitive} is the most frequent one in "
                 f"published margins ({self._margins}), without the synthetic data: the share "
                 "guessed right should not be much above it"
             ),
             direction="lower is safer",
-            n=found.n - found.absent,
+            n=guesses.n - guesses.absent,
         )
 
     @property
@@ -182,8 +183,8 @@ class InferenceResult(Result):
         return f"by {', '.join(self.baseline)}" if self.baseline else "of everybody"
 
     def _threshold_figures(self) -> Iterator[Figure]:
-        found = self.thresholds
-        for row in found.rows:
+        risks = self.thresholds
+        for row in risks.rows:
             yield Figure(
                 key=f"probability_at_least_{row.threshold:g}",
                 name=f"probability at least {row.threshold:g}",
@@ -195,7 +196,7 @@ class InferenceResult(Result):
                     "makes them too (baseline)"
                 ),
                 direction="lower is safer",
-                n=found.n,
+                n=risks.n,
                 baseline=row.kept_chance_share,
                 original=row.original_share,
             )
@@ -208,7 +209,7 @@ class InferenceResult(Result):
                     f"published margins ({self._margins}), without the synthetic data"
                 ),
                 direction="lower is safer",
-                n=found.n,
+                n=risks.n,
             )
 
 
@@ -240,10 +241,8 @@ def inference(
 
     Parameters
     ----------
-    original : Table, DataFrame or RawTable
-        Confidential records, shape (n, p).
-    synthetic : Table, DataFrame, RawTable or sequence of them
-        m synthetic datasets of any sizes.
+    original, synthetic
+        As in `synthesizer.measures.risk.cap.cap`.
     sensitive : str
         Variable that the intruder wants to learn, with at most 100 levels; missing codes are
         levels.
@@ -253,8 +252,7 @@ def inference(
         The class whose proportion is looked at: gets the ties where there are two levels. Default
         the more frequent of two levels; of more levels each is looked at.
     groups : mapping of str to int or sequence of float, optional
-        Number of quantile groups of the original, or cut points, of numeric variables; others
-        count by exact value. Missing codes are values.
+        As in `synthesizer.measures.risk.cap.cap`.
     baseline : sequence of str
         Public variables within which the distribution of the sensitive variable is published
         (computed from the original); default none: only its overall distribution is known.
@@ -286,16 +284,8 @@ def inference(
     >>> [(figure.name, figure.n) for figure in found.figures if "margins" not in figure.name][1:4]
     [('revealed share', 6), ('AUC', 6), ('guessed right', 6)]
     """
-    cells, margin = _counted(
-        original,
-        synthetic,
-        sensitive=sensitive,
-        public=public,
-        positive=positive,
-        groups=groups or {},
-        baseline=baseline,
-        thresholds=thresholds,
-    )
+    asked = {"sensitive": sensitive, "public": public, "positive": positive, "groups": groups or {}}
+    cells, margin = _counted(original, synthetic, baseline, thresholds, **asked)
     return InferenceResult(
         sensitive=sensitive,
         public=tuple(public),
@@ -334,46 +324,22 @@ def inference_scores(
     >>> found.synthetic.tolist()
     [0.75, 0.75, 0.25, nan, nan, nan]
     """
-    cells, margin = _counted(
-        original,
-        synthetic,
-        sensitive=sensitive,
-        public=public,
-        positive=positive,
-        groups=groups or {},
-        baseline=baseline,
-        thresholds=(),
-    )
-    return scores(cells, margin)
+    asked = {"sensitive": sensitive, "public": public, "positive": positive, "groups": groups or {}}
+    return scores(*_counted(original, synthetic, baseline, (), **asked))
 
 
 def _counted(
     original: Data,
     synthetic: Data | Sequence[Data],
-    *,
-    sensitive: str,
-    public: Sequence[str],
-    positive: str | float | None,
-    groups: Mapping[str, Groups],
     baseline: Sequence[str],
     thresholds: Sequence[float],
+    **asked: Any,
 ) -> tuple[Cells, Codes]:
     """Return the checked counts, and the cell of each original record in the published table."""
-    ours, made = as_tables(original, synthetic, [*public, sensitive])
-    check_inference(
-        ours,
-        made,
-        sensitive=sensitive,
-        public=public,
-        positive=positive,
-        groups=groups,
-        baseline=baseline,
-        thresholds=thresholds,
-    )
-    cells = count_cells(
-        ours, made, sensitive=sensitive, public=public, positive=positive, groups=groups
-    )
-    return cells, JointCoder(ours, baseline, groups).codes
+    original, tables = as_tables(original, synthetic, [*asked["public"], asked["sensitive"]])
+    check_inference(original, tables, **asked, baseline=baseline, thresholds=thresholds)
+    margin = JointCoder(original, baseline, asked["groups"]).codes
+    return count_cells(original, tables, **asked), margin
 
 
 def check_inference(

@@ -9,24 +9,17 @@ from scipy import stats
 
 from synthesizer.data.table import FloatArray, IntArray
 
-# A value with its low and high end.
 Interval = tuple[float, float, float]
+"""A value with its low and high end."""
+PerhapsInterval = Interval | tuple[None, None, None]
 
 
 def wilson(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
     """Return Wilson's score interval of a share of ``n`` independent records.
 
     Source: Wilson (1927), Probable inference, the law of succession, and statistical inference,
-    Journal of the American Statistical Association 22.
-
-    Parameters
-    ----------
-    share : float
-        In [0, 1].
-    n : float
-        Number of records, above 0; an effective number need not be whole.
-    level : float
-        Confidence, in (0, 1).
+    Journal of the American Statistical Association 22. An effective number of records need not be
+    whole.
 
     Examples
     --------
@@ -43,7 +36,7 @@ def wilson(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
 
 def excess(
     share: float, n: int, control: float, n_control: int, level: float = 0.95
-) -> tuple[float | None, float | None, float | None]:
+) -> PerhapsInterval:
     """Return (share - control) / (1 - control) with an interval: what is gained of what could be.
 
     The errors of both shares are propagated (Giomi et al. 2023), on each side that of
@@ -75,18 +68,12 @@ def excess(
     return value, value - below, min(value + above, 1.0)
 
 
-def relative_excess(
-    share: Interval, original: Interval, baseline: float
-) -> tuple[float | None, float | None, float | None]:
+def relative_excess(share: Interval, original: Interval, baseline: float) -> PerhapsInterval:
     """Return (share - baseline) / (original - baseline) with an interval.
 
-    Errors are propagated as in `excess`, those of both shares taken as independent.
-
-    Returns
-    -------
-    tuple of float or None
-        Value, low and high; all None unless the original's interval lies above the baseline, since
-        nothing can be told from a share of an excess that may be none.
+    Errors are propagated as in `excess`, those of both shares taken as independent. All are None
+    unless the original's interval lies above the baseline, since nothing can be told from a share
+    of an excess that may be none.
 
     Examples
     --------
@@ -106,9 +93,6 @@ def relative_excess(
     below = math.hypot(share[0] - share[1], value * more) / reach
     above = math.hypot(share[2] - share[0], value * less) / reach
     return value, value - below, value + above
-
-
-# Welch's t test of two means with unequal variances, and the scores that go into it.
 
 
 def welch(a: FloatArray, b: FloatArray, level: float = 0.95) -> dict[str, float | None]:

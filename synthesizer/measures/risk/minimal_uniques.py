@@ -92,16 +92,8 @@ def minimal_uniques(
 ) -> MinimalUniques:
     """Find the minimal uniques on all sets of up to ``len(weights)`` keys.
 
-    Parameters
-    ----------
-    cells : Combinations
-        The records.
-    weights : sequence of float
-        What a minimal unique of 1, 2, ... keys counts in the sums by key.
-    by_record : bool
-        Whether these sums are kept for each record.
-    progress : function of (done: int, total: int), optional
-        Told after each set of keys.
+    The weights say what a minimal unique of 1, 2, ... keys counts in the sums by key, which are
+    kept for each record where asked for. ``progress`` is told after each set of keys.
 
     Examples
     --------

@@ -329,14 +329,7 @@ def mixed_records(
     and as whole numbers, of a type that holds their sums, they add up exactly, so that equal
     distances are found to be equal.
 
-    Parameters
-    ----------
-    tables : sequence of Table
-        Tables with the named variables, of the same kinds.
-    names : sequence of str
-        Variables to code.
-    real : int
-        How many of the tables, from the first, hold the real records that numbers are ranked by.
+    The first ``real`` tables hold the real records that numbers are ranked by.
 
     Examples
     --------
@@ -379,12 +372,8 @@ def nearest(records: MixedRecords, others: MixedRecords) -> tuple[FloatArray, Co
     """Return each record's distance to its nearest other, and the place of the first such.
 
     Every pair is compared, in blocks and column by column: exact, and for mixed types with many
-    ties faster than trees. Time grows with pairs times variables, memory does not.
-
-    Returns
-    -------
-    tuple of ndarray, each shape (n,)
-        Distances in [0, number of variables] and positions.
+    ties faster than trees. Time grows with pairs times variables, memory does not. Distances lie
+    in [0, number of variables].
 
     Examples
     --------

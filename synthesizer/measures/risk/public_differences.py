@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from scipy import stats
 
 from synthesizer.data.codes import Codes
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.figure import Result
-from synthesizer.measures.risk.public_cells import Cells, revealed_by_chance
+from synthesizer.measures.risk.public_cells import Cells
 
 BANDS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
 """Upper ends of the six bands of the difference between proportions; an end is in its band."""
@@ -189,7 +190,7 @@ def classification(cells: Cells) -> Classification:
         n=n,
         synthetic_only=int(cells.cell_theirs[cells.cell_ours == 0].sum()),
         revealed=_revealed(cells, pairs.level == shown[pairs.cell]) / n,
-        chance=revealed_by_chance(cells, shown),
+        chance=_by_chance(cells, shown),
         baseline=_revealed(cells, pairs.level == most_frequent) / n,
         original=int(cells.ours[pairs.level == known[pairs.cell]].sum()) / cells.n,
     )
@@ -199,3 +200,24 @@ def _revealed(cells: Cells, of_class: BoolArray) -> int:
     # min(synthetic / m, original) with whole numbers: both are multiplied by m.
     visible = cells.cell_theirs[cells.pairs.cell[of_class]]
     return int(np.minimum(visible, cells.m * cells.ours[of_class]).sum())
+
+
+def _by_chance(cells: Cells, guess: Codes) -> float:
+    """Return the expected share of synthetic records that give away a true level.
+
+    The guesses are kept; the true level of every original record is drawn from the distribution
+    of all of them, so that a cell with n of them has X ~ Bin(n, p) of the guessed level, and with
+    c synthetic records reveals E min(c, X) = n p P(Y + 1 <= c) + c P(X > c), Y ~ Bin(n - 1, p).
+    Where true levels in fact follow the cells, synthetic levels at random reveal a little less
+    than this: cells with fewer synthetic records than original ones cannot make up for others.
+    """
+    use = (cells.cell_theirs > 0) & (cells.cell_ours > 0)
+    made, ours, p = cells.cell_theirs[use], cells.cell_ours[use], cells.marginal[guess[use]]
+    expected = cells.m * ours * p
+    # Only where a cell has fewer synthetic records (on average) than original ones do they limit.
+    few = made < cells.m * ours
+    made, ours, p = made[few], ours[few], p[few]
+    whole = made // cells.m
+    below = stats.binom.cdf(whole - 1, ours - 1, p)
+    expected[few] = expected[few] * below + made * stats.binom.sf(whole, ours, p)
+    return float(expected.sum()) / cells.n_synthetic

@@ -21,7 +21,7 @@ from synthesizer.data.pairs import Data, column_names
 from synthesizer.data.panel.reports import Replication, replication
 from synthesizer.data.table import BoolArray, IntArray, Table
 from synthesizer.measures.figure import Figure, Result, Row, column
-from synthesizer.measures.risk.inputs import SharedCoder, checked_tables
+from synthesizer.measures.risk.comparable import SharedCoder, checked_tables
 
 
 class ReplicatedCounts(Row):
@@ -184,17 +184,7 @@ def _compared(
 
 
 class Replicates:
-    """Counts replicated uniques while datasets come in one by one; none of them is kept.
-
-    Parameters
-    ----------
-    original : Table
-        Confidential records.
-    names : sequence of str
-        Variables that must agree, all in ``original``.
-    groups : mapping, optional
-        As in `replicated_uniques`.
-    """
+    """Counts replicated uniques while datasets come in one by one; none of them is kept."""
 
     def __init__(
         self, original: Table, names: Sequence[str], groups: Mapping[str, Groups] | None = None
@@ -303,10 +293,7 @@ class ReplicatedCareers(Result):
 class CareerReplicates:
     """Counts replicated careers while datasets come in one by one; none of them is kept.
 
-    Parameters
-    ----------
-    original : ndarray of int, shape (n, T)
-        States by person and period, n and T >= 1.
+    Careers are arrays of states by person and period, shape (n, T).
     """
 
     def __init__(self, original: IntArray) -> None:
@@ -335,10 +322,7 @@ class CareerReplicates:
 def replicated_careers(original: IntArray, *synthetic: IntArray) -> ReplicatedCareers:
     """Find careers of the original in synthetic data.
 
-    Parameters
-    ----------
-    original, *synthetic : ndarray of int, shapes (n, T), (k, T)
-        States by person and period, in the same codes.
+    Careers are arrays of states by person and period, in the same codes.
 
     Examples
     --------

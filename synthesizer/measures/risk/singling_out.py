@@ -61,12 +61,7 @@ class SortedRecords:
     """Records with every variable sorted, to count those that meet conditions.
 
     Missing numbers are one value, ``missing``, above all numbers: a condition says that a number
-    is missing, not why.
-
-    Parameters
-    ----------
-    records : MixedRecords
-        The records; labels come first in the order of variables.
+    is missing, not why. Labels come first in the order of variables.
     """
 
     def __init__(self, records: MixedRecords) -> None:

@@ -324,23 +324,8 @@ def special_uniques(
     """Return where a unique's SUDA score is at or above the top-decile cut among the uniques.
 
     Where many scores are equal to the cut, more than a tenth of the uniques are special. There
-    are none without uniques.
-
-    Parameters
-    ----------
-    data, keys, groups
-        As in `suda`.
-    suda : SudaScores, optional
-        Result for the same records and keys, so that it need not be computed again.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-
-    Raises
-    ------
-    DataError
-        As in `suda`, and for a result of other keys or another number of records.
+    are none without uniques. Parameters and errors are those of `suda`; scores of the same records
+    and keys need not be computed again.
 
     Examples
     --------
@@ -372,16 +357,6 @@ def affordable_size(n_keys: int, n_records: int) -> int:
     """Return the largest ``max_size`` with which `suda` takes seconds, not minutes.
 
     Time grows with the number of sets of keys and with the number of records.
-
-    Parameters
-    ----------
-    n_keys, n_records : int
-        Numbers of keys and records, at least 1.
-
-    Returns
-    -------
-    int
-        In [1, n_keys].
 
     Examples
     --------
@@ -476,20 +451,10 @@ def _record_shares(
 def data_intrusion_simulation(uniques: int, paired: int, sampling_fraction: float) -> float | None:
     """Estimate the probability that a unique match between a sample and a known person is right.
 
-    Parameters
-    ----------
-    uniques : int
-        Records whose key no other record has, U.
-    paired : int
-        Records whose key exactly one other record has, P.
-    sampling_fraction : float
-        Share f of the population that is in the sample, in (0, 1].
-
-    Returns
-    -------
-    float or None
-        U f / (U f + P (1 - f)), in (0, 1]; None without uniques. It is 1 for a whole population,
-        and also where there are no pairs to tell from how many keys the population shares.
+    With U uniques, P records whose key exactly one other record has, and the share f of the
+    population that is in the sample, it is U f / (U f + P (1 - f)); None without uniques. It is 1
+    for a whole population, and also where there are no pairs to tell from how many keys the
+    population shares.
 
     Examples
     --------
@@ -522,20 +487,6 @@ def dis_suda_scores(scores: FloatArray, dis: float | None, n_keys: int) -> Float
     Among unique matches of a record there are (1 - p) / p wrong ones for each right one. This
     ratio is taken to be proportional to score ** -exponent, and its mean over the records is that
     of the whole file, (1 - dis) / dis.
-
-    Parameters
-    ----------
-    scores : ndarray of float, shape (u,)
-        SUDA scores of the uniques, above 0.
-    dis : float or None
-        `data_intrusion_simulation` of the file; None only without uniques.
-    n_keys : int
-        Number of keys that the scores were computed with.
-
-    Returns
-    -------
-    ndarray of float, shape (u,)
-        Probabilities p in (0, 1] that a unique match with the record is right.
 
     Examples
     --------

@@ -117,8 +117,8 @@ def _rank(name: str, words: Sequence[str]) -> int:
     if name.startswith("career."):
         return 1
     parts = name.lower().replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
-    own = [part for part in parts if not part.startswith("agen")]  # an agency is no age
-    return 0 if any(part.startswith(word) for part in own for word in words) else 1
+    parts = [part for part in parts if not part.startswith("agen")]  # an agency is no age
+    return 0 if any(part.startswith(word) for part in parts for word in words) else 1
 
 
 def _variable(table: Table, name: str) -> str:
@@ -126,12 +126,12 @@ def _variable(table: Table, name: str) -> str:
 
     States of careers belong to the variable whose first values are the first states.
     """
-    own = table.get("career.first_state")
-    if own is not None and name.startswith("career.") and name.endswith("_state"):
+    states = table.get("career.first_state")
+    if states is not None and name.startswith("career.") and name.endswith("_state"):
         firsts = (column for column in table.columns if column.name.endswith("@first"))
         for column in firsts:
-            same = column.variable.labels == own.variable.labels
-            if same and np.array_equal(column.data, own.data):
+            same = column.variable.labels == states.variable.labels
+            if same and np.array_equal(column.data, states.data):
                 name = column.name
     return name.partition("@")[0]
 
@@ -168,8 +168,8 @@ def _pick_keys(
     """Pick keys beside a target; where it is fixed, none that is the same in other words."""
     names = [n for n, size in distinct.items() if 2 <= size <= _MOST_LEVELS and n != target]
     if target is not None and target in table:
-        own = _variable(table, target)
-        names = [name for name in names if _variable(table, name) != own]
+        variable = _variable(table, target)
+        names = [name for name in names if _variable(table, name) != variable]
         if fixed:
             names = [name for name in names if not _is_same(table, name, target)]
     # Coded variables before numbers; sorting is stable, so that the column order decides ties.

@@ -20,22 +20,15 @@ from synthesizer.data.codes import Codes, ColumnCoder, Groups, JointCoder, cut_p
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Column, FloatArray, Table
-from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.measures.figure import Figure, Row, column
+from synthesizer.measures.risk.comparable import OfTarget
 from synthesizer.measures.risk.scenario import Tolerance
 
 
 def agreement(one: Codes, other: Codes) -> float | None:
     """Return the agreement of two classifications expected from their margins alone.
 
-    Parameters
-    ----------
-    one, other : ndarray of int, shape (levels,)
-        Records that each of them puts into each level.
-
-    Returns
-    -------
-    float or None
-        In [0, 1]; None where there are no records.
+    Each holds the number of records by level; None where there are no records.
 
     Examples
     --------
@@ -160,13 +153,9 @@ class TcapRow(Row):
         return _share(self.guessed, self.attributed)
 
 
-class TcapResult(Result):
+class TcapResult(OfTarget):
     """Targeted CAP of nested datasets."""
 
-    keys: tuple[str, ...]
-    """What the intruder knows."""
-    target: str
-    """What the intruder wants to learn."""
     tau: float
     """Share of a class that must agree on one target."""
     original: TcapRow

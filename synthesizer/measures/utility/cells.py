@@ -230,10 +230,14 @@ def compared(
 ) -> tuple[Table, tuple[Table, ...], tuple[str, ...]]:
     """Return the original, the synthetic datasets and the variables to compare, all checked.
 
+    Every measure of this folder takes these three arguments.
+
     Parameters
     ----------
-    original, synthetic : Table, DataFrame or RawTable
-        Records; one or several synthetic datasets.
+    original : Table, DataFrame or RawTable
+        Confidential records, shape (n, p).
+    synthetic : the same, or a sequence of them
+        Synthetic datasets of any sizes.
     names : sequence of str, optional
         Variables; default all but identifiers.
     problems : sequence of str
@@ -264,6 +268,15 @@ def compared(
     table, tables = as_tables(original, synthetic, names)
     check_comparable(table, tables, names)
     return table, tables, names
+
+
+def check_original(original: Table, names: Sequence[str], problems: Sequence[str]) -> None:
+    """Raise DataError with these problems, unknown variables, and a table without records."""
+    problems = [*name_problems(names, original.names), *problems]
+    if not original.n_rows:
+        problems.append("the original has no records: give it some")
+    if problems:
+        raise DataError(problems)
 
 
 def table_problems(ways: Sequence[int], groups: int) -> list[str]:

@@ -11,7 +11,7 @@ then is no column.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
@@ -30,53 +30,36 @@ MAX_COLUMNS = 1_000
 
 @dataclass(frozen=True, eq=False)
 class ModelData:
-    """The complete records of one table.
-
-    Parameters
-    ----------
-    y : ndarray
-        Response, shape (n,): numbers, 0 and 1 (logit), or codes of levels (multinomial).
-    X : ndarray
-        Shape (n, p), the first column is the constant unless there are fixed effects.
-    rows : ndarray of bool
-        Which records of the table these are.
-    n_missing : int
-        Records left out because a value is missing.
-    n_unknown : int
-        Records left out because the original lacks one of their levels.
-    problems : tuple of str
-        Why they have no fit: a response that is not what the family needs, or levels of the
-        original that do not occur.
-    """
+    """The complete records of one table."""
 
     y: FloatArray
+    """Response, shape (n,): numbers, 0 and 1 (logit), or codes of levels (multinomial)."""
     X: FloatArray
+    """Shape (n, p), the first column is the constant unless there are fixed effects."""
     rows: BoolArray
+    """Which records of the table these are."""
     n_missing: int
+    """Records left out because a value is missing."""
     n_unknown: int
+    """Records left out because the original lacks one of their levels."""
     problems: tuple[str, ...] = ()
+    """Why they have no fit: a response that is not what the family needs, or levels of the
+    original that do not occur."""
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What was learnt from the original: levels, reference levels and columns.
-
-    Parameters
-    ----------
-    formula : Formula
-        Response and terms.
-    family : str
-        Kind of model, which decides what the response may be.
-    levels : mapping of Atom to tuple of str
-        Levels of the categories, the reference first.
-    columns : tuple of tuple of (Atom, int or None)
-        What each column but the constant is a product of: a number, or the indicator of a level.
-    """
+    """What was learnt from the original: levels, reference levels and columns."""
 
     formula: Formula
+    """Response and terms."""
     family: Family
+    """Kind of model, which decides what the response may be."""
     levels: Mapping[Atom, tuple[str, ...]]
+    """Levels of the categories, the reference first."""
     columns: tuple[tuple[Part, ...], ...]
+    """What each column but the constant is a product of: a number, or the indicator of a
+    level."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -145,12 +128,11 @@ class Model:
         for atom, levels in self.levels.items():
             if atom == self.formula.response:
                 continue
-            found = np.bincount(values[atom].astype(np.int64), minlength=len(levels))
-            lost = [self._title((atom, int(code))) for code in np.flatnonzero(found == 0)]
+            counts = np.bincount(values[atom].astype(np.int64), minlength=len(levels))
+            lost = [self._title((atom, int(code))) for code in np.flatnonzero(counts == 0)]
             if lost:
-                more = "" if len(lost) <= 5 else f" and {len(lost) - 5} more"
                 yield (
-                    f"no complete record has {', '.join(lost[:5])}{more}, which the original has: "
+                    f"no complete record has {listed(lost)}, which the original has: "
                     "join levels or leave the variable out"
                 )
 
@@ -163,6 +145,17 @@ class Model:
             for atom, code in parts:
                 X[:, place] *= values[atom] if code is None else values[atom] == code
         return X
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are.
+
+    Examples
+    --------
+    >>> listed(list("abcdefg"))
+    'a, b, c, d, e and 2 more'
+    """
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def learn_model(

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_comparable
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 from synthesizer.measures.figure import Result, Row, column
-from synthesizer.measures.utility.cells import compared, name_problems
+from synthesizer.measures.utility.cells import check_original, compared
 from synthesizer.measures.utility.number_cells import (
     FixedGroups,
     NumberCells,
@@ -70,21 +69,9 @@ class Distribution(Result):
 
 
 class DistributionCounter:
-    """Counts one synthetic dataset after the other; only counts stay in memory.
+    """`distributions` of one dataset after the other; only counts stay in memory.
 
-    Parameters
-    ----------
-    original : Table
-        Confidential records, at least one.
-    names : sequence of str, optional
-        Variables; default all. Identifiers are left out.
-    cells : int
-        Most cells of numbers and most levels with a cell of their own, at least 2.
-
-    Raises
-    ------
-    DataError
-        For unknown variables, too few cells or a table without records, all at once.
+    Identifiers are left out.
 
     Examples
     --------
@@ -101,11 +88,7 @@ class DistributionCounter:
         self, original: Table, names: Sequence[str] | None = None, cells: int = 20
     ) -> None:
         names = list(dict.fromkeys(original.names if names is None else names))
-        problems = [*name_problems(names, original.names), *_problems(cells)]
-        if not original.n_rows:
-            problems.append("the original has no records: give it some")
-        if problems:
-            raise DataError(problems)
+        check_original(original, names, _problems(cells))
         self._original = original
         self._counters = [
             _counter(original[name], cells)
@@ -139,14 +122,9 @@ def distributions(
     Parameters
     ----------
     original, synthetic, names
-        What is compared, and by which variables; see `synthesizer.measures.utility.cells.compared`.
+        What is compared, by which variables, and what is refused: see `cells.compared`.
     cells : int
         Most cells of numbers and most levels with a cell of their own, at least 2.
-
-    Raises
-    ------
-    DataError
-        For unknown variables, empty or different tables, all problems at once.
 
     Examples
     --------
@@ -243,11 +221,11 @@ def _counter(column: Column, cells: int) -> _LevelCounter:
         return _LevelCounter(column, level_groups(column, cells))
     values = column.data[column.is_observed].astype(np.float64)
     is_date = column.variable.kind is Kind.DATE
-    found = number_cells(values, cells, is_date=is_date)
-    if found is None:
+    grid = number_cells(values, cells, is_date=is_date)
+    if grid is None:
         return _NumberCounter(column, number_groups(column.variable, None, ["all values"]), None)
-    labels = [""] * (len(found.edges) - 1)  # known when all datasets have been seen
-    return _NumberCounter(column, number_groups(column.variable, found.breaks, labels), found)
+    labels = [""] * (len(grid.edges) - 1)  # known when all datasets have been seen
+    return _NumberCounter(column, number_groups(column.variable, grid.breaks, labels), grid)
 
 
 def _problems(cells: int) -> list[str]:
@@ -259,17 +237,17 @@ def _shares(counts: IntArray, shown: BoolArray) -> tuple[float, ...]:
 
 
 def _statistics(values: FloatArray) -> Statistics:
-    found: dict[str, float] = {}
+    statistics: dict[str, float] = {}
     if len(values):
         quantiles = np.quantile(values, list(_QUANTILES.values())).tolist()
-        found = dict(zip(_QUANTILES, quantiles, strict=True))
+        statistics = dict(zip(_QUANTILES, quantiles, strict=True))
         with np.errstate(over="ignore", invalid="ignore"):
-            found["mean"] = float(values.mean())
+            statistics["mean"] = float(values.mean())
             if len(values) > 1:
-                found["sd"] = float(values.std(ddof=1))
+                statistics["sd"] = float(values.std(ddof=1))
     return Statistics(
         **{
-            name: v if (v := found.get(name)) is not None and np.isfinite(v) else None
+            name: v if (v := statistics.get(name)) is not None and np.isfinite(v) else None
             for name in Statistics.model_fields
         }
     )

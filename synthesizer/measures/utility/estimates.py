@@ -214,10 +214,10 @@ A = TypeVar("A", TableRatios, TableTests)
 
 def _by_order(tables: Iterable[A]) -> dict[int, list[A]]:
     """Return the tables of each number of variables, in ascending order."""
-    found: dict[int, list[A]] = {}
+    orders: dict[int, list[A]] = {}
     for table in sorted(tables, key=lambda table: len(table.variables)):
-        found.setdefault(len(table.variables), []).append(table)
-    return found
+        orders.setdefault(len(table.variables), []).append(table)
+    return orders
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -253,16 +253,11 @@ def ratio_of_estimates(
     Parameters
     ----------
     original, synthetic, names
-        What is compared, and by which variables; see `synthesizer.measures.utility.cells.compared`.
+        What is compared, by which variables, and what is refused: see `cells.compared`.
     ways : sequence of int
         Orders of the tables, of 1, 2 and 3.
     groups : int
         Number of quantile groups of numeric variables, at least 2.
-
-    Raises
-    ------
-    DataError
-        For unknown variables, empty or different tables, all problems at once.
 
     Examples
     --------
@@ -298,11 +293,6 @@ def jensen_shannon(
     original, synthetic, names, groups
         As in `ratio_of_estimates`.
 
-    Raises
-    ------
-    DataError
-        For unknown variables, empty or different tables, all problems at once.
-
     Examples
     --------
     >>> import pandas as pd
@@ -334,11 +324,6 @@ def chi_square(
     ----------
     original, synthetic, names, ways, groups
         As in `ratio_of_estimates`.
-
-    Raises
-    ------
-    DataError
-        For unknown variables, empty or different tables, all problems at once.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from scipy.linalg import lapack
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, FloatArray
-from synthesizer.measures.utility.design import Family
+from synthesizer.measures.utility.design import Family, listed
 
 Codes = npt.NDArray[np.integer[Any]]
 
@@ -76,17 +76,6 @@ columns: leave out or join levels
 
 
 _FOLLOWS = "determined by the other columns"
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return the first names, and how many more there are.
-
-    Examples
-    --------
-    >>> listed(list("abcdefg"))
-    'a, b, c, d, e and 2 more'
-    """
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def check_residuals(y: FloatArray, residuals: FloatArray) -> None:
@@ -182,21 +171,14 @@ class Extras:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Coefficients and their covariance.
-
-    Parameters
-    ----------
-    coefficients : ndarray
-        Shape (q,); a multinomial model has its equations one after the other.
-    covariance : ndarray
-        Shape (q, q).
-    df : float
-        Degrees of freedom of the t distribution for intervals; infinite for the normal one.
-    """
+    """Coefficients and their covariance."""
 
     coefficients: FloatArray
+    """Shape (q,); a multinomial model has its equations one after the other."""
     covariance: FloatArray
+    """Shape (q, q)."""
     df: float
+    """Degrees of freedom of the t distribution for intervals; infinite for the normal one."""
 
     @property
     def std_errors(self) -> FloatArray:
@@ -295,10 +277,10 @@ def _fit_with_constant(
     back: FloatArray = np.diag(np.append(1.0, 1 / scale))
     back[0, 1:] = -centre / scale
     check_rank(X, names)
-    found = _fitted(family, y, X, extras)
-    if found is None:
+    fitted = _fitted(family, y, X, extras)
+    if fitted is None:
         raise DataError(unsettled(family, y, X, names))
-    coefficients, covariance, df = found
+    coefficients, covariance, df = fitted
     if family == "ols":
         check_residuals(y, y - X @ coefficients)
     if family == "multinomial":

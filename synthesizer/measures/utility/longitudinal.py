@@ -164,14 +164,7 @@ DENSE_CELLS = 4_000_000
 def changing_share(index: PanelIndex, column: Column) -> float:
     """Return the share of persons who ever have another value than in their first row, in [0, 1].
 
-    Persons with one row count as never changing.
-
-    Parameters
-    ----------
-    index : PanelIndex
-        r rows of n >= 1 persons.
-    column : Column
-        Shape (r,).
+    Persons with one row count as never changing; there is at least one person.
     """
     other = changed_rows(column, index.starts[index.person])
     return float((np.bincount(index.person[other], minlength=index.n_persons) > 0).mean())
@@ -212,14 +205,8 @@ def lag_association(index: PanelIndex, column: Column) -> float | None:
 def cramers_v(one: Codes, other: Codes, n_codes: int) -> float | None:
     """Return Cramer's V of two codes, without a correction for chance; None where one is constant.
 
-    Source: Cramer (1946), Mathematical Methods of Statistics, 21.9.
-
-    Parameters
-    ----------
-    one, other : ndarray of int, shape (r,)
-        Codes in [0, n_codes).
-    n_codes : int
-        Number of codes.
+    Codes are in [0, n_codes), shapes (r,). Source: Cramer (1946), Mathematical Methods of
+    Statistics, 21.9.
     """
     n = len(one)
     rows = np.bincount(one, minlength=n_codes)
@@ -257,18 +244,10 @@ def spearman(one: FloatArray, other: FloatArray) -> float | None:
 
 
 class PanelCollector:
-    """Compares panels with the original as they come in.
+    """Compares panels with the original as they come in; see `SequenceComparison` for the rest.
 
-    Parameters
-    ----------
-    original : PanelTable
-        Confidential data.
-    frame : Frame
-        Periods, and the variable of the careers.
-    rng : numpy.random.Generator
-        For the noise floor.
-    attempts : Attempts
-        Collects what could not be computed: a measure that fails for one dataset is left out.
+    ``attempts`` collects what could not be computed: a measure that fails for one dataset is left
+    out.
 
     Examples
     --------

@@ -30,21 +30,14 @@ _FINEST = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class NumberCells:
-    """Cells [edge, next edge); the first and the last are open.
-
-    Parameters
-    ----------
-    edges : ndarray of float, shape (cells + 1,)
-        Ascending; dates in days since 1970-01-01.
-    is_single : bool
-        Whether a cell is for one value, its lower edge.
-    is_date : bool
-        Whether labels are dates.
-    """
+    """Cells [edge, next edge); the first and the last are open."""
 
     edges: FloatArray
+    """Ascending; dates in days since 1970-01-01, shape (cells + 1,)."""
     is_single: bool
+    """Whether a cell is for one value, its lower edge."""
     is_date: bool
+    """Whether labels are dates."""
 
     @property
     def breaks(self) -> FloatArray:
@@ -126,8 +119,8 @@ def number_cells(values: FloatArray, cells: int, *, is_date: bool = False) -> Nu
     if is_whole:
         low, high = math.floor(low), math.ceil(high)
     candidates = _date_edges if is_date else _number_edges
-    found = candidates(low, high, cells, is_whole)
-    edges = next(edges for edges in found if len(edges) - 1 <= cells)
+    grids = candidates(low, high, cells, is_whole)
+    edges = next(edges for edges in grids if len(edges) - 1 <= cells)
     is_single = is_whole and bool((np.diff(edges) == 1).all())
     return NumberCells(edges, is_single=is_single, is_date=is_date)
 
@@ -196,8 +189,6 @@ def day_text(day: float) -> str:
     return str(seconds).removesuffix(":00")
 
 
-# Groups of one variable that the original alone decides.
-
 EMPTY = "(empty)"
 """How an empty cell is shown."""
 NEW_LEVELS = "new levels"
@@ -209,30 +200,20 @@ Codes = npt.NDArray[np.unsignedinteger]
 
 @dataclass(frozen=True, eq=False)
 class FixedGroups:
-    """Groups of one variable; values are matched by label, never by position of a level.
-
-    Parameters
-    ----------
-    labels : tuple of str
-        Names of all groups: those of values, then the missing codes.
-    n_values : int
-        How many groups are of values.
-    position : mapping of str to int
-        Group of every label of the original, as it is written in the source.
-    new_level : int or None
-        Group of levels that the original does not have; None for numbers.
-    others : int
-        How many levels the last group of values stands for; 0 when there is no such group.
-    breaks : ndarray of float or None
-        Inner breaks of numbers, ascending; a group holds its lower break.
-    """
+    """Groups of one variable; values are matched by label, never by position of a level."""
 
     labels: tuple[str, ...]
+    """Names of all groups: those of values, then the missing codes."""
     n_values: int
+    """How many groups are of values."""
     position: Mapping[str, int]
+    """Group of every label of the original, as it is written in the source."""
     new_level: int | None = None
+    """Group of levels that the original does not have; None for numbers."""
     others: int = 0
+    """How many levels the last group of values stands for; 0 when there is no such group."""
     breaks: FloatArray | None = None
+    """Inner breaks of numbers, ascending; a group holds its lower break."""
 
     @property
     def size(self) -> int:
@@ -264,10 +245,7 @@ class FixedGroups:
     def shown(self, counts: IntArray) -> BoolArray:
         """Return which groups are shown, shape (size,): new ones only where there is a record.
 
-        Parameters
-        ----------
-        counts : ndarray of int, shape (size,)
-            Records of all datasets together.
+        ``counts`` are the records of all datasets together, shape (size,).
         """
         is_new = np.zeros(self.size, dtype=np.bool_)
         is_new[-1] = True
@@ -283,22 +261,16 @@ class FixedGroups:
         """Return the group of every level (numbers have none), then of every missing code."""
         new_code = self.size - 1
         new_level = new_code if self.new_level is None else self.new_level
-        found = [self.position.get(label, new_level) for label in variable.levels]
-        found += [self.position.get(label, new_code) for label in variable.missing]
-        return np.array(found, dtype=self._dtype)
+        groups = [self.position.get(label, new_level) for label in variable.levels]
+        groups += [self.position.get(label, new_code) for label in variable.missing]
+        return np.array(groups, dtype=self._dtype)
 
 
 def level_groups(column: Column, most: int) -> FixedGroups:
     """Return groups of a coded variable: its most frequent levels, the rest together.
 
-    Levels are in their own order for ordered and boolean variables, else by size.
-
-    Parameters
-    ----------
-    column : Column
-        The original's.
-    most : int
-        Most levels with a group of their own, at least 1.
+    Levels are in their own order for ordered and boolean variables, else by size; at most ``most``
+    of the original's have a group of their own.
 
     Examples
     --------
@@ -332,16 +304,9 @@ def level_groups(column: Column, most: int) -> FixedGroups:
 def number_groups(
     variable: Variable, breaks: FloatArray | None, labels: Sequence[str]
 ) -> FixedGroups:
-    """Return groups of a number or date between given breaks.
+    """Return groups of the original's number or date between ascending breaks; None for one group.
 
-    Parameters
-    ----------
-    variable : Variable
-        The original's.
-    breaks : ndarray of float or None
-        Inner breaks, ascending; None for a single group.
-    labels : sequence of str
-        One more than the breaks.
+    There is one more label than breaks.
 
     Examples
     --------

@@ -54,17 +54,18 @@ class Null:
     deviation: float | None
 
 
-class PropensityResult(Row):
-    """How well a model tells the records of one synthetic dataset from original ones."""
+class PropensityMeans(Row):
+    """Measures of a propensity score; as means None where a dataset has no value."""
 
     pmse: float = column(
         "pMSE", "number", "mean squared distance of the propensity score from the synthetic share"
     )
     expected: float | None = column("Expected", "number", "expectation of pMSE under the null")
     s_pmse: float | None = column(
-        "pMSE ratio", "number", "pMSE over its expectation: 1 for a correct synthesis, None when "
-        "there is no effect to fit",
-    )  # fmt: skip
+        "pMSE ratio",
+        "number",
+        "pMSE over its expectation: 1 for a correct synthesis, None when there is no effect to fit",
+    )
     z_pmse: float | None = column(
         "Standardised", "number", "(pMSE - expectation) / its null standard deviation"
     )
@@ -72,31 +73,27 @@ class PropensityResult(Row):
         "SPECKS", "number", "Kolmogorov-Smirnov distance of both files' scores, in [0, 1]"
     )
     po50: float = column(
-        "PO50", "number", "percentage of records classified rightly (a score above c means "
-        "synthetic), minus 50",
-    )  # fmt: skip
-    converged: bool = column("Settled", "text", "whether the fit settled")
+        "PO50",
+        "number",
+        "percentage of records classified rightly (a score above c means synthetic), minus 50",
+    )
     u: float = column(
-        "U", "number", "Mann-Whitney: pairs of a synthetic and an original record that the score "
-        "puts right, ties counting half",
-    )  # fmt: skip
+        "U",
+        "number",
+        "Mann-Whitney: pairs of a synthetic and an original record that the score puts right, ties "
+        "counting half",
+    )
+
+
+class PropensityResult(PropensityMeans):
+    """How well a model tells the records of one synthetic dataset from original ones."""
+
+    converged: bool = column("Settled", "text", "whether the fit settled")
     parameters: int = column(
         "Parameters", "count", "rank of the design, with the constant; leaves of a tree"
     )
     share: float = column("Synthetic share", "share", "c, of all records")
     deviation: float | None = column("Deviation", "number", "standard deviation under the null")
-
-
-class PropensityMeans(Row):
-    """Means over the synthetic datasets; None where one of them has no value."""
-
-    pmse: float = column("pMSE", "number")
-    expected: float | None = column("Expected", "number")
-    s_pmse: float | None = column("pMSE ratio", "number")
-    z_pmse: float | None = column("Standardised", "number")
-    specks: float = column("SPECKS", "number")
-    po50: float = column("PO50", "number")
-    u: float = column("U", "number")
 
 
 class PmseResult(Comparison):
@@ -194,20 +191,7 @@ class PmseResult(Comparison):
 def measured(
     score: FloatArray, n_original: int, null: Null, *, parameters: int, converged: bool = True
 ) -> PropensityResult:
-    """Return the measures of a propensity score.
-
-    Parameters
-    ----------
-    score : ndarray of float, shape (N,)
-        Probabilities of being synthetic: first those of the original records.
-    n_original : int
-        How many these are.
-    null : Null
-        What to compare pMSE with.
-    parameters : int
-        Size of the model.
-    converged : bool
-        Whether the fit settled.
+    """Return the measures of a propensity score, shape (N,), the original records first.
 
     Examples
     --------
@@ -271,22 +255,7 @@ def cart_pmse(
     min_leaf: int = 20,
     n_jobs: int = 1,
 ) -> PropensityResult:
-    """Return the propensity measures of one synthetic dataset by a tree.
-
-    Parameters
-    ----------
-    original, synthetic : Table
-        Comparable records, shapes (n_o, p) and (n_s, p).
-    names : sequence of str
-        Variables of the model.
-    rng : Generator
-        Permutes the labels and breaks ties between splits.
-    permutations : int
-        Trees for the null: none leaves it unknown, and a deviation needs two.
-    min_leaf : int
-        Fewest records in a leaf.
-    n_jobs : int
-        Number of threads.
+    """Return the propensity measures of one synthetic dataset by a tree; see `pmse`.
 
     Examples
     --------
@@ -374,17 +343,10 @@ def logit_pmse(
 
     Parameters
     ----------
-    original, synthetic : Table
-        Records, shapes (n_o, p) and (n_s, p).
-    names : sequence of str, optional
-        Variables of the model; default all but identifiers.
+    original, synthetic, names
+        What is compared, by which variables, and what is refused: see `cells.compared`.
     n_jobs : int
         Number of threads; it does not change the result.
-
-    Raises
-    ------
-    DataError
-        For unknown variables, empty or different tables, all problems at once.
 
     Examples
     --------
@@ -410,28 +372,11 @@ def logit_pmse_to_order(
     n_jobs: int | None = 1,
     copied: Sequence[str] = (),
 ) -> PropensityResult:
-    """Return the same by a logit with interactions of up to ``order`` of the named variables.
+    """Return the same by a logit with interactions of up to ``order`` variables; see `pmse`.
 
-    Parameters
-    ----------
-    original, synthetic : Table
-        Comparable records, shapes (n_o, p) and (n_s, p).
-    names : sequence of str
-        Variables of the model.
-    order : int
-        1 is main effects, 2 all pairs of variables.
-    limit : int
-        Most parameters, the constant and redundant ones included.
-    n_jobs : int
-        Number of threads; it does not change the result.
-    copied : sequence of str
-        Variables whose values are the original's own: they are balanced by construction, and only
-        the parameters beyond theirs vary under the null.
-
-    Raises
-    ------
-    DataError
-        When the model has more parameters than the limit, or as many as there are records.
+    ``limit`` is the most parameters, the constant and redundant ones included. Values of the
+    variables ``copied`` are balanced by construction, and only the parameters beyond theirs vary
+    under the null.
 
     Examples
     --------
@@ -505,7 +450,7 @@ def pmse(
     Parameters
     ----------
     original, synthetic, names
-        What is compared, and by which variables; see `synthesizer.measures.utility.cells.compared`.
+        What is compared, by which variables, and what is refused: see `cells.compared`.
     model : {"logit", "cart"}
         A logit, whose null is known, or a classification tree, whose null comes from permutations.
     interactions : int

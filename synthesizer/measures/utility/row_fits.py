@@ -10,7 +10,7 @@ from synthesizer.data.panel.arrangement import panel_rows, person_name
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import Attempts
-from synthesizer.measures.options import FitRequest
+from synthesizer.measures.measure_options import FitRequest
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.compare_fit import compare_fit
 

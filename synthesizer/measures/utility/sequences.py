@@ -23,7 +23,6 @@ perfect model would give that draws careers independently.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -62,6 +61,10 @@ _DIGITS = 8
 
 Shares = tuple[float, ...]
 Grid = tuple[Shares, ...]
+Distributions = dict[str, FloatArray]
+"""Shares of persons (of periods, of runs) by measure; each sums to 1, ``changes`` to 0 if nobody
+changes state. Shapes: (T, A), (A, A), (A, A), (T,), (A, T), (A, A) and, where there is a state
+``out``, (T * A + 1,) of ``entry`` and ``exit``."""
 
 
 class SequenceDistances(Result):
@@ -80,37 +83,10 @@ class SequenceDistances(Result):
     exit: float | None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SequenceDistributions:
-    """Shares of persons (of periods, of runs) behind the measures; each sums to 1.
-
-    ``changes`` sums to 0 if nobody changes state. Shapes: (T, A), (A, A), (A, A), (T,), (A, T),
-    (A, A), (T * A + 1,), (T * A + 1,).
-    """
-
-    headcounts: FloatArray
-    transitions: FloatArray
-    changes: FloatArray
-    n_moves: FloatArray
-    spells: FloatArray
-    first_last: FloatArray
-    entry: FloatArray | None
-    exit: FloatArray | None
-
-
 def sequence_distributions(
     sequences: npt.ArrayLike, n_states: int, *, out_code: int | None = None
-) -> SequenceDistributions:
+) -> Distributions:
     """Count what the measures compare; persons are taken in blocks, so that n may be large.
-
-    Parameters
-    ----------
-    sequences : array_like of int, shape (n, T)
-        State codes in [0, n_states); n and T >= 1.
-    n_states : int
-        A.
-    out_code : int, optional
-        Code of the state ``out``.
 
     Raises
     ------
@@ -122,21 +98,18 @@ def sequence_distributions(
         raise ValueError("sequences must have at least one person and one period")
     if array.min() < 0 or array.max() >= n_states:
         raise ValueError(f"sequences must hold codes from 0 to {n_states - 1}")
-    counts: dict[str, FloatArray] = {}
+    counts: Distributions = {}
     for start in range(0, len(array), BLOCK_PERSONS):
         block = _counts(array[start : start + BLOCK_PERSONS], n_states, out_code)
         counts = {name: counts.get(name, 0.0) + values for name, values in block.items()}
-    shares: dict[str, Any] = dict.fromkeys(MEASURES)
-    shares |= {name: values / max(values.sum(), 1.0) for name, values in counts.items()}
-    return SequenceDistributions(**shares)
+    return {name: values / max(values.sum(), 1.0) for name, values in counts.items()}
 
 
-def distances_between(
-    one: SequenceDistributions, other: SequenceDistributions
-) -> SequenceDistances:
+def distances_between(one: Distributions, other: Distributions) -> SequenceDistances:
     """Return the distances of two sets of distributions of the same periods and states."""
-    pairs = {name: (getattr(one, name), getattr(other, name)) for name in MEASURES}
-    return SequenceDistances(**{name: _distance(*pair) for name, pair in pairs.items()})
+    both = [name if name in one and name in other else None for name in MEASURES]
+    distances = (None if name is None else _distance(one[name], other[name]) for name in both)
+    return SequenceDistances.model_validate(dict(zip(MEASURES, distances, strict=True)))
 
 
 def sequence_distances(
@@ -183,15 +156,12 @@ def noise_floor(
 
     Parameters
     ----------
-    sequences : array_like of int, shape (n, T)
-    n_states : int
-        A.
-    out_code : int, optional
+    sequences, n_states, out_code
+        As in `sequence_distances`.
     n_persons : int, optional
         Size of a bootstrap; n by default. Take the number of synthetic persons.
     repeats : int
         Bootstraps, >= 1.
-    rng : numpy.random.Generator
 
     Examples
     --------
@@ -217,10 +187,8 @@ def mean_distances(distances: Iterable[SequenceDistances]) -> SequenceDistances:
     return SequenceDistances.model_validate(dict(zip(MEASURES, means, strict=True)))
 
 
-def _counts(
-    array: npt.NDArray[np.integer], n_states: int, out_code: int | None
-) -> dict[str, FloatArray]:
-    """Count the cells of every measure, as floats of the shapes in `SequenceDistributions`."""
+def _counts(array: npt.NDArray[np.integer], n_states: int, out_code: int | None) -> Distributions:
+    """Count the cells of every measure."""
     n, n_periods = array.shape
     codes = array.astype(np.int64)
     pairs = _cells(codes[:, :-1] * n_states + codes[:, 1:], (n_states, n_states))
@@ -251,9 +219,7 @@ def _cells(cells: npt.NDArray[np.integer], shape: tuple[int, ...]) -> FloatArray
     return np.bincount(cells.reshape(-1), minlength=size).reshape(shape).astype(np.float64)
 
 
-def _distance(one: FloatArray | None, other: FloatArray | None) -> float | None:
-    if one is None or other is None:
-        return None
+def _distance(one: FloatArray, other: FloatArray) -> float:
     if (one.sum() > 0) != (other.sum() > 0):
         return 1.0  # changes of state in one of the two only
     return float(np.abs(one - other).sum() / 2)
@@ -442,7 +408,7 @@ class SequenceComparison:
         self._base = codes[few]
         self.floor: SequenceDistances | None = None
         self.distances: list[SequenceDistances] = []
-        self._sums: dict[str, FloatArray] = {}
+        self._sums: Distributions = {}
         self.sample: npt.NDArray[np.integer] | None = None
 
     def add(self, synthetic: PanelTable) -> None:
@@ -459,7 +425,7 @@ class SequenceComparison:
         codes = self.states.encode(career_matrix(synthetic, career))
         drawn = self._distributions(codes)
         self.distances.append(distances_between(self.original, drawn))
-        for name, values in _arrays(drawn).items():
+        for name, values in drawn.items():
             self._sums[name] = self._sums.get(name, 0.0) + values
         if self.floor is None:
             self.floor = self._noise_floor(len(codes))
@@ -476,21 +442,21 @@ class SequenceComparison:
             career=self.frame.career,
             periods=period_labels(self.frame.periods),
             states=labels,
-            n_states=int((self.original.headcounts.sum(axis=0) > 0).sum()),
+            n_states=int((self.original["headcounts"].sum(axis=0) > 0).sum()),
             distances=tuple(self.distances),
             floor=self.floor,
             floor_persons=len(self._base),
-            original=_shares(_arrays(self.original), groups, len(labels)),
+            original=_shares(self.original, groups, len(labels)),
             synthetic=_shares(mean, groups, len(labels)),
             sample=_plain(groups[self.sample]),
         )
 
-    def _distributions(self, codes: IntArray) -> SequenceDistributions:
+    def _distributions(self, codes: IntArray) -> Distributions:
         return sequence_distributions(codes, self.states.n, out_code=self.out)
 
     def _noise_floor(self, n_synthetic: int) -> SequenceDistances:
         size = min(n_synthetic, FLOOR_PERSONS)
-        found = noise_floor(
+        floor = noise_floor(
             self._base,
             self.states.n,
             out_code=self.out,
@@ -499,16 +465,16 @@ class SequenceComparison:
             rng=self.rng,
         )
         scale = float(np.sqrt(size / n_synthetic))
-        values = ((name, getattr(found, name)) for name in MEASURES)
+        values = ((name, getattr(floor, name)) for name in MEASURES)
         scaled = {name: None if value is None else value * scale for name, value in values}
-        return found.model_copy(update=scaled)
+        return floor.model_copy(update=scaled)
 
     def _shown(self, synthetic: FloatArray) -> tuple[IntArray, tuple[str, ...]]:
         """Return which shown state each state belongs to, shape (A,), and the labels.
 
         Others and absence are left out where neither side has them.
         """
-        total = self.original.headcounts.sum(axis=0) + synthetic.sum(axis=0)
+        total = self.original["headcounts"].sum(axis=0) + synthetic.sum(axis=0)
         others, absent = self.states.n - 2, self.states.n - 1
         single = np.arange(min(others, SHOWN_STATES))
         groups = np.full(self.states.n, len(single), dtype=np.int64)
@@ -522,12 +488,6 @@ class SequenceComparison:
         return groups, tuple(labels)
 
 
-def _arrays(found: SequenceDistributions) -> dict[str, FloatArray]:
-    """Return the distributions that there are, by name."""
-    named = ((name, getattr(found, name)) for name in MEASURES)
-    return {name: values for name, values in named if values is not None}
-
-
 def _folded(values: FloatArray, groups: IntArray, axis: int, size: int) -> FloatArray:
     """Add up the states of each group along an axis; groups from ``size`` on are empty."""
     moved = np.moveaxis(values, axis, 0)
@@ -536,7 +496,7 @@ def _folded(values: FloatArray, groups: IntArray, axis: int, size: int) -> Float
     return np.moveaxis(total[:size], 0, axis)
 
 
-def _shares(full: dict[str, FloatArray], groups: IntArray, size: int) -> SequenceShares:
+def _shares(full: Distributions, groups: IntArray, size: int) -> SequenceShares:
     """Return the shares of the groups of states that are shown, shapes with S = size."""
     n_periods = len(full["n_moves"])
 

@@ -30,7 +30,7 @@ from synthesizer.measures.utility.tables import (
 )
 
 if TYPE_CHECKING:
-    from synthesizer.measures.options import PropensityOptions
+    from synthesizer.measures.measure_options import PropensityOptions
     from synthesizer.measures.settings import CheckSettings
 
 

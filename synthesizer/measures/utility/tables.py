@@ -44,11 +44,11 @@ from synthesizer.measures.utility.cells import (
     WAYS,
     QuantilesOf,
     breaks_of,
+    check_original,
     compared,
     divergence,
     group_tables,
     interval_labels,
-    name_problems,
     table_problems,
     tables_of,
 )
@@ -217,20 +217,15 @@ def _order_figures(order: OrderTables, n: int, good: str, expected: float) -> It
 
 @dataclass(frozen=True, eq=False)
 class TableMeasures:
-    """All measures of every table and dataset, as frames.
-
-    Parameters
-    ----------
-    by_dataset : DataFrame
-        One row per table and synthetic dataset: ``variables`` (names joined by ":"), ``names``
-        (the same as a tuple: a name may hold a colon), ``ways``, ``dataset`` (from 1), the
-        measures, ``p`` of the chi-square test of VW and ``p_chi_square`` of Pearson's.
-    mean : DataFrame
-        One row per table, averaged over datasets (without both p), sorted by S_pMSE, worst first.
-    """
+    """All measures of every table and dataset, as frames."""
 
     by_dataset: pd.DataFrame
+    """One row per table and synthetic dataset: ``variables`` (names joined by ":"), ``names``
+    (the same as a tuple: a name may hold a colon), ``ways``, ``dataset`` (from 1), the measures,
+    ``p`` of the chi-square test of VW and ``p_chi_square`` of Pearson's."""
     mean: pd.DataFrame
+    """One row per table, averaged over datasets (without both p), sorted by S_pMSE, worst
+    first."""
 
     def worst(self, ways: int = 2, count: int = 10) -> pd.DataFrame:
         """Return the tables of the given order with the largest S_pMSE."""
@@ -238,10 +233,10 @@ class TableMeasures:
 
     def medians(self, column: str) -> list[float]:
         """Return the median over datasets for every table of `mean`, such as that of ``p``."""
-        values: dict[tuple[str, ...], list[float]] = {}
-        for names, value in zip(self.by_dataset["names"], self.by_dataset[column], strict=True):
-            values.setdefault(names, []).append(value)
-        return [float(np.median(values[names])) for names in self.mean["names"]]
+        number = {names: place for place, names in enumerate(self.mean["names"])}
+        tables = np.array([number[names] for names in self.by_dataset["names"]])
+        values = self.by_dataset[column].groupby(tables)
+        return values.median().where(values.count() == values.size()).tolist()
 
     def without(self, copied: Collection[str]) -> TableMeasures:
         """Return the tables that hold more than these variables, which are equal on both sides."""
@@ -308,18 +303,13 @@ def table_utility(
     Parameters
     ----------
     original, synthetic, names
-        What is compared, and by which variables; see `synthesizer.measures.utility.cells.compared`.
+        What is compared, by which variables, and what is refused: see `cells.compared`.
     ways : sequence of int
         Orders of the tables, of 1, 2 and 3.
     groups : int
         Number of groups for numeric variables, at least 2.
     quantiles_of : {"both", "original"}
         What the quantile groups are computed from.
-
-    Raises
-    ------
-    DataError
-        For unknown variables, empty or different tables, all problems at once.
 
     Examples
     --------
@@ -453,23 +443,7 @@ class PairTable(Result):
 
 
 class PairCounter:
-    """Counts one synthetic dataset after the other; only counts stay in memory.
-
-    Parameters
-    ----------
-    original : Table
-        Confidential records, at least one.
-    pairs : sequence of (str, str)
-        Variables of the rows and of the columns of every table.
-    groups : int
-        Number of quantile groups of numeric variables, at least 2.
-    most_levels : int
-        Most levels with a row or column of their own, the most frequent; the rest are together.
-
-    Raises
-    ------
-    DataError
-        For unknown variables, a variable paired with itself and the like, all at once.
+    """`pair_tables` of one dataset after the other; only counts stay in memory.
 
     Examples
     --------
@@ -492,12 +466,7 @@ class PairCounter:
         groups: int = 5,
         most_levels: int = 12,
     ) -> None:
-        problems = name_problems(_names(pairs), original.names)
-        problems += _problems(pairs, groups, most_levels)
-        if not original.n_rows:
-            problems.append("the original has no records: give it some")
-        if problems:
-            raise DataError(problems)
+        check_original(original, _names(pairs), _problems(pairs, groups, most_levels))
         self._original = original
         self._pairs = list(pairs)
         self._groups = {
@@ -525,13 +494,13 @@ class PairCounter:
     def _counts(self, table: Table) -> list[IntArray]:
         """Return the counts of every pair, shape (rows, columns) each."""
         codes = {name: groups.codes(table[name]) for name, groups in self._groups.items()}
-        found: list[IntArray] = []
+        tables: list[IntArray] = []
         for pair in self._pairs:
             shape = self._groups[pair[0]].size, self._groups[pair[1]].size
             joint = _joint(codes[pair[0]], codes[pair[1]], shape)
             counts = np.bincount(joint, minlength=shape[0] * shape[1])
-            found.append(counts.reshape(shape))
-        return found
+            tables.append(counts.reshape(shape))
+        return tables
 
     def _table(self, pair: tuple[str, str], ours: IntArray, theirs: IntArray) -> PairTable:
         total = ours + theirs
@@ -561,26 +530,14 @@ def pair_tables(
 
     Parameters
     ----------
-    original : Table, DataFrame or RawTable
-        Confidential records, shape (n, p).
-    synthetic : Table, DataFrame or RawTable, or sequence of them
-        Synthetic datasets of any sizes.
+    original, synthetic
+        What is compared, and what is refused: see `cells.compared`.
     pairs : sequence of (str, str)
         Variables of the rows and of the columns of every table.
     groups : int
         Number of quantile groups of numeric variables, at least 2.
     most_levels : int
         Most levels with a row or column of their own, the most frequent; the rest are together.
-
-    Returns
-    -------
-    tuple of PairTable
-        One for each pair, in order.
-
-    Raises
-    ------
-    DataError
-        For unknown variables, empty or different tables, all problems at once.
 
     Examples
     --------
@@ -611,8 +568,7 @@ def _problems(pairs: Sequence[tuple[str, str]], groups: int, most_levels: int) -
         for pair in pairs
         if len(pair) != 2 or len(set(pair)) != 2
     ]
-    if groups < 2:
-        problems.append(f"groups ({groups}) must be at least 2")
+    problems += table_problems([1], groups)
     if most_levels < 1:
         problems.append(f"most_levels ({most_levels}) must be at least 1")
     return problems

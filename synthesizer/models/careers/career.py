@@ -98,6 +98,9 @@ class Career(HistoryModel, CareerOptions):
         career=True,
     )
     fitted_type: ClassVar[type[FittedModel]] = FittedCareer
+    in_words: ClassVar[str] = (
+        "a model of whole careers (number, lengths and states of their spells)"
+    )
 
     def fit_history(
         self,

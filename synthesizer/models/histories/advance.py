@@ -160,6 +160,7 @@ class Advance(HistoryModel):
         kinds=frozenset({Kind.ORDERED, Kind.NUMERIC, Kind.DATE}), panel=True, new_values=True
     )
     fitted_type: ClassVar[type[FittedModel]] = FittedAdvance
+    in_words: ClassVar[str] = "a model of the first value, which then advances with time"
 
     base: ConditionalModel = field(default_factory=Cart)
     rate: Positive = 1.0

@@ -70,6 +70,7 @@ class EachPeriod(HistoryModel):
     """
 
     fitted_type: ClassVar[type[FittedModel]] = FittedEachPeriod
+    in_words: ClassVar[str] = "a model of each period by itself"
 
     base: ConditionalModel = field(default_factory=Cart)
 

@@ -362,6 +362,7 @@ class LagOne(HistoryModel):
     """
 
     fitted_type: ClassVar[type[FittedModel]] = FittedLagOne
+    in_words: ClassVar[str] = "a model of each period's value given the person's value before it"
 
     base: ConditionalModel = field(default_factory=Cart)
     fit_by: Literal["pooled", "by_period"] = "pooled"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,17 +15,13 @@ from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Variable
 from synthesizer.models.base import (
     Abilities,
-    ConditionalModel,
     FittedModel,
 )
-from synthesizer.models.cart import Cart
-from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
+from synthesizer.models.histories.history import FittedHistory, Limits
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
-from synthesizer.models.histories.mostly_constant import Parts, changers, seen_again
+from synthesizer.models.histories.mostly_constant import ByClass, Parts, changers
 from synthesizer.models.histories.parts import (
     Part,
-    changing_names,
-    ever_names,
     fit_part,
     persons_with_changes,
 )
@@ -144,17 +140,12 @@ def _one_fall(index: PanelIndex, drawn: Column, persons: BoolArray) -> Column:
 
 
 @options
-class Monotone(HistoryModel):
+class Monotone(ByClass):
     """The class of a person first: constant, rising, or other; then a value or a history.
 
     Rising persons only get values that are not below the nearest earlier observed one, unless
     structural zeros leave nothing else. Those of the class "other" fall once at most. Source:
     Barrientos et al. (2018), section 3.2 (education).
-
-    Parameters
-    ----------
-    base : model
-        Any conditional model; also of the histories (see `LagOne`).
 
     Examples
     --------
@@ -172,12 +163,7 @@ class Monotone(HistoryModel):
         kinds=frozenset({Kind.ORDERED, Kind.NUMERIC, Kind.DATE}), panel=True
     )
     fitted_type: ClassVar[type[FittedModel]] = FittedMonotone
-
-    base: ConditionalModel = field(default_factory=Cart)
-
-    def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
-        """Return what the histories add, and which of the predictors a person ever changes."""
-        return (*LagOne().own_predictors(predictors), *ever_names(predictors))
+    in_words: ClassVar[str] = "a model of values that most persons only ever raise"
 
     def fit_history(
         self,
@@ -188,40 +174,13 @@ class Monotone(HistoryModel):
         rng: np.random.Generator,
     ) -> FittedMonotone:
         """Fit classes, values and histories; see `HistoryModel.fit_history`."""
-        index = predictors.index
-        classes = _class_column(index, target)
-        first = predictors.first_rows
+        classes = _class_column(predictors.index, target)
         rises = PathRule(variable=target.name, non_decreasing=True, text=_RISES, is_wish=True)
-        members = [np.flatnonzero(classes.data == code) for code in range(3)]
-        constant = None
-        if len(members[0]):
-            values = target.take(index.starts[members[0]])
-            constant = fit_part(self.base, first.take(members[0]), values, rng)
-        histories = [
-            self._history(predictors, target, persons, own, rng)
-            for persons, own in ((members[1], [*rules, rises]), (members[2], list(rules)))
-        ]
-        names, seen = changing_names(predictors), seen_again(index)
-        persons = persons_with_changes(predictors, names).take(seen)
-        return FittedMonotone(
-            fit_part(self.base, persons, classes.take(seen), rng, left_out=self.left_out),
-            constant,
-            histories[0],
-            histories[1],
-            names,
-        )
-
-    def _history(
-        self,
-        predictors: PanelTable,
-        target: Column,
-        persons: IntArray,
-        rules: list[PathRule],
-        rng: np.random.Generator,
-    ) -> FittedLagOne | None:
-        if not len(persons):
-            return None
-        rows = predictors.index.rows_of(persons)
-        own = predictors.take_units(persons)
-        model = LagOne(base=self.base).leaving_out(self.left_out)
-        return model.fit_history(own, target.take(rows), rules, rng=rng)
+        same, rising, other = (np.flatnonzero(classes.data == code) for code in range(3))
+        constant = self.constant(predictors, target, same, rng)
+        model = LagOne(base=self.base)
+        risen = self.history(model, predictors, target, rising, [*rules, rises], rng)
+        others = self.history(model, predictors, target, other, rules, rng)
+        persons, seen, names = self.seen(predictors)
+        fitted = fit_part(self.base, persons, classes.take(seen), rng, left_out=self.left_out)
+        return FittedMonotone(fitted, constant, risen, others, names)

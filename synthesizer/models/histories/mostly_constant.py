@@ -13,7 +13,7 @@ from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.panel.view import changed_rows
-from synthesizer.data.table import BoolArray, Column, IntArray
+from synthesizer.data.table import BoolArray, Column, IntArray, Table
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
@@ -160,7 +160,54 @@ class FittedMostlyConstant(FittedHistory):
 
 
 @options
-class MostlyConstant(HistoryModel):
+class ByClass(HistoryModel):
+    """A model that draws the class of a person first, then one value or a history.
+
+    Parameters
+    ----------
+    base : model
+        Any conditional model; also of the histories (see `LagOne`).
+    """
+
+    base: ConditionalModel = field(default_factory=Cart)
+
+    def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
+        """Return what the histories add, and which of the predictors a person ever changes."""
+        return (*LagOne().own_predictors(predictors), *ever_names(predictors))
+
+    def constant(
+        self, predictors: PanelTable, target: Column, persons: IntArray, rng: np.random.Generator
+    ) -> Part | None:
+        """Fit the value of persons who never change; None where there are none."""
+        if not len(persons):
+            return None
+        values = target.take(predictors.index.starts[persons])
+        return fit_part(self.base, predictors.first_rows.take(persons), values, rng)
+
+    def history(
+        self,
+        model: LagOne,
+        predictors: PanelTable,
+        target: Column,
+        persons: IntArray,
+        rules: Sequence[PathRule],
+        rng: np.random.Generator,
+    ) -> FittedLagOne | None:
+        """Fit the histories of some persons; None where there are none."""
+        if not len(persons):
+            return None
+        values = target.take(predictors.index.rows_of(persons))
+        own = predictors.take_units(persons)
+        return model.leaving_out(self.left_out).fit_history(own, values, rules, rng=rng)
+
+    def seen(self, predictors: PanelTable) -> tuple[Table, IntArray, tuple[str, ...]]:
+        """Return the persons that classes are learnt from, who they are, and what changes."""
+        names, seen = changing_names(predictors), seen_again(predictors.index)
+        return persons_with_changes(predictors, names).take(seen), seen, names
+
+
+@options
+class MostlyConstant(ByClass):
     """First whether a person ever changes; who does not gets one value, the others a history.
 
     So the share of persons who ever change is kept. Source: Barrientos et al. (2018), section
@@ -168,8 +215,6 @@ class MostlyConstant(HistoryModel):
 
     Parameters
     ----------
-    base : model
-        Any conditional model; also of the histories (see `LagOne`).
     fit_by : {"pooled", "by_period"}
         As in `LagOne`, for those who change.
 
@@ -189,14 +234,10 @@ class MostlyConstant(HistoryModel):
     """
 
     fitted_type: ClassVar[type[FittedModel]] = FittedMostlyConstant
+    in_words: ClassVar[str] = "a model of whether a person's value ever changes, and of the values"
     option_aliases: ClassVar[Mapping[str, str]] = {"fit": "fit_by"}
 
-    base: ConditionalModel = field(default_factory=Cart)
     fit_by: Literal["pooled", "by_period"] = "pooled"
-
-    def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
-        """Return what the histories add, and which of the predictors a person ever changes."""
-        return (*LagOne().own_predictors(predictors), *ever_names(predictors))
 
     def fit_history(
         self,
@@ -207,22 +248,12 @@ class MostlyConstant(HistoryModel):
         rng: np.random.Generator,
     ) -> FittedMostlyConstant:
         """Fit the three parts; see `HistoryModel.fit_history`."""
-        index = predictors.index
-        change = changers(index, target)
-        first = predictors.first_rows
-        same, moving = np.flatnonzero(~change), np.flatnonzero(change)
-        constant = history = None
-        if len(same):
-            values = target.take(index.starts[same])
-            constant = fit_part(self.base, first.take(same), values, rng)
-        if len(moving):
-            model = LagOne(base=self.base, fit_by=self.fit_by).leaving_out(self.left_out)
-            rows = index.rows_of(moving)
-            history = model.fit_history(
-                predictors.take_units(moving), target.take(rows), rules, rng=rng
-            )
-        names = changing_names(predictors)
-        seen = seen_again(index)
-        persons = persons_with_changes(predictors, names).take(seen)
+        change = changers(predictors.index, target)
+        constant = self.constant(predictors, target, np.flatnonzero(~change), rng)
+        history = self.history(
+            LagOne(base=self.base, fit_by=self.fit_by),
+            predictors, target, np.flatnonzero(change), rules, rng,
+        )  # fmt: skip
+        persons, seen, names = self.seen(predictors)
         sign = fit_sign(self.base, persons, change[seen], rng, left_out=self.left_out)
         return FittedMostlyConstant(sign, constant, history, names)

@@ -122,6 +122,7 @@ class TimeInvariant(HistoryModel):
 
     abilities: ClassVar[Abilities] = Abilities(panel=True, person=True)
     fitted_type: ClassVar[type[FittedModel]] = FittedTimeInvariant
+    in_words: ClassVar[str] = "a model of one value a person"
 
     base: ConditionalModel = field(default_factory=Cart)
 

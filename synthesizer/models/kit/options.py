@@ -16,13 +16,49 @@ from synthesizer.models.kit.trees import Growth
 
 @options
 class TreeOptions(ConditionalModel):
-    """What `cart`, `bagging` and `forest` can be told; `Cart` says what each option means."""
+    """Options of models that are trees.
+
+    Parameters
+    ----------
+    min_leaf : int
+        Smallest number of rows in a leaf, >= 1 (synthpop: ``minbucket``, there 5), counted among
+        the rows that the splits are learnt from (``max_fit_rows``). The default keeps draws from
+        repeating single persons; smaller leaves follow the data more closely.
+    max_depth : int or None
+        Largest number of splits above a leaf, >= 1.
+    complexity : float
+        Least improvement by a split as a share of the root's impurity, in [0, 1]
+        (synthpop: ``cp``).
+    penalty : float
+        Least improvement by a split in units of what a split of noise gives, >= 0.
+    shrinkage : float
+        With probability shrinkage / (shrinkage + N), N being the donors of the parent, a draw
+        leaves a node for its parent, >= 0: small groups are blurred, large ones are not.
+    prior : float
+        Rows with the overall mean that every level of a categorical predictor is given in
+        addition when levels are ordered, >= 0.
+    even : bool
+        Spread draws evenly over the donors of a leaf (over groups of three with neighbouring
+        values) instead of drawing them independently. It removes most of the noise of drawing,
+        also from the margins: turn it off where that noise counts as protection.
+    smoothing : {"none", "density"}
+        Whether numbers are copied or get kernel noise within the range of their leaf.
+    proper : bool
+        Weight the donors of the fit at random (Bayesian bootstrap, Rubin 1981).
+    max_fit_rows : int or None
+        The splits are learnt from a random sample of so many rows; leaves hold all donors.
+    """
 
     option_aliases: ClassVar[Mapping[str, str]] = {
         "minbucket": "min_leaf",
         "maxdepth": "max_depth",
         "cp": "complexity",
     }
+
+    told_options: ClassVar[tuple[str, ...]] = (
+        "min_leaf", "max_depth", "complexity", "penalty", "shrinkage", "prior", "even",
+        "smoothing", "proper", "max_fit_rows",
+    )  # fmt: skip
 
     min_leaf: Count = 50
     max_depth: Count | None = None
@@ -53,12 +89,20 @@ class TreeOptions(ConditionalModel):
 
 @options
 class EnsembleOptions(TreeOptions):
-    """What models of several trees can be told in addition."""
+    """Options of models of several trees.
+
+    Parameters
+    ----------
+    n_trees : int
+        Number of trees, >= 1 (synthpop: ``ntree``).
+    """
 
     option_aliases: ClassVar[Mapping[str, str]] = {
         **TreeOptions.option_aliases,
         "ntree": "n_trees",
     }
+
+    told_options: ClassVar[tuple[str, ...]] = (*TreeOptions.told_options, "n_trees")
 
     min_leaf: Count = 20
     n_trees: Count = 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -168,6 +168,8 @@ class ParametricModel(ConditionalModel):
         Levels of a predictor with fewer rows share one column.
     """
 
+    told_options: ClassVar[tuple[str, ...]] = ("ridge", "max_categories", "min_frequency")
+
     ridge: NotNegative = 0.1
     max_categories: Count = 60
     min_frequency: Count = 5
@@ -189,6 +191,8 @@ class IterativeModel(ParametricModel):
         The coefficients are learnt from a random sample of so many rows if there are more, and
         of fewer where the design matrix would pass 400 MB.
     """
+
+    told_options: ClassVar[tuple[str, ...]] = (*ParametricModel.told_options, "max_fit_rows")
 
     max_fit_rows: Count = 200_000
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from synthesizer.data.codec import Codec
 from synthesizer.data.panel.paths import PathRule, broken_steps, last_observed
 from synthesizer.data.table import Kind
 from tests.data.panel.panels import full_index, persons_of, random_column, random_index, values_of
@@ -71,11 +72,11 @@ def test_saved_and_read():
         PathRule(variable="x", allowed=allowed, text="a never b"),
         PathRule(variable="x", non_decreasing=True, text="never falls"),
     ):
-        again = PathRule.from_dict(rule.to_dict())
+        again = Codec().typed(PathRule, Codec().plain(PathRule, rule))
         column = coded("x", [0, 1, 1, 0], ("a", "b"), kind=Kind.ORDERED)
         index = full_index(2, 2)
         assert broken_steps(index, column, [again]).tolist() == (
             broken_steps(index, column, [rule]).tolist()
         )
     with pytest.raises(ValueError, match="square"):
-        PathRule.from_dict(rule.to_dict() | {"allowed": np.ones((2, 3))})
+        PathRule(variable="x", allowed=np.ones((2, 3), dtype=bool))

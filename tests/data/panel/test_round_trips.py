@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer.data.panel.forms import read_arrangement
+from synthesizer.data.codec import Codec
+from synthesizer.data.panel.arrangement import Arrangement
+from synthesizer.data.panel.forms import FORMS
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs.manifest import write_dataset
@@ -28,9 +30,9 @@ def restored(folder: Path, source: str | Path, panel: dict[str, Any], **more: An
     plan = prepare(write_yaml(folder / "run.yaml", content), REGISTRY)
     assert isinstance(plan.table, PanelTable)
     written = []
-    for number, form in enumerate(
-        (plan.arrangement, read_arrangement(plan.arrangement.to_dict())), 1
-    ):
+    codec = Codec(FORMS)
+    again = codec.typed(Arrangement, codec.plain(Arrangement, plan.arrangement))
+    for number, form in enumerate((plan.arrangement, again), 1):
         table = form.restored(plan.table)
         written.append(folder / write_dataset(table, folder, number, 2, plan.data.layout, None))
     if path.suffix == ".csv":

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from synthesizer.data.codec import Codec
 from synthesizer.data.panel.frame import Frame
 from synthesizer.data.panel.view import (
     ABSENT,
@@ -102,12 +103,11 @@ def test_frame_names_what_follows_from_the_careers():
         completed = frame.completed(panel(index, column))
         assert set(completed) - {"x"} == set(frame.derived)
         assert completed["year"].data.tolist() == TIMES[index.period].tolist()
-        assert Frame.from_dict(frame.to_dict()).derived == frame.derived
+        assert Codec().typed(Frame, Codec().plain(Frame, frame)).derived == frame.derived
 
 
 def test_frame_refuses_periods_that_do_not_rise():
     year = Column(Variable(name="year", kind=Kind.NUMERIC, decimals=0), TIMES)
-    state = Frame(periods=year, times=TIMES).to_dict()
     for times in (TIMES[::-1], TIMES[:-1], TIMES[:0]):
         with pytest.raises(ValueError, match="must rise"):
-            Frame.from_dict(state | {"times": times})
+            Frame(periods=year, times=times)

@@ -6,29 +6,28 @@ from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.scores import RISKS, UTILITIES
 
 RATES = ("weight", "win", "crossover", "mutation", "aimed", "risk_at_most", "risk_floor")
-BETWEEN = "{name} ({value}) must be between 0 and 1"
 BAD = [
-    *(({name: value}, BETWEEN.format(name=name, value=value)) for name in RATES
-      for value in (-0.1, 1.1, float("nan"), float("inf"))),
+    *(({name: value}, f"{name} ({value}) must be at {end}") for name in RATES if name != "win"
+      for value, end in ((-0.1, "least 0"), (1.1, "most 1"), (float("inf"), "most 1"),
+                         (float("nan"), "most 1"))),
+    ({"win": -0.1}, "win (-0.1) must be at least 0"),
+    ({"win": 1.1}, "win (1.1) must be at most 1"),
+    ({"win": 0.0}, "win (0.0) must be above 0"),
     ({"population": 1, "elites": 0}, "population (1) must be at least 2"),
     ({"population": 0}, "population (0) must be at least 2"),
     ({"elites": -1}, "elites (-1) must be at least 0"),
     ({"tournament": 1}, "tournament (1) must be at least 2"),
     ({"generations": 0}, "generations (0) must be at least 1"),
     ({"patience": 0}, "patience (0) must be at least 1"),
-    ({"seconds": 0.0}, "seconds (0.0) must be a number above 0"),
-    ({"seconds": -1.0}, "seconds (-1.0) must be a number above 0"),
-    ({"seconds": float("nan")}, "seconds (nan) must be a number above 0"),
-    ({"win": 0.0}, "win (0) must be above 0: somebody has to win a tournament"),
+    ({"seconds": 0.0}, "seconds (0.0) must be above 0"),
+    ({"seconds": -1.0}, "seconds (-1.0) must be above 0"),
+    ({"seconds": float("nan")}, "seconds (nan) must be a finite number"),
     (
         {"population": 5, "elites": 5},
         "elites (5) must be fewer than the population (5), or nothing changes; set fewer elites",
     ),
-    (
-        {"utility": "pmse"},
-        f"utility (pmse): unknown; known: {', '.join(UTILITIES)}",
-    ),
-    ({"risk": "tcap"}, f"risk (tcap): unknown; known: {', '.join(RISKS)}"),
+    ({"utility": "pmse"}, f"utility ('pmse') must be one of: {', '.join(UTILITIES)}"),
+    ({"risk": "tcap"}, f"risk ('tcap') must be one of: {', '.join(RISKS)}"),
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.figure import plain
 from synthesizer.measures.risk.identity import SharedCoder, identity
-from tests.measures.risk.slow_rows import rows
+from tests.measures.risk.slow_rows import rows, tables_to_compare
 from tests.reference_data import REFERENCE, load_reference, needs_reference
 from tests.tables import coded, numeric
 
@@ -33,30 +33,8 @@ def shares(values):
     return values.uio, values.uis, values.uiois, values.repu
 
 
-@st.composite
-def pairs(draw):
-    """An original and one to three synthetic tables with other levels and missing codes."""
-
-    def one(n, levels, missing):
-        codes = st.integers(0, len(levels) + len(missing) - 1)
-        pick = lambda values: draw(st.lists(values, min_size=n, max_size=n))  # noqa: E731
-        states = pick(st.integers(0, len(missing)))
-        return Table(
-            [
-                coded("a", pick(codes), levels, missing),
-                numeric("b", pick(st.sampled_from([-2.0, -1.0, 0.5, 3.0])), states, missing),
-                coded("t", pick(codes), levels, missing),
-                numeric("u", pick(st.sampled_from([-7.0, 0.0, 4.0])), states, missing),
-            ]
-        )
-
-    sizes = draw(st.lists(st.integers(1, 14), min_size=2, max_size=4))
-    made = [one(n, ("z", "x", "w"), ("", "N")) for n in sizes[1:]]
-    return one(sizes[0], ("x", "y", "z"), ("N",)), made
-
-
 @settings(max_examples=80, deadline=None)
-@given(pairs(), st.sampled_from([["a"], ["b"], ["b", "a"], ["a", "b", "t", "u"]]))
+@given(tables_to_compare(), st.sampled_from([["a"], ["b"], ["b", "a"], ["a", "b", "t", "u"]]))
 def test_equals_slow_counting(data, keys):
     original, made = data
     result = identity(original, made, keys=keys)
@@ -66,7 +44,7 @@ def test_equals_slow_counting(data, keys):
 
 
 @settings(max_examples=40, deadline=None)
-@given(pairs(), st.sampled_from([[0.0], [-1.0, 3.0]]))
+@given(tables_to_compare(), st.sampled_from([[0.0], [-1.0, 3.0]]))
 def test_grouped_numbers_equal_slow_counting(data, cuts):
     original, made = data
     result = identity(original, made, keys=["b", "a"], groups={"b": cuts, "u": 3})

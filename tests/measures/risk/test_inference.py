@@ -1,12 +1,20 @@
-"""The five analyses of inference from public variables: an example worked by hand."""
+"""Inference about a sensitive variable: worked by hand, at both ends, of all kinds of variables."""
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
+from synthesizer.data.errors import DataError
+from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.figure import plain
-from synthesizer.measures.risk.inference import inference
+from synthesizer.measures.risk.curves import MAX_POINTS
+from synthesizer.measures.risk.inference import inference, inference_scores
+from tests.reference_data import load_reference, needs_reference
+from tests.tables import coded, numeric, persons
 
 
 def frame(agencies, sexes):
@@ -170,3 +178,355 @@ def test_cells_come_from_all_datasets_together():
     assert result.thresholds.absent == 0
     # B has two records in two datasets: one in the mean.
     assert result.classification.revealed == pytest.approx((1 + 1 + 0 + 0.5 + 0) / 3.5)
+
+
+COMPARED = ("unique cells shown right", "revealed share", "AUC", "guessed right")
+
+
+def value_of(result, name):
+    return next(figure.value for figure in result.figures if figure.name == name)
+
+
+def people(n, seed, *, leak=1.0, levels=2):
+    """Two public variables; the sensitive one follows the first with probability ``leak``."""
+    rng = np.random.default_rng(seed)
+    agency, grade = rng.integers(0, 12, n), rng.integers(1, 6, n)
+    secret = np.where(rng.random(n) < leak, agency % levels, rng.integers(0, levels, n))
+    return Table(
+        [
+            coded("agency", agency, [f"a{code}" for code in range(12)]),
+            numeric("grade", grade),
+            coded("secret", secret, "pqrstu"[:levels]),
+        ]
+    )
+
+
+@pytest.mark.parametrize("levels", [2, 4])
+def test_the_original_as_its_own_copy_reveals_most(levels):
+    table = people(2000, 1, leak=0.5, levels=levels)
+    result = inference(table, table, sensitive="secret", public=["agency", "grade"])
+    assert result.uniqueness.absent == result.differences.original_only == 0
+    assert result.classification.revealed == result.classification.original
+    assert result.thresholds.right == result.thresholds.original_right
+    assert all(row.count == row.original_count for row in result.thresholds.rows)
+    for curve in result.roc:
+        assert curve.auc == curve.auc_all == curve.auc_original > 0.6
+    for row in result.differences.own_proportion:
+        assert row.band_high == 0.05
+        assert row.difference.mean == row.relative.mean == 0
+
+
+def test_a_copy_of_functional_data_reveals_everything():
+    table = people(2000, 2, leak=1.0, levels=3)
+    result = inference(table, table, sensitive="secret", public=["agency"])
+    assert result.classification.revealed == 1
+    assert result.thresholds.right == result.thresholds.rows[-1].share == 1
+    assert [curve.auc for curve in result.roc] == [1.0] * 3
+    assert result.thresholds.higher == 1
+    known = inference(table, table, sensitive="secret", public=["agency"], baseline=["agency"])
+    assert (known.thresholds.higher, known.thresholds.equal) == (0, 1)
+    assert known.thresholds.right_in_both == 1
+
+
+@pytest.mark.parametrize("levels", [2, 4])
+def test_independent_data_reveal_what_chance_does(levels):
+    table, made = (people(20_000, seed, leak=0.0, levels=levels) for seed in (3, 4))
+    result = inference(table, made, sensitive="secret", public=["agency", "grade"])
+    for figure in (figure for figure in result.figures if figure.baseline is not None):
+        assert figure.value == pytest.approx(figure.baseline, abs=0.03), figure.name
+    # Cells of hundreds of records: guesses are the most frequent level, or as good as any other.
+    part = result.thresholds
+    assert part.right == pytest.approx(part.baseline_right, abs=0.03)
+    assert result.thresholds.rows[-1].count == 0
+
+
+def test_no_cell_in_common():
+    result = inference(PEOPLE, frame("XYZ", "FMM"), **SETTINGS)
+    assert (result.uniqueness.absent_share, result.uniqueness.right) == (1.0, None)
+    assert (result.uniqueness.present, result.uniqueness.chance) == (0, None)
+    assert result.classification.revealed == 0
+    assert (result.differences.cells, result.differences.own_proportion) == (0, ())
+    (curve,) = result.roc
+    assert (curve.auc, curve.left_out, curve.curve) == (None, 7, ())
+    assert curve.auc_all == 0.5  # nobody can be told from anybody
+    part = result.thresholds
+    assert (part.right, part.right_of_present, part.right_in_both) == (0, None, None)
+    assert (part.absent_share, part.lower + part.equal + part.higher) == (1, 0)
+    assert part.chance_right_of_present is None
+    assert [row.chance_share for row in part.rows] == [0.0] * 4
+    assert [row.kept_chance_share for row in part.rows] == [0.0] * 4
+    assert result.classification.chance == 0
+    assert [value_of(result, name) for name in COMPARED] == [None, 0, None, None]
+
+
+def test_a_difference_at_the_end_of_a_band_is_in_it():
+    original, made = frame("A" * 10, "FFFFFFFMMM"), frame("A" * 10, "FFFFFFFFMM")
+    (row,) = inference(original, made, **SETTINGS).differences.own_proportion
+    assert 0.8 - 0.7 > 0.1  # as computers have it
+    assert (row.band_low, row.band_high) == (0.05, 0.1)
+
+
+def test_uniques_are_lacking():
+    result = inference(frame("AABB", "FMFM"), frame("AB", "FM"), **SETTINGS)
+    assert (result.uniqueness.uniques, result.uniqueness.right) == (0, None)
+    assert result.figures[0].value is result.figures[0].original is None
+
+
+def class_share(found, inside):
+    """Share of the class from that of the true level; rounded, since 1 - 1/3 is not 2/3."""
+    return np.round(np.where(inside, found.synthetic, 1 - found.synthetic), 12)
+
+
+def test_area_is_that_of_scikit_learn():
+    table, made = people(3000, 5, leak=0.2), people(2000, 6, leak=0.2)
+    (curve,) = inference(table, made, sensitive="secret", public=["agency", "grade"]).roc
+    found = inference_scores(table, made, sensitive="secret", public=["agency", "grade"])
+    inside = table["secret"].data == "pq".index(curve.level)
+    share = class_share(found, inside)
+    assert curve.left_out == np.isnan(share).sum() == 0
+    assert curve.auc == pytest.approx(roc_auc_score(inside, share), abs=1e-12)
+
+
+def test_long_curves_are_thinned_but_their_area_is_exact():
+    rng = np.random.default_rng(7)
+    n = 250_000
+    cell = rng.integers(0, 2500, n)
+    p = 0.05 + 0.9 * cell / 2500
+    table, made = (
+        Table([numeric("cell", cell), coded("sex", rng.random(n) < p, "MF")]) for _ in range(2)
+    )
+    (curve,) = inference(table, made, sensitive="sex", public=["cell"], positive="F").roc
+    found = inference_scores(table, made, sensitive="sex", public=["cell"], positive="F")
+    inside = table["sex"].data == 1
+    use = ~np.isnan(found.synthetic)
+    share = class_share(found, inside)
+    assert curve.auc == pytest.approx(roc_auc_score(inside[use], share[use]), abs=1e-12)
+    assert curve.thresholds > 1.2 * MAX_POINTS > len(curve.curve) > 0.5 * MAX_POINTS
+    thresholds, tpr, tnr = zip(*curve.curve, strict=True)
+    assert (tpr[0], tnr[0], tpr[-1], tnr[-1]) == (1, 0, 0, 1)
+    assert list(thresholds[1:]) == sorted(thresholds[1:])
+    area = (np.diff(tnr) * (np.array(tpr[1:]) + tpr[:-1])).sum() / 2
+    assert area == pytest.approx(curve.auc, abs=1e-4)
+
+
+def test_more_levels_are_curves_of_one_against_the_rest():
+    table, made = people(3000, 8, leak=0.4, levels=4), people(3000, 9, leak=0.4, levels=4)
+    settings = {"sensitive": "secret", "public": ["agency"]}
+    result = inference(table, made, **settings)
+    assert result.positive is None
+    assert [curve.level for curve in result.roc] == list(result.levels) == list("pqrs")
+    weights = [curve.positives for curve in result.roc]
+    areas = [curve.auc for curve in result.roc]
+    assert value_of(result, "AUC") == pytest.approx(np.average(areas, weights=weights))
+    named = inference(table, made, **settings, positive="r")
+    assert value_of(named, "AUC") == named.roc[2].auc
+    assert named.differences.marginal == pytest.approx((table["secret"].data == 2).mean())
+    assert (named.roc, named.classification) == (result.roc, result.classification)
+
+
+def test_equal_shares_of_more_levels_go_to_the_more_frequent_one():
+    people_, made = frame("AAABBB", "xyzzzy"), frame("AAAB", "xyzz")
+    result = inference(people_, made, sensitive="sex", public=["agency"])
+    found = inference_scores(people_, made, sensitive="sex", public=["agency"])
+    assert found.right.tolist() == [False, False, True, True, True, False]
+    assert result.classification.revealed == pytest.approx((1 + 1) / 4)
+
+
+@needs_reference
+def test_census_data():
+    original = load_reference("original.csv")
+    made = [load_reference(f"synthetic_cart_{number}.csv") for number in range(1, 6)]
+    result = inference(
+        original,
+        made,
+        sensitive="RAC1P",
+        public=["PUMA", "AGEP", "SEX", "OWN_RENT"],
+        baseline=["PUMA"],
+    )
+    assert (result.n, result.m, result.n_synthetic) == (7634, 5, 5 * 7634)
+    for figure in result.figures:
+        assert 0 <= figure.value <= 1
+        if figure.baseline is not None:
+            assert figure.value <= figure.original, figure.name
+        if figure.name in COMPARED:
+            assert figure.baseline < figure.value, figure.name
+    # One level has 87 % of the persons: by chance too it has the half of most cells.
+    assert all(row.kept_chance_share < row.share for row in result.thresholds.rows)
+    part = result.thresholds
+    assert part.absent_share + part.lower + part.equal + part.higher == pytest.approx(1)
+
+
+def test_missing_codes_are_values_on_both_sides():
+    original = frame("AAB", "FMF").assign(sex=["F", None, "F"], agency=["A", None, None])
+    made = original.iloc[::-1]
+    result = inference(original, made, sensitive="sex", public=["agency"])
+    assert result.levels == ("F", "")
+    assert result.uniqueness.cells == 2
+    assert (result.uniqueness.absent, result.uniqueness.right) == (0, 1.0)
+    assert result.thresholds.right == pytest.approx(2 / 3)
+
+
+def test_numbers_are_truncated_to_groups():
+    original = pd.DataFrame({"pay": [-700.0, -1.0, 500.0, 1500.0, np.nan], "sex": list("FMFMF")})
+    made = pd.DataFrame({"pay": [-300.0, 1.0, 999.5, 1000.0, np.nan], "sex": list("FMFMF")})
+    settings = {"sensitive": "sex", "public": ["pay"], "groups": {"pay": range(-1000, 3000, 1000)}}
+    result = inference(original, made, **settings)
+    assert (result.uniqueness.cells, result.uniqueness.absent) == (4, 0)
+    found = inference_scores(original, made, **settings)
+    assert found.synthetic.tolist() == [1.0, 0.0, 0.5, 1.0, 1.0]
+
+
+def test_quantile_groups_are_those_of_the_original():
+    original = pd.DataFrame({"pay": [1.0, 2.0, 3.0, 4.0], "sex": list("FFMM")})
+    made = pd.DataFrame({"pay": [2.6, 30.0, 40.0, 50.0], "sex": list("MMMM")})
+    result = inference(original, made, sensitive="sex", public=["pay"], groups={"pay": 2})
+    assert (result.uniqueness.cells, result.uniqueness.absent) == (2, 1)
+    assert result.classification.revealed == 0.5  # four records, two of them true
+
+
+def test_sensitive_numbers_need_groups():
+    table, made = persons(600, 1), persons(500, 2)
+    settings = {"sensitive": "income", "public": ["sex", "marital"]}
+    with pytest.raises(DataError, match=r"'income' has \d+ levels, more than 100: name it in gro"):
+        inference(table, made, **settings)
+    levels = ("[-inf, 0)", "[0, 1000)", "[1000, inf)", "", "-8")
+    settings |= {"groups": {"income": [1000, 0]}, "baseline": ["sex"]}
+    for positive in (None, "[0, 1000)", "-8"):
+        result = inference(table, made, **settings, positive=positive)
+        assert (result.levels, result.positive) == (levels[1:], positive)
+    losses = made.with_column(numeric("income", np.full(500, -700.0)))
+    assert inference(table, losses, **settings).levels == levels
+    assert inference(table, losses, **settings).thresholds.right == 0
+    quarters = inference(table, made, **settings | {"groups": {"income": 4}})
+    assert len(quarters.levels) == 4 + 2
+
+
+def test_few_numbers_and_truth_values_are_levels():
+    original = pd.DataFrame({"sex": [1, 2, 2, 1], "agency": list("AABB"), "vet": [True, False] * 2})
+    result = inference(original, original, sensitive="sex", public=["agency"], positive=1)
+    assert (result.levels, result.positive) == (("1", "2"), "1")
+    result = inference(original, original, sensitive="vet", public=["agency"], positive=True)
+    assert result.positive == "true"
+
+
+def test_dates_are_public_and_sensitive():
+    days = pd.to_datetime(["2001-03-01", "2001-03-01", "2002-05-06", None, "2001-03-01"])
+    original = pd.DataFrame({"hired": days, "sex": list("FFMMF")})
+    result = inference(original, original, sensitive="sex", public=["hired"])
+    assert (result.uniqueness.cells, result.uniqueness.uniques) == (3, 2)
+    result = inference(original, original, sensitive="hired", public=["sex"])
+    assert result.levels == ("2001-03-01", "2002-05-06", "")
+    cut = (pd.Timestamp("2002-01-01") - pd.Timestamp("1970-01-01")).days
+    grouped = inference(
+        original, original, sensitive="hired", public=["sex"], groups={"hired": [cut]}
+    )
+    assert grouped.levels == ("[-inf, 2002-01-01)", "[2002-01-01, inf)", "")
+    column = original_date(np.array([0.0, 0.5]))
+    table = Table([column, coded("sex", [0, 1], "FM")])
+    assert inference(table, table, sensitive="hired", public=["sex"]).levels == (
+        "1970-01-01",
+        "1970-01-01T12:00:00.000000",
+    )
+
+
+def original_date(days):
+    variable = replace(numeric("hired", [0]).variable, kind=Kind.DATE)
+    return Column(variable, days)
+
+
+def test_levels_on_one_side_are_no_error():
+    result = inference(PEOPLE, frame("AAB", "FXX"), **SETTINGS)
+    assert result.levels == ("F", "M", "X")
+    assert [curve.auc for curve in result.roc if curve.level == "X"] == [None]
+    # A goes to F (the tie with X), B to X, which nobody there is.
+    assert result.classification.revealed == pytest.approx((2 + 0) / 3)
+    assert next(f.value for f in result.figures if f.name == "AUC") is not None
+
+
+def test_frames_and_tables_give_the_same():
+    rng = np.random.default_rng(12)
+
+    def make(n):
+        return pd.DataFrame(
+            {
+                "agency": rng.choice(list("ABCD"), n),
+                "pay": rng.integers(-3, 5, n).astype(float),
+                "sex": rng.choice(list("FM"), n),
+            }
+        )
+
+    original, made = make(300), [make(200), make(250)]
+
+    def table_of(data):
+        agencies, sexes = sorted(set(data["agency"])), list("MF")
+        return Table(
+            [
+                coded("agency", [agencies.index(a) for a in data["agency"]], agencies),
+                numeric("pay", data["pay"].to_numpy()),
+                coded("sex", [sexes.index(s) for s in data["sex"]], sexes),
+            ]
+        )
+
+    settings = {"sensitive": "sex", "public": ["agency", "pay"], "positive": "F"}
+    one = inference(original, made, **settings, baseline=["agency"])
+    other = inference(
+        table_of(original), [table_of(data) for data in made], **settings, baseline=["agency"]
+    )
+    assert one == other.model_copy(update={"levels": one.levels})
+    assert set(one.levels) == set(other.levels)
+
+
+PROBLEMS = [
+    ({"public": []}, "there are no public variables"),
+    ({"public": ["agency", "sex"]}, "sensitive variable 'sex' is also public"),
+    ({"public": ["agency", "agency"]}, "public variable 'agency' is named twice"),
+    ({"public": ["agency", "grade"]}, "public variable 'grade' is not in the data"),
+    ({"sensitive": "race"}, "sensitive variable 'race' is not in the data"),
+    ({"positive": "X"}, "positive is none of the 2 levels of sensitive variable 'sex'"),
+    ({"baseline": ["year"]}, "baseline variable 'year' is not public"),
+    ({"thresholds": [0.5, 0, 1.1]}, r"threshold \(1.1\) must be above 0 and at most 1"),
+    ({"groups": {"agency": 3}}, "groups name 'agency', which is not numeric"),
+    ({"groups": {"grade": 3}}, "groups name 'grade', which is not in the data"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), PROBLEMS)
+def test_bad_settings_are_told(change, message):
+    with pytest.raises(DataError, match=message):
+        inference(PEOPLE, MADE, **SETTINGS | change)
+
+
+def test_all_problems_are_told_at_once_and_no_value_of_the_data():
+    with pytest.raises(DataError) as caught:
+        inference(
+            PEOPLE, frame("", ""), sensitive="race", public=["agency", "unknown"], baseline=["x"]
+        )
+    assert "no records" in str(caught.value)
+    with pytest.raises(DataError) as caught:
+        inference(PEOPLE, MADE, sensitive="race", public=["a", "b"], baseline=["x"], thresholds=[2])
+    assert len(caught.value.problems) >= 5
+    with pytest.raises(DataError) as caught:
+        inference(PEOPLE, MADE, **SETTINGS | {"positive": "secret value"})
+    assert "secret value" not in str(caught.value)
+
+
+def test_bad_data_are_told():
+    one = PEOPLE.assign(sex="F")
+    with pytest.raises(DataError, match="'sex' has only one level"):
+        inference(one, MADE, sensitive="sex", public=["agency"])
+    with pytest.raises(DataError, match="'sex' is not in synthetic dataset 1"):
+        inference(PEOPLE, MADE[["agency"]], **SETTINGS)
+    with pytest.raises(DataError, match="no synthetic dataset"):
+        inference(PEOPLE, [], **SETTINGS)
+    table = persons(50)
+    with pytest.raises(DataError, match="the original has no records"):
+        inference(table.take(slice(0, 0)), table, sensitive="marital", public=["sex"])
+    with pytest.raises(DataError, match="'age' falls into one group: give more groups"):
+        inference(table, table, sensitive="age", public=["sex"], groups={"age": 1})
+    many = Table(
+        [coded("job", range(101), [f"j{i}" for i in range(101)]), numeric("a", range(101))]
+    )
+    with pytest.raises(
+        DataError, match="'job' has 101 levels, more than 100: merge its categories"
+    ):
+        inference(many, many, sensitive="job", public=["a"])

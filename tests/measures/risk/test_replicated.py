@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import json
 from collections import Counter
 
@@ -5,51 +7,36 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import plain
-from synthesizer.measures.risk.replicated import replicated_rows, replicated_uniques
+from synthesizer.measures.risk.replicated import (
+    CareerReplicates,
+    replicated_careers,
+    replicated_rows,
+    replicated_uniques,
+)
+from tests.measures.risk.slow_rows import rows, tables_to_compare
 from tests.reference_data import REFERENCE, load_reference, needs_reference
 from tests.tables import coded, numeric
 
 
-@st.composite
-def two_tables(draw):
-    def one(n):
-        pick = lambda values: draw(st.lists(values, min_size=n, max_size=n))  # noqa: E731
-        states = pick(st.integers(0, 1))
-        return Table(
-            [
-                coded("a", pick(st.integers(0, 2)), "xy", ("N",)),
-                numeric("b", pick(st.sampled_from([-1.0, 0.0, 2.5])), states, ("",)),
-                numeric("id", np.arange(n, dtype=float)),
-            ]
-        )
-
-    return one(draw(st.integers(1, 15))), one(draw(st.integers(1, 15)))
-
-
-def rows(table):
-    values = np.where(table["b"].missing_state() > 0, 99.0, table["b"].data)
-    return list(zip(table["a"].data.tolist(), values.tolist(), strict=True))
-
-
 @settings(max_examples=60, deadline=None)
-@given(two_tables())
+@given(tables_to_compare())
 def test_equals_slow_counting(data):
-    original, made = data
-    ours, theirs = Counter(rows(original)), Counter(rows(made))
-    result = replicated_uniques(original, [made, original], exclude=["id"])
+    original, (made, *_) = data
+    names = ["a", "b"]
+    ours, theirs = Counter(rows(original, names)), Counter(rows(made, names))
+    result = replicated_uniques(original, [made, original], exclude=["t", "u"])
     counts = result.datasets[0]
     assert result.keys == ("a", "b")
     assert result.uniques == sum(count == 1 for count in ours.values())
     assert counts.uniques == sum(count == 1 for count in theirs.values())
-    present = [theirs[row] == 1 and row in ours for row in rows(made)]
-    unique = [theirs[row] == 1 and ours[row] == 1 for row in rows(made)]
-    found = replicated_rows(original, made, exclude=["id"])[0]
+    present = [theirs[row] == 1 and row in ours for row in rows(made, names)]
+    unique = [theirs[row] == 1 and ours[row] == 1 for row in rows(made, names)]
+    found = replicated_rows(original, made, exclude=["t", "u"])[0]
     assert found.present.tolist() == present
     assert found.replicated.tolist() == unique
     assert (counts.present, counts.replicated) == (sum(present), sum(unique))
@@ -133,3 +120,85 @@ def test_numbers_of_five_datasets():
     for counts, table in zip(result.datasets, made, strict=True):
         assert counts == replicated_uniques(original, table).datasets[0]
     assert result.uniques == 7176
+
+
+def careers(n: int, seed: int, periods: int = 4) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 3, (n, periods))
+
+
+def value(found, name: str) -> float | None:
+    (figure,) = [f for f in found.figures if f.name == name]
+    return figure.value
+
+
+def test_shares_are_those_counted_one_by_one() -> None:
+    original, datasets = careers(60, 0), [careers(50, 1), careers(70, 2)]
+    found = replicated_careers(original, *datasets)
+    have = Counter(map(tuple, original.tolist()))
+    single = {career for career, count in have.items() if count == 1}
+    shares = []
+    for drawn in datasets:
+        rows = list(map(tuple, drawn.tolist()))
+        shares.append(
+            (
+                np.mean([row in single for row in rows]),
+                np.mean([row in have for row in rows]),
+                np.mean([career in rows for career in single]),
+            )
+        )
+    names = ("careers of one person", "careers in the data", "unique careers replicated")
+    for name, expected in zip(names, np.mean(shares, axis=0), strict=True):
+        assert value(found, name) == pytest.approx(expected)
+    assert (found.n, found.n_periods, found.uniques) == (60, 4, len(single))
+
+
+def test_the_baseline_leaves_out_one_person_after_the_other() -> None:
+    original = careers(60, 0)
+    rows = list(map(tuple, original.tolist()))
+    shared, twins = [], []
+    for place, row in enumerate(rows):
+        others = Counter(rows[:place] + rows[place + 1 :])
+        shared.append(others[row] > 0)
+        twins.append(others[row] == 1)
+    found = replicated_careers(original, careers(5, 1))
+    assert found.shared == pytest.approx(np.mean(shared))
+    assert found.twins == pytest.approx(np.mean(twins))
+    one, anywhere, back = found.figures
+    assert (one.baseline, one.original) == (found.twins, found.uniques / 60)
+    assert (anywhere.baseline, anywhere.original) == (found.shared, 1.0)
+    assert back.baseline is None
+
+
+def test_fresh_persons_come_to_the_baseline() -> None:
+    found = replicated_careers(careers(400, 0, 6), *(careers(400, s, 6) for s in range(1, 9)))
+    one, anywhere, _ = found.figures
+    assert one.value == pytest.approx(one.baseline, abs=0.04)
+    assert anywhere.value == pytest.approx(anywhere.baseline, abs=0.04)
+
+
+def test_both_ends() -> None:
+    original = careers(60, 0)
+    leaks = replicated_careers(original, original)
+    assert value(leaks, "careers in the data") == 1
+    assert value(leaks, "unique careers replicated") == 1
+    assert value(leaks, "careers of one person") == leaks.uniques / 60
+    safe = replicated_careers(original, original + 3)
+    assert [figure.value for figure in safe.figures] == [0, 0, 0]
+
+
+def test_nobody_is_unique() -> None:
+    original = np.zeros((4, 3), dtype=int)
+    found = replicated_careers(original, original)
+    assert found.uniques == 0
+    assert value(found, "unique careers replicated") == 0
+    assert (found.shared, found.twins) == (1, 0)
+
+
+def test_results_are_plain_and_each_dataset_counts() -> None:
+    counter = CareerReplicates(careers(30, 0))
+    counter.add(careers(20, 1))
+    counter.add(careers(25, 2))
+    told = json.loads(json.dumps(plain(counter.result), allow_nan=False))
+    assert [own["n_synthetic"] for own in told["datasets"]] == [20, 25]
+    assert len(counter.result.figures) == 3
+    assert counter.result.figures[0].direction == "lower is safer"

@@ -1,6 +1,7 @@
 """Every result is written to a file and read back as it was."""
 
 import json
+import re
 import types
 import typing
 
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 
 import synthesizer.measures.risk as risk
 from synthesizer.data.table import Table
-from synthesizer.measures.figure import Figure, Result, Row, plain, typed
+from synthesizer.measures.figure import Figure, Result, Row, in_units, plain, typed
 from synthesizer.measures.risk.attacks import Attack, attacks
 from synthesizer.measures.risk.attribute import attribute
 from synthesizer.measures.risk.cap import Line, cap, cap_regression, cap_u
@@ -136,7 +137,7 @@ def test_every_class_of_results_is_tried():
         if isinstance(kind, type) and issubclass(kind, Result)
     } - {Result, Row, Figure}
     written = {kind for kind in every if kind.__module__.startswith("synthesizer.measures.risk.")}
-    others = {"CapMeans", "Scenario", "Tolerance", "ScenarioRisk"}
+    others = {"CapMeans", "OfTarget", "Scenario", "Tolerance", "ScenarioRisk"}
     assert {kind.__name__ for kind in written - tried} <= others
 
 
@@ -152,6 +153,19 @@ def test_figures_have_keys_and_rows_headings(name):
             titles = [field.title for field in kind.model_fields.values() if field.title]
             assert titles
             assert len(set(titles)) == len(titles)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_words_about_records_are_templates(name):
+    """What counts persons says so: a word that is no template would stay."""
+    result = RESULTS[name]()
+    texts = [figure.meaning for figure in getattr(result, "figures", ())]
+    texts += [warning.message for warning in getattr(result, "warnings", ())]
+    for text in texts:
+        assert not re.search(r"(?<!\{)\b[Rr]ecords?\b(?!\})", text), text
+        for units in ("records", "persons"):
+            assert not re.search(r"[{}]", in_units(text, units)), text
+        assert "record" not in in_units(text, "persons")
 
 
 def test_names_in_keys_are_told_apart_over_all_measures():

@@ -1,4 +1,3 @@
-import json
 import math
 from collections import Counter
 from itertools import combinations
@@ -12,9 +11,6 @@ from scipy import stats
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures.figure import plain, typed
-from synthesizer.measures.utility import cells
-from synthesizer.measures.utility.cells import cell_counts, group_tables
 from synthesizer.measures.utility.estimates import (
     chi_square,
     combine_distances,
@@ -129,21 +125,6 @@ def test_tests_equal_scipy(both):
         assert test.vw == pytest.approx(test.chi_square / (1 - share))
 
 
-@settings(max_examples=30, deadline=None)
-@given(pairs)
-def test_sparse_and_dense_counts_are_the_same(both):
-    original, made = both
-    grouped = group_tables(original, made, ["a", "b", "c"])
-    dense, limit = cell_counts(grouped), cells._DENSE_CELLS
-    try:
-        cells._DENSE_CELLS = 0
-        sparse = cell_counts(grouped)
-    finally:
-        cells._DENSE_CELLS = limit
-    for one, other in zip(dense, sparse, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 def test_a_copy_is_equal():
     table = persons(300)
     assert ratio_of_estimates(table, [table, table]).datasets == (1.0, 1.0)
@@ -240,9 +221,8 @@ def test_one_row_and_one_level():
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_results_can_be_written_and_read(measure):
+def test_figures_say_how_to_read_them(measure):
     result = measure(persons(50), [persons(40, 1), persons(40, 2)])
-    assert typed(type(result), json.loads(json.dumps(plain(result), allow_nan=False))) == result
     for figure in result.figures:
         assert figure.n == 130
         assert 0 <= figure.value <= 1

@@ -1,5 +1,3 @@
-import itertools
-
 import numpy as np
 import pytest
 
@@ -10,47 +8,20 @@ from synthesizer.measures.utility.sequences import (
     sequence_distances,
     sequence_distributions,
 )
+from tests.careers_by_hand import cells, distance
 
 
 def drawn(seed, n, periods=6, states=3):
     return np.random.default_rng(seed).integers(0, states, size=(n, periods))
 
 
-def tally(items):
-    return {item: items.count(item) / len(items) for item in set(items)}
-
-
-def variation(one, other):
-    one, other = tally(one), tally(other)
-    return sum(abs(one.get(k, 0) - other.get(k, 0)) for k in one | other) / 2
-
-
-def cells(data, out):
-    """List what each measure compares, by loops."""
-    found = {name: [] for name in MEASURES}
-    for row in data.tolist():
-        found["headcounts"] += list(enumerate(row))
-        pairs = list(itertools.pairwise(row))
-        found["transitions"] += pairs
-        found["changes"] += [(a, b) for a, b in pairs if a != b]
-        found["n_moves"].append(sum(a != b for a, b in pairs))
-        starts = [t for t in range(len(row)) if t == 0 or row[t] != row[t - 1]]
-        ends = [*starts[1:], len(row)]
-        found["spells"] += [(row[s], e - s) for s, e in zip(starts, ends, strict=True)]
-        found["first_last"].append((row[0], row[-1]))
-        work = [t for t, state in enumerate(row) if state != out]
-        found["entry"].append((work[0], row[work[0]]) if work else None)
-        found["exit"].append((work[-1], row[work[-1]]) if work else None)
-    return found
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_distances_agree_with_loops(seed):
     one, other = drawn(seed, 30), drawn(seed + 100, 45)
     found = sequence_distances(one, other, 3, out_code=1)
-    first, second = cells(one, 1), cells(other, 1)
     for name in MEASURES:
-        assert getattr(found, name) == pytest.approx(variation(first[name], second[name])), name
+        first, second = (cells(name, data.tolist(), out=1) for data in (one, other))
+        assert getattr(found, name) == pytest.approx(distance(first, second)), name
 
 
 def test_equal_careers_have_no_distance_whatever_their_order_and_number():
@@ -78,7 +49,7 @@ def test_blocks_change_nothing(monkeypatch):
     monkeypatch.setattr("synthesizer.measures.utility.sequences.BLOCK_PERSONS", 7)
     parts = sequence_distributions(data, 3, out_code=0)
     for name in MEASURES:
-        assert np.allclose(getattr(whole, name), getattr(parts, name))
+        assert np.allclose(whole[name], parts[name])
 
 
 def test_the_noise_floor_falls_with_the_size():

@@ -15,7 +15,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.figure import plain, typed
-from synthesizer.measures.options import FitRequest
+from synthesizer.measures.measure_options import FitRequest
 from synthesizer.measures.settings import CheckSettings
 from synthesizer.measures.utility import (
     Synthesis,

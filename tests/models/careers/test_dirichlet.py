@@ -57,15 +57,6 @@ def test_the_last_component_is_uniform_and_counts():
     assert 0.01 < mixture.weights[-1] < 0.2
 
 
-@pytest.mark.parametrize(
-    ("weights", "alpha"),
-    [([1.0], [[0.0, 1.0]]), ([0.5], [[1.0, 1.0]]), ([0.5, 0.5], [[1.0]]), ([1.0], [[np.nan]])],
-)
-def test_wrong_saved_mixtures_are_refused(weights, alpha):
-    with pytest.raises(ValueError, match="component"):
-        Mixture.from_dict({"weights": weights, "alpha": alpha})
-
-
 def test_tiny_parameters_do_not_underflow():
     points = draw_dirichlet(np.full((2_000, 3), 0.001), rng=np.random.default_rng(7))
     assert np.allclose(points.sum(axis=1), 1)

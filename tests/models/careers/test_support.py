@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from synthesizer.models.careers.runs import to_runs
-from synthesizer.models.careers.support import Rules, fit_rules
+from synthesizer.models.careers.support import fit_rules
 
 DATA = np.array([[0, 0, 1, 1], [2, 2, 2, 0]], dtype=np.int32)
 
@@ -50,11 +50,3 @@ def test_rules_of_another_shape_are_refused():
         fit_rules(DATA, 3, np.ones((2, 2)))
     with pytest.raises(ValueError, match=r"first_allowed \(shape"):
         fit_rules(DATA, 3, None, np.ones(2))
-
-
-def test_saved_rules_are_checked():
-    state = fit_rules(DATA, 3).to_dict()
-    assert (Rules.from_dict(state, n_periods=4).until == fit_rules(DATA, 3).until).all()
-    for change in ({"until": state["until"] + 9}, {"allowed": np.ones((3, 3))}, {"first": [1]}):
-        with pytest.raises(ValueError, match="rules of careers"):
-            Rules.from_dict(state | change, n_periods=4)

@@ -94,13 +94,6 @@ def test_late_and_single_persons_and_one_period():
         np.testing.assert_array_equal(drawn.data - first, elapsed_since_first(index))
 
 
-@pytest.mark.parametrize("option", ["rate", "width"])
-def test_options_are_checked(option):
-    for value in (0, -1, float("nan")):
-        with pytest.raises(ValueError, match=option):
-            Advance(**{option: value})
-
-
 def test_a_late_first_value_is_reckoned_back():
     n, periods = 4000, 10
     index = full_index(n, periods)

@@ -186,8 +186,3 @@ def test_changes_of_earlier_variables_are_seen():
     moved = np.diff(column.data.reshape(300, 5), axis=1) != 0
     drawn = drawn_by(LagOne(base=BASE), panel(index, column), shift).data.reshape(300, 5)
     assert ((np.diff(drawn, axis=1) != 0) == moved).mean() > 0.97
-
-
-def test_options_are_checked():
-    with pytest.raises(ValueError, match="min_rows"):
-        LagOne(min_rows=0)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.table import Column, Kind, Table
+from synthesizer.engine.registry import Registry
+from synthesizer.engine.saved import codec
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.histories.history import HistoryModel, Limits
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
@@ -22,22 +24,15 @@ from tests.tables import coded
 SEEN: list[tuple[str, tuple[str, ...]]] = []
 
 
+@dataclass(frozen=True, eq=False)
 class FittedListener(FittedModel):
     """Draws observed values, and takes note of the predictors that it is given."""
 
-    def __init__(self, target: Column) -> None:
-        self.target = target
+    target: Column
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         SEEN.append(("draw", predictors.names))
         return self.target.take(rng.integers(len(self.target), size=predictors.n_rows))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"target": self.target.to_dict()}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        return cls(Column.from_dict(state["target"]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,9 +100,10 @@ def test_a_saved_history_leaves_out_the_same() -> None:
     table, target = data()
     model = LagOne(base=Listener()).leaving_out(["own.since"])
     fitted = model.fit_history(table, target, (), rng=np.random.default_rng(1))
-    again = FittedLagOne.read(
-        fitted.to_dict(), lambda state: FittedListener.from_dict(state["state"])
-    )
+    registry = Registry.load()
+    registry.register("listener", Listener)
+    own = codec(registry)
+    again = own.typed(FittedLagOne, own.plain(FittedLagOne, fitted))
     SEEN.clear()
     drawn = again.draw(table, Limits(), rng=np.random.default_rng(2))
     assert not any("own.since" in names for _, names in SEEN)

@@ -9,6 +9,17 @@ import numpy as np
 from synthesizer.data.codes import Codes, Groups, JointCoder, cut_points
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Table
+from synthesizer.data.values import MICROSECONDS_A_DAY
+from synthesizer.measures.figure import Result
+
+
+class OfTarget(Result):
+    """What an intruder who knows some variables learns of another one."""
+
+    keys: tuple[str, ...]
+    """What the intruder knows."""
+    target: str
+    """What the intruder wants to learn."""
 
 
 def checked_tables(
@@ -22,12 +33,8 @@ def checked_tables(
 ) -> tuple[Table, tuple[Table, ...]]:
     """Return the original and the synthetic datasets as tables that can be compared.
 
-    Parameters
-    ----------
-    original, synthetic, keys, target, groups
-        As in `synthesizer.measures.risk.cap.cap`.
-    constant_target : bool
-        Whether the target may have one value only, in parts of a table that has more.
+    The parameters are those of `synthesizer.measures.risk.cap.cap`; ``constant_target`` allows a
+    target with one value, for parts of a table that has more.
 
     Raises
     ------
@@ -53,16 +60,8 @@ class SharedCoder:
     """Numbers for combinations of values that mean the same in the original and in others.
 
     Unlike `JointCoder` it also numbers the combinations that the original lacks, so that records
-    of a synthetic dataset can be compared with each other.
-
-    Parameters
-    ----------
-    original : Table
-        Table to learn from; quantile groups are those of this table.
-    names : sequence of str
-        Variables, all in ``original``.
-    groups : mapping, optional
-        Quantile counts or cut points of numeric variables; others count by exact value.
+    of a synthetic dataset can be compared with each other. Quantile groups are those of the
+    original.
 
     Examples
     --------
@@ -93,3 +92,17 @@ class SharedCoder:
         others = JointCoder(table.select(self._names).take(new), self._names, self._groups)
         codes[new] = self.size + others.codes
         return codes, self.size + others.size
+
+
+def date_text(days: float) -> str:
+    """Return the date, or the moment, that a number of days since 1970 stands for.
+
+    Examples
+    --------
+    >>> date_text(1.0), date_text(1.5)
+    ('1970-01-02', '1970-01-02T12:00:00.000000')
+    """
+    day, rest = divmod(round(days * MICROSECONDS_A_DAY), MICROSECONDS_A_DAY)
+    if not rest:
+        return str(np.datetime64(day, "D"))
+    return str(np.datetime64(day * MICROSECONDS_A_DAY + rest, "us"))

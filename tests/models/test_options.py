@@ -1,0 +1,120 @@
+"""Options of all models: one sentence for each fault, all faults at once."""
+
+import pickle
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
+
+import pytest
+
+from synthesizer.data.errors import ConfigError, OptionError
+from synthesizer.engine.registry import Registry
+from synthesizer.models.careers.career import Career
+from synthesizer.models.cart import Cart
+from synthesizer.models.constant import Constant
+from synthesizer.models.forest import Bagging, Forest
+from synthesizer.models.grouped import Grouped
+from synthesizer.models.histories.advance import Advance
+from synthesizer.models.histories.lag_one import LagOne
+from synthesizer.models.logistic import Logistic
+from synthesizer.models.multinomial import Multinomial
+from synthesizer.models.nominal import Nominal
+from synthesizer.models.normal import Lognormal
+from synthesizer.models.pmm import Pmm
+
+NAN, INF = float("nan"), float("inf")
+FAULTS: list[tuple[type, dict[str, Any], str]] = [
+    (Cart, {"min_leaf": 0}, "min_leaf (0) must be at least 1"),
+    (Cart, {"max_depth": 1.5}, "max_depth (1.5) must be a whole number"),
+    (Cart, {"max_fit_rows": True}, "max_fit_rows (True) must be a whole number"),
+    (Cart, {"complexity": 2}, "complexity (2) must be at most 1"),
+    (Cart, {"complexity": -0.1}, "complexity (-0.1) must be at least 0"),
+    (Cart, {"shrinkage": -1}, "shrinkage (-1) must be at least 0"),
+    (Cart, {"penalty": INF}, "penalty (inf) must be a finite number"),
+    (Cart, {"prior": NAN}, "prior (nan) must be a finite number"),
+    (Cart, {"smoothing": "loess"}, "smoothing ('loess') must be 'none' or 'density'"),
+    (Cart, {"even": 1}, "even (1) must be true or false"),
+    (Cart, {"tilt": "yes"}, "tilt ('yes') must be true or false"),
+    (Cart, {"leaf": 3}, "unknown option 'leaf'"),
+    (Bagging, {"n_trees": 0}, "n_trees (0) must be at least 1"),
+    (Forest, {"max_features": 0}, "max_features (0) must be above 0"),
+    (Forest, {"max_features": 1.5}, "max_features (1.5) must be at most 1"),
+    (Logistic, {"ridge": -1}, "ridge (-1) must be at least 0"),
+    (Logistic, {"ridge": NAN}, "ridge (nan) must be a finite number"),
+    (Logistic, {"max_categories": 0}, "max_categories (0) must be at least 1"),
+    (Logistic, {"min_frequency": 1.5}, "min_frequency (1.5) must be a whole number"),
+    (Logistic, {"max_fit_rows": True}, "max_fit_rows (True) must be a whole number"),
+    (Multinomial, {"tolerance": 0}, "tolerance (0) must be above 0"),
+    (Multinomial, {"tolerance": -1.0}, "tolerance (-1.0) must be above 0"),
+    (Multinomial, {"tolerance": INF}, "tolerance (inf) must be a finite number"),
+    (Multinomial, {"tolerance": NAN}, "tolerance (nan) must be a finite number"),
+    (Lognormal, {"shift": INF}, "shift (inf) must be a finite number"),
+    (Pmm, {"neighbours": 0}, "neighbours (0) must be at least 1"),
+    (Pmm, {"neighbours": True}, "neighbours (True) must be a whole number"),
+    (Pmm, {"neighbours": 2.5}, "neighbours (2.5) must be a whole number"),
+    (Constant, {"value": NAN}, "value (nan) must be a text or a whole number or a finite number"),
+    (Constant, {"value": [1]}, "value ([1]) must be a text or a whole number"),
+    (Grouped, {"by": []}, "by ([]) must be a list of at least 1"),
+    (Grouped, {"by": "sex"}, "by ('sex') must be a list"),
+    (Grouped, {"by": ("sex",), "base": 3}, "base (3) must be"),
+    (Grouped, {"by": ("sex",), "min_rows": 0}, "min_rows (0) must be at least 1"),
+    (Grouped, {}, "option 'by' is missing; it has no default"),
+    (Nominal, {"given": ()}, "given (()) must be a list of at least 1"),
+    (Nominal, {"given": ("sex",), "min_cell": 0}, "min_cell (0) must be at least 1"),
+    (Advance, {"rate": 0}, "rate (0) must be above 0"),
+    (Advance, {"rate": NAN}, "rate (nan) must be a finite number"),
+    (Advance, {"width": -1}, "width (-1) must be above 0"),
+    (LagOne, {"min_rows": 0}, "min_rows (0) must be at least 1"),
+    (LagOne, {"fit_by": "year"}, "fit_by ('year') must be 'pooled' or 'by_period'"),
+    (Career, {"components": 0}, "components (0) must be"),
+    (Career, {"components": True}, "components (True) must be"),
+    (Career, {"theta": -1}, "theta (-1) must be at least 0 or 'auto'"),
+    (Career, {"theta": NAN}, "theta (nan) must be"),
+    (Career, {"transition": "chain"}, "transition ('chain') must be 'cart' or 'markov'"),
+    (Career, {"concentration": 0}, "concentration (0) must be above 0"),
+    (Career, {"shrinkage": -1.0}, "shrinkage (-1.0) must be at least 0"),
+    (Career, {"min_leaf": 0}, "min_leaf (0) must be at least 1"),
+    (Career, {"copies": 0}, "copies (0) must be at least 1"),
+    (Career, {"person_min_leaf": 1.5}, "person_min_leaf (1.5) must be a whole number"),
+    (Career, {"oversample": 0}, "oversample (0) must be at least 1"),
+]
+
+
+@pytest.mark.parametrize(("model", "options", "message"), FAULTS)
+def test_a_fault_is_one_sentence(model: type, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        model(**options)
+    (problem,) = caught.value.problems
+    assert problem.startswith(message)
+
+
+def test_all_faults_are_told_at_once_as_both_kinds_of_error() -> None:
+    for kind in (ValueError, ConfigError):
+        with pytest.raises(kind, match="3 problems") as caught:
+            Cart(min_leaf=0, tilt="yes", prior=-1)  # type: ignore[arg-type]
+    assert len(caught.value.problems) == 3  # type: ignore[attr-defined]
+
+
+def test_options_are_frozen_named_and_survive_copies() -> None:
+    model = Grouped(by=["sex"], base=Cart(min_leaf=3))  # type: ignore[arg-type]
+    assert model.by == ("sex",)
+    assert pickle.loads(pickle.dumps(model)) == model
+    assert replace(model, min_rows=7).base == Cart(min_leaf=3)
+    with pytest.raises(FrozenInstanceError):
+        model.min_rows = 3  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        Cart(3)  # type: ignore[call-arg, misc]
+
+
+@pytest.mark.parametrize("name", Registry.load().names)
+def test_what_a_model_tells_of_itself(name: str) -> None:
+    registry = Registry.load()
+    model_class = registry.get(name)
+    known = registry.options_schema(name)["properties"]
+    assert set(model_class.told_options) <= set(known)
+    assert model_class.in_words or name in ("keep", "derived", "constant")
+    assert model_class.in_words.format(tree="regression")[:1] in ("a", "p", "d", "c", "")
+
+
+def test_researchers_are_told_what_differs_from_the_defaults() -> None:
+    assert Cart(min_leaf=7, even=False, tilt=False).told == {"min_leaf": 7, "even": False}
+    assert Constant(value="secret").told == {}
