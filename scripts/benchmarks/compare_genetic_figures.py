@@ -9,6 +9,7 @@ from typing import Any
 from compare_genetic_study import Comparison
 from markupsafe import Markup
 
+from synthesizer.data.evolution import Generation
 from synthesizer.measures.utility.distributions import Distribution as Shares
 from synthesizer.report.charts import clipped
 from synthesizer.report.genetic_charts import generations_chart, path_chart
@@ -24,7 +25,7 @@ from synthesizer.report.page import (
     plural,
     written,
 )
-from synthesizer.report.variables import Distribution, picture
+from synthesizer.report.variables import picture
 
 
 def figures(comparison: Comparison) -> list[Section]:
@@ -72,7 +73,8 @@ def _ends(evolution: Mapping[str, Any]) -> list[Cell]:
 
 def _charts(comparison: Comparison, name: str, evolution: Mapping[str, Any]) -> Iterator[Chart]:
     """Yield both charts of an evolution; the other methods are points of the second."""
-    history, baseline = evolution["history"], comparison.caps.baseline["uniques"]
+    history = [Generation.model_validate(row) for row in evolution["history"]]
+    baseline = comparison.caps.baseline["uniques"]
     others = [comparison.point(other) for other in comparison.names if other != name]
     for chart in (
         generations_chart(history, baseline=baseline),
@@ -119,18 +121,7 @@ def _histogram(shape: Shares, place: int, name: str) -> Chart:
         f"Furthest off: “{clipped(shape.labels[worst], 16)}”, "
         f"{written(shape.original[worst], 'share')} and {written(made[worst], 'share')}."
     )
-    drawn = Distribution(
-        name=shape.variable,
-        kind=shape.kind,
-        labels=shape.labels,
-        missing=shape.missing,
-        edges=(),
-        original=shape.original,
-        synthetic=made,
-        lowest=made,
-        highest=made,
-        others=shape.others,
-    )
+    drawn = shape.model_copy(update={"edges": None, "synthetic": (made,)})
     return Chart(title=name, svg=picture(drawn, summary), reads="", summary=summary)
 
 

@@ -28,8 +28,9 @@ from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.jobs.assess import risk_of, sound_settings
 from synthesizer.jobs.evaluate import utility_of
-from synthesizer.measures.catalogue import LIMITS, Axis
+from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.figure import in_units
+from synthesizer.measures.measure import Axis
 from synthesizer.measures.results import CheckResults, RiskResult, checks_content
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig

@@ -20,8 +20,9 @@ from urllib.parse import quote
 from synthesizer.data.errors import ConfigError, DataError, OutputError
 from synthesizer.data.files import check_file, sha256, write_secrets
 from synthesizer.jobs.run_points import KeyPath, RunPoint, display, read_runs
-from synthesizer.measures.catalogue import AXES, CAREERS, FigureKind, axes, axis_problems
+from synthesizer.measures.catalogue import AXES, CAREERS, axes, axis_problems
 from synthesizer.measures.figure import Units, in_units
+from synthesizer.measures.measure import FigureKind
 from synthesizer.report.comparison import comparison_page
 from synthesizer.report.record import manifest_in
 

@@ -17,8 +17,9 @@ from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import IntArray, Kind, Table
-from synthesizer.measures.catalogue import MEASURES, Axis, Case, Family, Measure
+from synthesizer.measures.catalogue import MEASURES
 from synthesizer.measures.figure import Attempts, Units, in_units
+from synthesizer.measures.measure import Axis, Case, Family, Measure
 from synthesizer.measures.measure_options import FitRequest
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.halves import HalfRun, control_run, half_runs, units_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from math import sqrt
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny
 
 from synthesizer.data.errors import SynthesizerError
 
@@ -34,9 +34,7 @@ class Result(BaseModel):
     ({'zero': 0.5}, Shares(zero=0.5))
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Measured(Result):
@@ -100,23 +98,6 @@ def typed(kind: type[R], content: Any) -> R:
     return kind.model_validate(content)
 
 
-_KEYS = {
-    "CAP of matches": "cap_undefined",
-    "CAP-U": "cap_u",
-    "CAP of special uniques": "cap_special_uniques",
-    "repU": "repu",
-    "careers of one person": "replicated_careers",
-    "share nearer to the fitted half": "nearer_share",
-    "risk": "attack_risk",
-    "mean two-way S_pMSE": "mean_two_way",
-    "largest two-way S_pMSE": "worst_two_way",
-    "largest one-way S_pMSE": "worst_one_way",
-    "ROE (two-way)": "roe_two_way",
-    "ROE (one-way)": "roe_one_way",
-    "careers: largest ratio to the noise floor": "sequence_ratio",
-}
-
-
 class Figure(Result):
     """A figure with what is needed to read it; all shares are in [0, 1], never in percent.
 
@@ -128,7 +109,7 @@ class Figure(Result):
     0.13
     """
 
-    key: str = ""
+    key: str
     """Which figure it is; `synthesizer.measures.catalogue` knows it by this key."""
     name: str
     """The field's name of it, such as ``DiSCO``."""
@@ -148,22 +129,6 @@ class Figure(Result):
     """What it would be if what is sought had nothing to do with the persons, if known."""
     original: float | None = None
     """The value of the original data, released as they are, where there is one."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _keyed(cls, content: Any) -> Any:  # until every measure sets its keys
-        if isinstance(content, dict) and not content.get("key"):
-            name = (
-                content["name"].rpartition(": ")[2]
-                if content["name"].endswith(": risk")
-                else content["name"]
-            )
-            key = _KEYS.get(
-                name,
-                name.lower().replace("-", "_").replace(" ", "_").replace("(", "").replace(")", ""),
-            )
-            return content | {"key": key}
-        return content
 
     def counting(self, units: Units) -> Figure:
         """Return the figure with words about what it counts."""

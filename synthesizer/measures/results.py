@@ -7,8 +7,9 @@ from typing import Any
 
 from pydantic import Field
 
-from synthesizer.measures.catalogue import LIMITS, SUMMARY, FigureKind, Limit
+from synthesizer.measures.catalogue import LIMITS, SUMMARY
 from synthesizer.measures.figure import Figure, Further, Result, Units, in_units, plain
+from synthesizer.measures.measure import FigureKind, Limit
 from synthesizer.measures.risk.attacks import AttackResult
 from synthesizer.measures.risk.inference import InferenceResult
 from synthesizer.measures.risk.nearest import NearestResult

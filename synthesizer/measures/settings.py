@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, create_model, model_validator
 
-from synthesizer.measures.catalogue import CHECKS, LIMITS, MEASURES, Axis, Measure, Need
+from synthesizer.measures.catalogue import CHECKS, LIMITS, MEASURES
+from synthesizer.measures.measure import Axis, Measure, Need
 from synthesizer.measures.measure_options import NamedScenario, Part, ScenarioConfig
 
 ALL_OFF: Mapping[str, Any] = {

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from synthesizer.measures.figure import Units
 from synthesizer.measures.utility.tables import PairTable, TableRow
 from synthesizer.report.charts import clipped, el, heat, svg, text, text_width
 from synthesizer.report.expected import Expected
@@ -81,7 +82,7 @@ def differences_in_words(pair: PairTable) -> str:
     return f"They differ most at {'; '.join(cells)}."
 
 
-def pair_block(pair: PairTable, s_pmse: float | None) -> Markup:
+def pair_block(pair: PairTable, s_pmse: float | None, units: Units) -> Markup:
     """Return both tables of a pair, with the cells that differ most marked."""
     return from_template(
         "pairs.html",
@@ -90,6 +91,7 @@ def pair_block(pair: PairTable, s_pmse: float | None) -> Markup:
         columns=[clipped(label, _LABEL) for label in pair.columns],
         original=pair.original,
         synthetic=pair.synthetic,
+        units=units,
         value="" if s_pmse is None else written(s_pmse),
         marks={(i, j): "more" if more else "less" for i, j, more in differences(pair)},
         words=differences_in_words(pair),

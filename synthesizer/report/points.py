@@ -122,22 +122,19 @@ def dataset_risk(scenario: ScenarioRisk | None) -> DatasetRisk | None:
             baseline=cap.baseline["all"],
             original=cap.original["all"],
         )
-    if scenario.identity is not None:
-        return DatasetRisk(
-            name="repU",
-            meaning="share of {records} unique in both files",
-            values=dict(enumerate((own.repu for own in scenario.identity.datasets), 1)),
-            baseline=0.0,
-            original=scenario.identity.mean.uio,
-        )
-    if scenario.attribute is not None:
-        return DatasetRisk(
-            name="DiSCO",
-            meaning="share of {records} disclosed and correct",
-            values=dict(enumerate((own.disco for own in scenario.attribute.datasets), 1)),
-            baseline=0.0,
-            original=scenario.attribute.mean.dorig,
-        )
+    others = (
+        ("repU", "share of {records} unique in both files", scenario.identity, "repu", "uio"),
+        ("DiSCO", "share of {records} disclosed and correct", scenario.attribute, "disco", "dorig"),
+    )
+    for name, meaning, result, value, original in others:
+        if result is not None:
+            return DatasetRisk(
+                name=name,
+                meaning=meaning,
+                values=dict(enumerate((getattr(own, value) for own in result.datasets), 1)),
+                baseline=0.0,
+                original=getattr(result.mean, original),
+            )
     return None
 
 

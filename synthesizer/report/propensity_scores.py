@@ -102,9 +102,9 @@ def _model(scores: PmseResult, record: Record) -> Iterator[Block]:
     )
 
 
-def _settled(scores: PropensityResult | PropensityMeans) -> str:
+def _settled(scores: PropensityMeans) -> str:
     """Say whether the fit of a dataset settled; the means say nothing."""
-    if isinstance(scores, PropensityMeans):
+    if not isinstance(scores, PropensityResult):
         return ""
     return "yes" if scores.converged else "no: rough"
 

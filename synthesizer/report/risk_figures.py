@@ -7,7 +7,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from synthesizer.measures.catalogue import CHECKS, is_on
+from synthesizer.measures.catalogue import CHECKS
+from synthesizer.measures.measure import is_on
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings
 from synthesizer.report.expected import lone_variable

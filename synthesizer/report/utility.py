@@ -79,7 +79,8 @@ def utility_data(record: Record) -> dict[str, Any]:
     """Return what the page's script needs for the map and the tables of pairs."""
     utility = record.results.utility
     pairs = () if utility is None else utility.pairs
-    return {"names": map_names(_order(record), tables_of(record, 2)), "pairs": pairs_data(pairs)}
+    names = map_names(_order(record), tables_of(record, 2))
+    return {"names": names, "pairs": pairs_data(pairs), "units": record.units}
 
 
 def _order(record: Record) -> list[str]:
@@ -153,7 +154,7 @@ def _featured(utility: UtilityResult, rows: Sequence[TableRow]) -> Iterator[Bloc
     )
     worst = [row for row in rows if frozenset(row.variables) in tables]
     for row in worst[:_FEATURED]:
-        yield pair_block(tables[frozenset(row.variables)], row.s_pmse)
+        yield pair_block(tables[frozenset(row.variables)], row.s_pmse, utility.units)
 
 
 def _variables(

@@ -180,7 +180,8 @@ def test_less_risk_than_without_information_is_told() -> None:
 
 
 def test_interruptions_are_told() -> None:
-    words = " ".join(words for _, words in notes(evolved(interrupted=True), config={"m": 5}))
+    own = evolved(dataset(stopped="interrupted"))
+    words = " ".join(words for _, words in notes(own, config={"m": 5}))
     assert "Somebody interrupted the evolution" in words
     assert "Of 5 datasets that were asked for, 1 were made." in words
 

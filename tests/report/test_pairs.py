@@ -57,7 +57,8 @@ def test_at_most_three_and_only_what_stands_out():
 
 def test_long_labels_are_cut_and_names_escaped():
     long = pair(EVIL, "b").model_copy(update={"rows": ("x" * 100, "b")})
-    block = pair_block(long, 3.0)
+    block = pair_block(long, 3.0, "persons")
+    assert "Original persons" in block
     assert "x" * 59 + "…" in block
     assert "x" * 60 not in block
     assert EVIL not in block

@@ -113,4 +113,6 @@ def test_data_of_the_script_name_the_variables_of_the_map():
     data = utility_data(run())
     assert data["names"] == NAMES
     assert len(data["pairs"]) == 6
-    assert utility_data(run(tables=None, pairs=())) == {"names": (), "pairs": []}
+    assert data["units"] == "records"
+    nothing = utility_data(run(tables=None, pairs=()))
+    assert (nothing["names"], nothing["pairs"]) == ((), [])

@@ -270,6 +270,15 @@ def compared(
     return table, tables, names
 
 
+def check_original(original: Table, names: Sequence[str], problems: Sequence[str]) -> None:
+    """Raise DataError with these problems, unknown variables, and a table without records."""
+    problems = [*name_problems(names, original.names), *problems]
+    if not original.n_rows:
+        problems.append("the original has no records: give it some")
+    if problems:
+        raise DataError(problems)
+
+
 def table_problems(ways: Sequence[int], groups: int) -> list[str]:
     """Return what is wrong with the orders of tables and the number of groups.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from scipy.stats import chi2, f, norm, t
@@ -139,11 +140,11 @@ class FitComparison(Result):
         Estimates of m datasets of k records from n are off the original's by a normal error whose
         variance is (n/k)/m of its own, or (1 + n/k)/m with parameters drawn anew.
         """
-        made = [own.n for own in self.datasets[1:] if own.problem is None]
-        if self.rule == "partially" or not made:
+        sizes = [data.n for data in self.datasets[1:] if data.problem is None]
+        if self.rule == "partially" or not sizes:
             return None
-        ratio = self.datasets[0].n * len(made) / sum(made)
-        variance = (ratio if self.rule == "simple" else 1 + ratio) / len(made)
+        ratio = self.datasets[0].n * len(sizes) / sum(sizes)
+        variance = (ratio if self.rule == "simple" else 1 + ratio) / len(sizes)
         half = float(norm.ppf((1 + self.level) / 2))
         return 1 - math.sqrt(2 * variance / math.pi) / (2 * half)
 
@@ -161,8 +162,9 @@ class FitComparison(Result):
         lowest, name = min(known, default=(None, ""))
         worst = f", {name}" if name else ""
         test = self.lack_of_fit
+        figure = partial(Figure, n=n)
         return (
-            Figure(
+            figure(
                 key="mean_ci_overlap",
                 name="mean CI overlap",
                 value=self.mean_overlap,
@@ -170,30 +172,27 @@ class FitComparison(Result):
                 "and the synthetic one have in common; negative where they do not touch; baseline: "
                 "what a right synthesis has",
                 direction="about 1 is good",
-                n=n,
                 baseline=self.expected_overlap,
                 original=1.0,
             ),
-            Figure(
+            figure(
                 key="lowest_ci_overlap",
                 name="lowest CI overlap",
                 value=lowest,
                 meaning=f"the same for the coefficient whose intervals differ most{worst}",
                 direction="about 1 is good",
-                n=n,
                 original=1.0,
             ),
-            Figure(
+            figure(
                 key="mean_standardised_difference",
                 name="mean standardised difference",
                 value=self.mean_standardised,
                 meaning="mean size of the differences between synthetic and original "
                 "coefficients, in standard errors of the original",
                 direction="about 0 is good",
-                n=n,
                 original=0.0,
             ),
-            Figure(
+            figure(
                 key="lack_of_fit",
                 name="lack of fit",
                 value=None if test is None else test.ratio,
@@ -202,7 +201,6 @@ class FitComparison(Result):
                 f"{'unknown' if test is None else _written(test.p_value)}); far above 1 the "
                 "synthesis distorts this model",
                 direction="about 1 is good",
-                n=n,
                 original=0.0,
             ),
         )

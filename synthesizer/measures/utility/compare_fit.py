@@ -220,14 +220,14 @@ def compare_fit(
     check_comparable(table, tables, names)
     extras = _extras_of_original(wanted, original, table, declared)
     model = learn_model(parsed, table, family, extras.usable)
-    ours, found = _fit(model, lambda: extras, table, 0)
-    if found is None:
+    ours, fit = _fit(model, lambda: extras, table, 0)
+    if fit is None:
         raise DataError(f"the original has no fit: {ours.problem}")
-    made = [
+    synthetic_fits = [
         _fit(model, partial(wanted.read, data, own, declared), own, number)
         for number, (data, own) in enumerate(zip(several, tables, strict=True), start=1)
     ]
-    return _compared(request, model, (ours, found), made)
+    return _compared(request, model, (ours, fit), synthetic_fits)
 
 
 @dataclass(frozen=True)
@@ -327,12 +327,12 @@ def _fit(
     model: Model, read: Callable[[], Extras], table: Table, number: int
 ) -> tuple[FittedData, Fit | None]:
     """Return the fit of one dataset, or why there is none."""
-    said = FittedData(dataset=number, n=0, n_missing=0, n_unknown=0)
+    used = FittedData(dataset=number, n=0, n_missing=0, n_unknown=0)
     try:
         extras = read()
         data = model.build(table, extras.usable)
         extras = extras.take(data.rows)
-        said = _with(said, n=len(data.y), n_missing=data.n_missing, n_unknown=data.n_unknown)
+        used = _with(used, n=len(data.y), n_missing=data.n_missing, n_unknown=data.n_unknown)
         if data.problems:
             raise DataError(data.problems)
         y, X = data.y, data.X
@@ -340,14 +340,14 @@ def _fit(
             kept = informative(extras.effects, y, model.family)
             if not kept.all():
                 extras, y, X = extras.take(kept), y[kept], X[kept]
-            said = _with(said, n=len(y), n_uninformative=said.n - len(y))
-        return said, fit_model(model.family, y, X, model.names, **vars(extras))
+            used = _with(used, n=len(y), n_uninformative=used.n - len(y))
+        return used, fit_model(model.family, y, X, model.names, **vars(extras))
     except DataError as error:
-        return _with(said, problem="; ".join(error.problems)), None
+        return _with(used, problem="; ".join(error.problems)), None
 
 
-def _with(said: FittedData, **values: Any) -> FittedData:
-    return said.model_copy(update=values)
+def _with(used: FittedData, **values: Any) -> FittedData:
+    return used.model_copy(update=values)
 
 
 def _names(model: Model) -> tuple[str, ...]:
@@ -360,17 +360,17 @@ def _compared(
     request: _Request,
     model: Model,
     ours: tuple[FittedData, Fit],
-    made: list[tuple[FittedData, Fit | None]],
+    fits: list[tuple[FittedData, Fit | None]],
 ) -> FitComparison:
-    fitted = [(said, fit) for said, fit in made if fit is not None]
+    fitted = [(used, fit) for used, fit in fits if fit is not None]
     lost = [
-        f"synthetic dataset {said.dataset} is left out: {said.problem}"
-        for said, fit in made
+        f"synthetic dataset {used.dataset} is left out: {used.problem}"
+        for used, fit in fits
         if fit is None
     ]
     _check_enough(request.rule, len(fitted), lost)
     names, n = _names(model), ours[0].n
-    sizes = np.array([said.n for said, _ in fitted], dtype=np.float64)
+    sizes = np.array([used.n for used, _ in fitted], dtype=np.float64)
     q = np.array([fit.coefficients for _, fit in fitted])
     u = np.array([np.diag(fit.covariance) for _, fit in fitted])
     # What "partially" says does not rest on the numbers of records.
@@ -379,26 +379,26 @@ def _compared(
     expected = np.sqrt((u * (sizes / n)[:, None]).mean(axis=0))
     lack, why = lack_of_fit(ours[1], q, request.rule, n / sizes)
     if lost:
-        lost.append(f"the results are of {len(fitted)} of {len(made)} synthetic datasets")
+        lost.append(f"the results are of {len(fitted)} of {len(fits)} synthetic datasets")
     return FitComparison(
         **vars(request),
         effects=model.formula.effects,
         coefficients=compare_coefficients(names, ours[1], q.mean(axis=0), expected, request.level),
         combined=combined,
         lack_of_fit=lack,
-        datasets=(ours[0], *(said for said, _ in made)),
-        notes=(*lost, *_unused(ours[0], [said for said, _ in made]), *([why] if why else [])),
+        datasets=(ours[0], *(used for used, _ in fits)),
+        notes=(*lost, *_unused(ours[0], [used for used, _ in fits]), *([why] if why else [])),
     )
 
 
-def _unused(ours: FittedData, made: Sequence[FittedData]) -> Iterator[str]:
+def _unused(ours: FittedData, synthetic: Sequence[FittedData]) -> Iterator[str]:
     """Say where many records take no part, or other shares of both sides."""
-    shares = {said.dataset: said.unused for said in (ours, *made) if said.problem is None}
+    shares = {used.dataset: used.unused for used in (ours, *synthetic) if used.problem is None}
     if max(shares.values()) < MUCH_UNUSED:
         return
-    synthetic = [share for number, share in shares.items() if number]
+    theirs = [share for number, share in shares.items() if number]
     yield (
-        f"{ours.unused:.0%} of the original's and {min(synthetic):.0%} to {max(synthetic):.0%} of "
+        f"{ours.unused:.0%} of the original's and {min(theirs):.0%} to {max(theirs):.0%} of "
         "the synthetic records take no part (missing values, terms without a value, unknown "
         "levels): the fits are of the rest"
     )

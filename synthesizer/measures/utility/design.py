@@ -128,8 +128,8 @@ class Model:
         for atom, levels in self.levels.items():
             if atom == self.formula.response:
                 continue
-            found = np.bincount(values[atom].astype(np.int64), minlength=len(levels))
-            lost = [self._title((atom, int(code))) for code in np.flatnonzero(found == 0)]
+            counts = np.bincount(values[atom].astype(np.int64), minlength=len(levels))
+            lost = [self._title((atom, int(code))) for code in np.flatnonzero(counts == 0)]
             if lost:
                 yield (
                     f"no complete record has {listed(lost)}, which the original has: "

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_comparable
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 from synthesizer.measures.figure import Result, Row, column
-from synthesizer.measures.utility.cells import compared, name_problems
+from synthesizer.measures.utility.cells import check_original, compared
 from synthesizer.measures.utility.number_cells import (
     FixedGroups,
     NumberCells,
@@ -89,11 +88,7 @@ class DistributionCounter:
         self, original: Table, names: Sequence[str] | None = None, cells: int = 20
     ) -> None:
         names = list(dict.fromkeys(original.names if names is None else names))
-        problems = [*name_problems(names, original.names), *_problems(cells)]
-        if not original.n_rows:
-            problems.append("the original has no records: give it some")
-        if problems:
-            raise DataError(problems)
+        check_original(original, names, _problems(cells))
         self._original = original
         self._counters = [
             _counter(original[name], cells)
@@ -226,11 +221,11 @@ def _counter(column: Column, cells: int) -> _LevelCounter:
         return _LevelCounter(column, level_groups(column, cells))
     values = column.data[column.is_observed].astype(np.float64)
     is_date = column.variable.kind is Kind.DATE
-    found = number_cells(values, cells, is_date=is_date)
-    if found is None:
+    grid = number_cells(values, cells, is_date=is_date)
+    if grid is None:
         return _NumberCounter(column, number_groups(column.variable, None, ["all values"]), None)
-    labels = [""] * (len(found.edges) - 1)  # known when all datasets have been seen
-    return _NumberCounter(column, number_groups(column.variable, found.breaks, labels), found)
+    labels = [""] * (len(grid.edges) - 1)  # known when all datasets have been seen
+    return _NumberCounter(column, number_groups(column.variable, grid.breaks, labels), grid)
 
 
 def _problems(cells: int) -> list[str]:
@@ -242,17 +237,17 @@ def _shares(counts: IntArray, shown: BoolArray) -> tuple[float, ...]:
 
 
 def _statistics(values: FloatArray) -> Statistics:
-    found: dict[str, float] = {}
+    statistics: dict[str, float] = {}
     if len(values):
         quantiles = np.quantile(values, list(_QUANTILES.values())).tolist()
-        found = dict(zip(_QUANTILES, quantiles, strict=True))
+        statistics = dict(zip(_QUANTILES, quantiles, strict=True))
         with np.errstate(over="ignore", invalid="ignore"):
-            found["mean"] = float(values.mean())
+            statistics["mean"] = float(values.mean())
             if len(values) > 1:
-                found["sd"] = float(values.std(ddof=1))
+                statistics["sd"] = float(values.std(ddof=1))
     return Statistics(
         **{
-            name: v if (v := found.get(name)) is not None and np.isfinite(v) else None
+            name: v if (v := statistics.get(name)) is not None and np.isfinite(v) else None
             for name in Statistics.model_fields
         }
     )

@@ -214,10 +214,10 @@ A = TypeVar("A", TableRatios, TableTests)
 
 def _by_order(tables: Iterable[A]) -> dict[int, list[A]]:
     """Return the tables of each number of variables, in ascending order."""
-    found: dict[int, list[A]] = {}
+    orders: dict[int, list[A]] = {}
     for table in sorted(tables, key=lambda table: len(table.variables)):
-        found.setdefault(len(table.variables), []).append(table)
-    return found
+        orders.setdefault(len(table.variables), []).append(table)
+    return orders
 
 
 def _mean(values: Sequence[float]) -> float:

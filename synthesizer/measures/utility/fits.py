@@ -277,10 +277,10 @@ def _fit_with_constant(
     back: FloatArray = np.diag(np.append(1.0, 1 / scale))
     back[0, 1:] = -centre / scale
     check_rank(X, names)
-    found = _fitted(family, y, X, extras)
-    if found is None:
+    fitted = _fitted(family, y, X, extras)
+    if fitted is None:
         raise DataError(unsettled(family, y, X, names))
-    coefficients, covariance, df = found
+    coefficients, covariance, df = fitted
     if family == "ols":
         check_residuals(y, y - X @ coefficients)
     if family == "multinomial":

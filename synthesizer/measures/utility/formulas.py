@@ -77,19 +77,19 @@ class Atom:
 
 
 @dataclass(frozen=True)
-class Token:
+class _Token:
     """An atom, an operator or the constant ``1``."""
 
     value: Atom | str
     at: int
 
 
-class Tokens:
-    """Cuts one text into tokens and gathers what is wrong with it in ``problems``.
+class _Reader:
+    """Reads one formula and gathers what is wrong with it in ``problems``.
 
     Examples
     --------
-    >>> [str(token.value) for token in Tokens("pay ~ I(age ** 2)").tokens()]
+    >>> [str(token.value) for token in _Reader("pay ~ I(age ** 2)").tokens()]
     ['pay', '~', 'I(age ** 2)']
     """
 
@@ -102,7 +102,7 @@ class Tokens:
         shown = self.text if len(self.text) <= 80 else self.text[:77] + "..."
         self.problems.append(f"formula {shown!r}, position {at + 1}: {what}")
 
-    def tokens(self) -> Iterator[Token]:
+    def tokens(self) -> Iterator[_Token]:
         """Yield the tokens, leaving out what is wrong."""
         at = 0
         while at < len(self.text):
@@ -115,9 +115,9 @@ class Tokens:
                 at = self._closing(at)
                 yield from self._call(found[:-1].strip(), self.text[match.end() : at - 1], start)
             elif kind == "name":
-                yield Token(Atom("name", found.strip("`")), start)
+                yield _Token(Atom("name", found.strip("`")), start)
             elif kind == "operator" or found == "1":
-                yield Token(found, start)
+                yield _Token(found, start)
             elif kind != "space":
                 self._wrong(found, start)
 
@@ -139,28 +139,109 @@ class Tokens:
         self.note(at - 1, "close the parenthesis")
         return len(self.text) + 1
 
-    def _call(self, function: str, inner: str, at: int) -> Iterator[Token]:
+    def _call(self, function: str, inner: str, at: int) -> Iterator[_Token]:
         inner = inner.strip()
         if function == "C":
             name = inner[1:-1] if re.fullmatch(r"`[^`]+`", inner) else inner
             if name != inner or re.fullmatch(r"[^\W\d]\w*", inner):
-                yield Token(Atom("C", name), at)
+                yield _Token(Atom("C", name), at)
             else:
                 self.note(at, "C(...) holds the name of one variable")
         elif function == "I":
             try:
                 Expression.parse(inner)
-                yield Token(Atom("I", inner), at)
+                yield _Token(Atom("I", inner), at)
             except ExpressionError as error:
                 for problem in error.problems:
                     self.note(at, f"in I(...): {problem}")
         else:
             self.note(at, f"{function}(...) stands inside I(...): write I({function}({inner}))")
 
+    def formula(self) -> Formula:
+        tokens = list(self.tokens())
+        sides = _split(tokens, "~")
+        if self.problems:
+            raise ExpressionError(self.problems)
+        if len(sides) != 2:
+            self.note(0, "write one '~' between the response and the terms, as in 'pay ~ age'")
+            raise ExpressionError(self.problems)
+        right = _split(sides[1], "|")
+        if len(right) > 2:
+            self.note(
+                0, "write one '|' before all fixed effects, as in 'pay ~ age | agency + year'"
+            )
+        response = self._response(sides[0])
+        terms = self._terms(right[0], len(self.text))
+        effects = tuple(self._effects(right[1])) if len(right) > 1 else ()
+        if response in {atom for term in terms for atom in term}:
+            self.note(0, f"{response} is on both sides: remove it from the right one")
+        self._check_effects(response, terms, effects)
+        if self.problems or response is None:
+            raise ExpressionError(self.problems)
+        return Formula(self.text.strip(), response, tuple(terms), effects)
 
-def split(tokens: list[Token], sign: str) -> list[list[Token]]:
+    def _response(self, tokens: list[_Token]) -> Atom | None:
+        if len(tokens) == 1 and isinstance(tokens[0].value, Atom):
+            return tokens[0].value
+        self.note(0, "one variable, C(...) or I(...) stands before '~'")
+        return None
+
+    def _terms(self, tokens: list[_Token], end: int) -> list[Term]:
+        found: dict[frozenset[Atom], Term] = {}
+        for summand in _split(tokens, "+"):
+            if [token.value for token in summand] == ["1"]:
+                continue
+            for term in self._product(summand, summand[0].at if summand else end - 1):
+                found.setdefault(frozenset(term), term)
+        return sorted(found.values(), key=len)
+
+    def _effects(self, tokens: list[_Token]) -> Iterator[str]:
+        """Yield the variables behind '|', each once; ``C(x)`` is the same as ``x``."""
+        seen = set()
+        for summand in _split(tokens, "+"):
+            atom = summand[0].value if len(summand) == 1 else None
+            if not isinstance(atom, Atom) or atom.kind == "I":
+                where = summand[0].at if summand else len(self.text) - 1
+                self.note(where, "behind '|' stand names of variables, joined by '+'")
+            elif atom.text not in seen:
+                seen.add(atom.text)
+                yield atom.text
+
+    def _check_effects(
+        self, response: Atom | None, terms: list[Term], effects: tuple[str, ...]
+    ) -> None:
+        if effects and not terms:
+            self.note(
+                0, "a model with fixed effects needs a term before '|', as in 'pay ~ age | f'"
+            )
+        own = [atom for atom in (response, *(term[0] for term in terms if len(term) == 1)) if atom]
+        for atom in own:
+            if atom.kind != "I" and atom.text in effects:
+                self.note(0, f"{atom} is a fixed effect too: leave it in one place")
+
+    def _product(self, tokens: list[_Token], at: int) -> list[Term]:
+        """Return the terms of a summand: every choice of what ``*`` joins."""
+        joined = [self._interaction(part, at) for part in _split(tokens, "*")]
+        if len(joined) > MAX_STARS:
+            self.note(at, f"more than {MAX_STARS} are joined by '*': write the terms out")
+            return []
+        sizes = range(1, len(joined) + 1)
+        chosen = (choice for size in sizes for choice in combinations(joined, size))
+        return [tuple(dict.fromkeys(a for part in own for a in part)) for own in chosen]
+
+    def _interaction(self, tokens: list[_Token], at: int) -> Term:
+        parts = _split(tokens, ":")
+        atoms = [part[0].value for part in parts if len(part) == 1]
+        if len(atoms) < len(parts) or not all(isinstance(atom, Atom) for atom in atoms):
+            where = tokens[0].at if tokens else at
+            self.note(where, "a term is missing or not joined: put '+', ':' or '*' between two")
+            return ()
+        return tuple(atom for atom in atoms if isinstance(atom, Atom))
+
+
+def _split(tokens: list[_Token], sign: str) -> list[list[_Token]]:
     """Return what stands between the signs."""
-    parts: list[list[Token]] = [[]]
+    parts: list[list[_Token]] = [[]]
     for token in tokens:
         if token.value == sign:
             parts.append([])
@@ -256,91 +337,6 @@ def unknown_names(names: Iterable[str], known: Sequence[str]) -> Iterator[str]:
             close = difflib.get_close_matches(name, known, n=1)
             remedy = f"did you mean {close[0]!r}?" if close else "name a column of the data"
             yield f"unknown variable {name!r}; {remedy}"
-
-
-class _Reader(Tokens):
-    """Reads one formula and gathers what is wrong with it."""
-
-    def formula(self) -> Formula:
-        tokens = list(self.tokens())
-        sides = split(tokens, "~")
-        if self.problems:
-            raise ExpressionError(self.problems)
-        if len(sides) != 2:
-            self.note(0, "write one '~' between the response and the terms, as in 'pay ~ age'")
-            raise ExpressionError(self.problems)
-        right = split(sides[1], "|")
-        if len(right) > 2:
-            self.note(
-                0, "write one '|' before all fixed effects, as in 'pay ~ age | agency + year'"
-            )
-        response = self.response(sides[0])
-        terms = self.terms(right[0], len(self.text))
-        effects = tuple(self.effects(right[1])) if len(right) > 1 else ()
-        if response in {atom for term in terms for atom in term}:
-            self.note(0, f"{response} is on both sides: remove it from the right one")
-        self.check_effects(response, terms, effects)
-        if self.problems or response is None:
-            raise ExpressionError(self.problems)
-        return Formula(self.text.strip(), response, tuple(terms), effects)
-
-    def response(self, tokens: list[Token]) -> Atom | None:
-        if len(tokens) == 1 and isinstance(tokens[0].value, Atom):
-            return tokens[0].value
-        self.note(0, "one variable, C(...) or I(...) stands before '~'")
-        return None
-
-    def terms(self, tokens: list[Token], end: int) -> list[Term]:
-        found: dict[frozenset[Atom], Term] = {}
-        for summand in split(tokens, "+"):
-            if [token.value for token in summand] == ["1"]:
-                continue
-            for term in self.product(summand, summand[0].at if summand else end - 1):
-                found.setdefault(frozenset(term), term)
-        return sorted(found.values(), key=len)
-
-    def effects(self, tokens: list[Token]) -> Iterator[str]:
-        """Yield the variables behind '|', each once; ``C(x)`` is the same as ``x``."""
-        seen = set()
-        for summand in split(tokens, "+"):
-            atom = summand[0].value if len(summand) == 1 else None
-            if not isinstance(atom, Atom) or atom.kind == "I":
-                where = summand[0].at if summand else len(self.text) - 1
-                self.note(where, "behind '|' stand names of variables, joined by '+'")
-            elif atom.text not in seen:
-                seen.add(atom.text)
-                yield atom.text
-
-    def check_effects(
-        self, response: Atom | None, terms: list[Term], effects: tuple[str, ...]
-    ) -> None:
-        if effects and not terms:
-            self.note(
-                0, "a model with fixed effects needs a term before '|', as in 'pay ~ age | f'"
-            )
-        own = [atom for atom in (response, *(term[0] for term in terms if len(term) == 1)) if atom]
-        for atom in own:
-            if atom.kind != "I" and atom.text in effects:
-                self.note(0, f"{atom} is a fixed effect too: leave it in one place")
-
-    def product(self, tokens: list[Token], at: int) -> list[Term]:
-        """Return the terms of a summand: every choice of what ``*`` joins."""
-        joined = [self.interaction(part, at) for part in split(tokens, "*")]
-        if len(joined) > MAX_STARS:
-            self.note(at, f"more than {MAX_STARS} are joined by '*': write the terms out")
-            return []
-        sizes = range(1, len(joined) + 1)
-        chosen = (choice for size in sizes for choice in combinations(joined, size))
-        return [tuple(dict.fromkeys(a for part in own for a in part)) for own in chosen]
-
-    def interaction(self, tokens: list[Token], at: int) -> Term:
-        parts = split(tokens, ":")
-        atoms = [part[0].value for part in parts if len(part) == 1]
-        if len(atoms) < len(parts) or not all(isinstance(atom, Atom) for atom in atoms):
-            where = tokens[0].at if tokens else at
-            self.note(where, "a term is missing or not joined: put '+', ':' or '*' between two")
-            return ()
-        return tuple(atom for atom in atoms if isinstance(atom, Atom))
 
 
 @dataclass(frozen=True, eq=False)

@@ -119,8 +119,8 @@ def number_cells(values: FloatArray, cells: int, *, is_date: bool = False) -> Nu
     if is_whole:
         low, high = math.floor(low), math.ceil(high)
     candidates = _date_edges if is_date else _number_edges
-    found = candidates(low, high, cells, is_whole)
-    edges = next(edges for edges in found if len(edges) - 1 <= cells)
+    grids = candidates(low, high, cells, is_whole)
+    edges = next(edges for edges in grids if len(edges) - 1 <= cells)
     is_single = is_whole and bool((np.diff(edges) == 1).all())
     return NumberCells(edges, is_single=is_single, is_date=is_date)
 
@@ -261,9 +261,9 @@ class FixedGroups:
         """Return the group of every level (numbers have none), then of every missing code."""
         new_code = self.size - 1
         new_level = new_code if self.new_level is None else self.new_level
-        found = [self.position.get(label, new_level) for label in variable.levels]
-        found += [self.position.get(label, new_code) for label in variable.missing]
-        return np.array(found, dtype=self._dtype)
+        groups = [self.position.get(label, new_level) for label in variable.levels]
+        groups += [self.position.get(label, new_code) for label in variable.missing]
+        return np.array(groups, dtype=self._dtype)
 
 
 def level_groups(column: Column, most: int) -> FixedGroups:

@@ -456,7 +456,7 @@ class SequenceComparison:
 
     def _noise_floor(self, n_synthetic: int) -> SequenceDistances:
         size = min(n_synthetic, FLOOR_PERSONS)
-        found = noise_floor(
+        floor = noise_floor(
             self._base,
             self.states.n,
             out_code=self.out,
@@ -465,9 +465,9 @@ class SequenceComparison:
             rng=self.rng,
         )
         scale = float(np.sqrt(size / n_synthetic))
-        values = ((name, getattr(found, name)) for name in MEASURES)
+        values = ((name, getattr(floor, name)) for name in MEASURES)
         scaled = {name: None if value is None else value * scale for name, value in values}
-        return found.model_copy(update=scaled)
+        return floor.model_copy(update=scaled)
 
     def _shown(self, synthetic: FloatArray) -> tuple[IntArray, tuple[str, ...]]:
         """Return which shown state each state belongs to, shape (A,), and the labels.

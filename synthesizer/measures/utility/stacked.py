@@ -195,13 +195,13 @@ class Design:
 
 
 def _chosen(terms: tuple[_Term, ...], columns: npt.NDArray[np.intp]) -> tuple[_Term, ...]:
-    found, first = [], 0
+    kept_terms, first = [], 0
     for term in terms:
         kept = columns[(columns >= first) & (columns < first + term.width)] - first
         first += term.width
         if len(kept):
-            found.append(term.chosen(kept))
-    return tuple(found)
+            kept_terms.append(term.chosen(kept))
+    return tuple(kept_terms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,13 +397,17 @@ def _fit(design: Design, truth: FloatArray, threads: Parallel) -> LogitFit:
     last: FloatArray | None = None
     deviance, halvings = math.inf, 0
     for _ in range(_MOST_STEPS):
-        linear, found = _predicted(design, coefficients, truth, threads)
-        if last is not None and found > deviance * (1 + _SETTLED) and halvings < _MOST_HALVINGS:
+        linear, new_deviance = _predicted(design, coefficients, truth, threads)
+        if (
+            last is not None
+            and new_deviance > deviance * (1 + _SETTLED)
+            and halvings < _MOST_HALVINGS
+        ):
             coefficients, halvings = (coefficients + last) / 2, halvings + 1
             continue
-        if abs(found - deviance) / (abs(found) + 0.1) < _SETTLED:
+        if abs(new_deviance - deviance) / (abs(new_deviance) + 0.1) < _SETTLED:
             return LogitFit(np.asarray(expit(linear)), design.width, converged=True)
-        last, deviance, halvings = coefficients, found, 0
+        last, deviance, halvings = coefficients, new_deviance, 0
         coefficients = _solved(*_equations(design, linear, truth, threads))
     return LogitFit(np.asarray(expit(linear)), design.width, converged=False)
 
@@ -479,8 +483,8 @@ def _summed(
 def _solved(information: FloatArray, moments: FloatArray) -> FloatArray:
     """Return the solution of the normal equations."""
     try:
-        found = np.linalg.solve(information, moments)
+        solution = np.linalg.solve(information, moments)
     except np.linalg.LinAlgError:
         # Weights have vanished where a level is on one side only.
-        found = np.linalg.lstsq(information, moments, rcond=None)[0]
-    return np.asarray(found, dtype=np.float64)
+        solution = np.linalg.lstsq(information, moments, rcond=None)[0]
+    return np.asarray(solution, dtype=np.float64)

@@ -44,11 +44,11 @@ from synthesizer.measures.utility.cells import (
     WAYS,
     QuantilesOf,
     breaks_of,
+    check_original,
     compared,
     divergence,
     group_tables,
     interval_labels,
-    name_problems,
     table_problems,
     tables_of,
 )
@@ -466,12 +466,7 @@ class PairCounter:
         groups: int = 5,
         most_levels: int = 12,
     ) -> None:
-        problems = name_problems(_names(pairs), original.names)
-        problems += _problems(pairs, groups, most_levels)
-        if not original.n_rows:
-            problems.append("the original has no records: give it some")
-        if problems:
-            raise DataError(problems)
+        check_original(original, _names(pairs), _problems(pairs, groups, most_levels))
         self._original = original
         self._pairs = list(pairs)
         self._groups = {
@@ -499,13 +494,13 @@ class PairCounter:
     def _counts(self, table: Table) -> list[IntArray]:
         """Return the counts of every pair, shape (rows, columns) each."""
         codes = {name: groups.codes(table[name]) for name, groups in self._groups.items()}
-        found: list[IntArray] = []
+        tables: list[IntArray] = []
         for pair in self._pairs:
             shape = self._groups[pair[0]].size, self._groups[pair[1]].size
             joint = _joint(codes[pair[0]], codes[pair[1]], shape)
             counts = np.bincount(joint, minlength=shape[0] * shape[1])
-            found.append(counts.reshape(shape))
-        return found
+            tables.append(counts.reshape(shape))
+        return tables
 
     def _table(self, pair: tuple[str, str], ours: IntArray, theirs: IntArray) -> PairTable:
         total = ours + theirs
@@ -573,8 +568,7 @@ def _problems(pairs: Sequence[tuple[str, str]], groups: int, most_levels: int) -
         for pair in pairs
         if len(pair) != 2 or len(set(pair)) != 2
     ]
-    if groups < 2:
-        problems.append(f"groups ({groups}) must be at least 2")
+    problems += table_problems([1], groups)
     if most_levels < 1:
         problems.append(f"most_levels ({most_levels}) must be at least 1")
     return problems

@@ -130,8 +130,8 @@
     const back = make("button", { type: "button", class: "linklike" }, "Back to where it was chosen");
     back.addEventListener("click", () => { from.focus(); from.scrollIntoView({ block: "center" }); });
     const body = pair
-      ? [make("div", { class: "beside" }, counts(pair, pair.original, "Original records", []),
-        counts(pair, pair.synthetic, "Synthetic records, mean over the datasets", pair.marked)),
+      ? [make("div", { class: "beside" }, counts(pair, pair.original, `Original ${data.units}`, []),
+        counts(pair, pair.synthetic, `Synthetic ${data.units}, mean over the datasets`, pair.marked)),
       make("p", { class: "summary" }, pair.words)]
       : [make("p", {}, "The table behind this pair is not on the page: only the worst pairs are.")];
     view.replaceChildren(make("div", { class: "pair-tables" }, heading, ...body), back);

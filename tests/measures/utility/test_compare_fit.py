@@ -236,13 +236,6 @@ def test_clusters_of_frames_need_no_common_values_and_may_be_missing():
     assert "too few clusters" in compare_fit(few, few, "y ~ x", clusters="person").notes[0]
 
 
-def test_an_identifier_of_a_table_serves_as_cluster():
-    id_ = Variable(name="id", kind=Kind.ID, decimals=0)
-    table = people(100, 3).with_column(Column(id_, np.repeat(np.arange(25.0), 4)))
-    result = compare_fit(table, table, "visits ~ age", clusters="id")
-    assert result.mean_overlap == pytest.approx(1)
-
-
 def test_all_problems_of_a_request_are_told_at_once():
     table = people(50, 1)
     with pytest.raises(DataError) as caught:
@@ -578,21 +571,6 @@ def test_persons_as_effects():
     assert result.lack_of_fit.p_value == pytest.approx(1)
 
 
-@needs_pyfixest
-def test_an_identifier_of_a_table_serves_as_effect():
-    rng = np.random.default_rng(0)
-    id_ = Variable(name="id", kind=Kind.ID, decimals=0)
-    table = Table(
-        [
-            Column(id_, np.repeat(np.arange(25.0), 4)),
-            numeric("x", rng.standard_normal(100)),
-            numeric("y", rng.standard_normal(100)),
-        ]
-    )
-    result = compare_fit(table, table, "y ~ x | id", clusters="id")
-    assert result.mean_overlap == pytest.approx(1)
-
-
 @pytest.mark.parametrize("family", ["logit", "multinomial"])
 def test_families_without_effects(family):
     frame = workers(50, 1)
@@ -622,4 +600,14 @@ def test_names_never_reach_the_formula_of_pyfixest():
     )
     result = compare_fit(frame, frame, "pay ~ `y ~ x | f` | `__import__('os').system('x')`")
     assert result.coefficients[0].name == "y ~ x | f"
+    assert result.mean_overlap == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "formula", ["visits ~ age", pytest.param("visits ~ age | id", marks=needs_pyfixest)]
+)
+def test_an_identifier_of_a_table_serves_as_cluster_and_as_effect(formula):
+    id_ = Variable(name="id", kind=Kind.ID, decimals=0)
+    table = people(100, 3).with_column(Column(id_, np.repeat(np.arange(25.0), 4)))
+    result = compare_fit(table, table, formula, clusters="id")
     assert result.mean_overlap == pytest.approx(1)

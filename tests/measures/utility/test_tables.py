@@ -167,13 +167,6 @@ def test_a_constant_variable_has_no_degrees_of_freedom():
     assert result.result().orders[0].s_pmse_max is None
 
 
-def test_sparse_counting_equals_dense(monkeypatch):
-    original, made = random_table(0), random_table(1)
-    dense = table_utility(original, [made], ways=[3]).mean
-    monkeypatch.setattr("synthesizer.measures.utility.cells._DENSE_CELLS", 1)
-    pd.testing.assert_frame_equal(table_utility(original, [made], ways=[3]).mean, dense)
-
-
 def test_all_problems_are_told_at_once():
     table = random_table(0)
     with pytest.raises(DataError) as caught:

@@ -1,0 +1,302 @@
+"""What a measure is: its switch, what it needs, how it is computed, what its figures mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from synthesizer.data.panel.frame import Frame
+from synthesizer.data.progress import Listener, silent
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import Table
+from synthesizer.measures.figure import Figure, Measured, Units, in_units
+from synthesizer.measures.measure_options import Part
+from synthesizer.measures.risk.halves import HalfRun
+from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.utility.suite import Synthesis
+
+if TYPE_CHECKING:
+    from synthesizer.measures.settings import CheckSettings
+
+Axis = Literal["risk", "utility"]
+Scope = Literal["data", "datasets", "scenario", "pooled", "inference", "propensity", "fits"]
+"""What must be the same in two runs: data; data and m; keys, target and groups; these and m; ..."""
+Family = Literal["datasets", "scenario", "splits", "halves", "end"]
+"""When a measure is computed: while datasets come in; for each scenario; for each scenario and
+half split; of the first half split (or the control file) alone; once all datasets are there."""
+Need = Literal["scenario", "halves", "panel"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """The upper limit that a configuration may set for a figure.
+
+    Parameters
+    ----------
+    description : str
+        What is limited, for the keys under ``limits:``.
+    low, high : float and float or None
+        Range of the limit.
+    judged : {"value", "low"}
+        What is held against it. The largest of many groups is above 0 by chance: there the lower
+        end of the interval decides.
+    some : bool
+        Whether the figure is of some records only: without any, nobody is told, and nothing fails.
+    exact : bool
+        Whether a target with a tolerance does not have it.
+    option : str
+        An option of the check that the figure needs, as ``check.option``.
+    """
+
+    description: str
+    low: float = 0
+    high: float | None = 1
+    judged: Literal["value", "low"] = "value"
+    some: bool = False
+    exact: bool = False
+    option: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureKind:
+    """A figure with a part to play: it has a limit, is in the summary, or is an axis of the map.
+
+    Parameters
+    ----------
+    key : str
+        `Figure.key`, or the key of an axis that is made of one.
+    name : str
+        The field's name of it.
+    title, meaning : str
+        Its name on a map, and what it is in plain words with places for ``{records}``.
+    limit : Limit or None
+        The key under ``limits:``.
+    checks : tuple of str
+        Checks that must be on besides that of the measure.
+    screen : {"run", "files", ""}
+        Whether it is printed after a run, only by a command that looks at files, or on demand.
+    summary : mapping of str to str
+        Keys of the summary, and the field of the figure that each of them is.
+    is_axis : bool
+        Whether runs can be compared by it; lower is better for all of them.
+    scope : str
+        What two runs must have in common for it to mean the same.
+    ideal : float
+        Values below it are as good as it is: a difference of -0.01 is no better than 0.
+    same_rows : bool
+        Whether it depends on the number of synthetic records, so that only datasets of the same
+        size can be compared by it.
+    axis : {"risk", "utility"}
+        What it is about; that of its measure.
+    """
+
+    key: str
+    name: str
+    title: str = ""
+    meaning: str = ""
+    limit: Limit | None = None
+    checks: tuple[str, ...] = ()
+    screen: Literal["run", "files", ""] = "run"
+    summary: Mapping[str, str] = field(default_factory=dict)
+    is_axis: bool = False
+    scope: Scope = "scenario"
+    ideal: float = float("-inf")
+    same_rows: bool = True
+    axis: Axis = "risk"
+
+    def loss(self, value: float) -> float:
+        """Return what a run is judged by.
+
+        Examples
+        --------
+        >>> nearer = FigureKind(key="nearer", name="", ideal=0.5)
+        >>> nearer.loss(0.47), nearer.loss(0.53)
+        (0.5, 0.53)
+        """
+        return max(value, self.ideal)
+
+    def values(self, figures: Sequence[Figure]) -> list[float | None]:
+        """Return what is held against the limit; None where nothing could be computed."""
+        own = [figure for figure in figures if figure.key == self.key]
+        limit = self.limit
+        if limit is not None and limit.some and own and not any(figure.n for figure in own):
+            return []
+        judged = "value" if limit is None else limit.judged
+        some = [figure for figure in own if figure.n or limit is None or not limit.some]
+        return [getattr(figure, judged) for figure in some] or [None]
+
+    def to_dict(self, units: Units = "records") -> dict[str, Any]:
+        """Return what a page says of an axis."""
+        return {
+            "key": self.key,
+            "title": self.title,
+            "meaning": in_units(self.meaning, units),
+            "axis": self.axis,
+            "scope": self.scope,
+            "same_rows": self.same_rows,
+        }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Case:
+    """What a measure is computed from; `Measure.family` says which of it there is.
+
+    Parameters
+    ----------
+    original : Table
+        Confidential records, or one row a person.
+    settings : CheckSettings
+        Options of the measures.
+    names : tuple of str
+        Variables of whole records: those that both sides have and that are no identifiers.
+    seed : Seed
+        Decides what is random.
+    synthesis : Synthesis
+        How the datasets were made.
+    frame : Frame or None
+        Periods of a panel.
+    workers : int
+        Threads; they do not change the result.
+    done : mapping of str to result
+        Results (of datasets: collectors) of the measures before it.
+    synthetic : tuple of Table
+        The datasets, as far as scenarios, questions and fits need them.
+    item
+        A question, a fit or a propensity model, where there are several.
+    scenario : Scenario or None
+        Keys and target; of a half those of the main scenario.
+    run : HalfRun or None
+        Fitted and unseen records, and what was made of the fitted.
+    listener : Listener
+        Is told about work that may take long.
+    """
+
+    original: Table
+    settings: CheckSettings
+    names: tuple[str, ...] = ()
+    seed: Seed = field(default_factory=lambda: Seed(0))
+    synthesis: Synthesis = field(default_factory=Synthesis)
+    frame: Frame | None = None
+    workers: int = 1
+    done: Mapping[str, Any] = field(default_factory=dict)
+    synthetic: tuple[Table, ...] = ()
+    item: Any = None
+    scenario: Scenario | None = None
+    run: HalfRun | None = None
+    listener: Listener = silent
+
+    @property
+    def pair(self) -> tuple[Table, tuple[Table, ...]]:
+        """Original and synthetic records."""
+        return self.original, self.synthetic
+
+    @property
+    def asked(self) -> Scenario:
+        """The scenario of a measure that has one."""
+        if self.scenario is None:
+            raise ValueError("needs a scenario")
+        return self.scenario
+
+    @property
+    def halves(self) -> HalfRun:
+        """The halves of a measure that has them."""
+        if self.run is None:
+            raise ValueError("needs halves")
+        return self.run
+
+    @property
+    def by_class(self) -> dict[str, Any]:
+        """Keys, target and groups of a measure that compares classes of records."""
+        asked = self.asked
+        return {"keys": asked.keys, "target": asked.target, "groups": asked.groups}
+
+    @property
+    def key_groups(self) -> dict[str, Any]:
+        """Keys and their groups alone."""
+        asked = self.asked
+        groups = {name: wanted for name, wanted in asked.groups.items() if name in asked.keys}
+        return {"keys": asked.keys, "groups": groups}
+
+
+Items = Callable[["CheckSettings"], Sequence[tuple[str, Any]]]
+Compute = Callable[[Case], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """A measure: its switch, what it needs, how it is computed.
+
+    Parameters
+    ----------
+    key : str
+        Its name where it is said to have failed; ``{}`` is the place of an item.
+    family : str
+        When it is computed.
+    compute : callable
+        Takes a `Case` and returns a result, None where there is nothing to compute; of family
+        "datasets" a `Collecting`.
+    switch : str
+        Its key under ``checks:``; the key when empty. None where it always runs.
+    words : str
+        What the switch is about. Only one entry of several with the same switch says it.
+    options : type or None
+        Options of the switch; a plain yes or no when None.
+    several : bool
+        Whether the switch is a list of these options.
+    is_on : bool
+        Whether it runs unless it is switched off.
+    needs : set of {"scenario", "halves", "panel"}
+        What it cannot do without.
+    result_field : str
+        Field of the result that holds it; the key when empty.
+    axis : {"risk", "utility"}
+        What it is about.
+    items : callable, optional
+        Names and items, where it is computed for each of several.
+    gather : callable, optional
+        Of family "splits": joins what the splits of a scenario gave.
+    kept : callable
+        Returns the result of what ``compute`` returned, which may hold a value for each record.
+    figures : tuple of FigureKind
+        Those of its figures that have a part to play.
+    result : type
+        Of what it returns, where its results are kept under ``further``.
+    """
+
+    key: str
+    family: Family
+    compute: Compute
+    switch: str | None = ""
+    words: str = ""
+    options: type[Part] | None = None
+    several: bool = False
+    is_on: bool = True
+    needs: frozenset[Need] = frozenset()
+    result_field: str = ""
+    axis: Axis = "risk"
+    items: Items | None = None
+    gather: Callable[[Case, Sequence[Any]], Any] | None = None
+    kept: Callable[[Any], Any] = lambda value: value
+    figures: tuple[FigureKind, ...] = ()
+    result: type[Measured] = Measured
+
+    @property
+    def check(self) -> str | None:
+        """The key under ``checks:``; None where it always runs."""
+        return None if self.switch is None else self.switch or self.key
+
+    @property
+    def place(self) -> str:
+        """The field of the result that holds it."""
+        return self.result_field or self.key
+
+    def runs(self, settings: CheckSettings) -> bool:
+        """Whether it is switched on."""
+        return self.check is None or is_on(settings, self.check)
+
+
+def is_on(settings: CheckSettings, check: str) -> bool:
+    """Whether a check is switched on."""
+    value = getattr(settings, check)
+    return bool(getattr(value, "enabled", value))
