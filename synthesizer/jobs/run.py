@@ -199,7 +199,7 @@ class _Folder:
         if evolved is None:
             return None
         write_secret(self.place / HISTORY, history_text(evolved.told.datasets), overwrite=False)
-        files = []
+        files: list[FrontierFile] = []
         for table, point in zip(evolved.frontier, evolved.points, strict=True):
             name = write_dataset(
                 self.plan.restored(table),
