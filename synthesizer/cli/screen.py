@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from synthesizer.plan.plan import Plan
 
 
-# What an evolution will do, and what it came to, in plain words.
-
 MOST_DATASETS = 5
 MOST_FILES = 10
 CLEARLY = 0.9
@@ -438,9 +436,6 @@ def _show_files(result: RunResult) -> None:
         say(line)
 
 
-# What is printed before a run: the variables, the plan, the models.
-
-
 def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
     """Print what is known of every variable of a file."""
     if as_json:
@@ -563,8 +558,6 @@ def show_model(registry: Registry, name: str) -> None:
     tabulate("options", ("option", "default", "what it means"), rows)
 
 
-# What the commands that compare runs print: a table of the runs and what to keep in mind.
-
 WIDEST = 40
 """Letters of a setting on the screen; the page has them all."""
 
@@ -683,9 +676,6 @@ def show_frontier(found: Frontier) -> None:
     for name in ("frontier.html", "frontier.json"):
         say(f"  {found.directory / name} (confidential: not for release)")
     say(f"  {found.directory} (a directory for each setting)")
-
-
-# What `refine` prints.
 
 
 def show_refined(found: RefinedFile, told: Path | None) -> None:

@@ -23,8 +23,6 @@ from synthesizer.engine.genetic.population import Allowed, Candidate
 from synthesizer.engine.genetic.scores import Sought
 from synthesizer.models.step import Rule, Zero, forbidden_rows
 
-# Rules and structural zeros as evolution keeps them.
-
 
 @dataclass(frozen=True)
 class _Keeping:
