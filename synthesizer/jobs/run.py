@@ -234,7 +234,7 @@ def _write_codebook(
         return [], []
     with phases.phase("codebook"):
         try:
-            return list(write_release_codebook(folder, plain(manifest))), []
+            return list(write_release_codebook(folder, manifest)), []
         except SynthesizerError as error:
             return [], [f"no codebook: {problem}" for problem in error.problems]
 
