@@ -226,18 +226,6 @@ class Record:
     evolution: Evolution | None = None
     changes: tuple[str, ...] = ()
 
-    @classmethod
-    def of(
-        cls,
-        manifest: Mapping[str, Any],
-        results: CheckResults,
-        exceeded: Sequence[str] = (),
-        genetic: Mapping[str, Any] | None = None,
-    ) -> Record:
-        """Return the record of what a run writes: manifest and evolution as plain values."""
-        evolution = None if genetic is None else Evolution.model_validate(genetic)
-        return cls(Manifest.model_validate(manifest), results, tuple(exceeded), evolution)
-
     @property
     def units(self) -> Units:
         """What is counted."""
