@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError, field_validator
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.evolution import Evolution
+from synthesizer.data.evolved import Evolution
 from synthesizer.data.files import sha256
 from synthesizer.measures.figure import Result, Units, typed
 from synthesizer.measures.results import FORMAT, CheckResults
