@@ -9,7 +9,7 @@ from typing import Any
 from compare_genetic_study import Comparison
 from markupsafe import Markup
 
-from synthesizer.data.evolution import Generation
+from synthesizer.data.evolved import Generation
 from synthesizer.measures.utility.distributions import Distribution as Shares
 from synthesizer.report.charts import clipped
 from synthesizer.report.genetic_charts import generations_chart, path_chart

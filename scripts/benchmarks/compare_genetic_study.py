@@ -182,10 +182,10 @@ def synthesise(
     (made,) = synthesizer.fit(study.frame).generate()
     if "genetic" not in options:
         return made, None
-    (evolution,) = synthesizer.evolution["datasets"]
-    if evolution["stopped"] == INTERRUPTED:  # it ends with the best so far: no comparison
+    (evolution,) = synthesizer.evolution.datasets
+    if evolution.stopped == INTERRUPTED:  # it ends with the best so far: no comparison
         raise KeyboardInterrupt
-    return made, evolution
+    return made, evolution.model_dump(mode="json")
 
 
 def _propensity(table: Table, made: Sequence[Table]) -> PmseResult | str:

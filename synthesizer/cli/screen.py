@@ -28,7 +28,7 @@ from synthesizer.report.page import DASH
 
 if TYPE_CHECKING:
     from synthesizer.data.errors import SynthesizerError
-    from synthesizer.data.evolution import Evolution, EvolvedDataset, FrontierFile
+    from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile
     from synthesizer.data.table import Table
     from synthesizer.engine.genetic.genetic_options import GeneticOptions
     from synthesizer.engine.genetic.source import GeneticPlan

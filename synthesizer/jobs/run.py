@@ -257,7 +257,7 @@ class _Folder:
             return [], []
         with self.phases.phase("codebook"):
             try:
-                return list(write_release_codebook(self.place, plain(manifest))), []
+                return list(write_release_codebook(self.place, manifest)), []
             except SynthesizerError as error:
                 return [], [f"no codebook: {problem}" for problem in error.problems]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from synthesizer.data.evolution import Evolution, EvolvedDataset, FrontierFile
+from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile
 from synthesizer.report.genetic_charts import NamedPoint, generations_chart, path_chart
 from synthesizer.report.page import (
     Block,

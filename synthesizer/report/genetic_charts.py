@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from markupsafe import Markup
 
-from synthesizer.data.evolution import Generation
+from synthesizer.data.evolved import Generation
 from synthesizer.report.charts import (
     Scale,
     axis_bottom,

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from synthesizer.data.errors import ModelError
-from synthesizer.data.evolution import Evolution, EvolvedDataset, Point, Risk, Utility
+from synthesizer.data.evolved import Evolution, EvolvedDataset, Point, Risk, Utility
 from synthesizer.data.panel.frame import ROWS
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Kind, Table

@@ -13,12 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from synthesizer.data.table import Kind
-from synthesizer.report.untyped import dig, words
 
 # Which variables trees drew, and how, as the manifest of a run tells it.
-
-MODELS = ("cart", "forest", "bagging")
-"""Models of the package that are trees."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,45 +32,6 @@ class Trees:
 
     even: bool = True
     tilt: bool = False
-
-
-def trees_of(step: Mapping[str, Any], config: Any) -> Trees | None:
-    """Return the trees of a step of a manifest's chain; None where there are none.
-
-    Parameters
-    ----------
-    step : mapping
-        Of the chain; ``trees`` says it. Manifests of older versions lack it: there the model's
-        name and its options tell, which is all since no model of theirs wraps another.
-    config : mapping
-        The configuration in the manifest.
-
-    Examples
-    --------
-    >>> trees_of({"model": "lag_one", "trees": {"even": True, "tilt": False}}, {})
-    Trees(even=True, tilt=False)
-    >>> config = {"models": {"cart": {"even": False}}}
-    >>> trees_of({"variable": "age", "model": "cart"}, config)
-    Trees(even=False, tilt=False)
-    >>> trees_of({"variable": "age", "model": "normal"}, config) is None
-    True
-    """
-    if step.get("kept") is True:
-        return None
-    if "trees" in step:
-        told = step["trees"]
-        if not isinstance(told, Mapping):
-            return None
-        return Trees(even=told.get("even") is not False, tilt=told.get("tilt") is True)
-    model = words(step, "model")
-    if model not in MODELS:
-        return None
-
-    def option(name: str) -> Any:
-        usual = dig(config, "models", model, name)
-        return dig(config, "variables", words(step, "variable"), "options", name, default=usual)
-
-    return Trees(even=option("even") is not False, tilt=option("tilt") is True)
 
 
 def tilts(kind: str, codes: int | None = None) -> bool:
@@ -119,6 +76,12 @@ class StepFacts:
         The trees that drew it, in the model itself or inside it.
     of : str
         The variable that it is one column of, in the wide form of a panel; else itself.
+    in_words : tuple of str
+        How the model, and those inside it, are called in a sentence; empty: by its name.
+    missing_in_words : str
+        The same of the model of the missing codes.
+    options : mapping
+        Options of the model that may be told.
     """
 
     variable: str
@@ -129,6 +92,9 @@ class StepFacts:
     bases: tuple[str, ...] = ()
     trees: Trees | None = None
     of: str = ""
+    in_words: tuple[str, ...] = ()
+    missing_in_words: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,8 +119,6 @@ class VariableFacts:
         What levels and missing codes mean, from the configuration.
     expression : str
         Of a derived variable, from the configuration.
-    options : mapping
-        Options that the configuration gives the variable's model.
     """
 
     kind: Kind
@@ -166,7 +130,6 @@ class VariableFacts:
     unit: str = ""
     level_labels: Mapping[str, str] = field(default_factory=dict)
     expression: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,7 +182,6 @@ class Facts:
     support: tuple[tuple[str, ...], ...] = ()
     paths: tuple[PathFacts, ...] = ()
     proper: bool
-    model_options: Mapping[str, Mapping[str, Any]]
     packages: Mapping[str, str]
     delimiter: str | None
     encoding: str | None
@@ -293,13 +255,6 @@ class Facts:
 # The manifest of a run, read by an allow list: what may be told becomes `Facts`.
 
 PACKAGES = ("synthesizer", "joblib", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn")
-OPTIONS = (
-    "min_leaf", "minbucket", "max_depth", "maxdepth", "complexity", "cp", "penalty", "shrinkage",
-    "prior", "even", "tilt", "smoothing", "proper", "n_trees", "ntree", "max_features", "ridge",
-    "max_categories", "min_frequency", "max_fit_rows", "tolerance", "clip", "shift", "neighbours",
-    "donors", "draw_parameters",
-)  # fmt: skip
-"""Options of the package's own models; those of other packages may hold anything."""
 VERSION = re.compile(r"[0-9][0-9A-Za-z.+!-]{0,40}")
 ENCODING = re.compile(r"[A-Za-z0-9][\w.-]{0,40}")
 PERIOD = "period"
@@ -329,7 +284,7 @@ def facts_of(manifest: Mapping[str, Any]) -> Facts:
     delimiter, encoding = _text(data.get("delimiter")), _text(data.get("encoding"))
     evolution = _evolution(manifest.get("genetic"), _mapping(config.get("genetic")))
     return Facts(
-        steps=tuple(_step(step, config) for step in chain),
+        steps=tuple(_step(step) for step in chain),
         variables=_variables(chain, _list(manifest.get("variables")), config),
         strata=_texts(config.get("strata")),
         rules=tuple(_rules(config)),
@@ -337,9 +292,6 @@ def facts_of(manifest: Mapping[str, Any]) -> Facts:
         support=tuple(_texts(names) for names in _list(config.get("support"))),
         paths=tuple(_paths(_mapping(config.get("panel")))),
         proper=config.get("proper") is True,
-        model_options={
-            str(model): _options(given) for model, given in _mapping(config.get("models")).items()
-        },
         packages=_packages(_mapping(manifest.get("packages"))),
         delimiter=delimiter if len(delimiter) == 1 else None,
         encoding=encoding if ENCODING.fullmatch(encoding) else None,
@@ -392,7 +344,12 @@ def _by_column(chain: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
             yield {**step, **own, "of": variable}
 
 
-def _step(step: Mapping[str, Any], config: Mapping[str, Any]) -> StepFacts:
+def _trees(step: Mapping[str, Any]) -> Trees | None:
+    trees = step.get("trees")
+    return None if step.get("kept") or not trees else Trees(**trees)
+
+
+def _step(step: Mapping[str, Any]) -> StepFacts:
     model = _model(step.get("model"))
     return StepFacts(
         variable=str(step["variable"]),
@@ -401,7 +358,10 @@ def _step(step: Mapping[str, Any], config: Mapping[str, Any]) -> StepFacts:
         predictors=_texts(step.get("predictors")),
         kept=model == "keep" or step.get("kept") is True,
         bases=tuple(_model(base) or "unknown" for base in _list(step.get("base"))),
-        trees=None if model == "keep" else trees_of(step, config),
+        trees=_trees(step),
+        in_words=_texts(step.get("in_words")),
+        missing_in_words=_text(step.get("missing_in_words")),
+        options=_mapping(step.get("options")),
         of=_text(step.get("of")),
     )
 
@@ -452,7 +412,6 @@ def _variable(
             if isinstance(text, str)
         },
         expression=_expression(said.get("derived"), said.get("method"), method),
-        options=_nested_options(said.get("options")),
     )
 
 
@@ -479,23 +438,6 @@ def _paths(panel: Mapping[str, Any]) -> Iterator[PathFacts]:
             never=tuple((pair[0], pair[1]) for pair in pairs if len(pair) == 2),
             non_decreasing=rule.get("non_decreasing") is True,
         )
-
-
-def _options(given: object) -> dict[str, Any]:
-    """Return options that are known, with plain values: no text but the names of smoothings."""
-    return {
-        name: value
-        for name, value in _mapping(given).items()
-        if name in OPTIONS
-        and (isinstance(value, bool | int | float) or value in ("none", "density"))
-    }
-
-
-def _nested_options(given: object) -> dict[str, Any]:
-    """Return the options of a model and of those that it wraps."""
-    found = _options(given)
-    base = _mapping(given).get("base")
-    return found | _nested_options(base) if isinstance(base, Mapping) else found
 
 
 def _packages(given: Mapping[str, Any]) -> dict[str, str]:

@@ -305,30 +305,6 @@ def _owners(facts: Facts, names: Iterable[str]) -> str:
     return listed(list(dict.fromkeys(owner[name] for name in names)))
 
 
-MODELS: Mapping[str, str] = {
-    "cart": "a {tree} tree",
-    "forest": "a random forest of {tree} trees",
-    "bagging": "a set of {tree} trees grown on bootstrap samples",
-    "logistic": "a logistic regression",
-    "multinomial": "a multinomial logistic regression",
-    "ordinal": "a proportional odds regression",
-    "normal": "a linear regression with normal residuals",
-    "lognormal": "a linear regression of its logarithm",
-    "normrank": "a linear regression of its ranks (normal scores)",
-    "pmm": "predictive mean matching",
-    "sample": "draws from its own distribution",
-    "career": "a model of whole careers (number, lengths and states of their spells)",
-    "lag_one": "a model of each period's value given the person's value before it",
-    "time_invariant": "a model of one value a person",
-    "mostly_constant": "a model of whether a person's value ever changes, and of the values",
-    "monotone": "a model of values that most persons only ever raise",
-    "advance": "a model of the first value, which then advances with time",
-    "each_period": "a model of each period by itself",
-    "nominal": "copies from records that agree on named variables",
-    "grouped": "a model of its own for each group of records",
-}
-"""What the package's own models are; others are told by their name."""
-
 FEW = 6
 """So many predictors are named in the sentence; the list beside it names all."""
 
@@ -368,8 +344,6 @@ def made(
     how, words = _how(step, known, facts)
     tilt = f"Draws from its trees were tilted: they {TILTED}." if is_tilted else ""
     missing = _missing_words(step, known) if has_missing and how == "drawn" else ""
-    models = [step.model, *step.bases]
-    options = {key: v for model in models for key, v in facts.model_options.get(model, {}).items()}
     rules = rules_for(step.of or name, facts)
     return {
         "how": how,
@@ -377,7 +351,7 @@ def made(
         "model": step.model,
         "base": list(step.bases),
         "predictors": list(step.predictors),
-        "options": {**options, **known.options} if step.model in MODELS else {},
+        "options": dict(step.options),
     }
 
 
@@ -437,16 +411,17 @@ def _how(step: StepFacts, known: VariableFacts, facts: Facts) -> tuple[str, str]
 
 def _models(step: StepFacts, kind: Kind) -> str:
     """Name the model, and those that it wraps."""
-    inside = f" (made of {', with '.join(_model(m, kind) for m in step.bases)})"
-    return _model(step.model, kind) + (inside if step.bases else "")
+    names = [step.model, *step.bases]
+    words = [*step.in_words, *[""] * len(names)]
+    outer, *inside = (_model(name, own, kind) for name, own in zip(names, words, strict=False))
+    return outer + (f" (made of {', with '.join(inside)})" if inside else "")
 
 
-def _model(model: str, kind: Kind) -> str:
-    tree = "classification" if kind.is_coded else "regression"
-    words = MODELS.get(model)
-    if words is None:
-        return f"the model {model!r} (an extension that is no part of the synthesizer package)"
-    return words.format(tree=tree)
+def _model(name: str, in_words: str, kind: Kind) -> str:
+    """Call a model as it calls itself; one of another package has its name only."""
+    if not in_words:
+        return f"the model {name!r} (an extension that is no part of the synthesizer package)"
+    return in_words.format(tree="classification" if kind.is_coded else "regression")
 
 
 def _names(step: StepFacts, facts: Facts) -> str:
@@ -464,8 +439,9 @@ def _missing_words(step: StepFacts, known: VariableFacts) -> str:
     if known.kind.is_coded:
         return "Missing codes were drawn like levels."
     by = step.missing_model or step.model
-    kind = Kind.CATEGORICAL  # whether and how a value is missing is a category
-    model = f" by {_model(by, kind)}" if by != "sample" else ""
+    words = step.missing_in_words or next(iter(step.in_words), "")
+    # whether and how a value is missing is a category
+    model = f" by {_model(by, words, Kind.CATEGORICAL)}" if by != "sample" else ""
     return f"Whether the value is missing, and with which code, was drawn first{model}."
 
 

@@ -14,13 +14,14 @@ from typing import Any
 
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.files import check_file, sha256
+from synthesizer.measures.figure import plain
 from synthesizer.report.codebook.analysis import analysis
 from synthesizer.report.codebook.cautions import cautions, evolved_cautions, synthesis_words
 from synthesizer.report.codebook.codebook_page import codebook_page
 from synthesizer.report.codebook.datasets import read_released
 from synthesizer.report.codebook.facts import facts_of
 from synthesizer.report.codebook.words import described, imposed, tilted, unmodelled
-from synthesizer.report.untyped import dataset_names, foreign_paths, is_path, read_manifest
+from synthesizer.report.record import Manifest, manifest_in
 
 NAMES = ("codebook.html", "codebook.json")
 """The files that are written."""
@@ -50,11 +51,11 @@ def run_codebook(run: Path) -> dict[str, Any]:
         If the directory is no result, or its datasets are missing, changed or not as the manifest
         says, with every problem.
     """
-    manifest = read_manifest(run)
+    manifest = manifest_in(run)
     if manifest is None:
         raise DataError(
-            f"{run}: is no result of a run: it has no manifest.json that can be read; name the "
-            "directory that 'synthesizer run' wrote"
+            f"{run}: is no result of a run: it has no manifest.json; name the directory that "
+            "'synthesizer run' wrote"
         )
     return release_codebook(manifest, _verified(run, manifest))
 
@@ -98,23 +99,23 @@ def write_run_codebook(run: Path, out: Path, *, overwrite: bool = False) -> tupl
     return tuple(out / name for name in texts)
 
 
-def write_release_codebook(work: Path, manifest: Mapping[str, Any]) -> list[str]:
+def write_release_codebook(work: Path, manifest: Manifest) -> list[str]:
     """Write the codebook into the directory of a run that is being written; return the names.
 
-    ``manifest["files"]`` lists the datasets that are in ``work`` already.
+    The manifest lists the datasets that are in ``work`` already.
     """
-    paths = [work / name for name in dataset_names(manifest)]
+    paths = [work / name for name in manifest.datasets]
     for name, text in _texts(release_codebook(manifest, paths)).items():
         (work / name).write_text(text, encoding="utf-8")
     return list(NAMES)
 
 
-def release_codebook(manifest: Mapping[str, Any], paths: Sequence[Path]) -> dict[str, Any]:
+def release_codebook(manifest: Manifest, paths: Sequence[Path]) -> dict[str, Any]:
     """Return the codebook as plain values, the content of ``codebook.json``.
 
     Parameters
     ----------
-    manifest : mapping
+    manifest : Manifest
         Of the run; most of it stays unread, see `synthesizer.report.codebook.facts`.
     paths : sequence of Path
         The synthetic datasets, at least one.
@@ -154,7 +155,7 @@ def release_codebook(manifest: Mapping[str, Any], paths: Sequence[Path]) -> dict
     DataError
         If datasets cannot be read or are not as the manifest says, with every problem.
     """
-    facts = facts_of(manifest)
+    facts = facts_of(plain(manifest))
     if not facts.steps or not paths:
         raise DataError(
             "manifest.json does not list datasets and the chain that made them; write the result "
@@ -223,17 +224,13 @@ def _check_output(run: Path, out: Path, *, overwrite: bool) -> None:
         raise OutputError(problems)
 
 
-def _verified(run: Path, manifest: Mapping[str, Any]) -> list[Path]:
+def _verified(run: Path, manifest: Manifest) -> list[Path]:
     """Return the datasets, after a look whether they are those that the manifest lists."""
-    files = manifest.get("files")
-    entries = [e for e in files if isinstance(e, dict)] if isinstance(files, list) else []
-    hashes = {str(entry.get("name")): entry.get("sha256") for entry in entries}
-    names = dataset_names({"files": entries})
-    problems = foreign_paths(run, manifest) or _unlisted(run, names)
+    names = manifest.datasets
+    hashes = {file.name: file.sha256 for file in manifest.files}
+    problems = _unlisted(run, names)
     for name in names:
         path = run / name
-        if is_path(name):
-            continue
         if not path.is_file():
             problems.append(f"{path}: is missing, the result is not complete; run again")
         elif sha256(path) != hashes[name]:
