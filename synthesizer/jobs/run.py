@@ -12,7 +12,7 @@ from typing import Any
 
 from synthesizer.config.keys import Config
 from synthesizer.data.errors import SynthesizerError
-from synthesizer.data.evolution import Evolution, EvolvedDataset, FrontierFile, Generation
+from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
 from synthesizer.data.files import new_directory, write_secret
 from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import Seed
