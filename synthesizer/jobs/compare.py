@@ -667,12 +667,10 @@ def _shared(
         having = [point for point in points if point.value(measure.key) is not None]
         sizes = [point.rows for point in having] if measure.same_rows else []
         alike = is_alike(points, "data") and is_alike(having, measure.scope)
-        if alike and are_of_one_size(sizes):
-            counts[measure] = len(having)
-    found = [measure for measure, count in counts.items() if count]
-    return tuple(
-        sorted(found, key=lambda measure: (measure.key != asked, counts[measure] < len(points)))
-    )
+        if having and alike and are_of_one_size(sizes):
+            counts[measure.key] = len(having)
+    shared = [measure for measure in measures if measure.key in counts]
+    return tuple(sorted(shared, key=lambda one: (one.key != asked, counts[one.key] < len(points))))
 
 
 def _not_first(asked: str | None, shared: Sequence[FigureKind]) -> list[str]:

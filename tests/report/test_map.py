@@ -12,6 +12,7 @@ import pytest
 
 from synthesizer.jobs.compare import compare_points
 from synthesizer.jobs.run_points import read_run
+from synthesizer.measures.results import CheckResults
 from synthesizer.report.axes import axes_of
 from synthesizer.report.comparison import (
     BOTTOM,
@@ -298,7 +299,7 @@ def test_what_is_declared_of_different_data_is_not_shared(tmp_path: Path) -> Non
 
 def test_dashes_where_there_is_no_limit_and_no_place(tmp_path: Path) -> None:
     limited = manifest_of({"limits": {"cap": 0.9}})
-    lacking = {"format": 2, "summary": {"cap": 0.1}}
+    lacking = CheckResults(risk=checks_of(0.1, 1.0).risk)
     points = [
         read_run(write_run(tmp_path / "a", limited, checks_of(0.3, 1.0))),
         read_run(write_run(tmp_path / "b", manifest_of(), checks_of(0.4, 2.0))),
