@@ -257,7 +257,7 @@ def test_unknown_axes_are_told_with_those_there_are(four: Comparison) -> None:
         "--risk kap",
         "--utility cap",
     ]
-    assert "cap, cap_single, differential_confidentiality" in caught.value.problems[0]
+    assert "choose one of cap, cap_single, cap_undefined" in caught.value.problems[0]
     assert "mean_two_way" in caught.value.problems[1]
 
 
@@ -382,12 +382,12 @@ def test_files_that_changed_or_went_are_told(tmp_path: Path) -> None:
     (runs[1] / "synthetic_1.csv").write_text("something else")
     (runs[1] / "synthetic_2.csv").unlink()
     changed, gone = compare_runs(runs).notes[:2]
-    assert changed.startswith("touched: certainty about synthetic_1.csv is missing: it has changed")
+    assert changed.startswith("touched: synthetic_1.csv has changed since the run (its hash is")
     assert changed.endswith("run again with --overwrite.")
-    assert gone.startswith("touched: synthetic_2.csv is missing: the manifest lists it and it is")
+    assert gone.startswith("touched: synthetic_2.csv is gone and the manifest lists it")
     assert gone.endswith("restore it, or run again with --overwrite.")
     write_comparison(runs, tmp_path / "map.html")
-    assert "touched: synthetic_2.csv is missing" in (tmp_path / "map.html").read_text()
+    assert "touched: synthetic_2.csv is gone" in (tmp_path / "map.html").read_text()
 
 
 def test_files_that_cannot_be_read_are_told(
@@ -402,10 +402,8 @@ def test_files_that_cannot_be_read_are_told(
         return real(path, *words, **given)
 
     monkeypatch.setattr(Path, "open", refuse)
-    notes = compare_runs(runs).notes
-    assert notes[0] == (
-        "other: synthetic_1.csv cannot be compared with the manifest; check that it can be read."
-    )
+    with pytest.raises(DataError, match=r"other: synthetic_1\.csv cannot be read \(Permission den"):
+        compare_runs(runs)
 
 
 def test_the_same_datasets_are_told(tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ from synthesizer.report.codebook.write import (
     write_run_codebook,
 )
 from synthesizer.report.record import Manifest, StepEntry, TreesEntry
-
 from tests import run_directories
 from tests.run_directories import step
 
@@ -61,9 +60,10 @@ def manifest_of(directory: Path, chain: Sequence[StepEntry] = STEPS, **config: A
     """What a run writes beside such datasets."""
     files = run_directories.entries(directory)
     settings = {"version": 1, "m": len(files), "data": {"path": "original.csv"}, **config}
-    return run_directories.manifest_of(
+    manifest = run_directories.manifest_of(
         settings, chain=chain, data={"rows": 40}, rows=40, m=len(files), files=files
     )
+    return known(manifest, {"pay": ["-8"]})
 
 
 def make_run(directory: Path, m: int = 2, **config: Any) -> Manifest:
@@ -507,8 +507,7 @@ def test_the_example_for_data_without_plain_numbers(
             data["job"] = ["none"] * 30 + ["some"] * 10
         data.to_csv(directory / "synthetic_1.csv", index=False)
         manifest = manifest_of(directory, [own for own in STEPS if own.variable == name])
-        missing = known(manifest, {"pay": ["-8"]})
-        code = release_codebook(missing, paths_of(directory))["analysis"]["code"]
+        code = release_codebook(manifest, paths_of(directory))["analysis"]["code"]
         if words is None:
             assert code is None
             continue
@@ -633,7 +632,7 @@ def test_a_dataset_in_which_everything_is_missing(tmp_path: Path) -> None:
     data = frame(1).assign(age="", born="", sex="", pay="-8")
     data.to_csv(directory / "synthetic_1.csv", index=False)
     frame(2).to_csv(directory / "synthetic_2.csv", index=False)
-    manifest = known(manifest_of(directory), {"pay": ["-8"]})
+    manifest = manifest_of(directory)
     found = variables(release_codebook(manifest, paths_of(directory)))
     assert found["age"]["decimals"] == 0
     assert found["age"]["missing"] == [{"code": "", "label": "", "share": 0.5}]
