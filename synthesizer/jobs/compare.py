@@ -668,11 +668,9 @@ def _shared(
         sizes = [point.rows for point in having] if measure.same_rows else []
         alike = is_alike(points, "data") and is_alike(having, measure.scope)
         if alike and are_of_one_size(sizes):
-            counts[measure] = len(having)
-    found = [measure for measure, count in counts.items() if count]
-    return tuple(
-        sorted(found, key=lambda measure: (measure.key != asked, counts[measure] < len(points)))
-    )
+            counts[measure.key] = len(having)
+    found = [measure for measure in measures if counts.get(measure.key)]
+    return tuple(sorted(found, key=lambda own: (own.key != asked, counts[own.key] < len(points))))
 
 
 def _not_first(asked: str | None, shared: Sequence[FigureKind]) -> list[str]:
