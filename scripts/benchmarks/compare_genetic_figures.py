@@ -8,7 +8,7 @@ from dataclasses import replace
 from compare_genetic_study import Comparison
 from markupsafe import Markup
 
-from synthesizer.data.evolution import EvolvedDataset
+from synthesizer.data.evolved import EvolvedDataset
 from synthesizer.measures.utility.distributions import Distribution as Shares
 from synthesizer.report.charts import clipped
 from synthesizer.report.genetic_charts import generations_chart, path_chart

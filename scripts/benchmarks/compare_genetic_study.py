@@ -11,7 +11,7 @@ from compare_genetic_file import Settings, Study
 
 from synthesizer import Synthesizer
 from synthesizer.data.errors import DataError
-from synthesizer.data.evolution import EvolvedDataset
+from synthesizer.data.evolved import EvolvedDataset
 from synthesizer.data.pairs import as_tables
 from synthesizer.data.table import Table
 from synthesizer.engine.genetic.evolution import INTERRUPTED
@@ -188,7 +188,7 @@ def synthesise(
     (evolution,) = synthesizer.evolution.datasets
     if evolution.stopped == INTERRUPTED:  # it ends with the best so far: no comparison
         raise KeyboardInterrupt
-    return made, evolution
+    return made, evolution.model_dump(mode="json")
 
 
 def _propensity(table: Table, made: Sequence[Table]) -> PmseResult | str:

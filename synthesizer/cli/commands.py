@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from synthesizer.engine.registry import Registry
 
 
-# What the commands share: kinds of arguments, and how errors are told.
-
 ConfigPath = Annotated[Path, typer.Argument(help="YAML file of the run.", show_default=False)]
 DataPath = Annotated[
     Path, typer.Argument(help="CSV, CSV.gz or Parquet file, or a directory of Parquet files.")
@@ -40,6 +38,19 @@ Plugins = Annotated[
         "--plugin", help="Module whose MODELS are added; it is imported, which runs its code."
     ),
 ]
+
+
+RunConfig = Annotated[
+    Path | None, typer.Option(help="YAML of a run: kinds, missing codes, panel, checks, limits.")
+]
+JsonFile = Annotated[
+    Path | None, typer.Option("--out", "-o", help="JSON file to write (mode 0600).")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+RiskAxis = Annotated[
+    str | None, typer.Option(help="Figure of risk of the frontier and the map; cap.")
+]
+UtilityAxis = Annotated[str | None, typer.Option(help="Figure of utility of both; mean_two_way.")]
 
 
 def models_with(plugins: list[str] | None) -> Registry:
@@ -69,9 +80,6 @@ def errors_told() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-# The commands that judge synthetic data.
-
-
 def report(
     directory: Annotated[Path, typer.Argument(help="Result directory of a run.")],
     out: Annotated[
@@ -97,12 +105,8 @@ def compare(
     json: Annotated[
         Path | None, typer.Option("--json", help="JSON file with every number (mode 0600).")
     ] = None,
-    risk: Annotated[
-        str | None, typer.Option(help="Figure of risk of the frontier and the map; cap.")
-    ] = None,
-    utility: Annotated[
-        str | None, typer.Option(help="Figure of utility of both; mean_two_way.")
-    ] = None,
+    risk: RiskAxis = None,
+    utility: UtilityAxis = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Compare runs: what was set differently, their risk and utility, and a map to choose from."""
@@ -132,12 +136,8 @@ def frontier(
     m: Annotated[int | None, typer.Option("-m", help="Replaces the number of datasets.")] = None,
     seed: Seed = None,
     workers: Workers = None,
-    risk: Annotated[
-        str | None, typer.Option(help="Figure of risk of the frontier and the map; cap.")
-    ] = None,
-    utility: Annotated[
-        str | None, typer.Option(help="Figure of utility of both; mean_two_way.")
-    ] = None,
+    risk: RiskAxis = None,
+    utility: UtilityAxis = None,
     overwrite: Overwrite = False,
     plan: Annotated[bool, typer.Option("--plan", help="Check and show the settings only.")] = False,
     plugin: Plugins = None,
@@ -226,16 +226,11 @@ def risk(
     attacks: Annotated[
         bool, typer.Option("--attacks", help="Attack as intruders do (needs --control).")
     ] = False,
-    config: Annotated[
-        Path | None,
-        typer.Option(help="YAML of a run: kinds, missing codes, panel, checks, limits."),
-    ] = None,
+    config: RunConfig = None,
     seed: Annotated[int, typer.Option(help="Decides what is random.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="JSON file to write (mode 0600).")
-    ] = None,
+    out: JsonFile = None,
     overwrite: Overwrite = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: AsJson = False,
     every: Annotated[bool, typer.Option("--all", help="Print every figure.")] = False,
 ) -> None:
     """Say how much synthetic files give away about the people in the original. Confidential.
@@ -319,17 +314,12 @@ def utility(
     offset: Annotated[
         str | None, typer.Option(help="Offset of poisson fits: A or 'I(log(hours))'.")
     ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(help="YAML of a run: kinds, missing codes, panel, checks, limits."),
-    ] = None,
+    config: RunConfig = None,
     seed: Annotated[int, typer.Option(help="Decides the permutations.")] = 0,
     workers: Workers = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="JSON file to write (mode 0600).")
-    ] = None,
+    out: JsonFile = None,
     overwrite: Overwrite = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: AsJson = False,
     every: Annotated[
         bool, typer.Option("--all", help="Print every figure, variable and pair.")
     ] = False,
@@ -371,9 +361,6 @@ def utility(
             raise LimitExceededError(found.exceeded)
         if lost := [name for name in found.utility.failed if name.startswith("fit ")]:
             raise ModelError(f"{name}: has no result, see above" for name in lost)
-
-
-# The command that lowers the risk of a synthetic file.
 
 
 def refine(
@@ -449,9 +436,6 @@ def refine(
             raise KeyboardInterrupt(f"interrupted; the best so far was written to {found.path}")
         if not found.refined.reached:
             raise LimitExceededError(found.refined.notes[-1])
-
-
-# The commands that make synthetic data.
 
 
 def run(
@@ -566,7 +550,7 @@ def codebook(
         typer.Option("--out", "-o", help="Of a run: directory for codebook.html and .json."),
     ] = None,
     overwrite: Overwrite = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Show the variables of a data file (confidential), or write the codebook for researchers.
 

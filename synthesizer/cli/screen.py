@@ -28,7 +28,7 @@ from synthesizer.report.page import DASH
 
 if TYPE_CHECKING:
     from synthesizer.data.errors import SynthesizerError
-    from synthesizer.data.evolution import Evolution, EvolvedDataset, FrontierFile
+    from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile
     from synthesizer.data.table import Table
     from synthesizer.engine.genetic.genetic_options import GeneticOptions
     from synthesizer.engine.genetic.source import GeneticPlan
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from synthesizer.plan.overview import Codebook, PlanRow
     from synthesizer.plan.plan import Plan
 
-
-# What an evolution will do, and what it came to, in plain words.
 
 MOST_DATASETS = 5
 MOST_FILES = 10
@@ -438,9 +436,6 @@ def _show_files(result: RunResult) -> None:
         say(line)
 
 
-# What is printed before a run: the variables, the plan, the models.
-
-
 def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
     """Print what is known of every variable of a file."""
     if as_json:
@@ -554,13 +549,14 @@ def show_models(registry: Registry) -> None:
 def show_model(registry: Registry, name: str) -> None:
     """Print what a model does and its options."""
     text = inspect.getdoc(registry.get(name)) or name
-    say(text.partition("\nExamples\n")[0])
+    say(text.partition("\nParameters\n")[0].partition("\nExamples\n")[0])
     options = registry.options_schema(name)["properties"]
-    rows = [(option, json.dumps(entry.get("default"))) for option, entry in options.items()]
-    tabulate("options", ("option", "default"), rows)
+    rows = [
+        (option, json.dumps(entry.get("default")), str(entry.get("description", "")))
+        for option, entry in options.items()
+    ]
+    tabulate("options", ("option", "default", "what it means"), rows)
 
-
-# What the commands that compare runs print: a table of the runs and what to keep in mind.
 
 WIDEST = 40
 """Letters of a setting on the screen; the page has them all."""
@@ -680,9 +676,6 @@ def show_frontier(found: Frontier) -> None:
     for name in ("frontier.html", "frontier.json"):
         say(f"  {found.directory / name} (confidential: not for release)")
     say(f"  {found.directory} (a directory for each setting)")
-
-
-# What `refine` prints.
 
 
 def show_refined(found: RefinedFile, told: Path | None) -> None:

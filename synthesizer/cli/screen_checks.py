@@ -221,8 +221,6 @@ def _is_far_off(tables: TableUtility) -> bool:
     return max(largest.get(1, 0.0), largest.get(2, 0.0) / 5) > FAR_OFF
 
 
-# What the command ``utility`` prints: figures, variables, worst pairs, models side by side.
-
 SHOWN = 10
 """Tables of an order that are shown without ``--all``, the worst ones."""
 _TITLES = {1: "variables", 2: "pairs", 3: "triples"}

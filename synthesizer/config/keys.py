@@ -31,8 +31,6 @@ def _no_boolean(value: object) -> object:
 
 Whole = Annotated[int, BeforeValidator(_no_boolean)]
 
-# The part of a configuration about panels: who, when, which careers, and rules across time.
-
 
 def _pairs(value: object) -> object:
     """Accept one pair of states or a list of them."""

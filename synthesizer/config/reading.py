@@ -29,8 +29,6 @@ from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.data.yaml_text import parse_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
 
-# Faults of form in a configuration, in words: where, what, and the nearest name.
-
 _WORDS: Mapping[str, str] = {
     "tuple_type": "must be a list",
     "list_type": "must be a list",
@@ -343,9 +341,6 @@ def _faulty_part(
     while path and isinstance(path[-1][0], list):
         path.pop()
     return path[-1] if path else None
-
-
-# JSON Schema of the YAML, with the options of every known model.
 
 
 def config_schema(registry: Registry) -> dict[str, Any]:

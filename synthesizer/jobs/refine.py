@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from synthesizer.config.reading import load_config
-from synthesizer.data.errors import ConfigError, DataError, OutputError, SynthesizerError
+from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems
 from synthesizer.data.files import check_file, new_file, write_secret
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
@@ -190,19 +190,14 @@ def refine(
     """
     raw = synthetic if isinstance(synthetic, RawTable) else from_pandas(synthetic, min_rows=1)
     keys = [keys] if isinstance(keys, str) else list(keys)
-    wrong: list[str] = []
+    problems = Problems()
     if not 0 <= seed <= MAX_SEED:
-        wrong.append(f"seed ({seed}) must be between 0 and {MAX_SEED}")
-    try:
+        problems.append(f"seed ({seed}) must be between 0 and {MAX_SEED}")
+    with problems.gathered():
         settings = _options(options, risk_at_most)
-    except ConfigError as error:
-        wrong += error.problems
-    try:
+    with problems.gathered():
         table, made = _tables(original, raw, tuple(keys), target, codes, declared or {})
-    except DataError as error:
-        raise DataError([*wrong, *error.problems]) from None
-    if wrong:
-        raise ConfigError(wrong)
+    problems.settle(DataError)
     sought = sought_in(table, keys, target)
     risk = make_risk(settings.risk, sought)
     if risk.undefined:
@@ -281,16 +276,13 @@ def _tables(
         raise DataError(problems)
     said = {name: Declaration(kind=Kind.CATEGORICAL) for name in coded} | dict(declared)
     table = as_table(original, names, said, ids=False)
-    problems = [
+    faults = Problems(
         f"{problem}; if its numbers are codes, name it under codes (--codes)"
         for problem in coding_problems([column.variable for column in table.columns])
-    ]
-    try:
+    )
+    with faults.gathered():
         check_keys(table, keys=keys, target=target)
-    except SynthesizerError as error:
-        problems += error.problems
-    if problems:
-        raise DataError(dict.fromkeys(problems))
+    faults.settle(DataError)
     return table, like_original(raw, table)
 
 
@@ -300,8 +292,6 @@ def _restored(drawn: Table, raw: RawTable) -> Table:
     columns = [drawn[name] if name in drawn else ids[name] for name in raw.names]
     return Table(columns, drawn.n_rows)
 
-
-# Refining a synthetic file, as the command asks for it.
 
 PHASE = "refine"
 

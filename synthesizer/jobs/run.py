@@ -12,7 +12,7 @@ from typing import Any
 
 from synthesizer.config.keys import Config
 from synthesizer.data.errors import SynthesizerError
-from synthesizer.data.evolution import Evolution, EvolvedDataset, FrontierFile, Generation
+from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
 from synthesizer.data.files import new_directory, write_secret
 from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import Seed
@@ -28,7 +28,7 @@ from synthesizer.plan.plan import GENERATE, Plan
 from synthesizer.plan.prepare import prepare
 from synthesizer.report.build import REPORT, build_report
 from synthesizer.report.codebook.write import write_release_codebook
-from synthesizer.report.record import CHECKS, MANIFEST, Manifest, Record
+from synthesizer.report.record import CHECKS, MANIFEST, FileEntry, Manifest, Record
 
 HISTORY = "history.csv"
 """What an evolution came to, generation by generation."""
@@ -110,22 +110,20 @@ def run(
     with phases.phase("read"):
         plan = prepare(config, registry, overrides=overrides)
     output, seed = plan.output, Seed(plan.seed)
-    with new_directory(output.directory, overwrite=output.overwrite) as folder:
+    with new_directory(output.directory, overwrite=output.overwrite) as place:
+        folder = _Folder(place, plan, phases)
         source = plan.fit(seed, phases)
         checks = plan.checking(seed, listener)
-        datasets: list[str] = []
         for table in drawn(plan, source, seed, phases):
-            datasets.append(_write_table(plan, table, folder, len(datasets) + 1))
+            folder.write_dataset(plan.restored(table))
             with phases.phase("check"):
                 checks.add(plan.viewed(table))
         with phases.phase("check"):
             results = checks.finish(partial(plan.refit, source, seed))
-        evolved = source.evolution(seed)
-        told, stewards = (None, []) if evolved is None else _write_evolution(plan, evolved, folder)
-        manifest = manifest_of(plan, source, seed, phases)
+        evolution = folder.write_evolution(source.evolution(seed))
         exceeded = limits_exceeded(plan.limits, source, results)
-        record = Record(manifest, results, exceeded, told)
-        return _written(plan, record, folder, datasets, stewards, phases)
+        manifest = manifest_of(plan, source, seed, phases)
+        return folder.write(Record(manifest, results, exceeded, evolution))
 
 
 def fit(
@@ -176,91 +174,92 @@ def limits_exceeded(
     return (*results.exceeded(limits), *source.exceeded(pooled))
 
 
-def _write_table(plan: Plan, table: Table, folder: Path, number: int) -> str:
-    """Write a dataset in the form of the source and return the name of the file."""
-    layout, form = plan.data.layout, plan.output.format
-    return write_dataset(plan.restored(table), folder, number, plan.m, layout, form)
+class _Folder:
+    """The directory of a run while it is filled."""
 
+    def __init__(self, place: Path, plan: Plan, phases: Phases) -> None:
+        self.place, self.plan, self.phases = place, plan, phases
+        self.datasets: list[str] = []
+        self.stewards = [CHECKS]
+        """What is confidential, beside the manifest and the report."""
 
-def _written(
-    plan: Plan,
-    record: Record,
-    folder: Path,
-    datasets: Sequence[str],
-    stewards: Sequence[str],
-    phases: Phases,
-) -> RunResult:
-    """Write checks, codebook, manifest and report of the datasets that are in the folder."""
-    evolution = record.evolution
-    genetic = None if evolution is None else evolution.model_dump(mode="json")
-    content = checks_content(record.results, record.exceeded, genetic)
-    write_json(folder / CHECKS, content)
-    manifest = record.manifest.model_copy(
-        update={
-            "m": len(datasets),
-            "exceeded_limits": record.exceeded,
-            "files": tuple(file_entry(folder / name) for name in datasets),
-        }
-    )
-    codebook, notes = _write_codebook(plan, manifest, folder, phases)
-    others = (CHECKS, *stewards, *codebook)
-    manifest = manifest.model_copy(
-        update={
-            "notes": (*manifest.notes, *notes),
-            "seconds": phases.seconds,
-            "files": (*manifest.files, *(file_entry(folder / name) for name in others)),
-        }
-    )
-    write_json(folder / MANIFEST, plain(manifest))
-    record = replace(record, manifest=manifest)
-    output = plan.output
-    if output.report:
-        with phases.phase("report"):
-            write_secret(folder / REPORT, build_report(record), overwrite=False)
-    return RunResult(
-        record=record,
-        directory=output.directory,
-        datasets=tuple(output.directory / name for name in datasets),
-        codebook=tuple(output.directory / name for name in codebook),
-        report=output.directory / REPORT if output.report else None,
-    )
+    def write_dataset(self, table: Table) -> None:
+        """Write the next dataset, in the form of the source."""
+        layout, form = self.plan.data.layout, self.plan.output.format
+        number = len(self.datasets) + 1
+        name = write_dataset(table, self.place, number, self.plan.m, layout, form)
+        self.datasets.append(name)
 
+    def write_evolution(self, evolved: Evolved | None) -> Evolution | None:
+        """Write the history and the frontier of an evolution; return it with its files.
 
-def _write_codebook(
-    plan: Plan, manifest: Manifest, folder: Path, phases: Phases
-) -> tuple[list[str], list[str]]:
-    """Write the codebook for researchers; a failure is a note and costs nothing else."""
-    if not plan.output.codebook:
-        return [], []
-    with phases.phase("codebook"):
-        try:
-            return list(write_release_codebook(folder, manifest)), []
-        except SynthesizerError as error:
-            return [], [f"no codebook: {problem}" for problem in error.problems]
+        Both are for the steward: the history holds figures of the confidential data, and of the
+        frontier only the dataset that is picked is meant for release.
+        """
+        if evolved is None:
+            return None
+        write_secret(self.place / HISTORY, history_text(evolved.told.datasets), overwrite=False)
+        files: list[FrontierFile] = []
+        for table, point in zip(evolved.frontier, evolved.points, strict=True):
+            name = write_dataset(
+                self.plan.restored(table),
+                self.place,
+                len(files) + 1,
+                len(evolved.points),
+                self.plan.data.layout,
+                self.plan.output.format,
+                stem="frontier",
+                secret=True,  # until the steward has picked one
+            )
+            files.append(FrontierFile(file=name, **point.model_dump()))
+        self.stewards += [HISTORY, *(file.file for file in files)]
+        return evolved.told.model_copy(update={"written": tuple(files)})
 
-
-def _write_evolution(plan: Plan, evolved: Evolved, folder: Path) -> tuple[Evolution, list[str]]:
-    """Write the history and the frontier of an evolution; return it with its files.
-
-    Both are for the steward: the history holds figures of the confidential data, and of the
-    frontier only the dataset that is picked is meant for release.
-    """
-    write_secret(folder / HISTORY, history_text(evolved.told.datasets), overwrite=False)
-    files = []
-    for number, (table, point) in enumerate(zip(evolved.frontier, evolved.points, strict=True), 1):
-        name = write_dataset(
-            plan.restored(table),
-            folder,
-            number,
-            len(evolved.points),
-            plan.data.layout,
-            plan.output.format,
-            stem="frontier",
-            secret=True,  # until the steward has picked one
+    def write(self, record: Record) -> RunResult:
+        """Write checks, codebook, manifest and report of the datasets."""
+        place, output, evolution = self.place, self.plan.output, record.evolution
+        genetic = None if evolution is None else evolution.model_dump(mode="json")
+        write_json(place / CHECKS, checks_content(record.results, record.exceeded, genetic))
+        manifest = record.manifest.model_copy(
+            update={
+                "m": len(self.datasets),
+                "exceeded_limits": record.exceeded,
+                "files": self._entries(self.datasets),
+            }
         )
-        files.append(FrontierFile(file=name, **point.model_dump()))
-    told = evolved.told.model_copy(update={"written": tuple(files)})
-    return told, [HISTORY, *(file.file for file in files)]
+        codebook, notes = self._write_codebook(manifest)
+        manifest = manifest.model_copy(
+            update={
+                "notes": (*manifest.notes, *notes),
+                "seconds": self.phases.seconds,
+                "files": (*manifest.files, *self._entries([*self.stewards, *codebook])),
+            }
+        )
+        write_json(place / MANIFEST, plain(manifest))
+        record = replace(record, manifest=manifest)
+        if output.report:
+            with self.phases.phase("report"):
+                write_secret(place / REPORT, build_report(record), overwrite=False)
+        return RunResult(
+            record=record,
+            directory=output.directory,
+            datasets=tuple(output.directory / name for name in self.datasets),
+            codebook=tuple(output.directory / name for name in codebook),
+            report=output.directory / REPORT if output.report else None,
+        )
+
+    def _entries(self, names: Sequence[str]) -> tuple[FileEntry, ...]:
+        return tuple(file_entry(self.place / name) for name in names)
+
+    def _write_codebook(self, manifest: Manifest) -> tuple[list[str], list[str]]:
+        """Write the codebook for researchers; a failure is a note and costs nothing else."""
+        if not self.plan.output.codebook:
+            return [], []
+        with self.phases.phase("codebook"):
+            try:
+                return list(write_release_codebook(self.place, manifest)), []
+            except SynthesizerError as error:
+                return [], [f"no codebook: {problem}" for problem in error.problems]
 
 
 def history_text(datasets: Sequence[EvolvedDataset]) -> str:

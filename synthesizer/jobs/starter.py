@@ -22,8 +22,6 @@ from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.plan.arrange import arrange
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe_encoded
 
-# The panel of a starter configuration: what `init` was told about persons and periods.
-
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from synthesizer.config.reading import read_chain_config
 from synthesizer.data.errors import ModelError
-from synthesizer.data.evolution import Evolution
+from synthesizer.data.evolved import Evolution
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.progress import Phases

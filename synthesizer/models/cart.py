@@ -11,8 +11,8 @@ from synthesizer.data.options import options
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import Abilities, FittedModel
 from synthesizer.models.kit.leaves import Drawing, Leaves, Tilt, check_features
-from synthesizer.models.kit.options import TreeOptions, structure_rows
 from synthesizer.models.kit.predictors import Encoding
+from synthesizer.models.kit.tree_options import TreeOptions, structure_rows
 from synthesizer.models.kit.trees import centred_response, grow
 
 

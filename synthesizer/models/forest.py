@@ -12,11 +12,11 @@ from synthesizer.data.options import Share, options
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import Abilities, FittedModel
 from synthesizer.models.kit.leaves import Drawing, Leaves, check_features
-from synthesizer.models.kit.options import (
+from synthesizer.models.kit.predictors import Encoding
+from synthesizer.models.kit.tree_options import (
     EnsembleOptions,
     structure_rows,
 )
-from synthesizer.models.kit.predictors import Encoding
 from synthesizer.models.kit.trees import centred_response, grow
 
 

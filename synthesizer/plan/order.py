@@ -87,9 +87,6 @@ def _after_inputs(
     return placed
 
 
-# Where variables stand in a chain, and which of them a rule can set or a condition redraw.
-
-
 @dataclass(frozen=True, kw_only=True)
 class Places:
     """What the chain knows at its end, in order, and what may not be touched."""

@@ -17,8 +17,6 @@ from synthesizer.data.table import Column, Kind, Table
 from synthesizer.models.step import Step
 from synthesizer.plan.plan import Plan
 
-# A first look at a file: what each variable is taken for, and why.
-
 SHOWN_LEVELS = 12
 RARE = 5
 """A level held by fewer rows is rare: it may point to persons, so it is counted, not named."""

@@ -15,8 +15,6 @@ from synthesizer.models.step import Step, state_variable
 from synthesizer.plan.context import Context
 from synthesizer.plan.methods import Method, default_for
 
-# Models of the variables of a panel: which history wraps which base model.
-
 FEW = 0.5
 """Up to this share of persons who ever change, it is drawn first whether a person changes."""
 

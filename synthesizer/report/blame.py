@@ -82,7 +82,7 @@ def overlap_marks(expected: float | None) -> tuple[float, float]:
 
 def lowest_overlap(fit: FitComparison) -> tuple[str, float] | None:
     """Return the coefficient whose intervals overlap least, and how much."""
-    overlaps = [(own.name, own.overlap) for own in fit.coefficients if own.overlap is not None]
+    overlaps = [(row.name, row.overlap) for row in fit.coefficients if row.overlap is not None]
     return min(overlaps, key=lambda pair: pair[1], default=None)
 
 
@@ -114,9 +114,9 @@ def _variables(fit: FitComparison, record: Record) -> list[str]:
     chain = [step.variable for step in record.manifest.chain]
     response = _within(fit.formula.partition("~")[0], chain)
     overlaps = [
-        (own.overlap, names)
-        for own in fit.coefficients
-        if own.overlap is not None and (names := _within(own.name, chain))
+        (row.overlap, names)
+        for row in fit.coefficients
+        if row.overlap is not None and (names := _within(row.name, chain))
     ]
     furthest = min(overlaps, key=lambda pair: pair[0], default=(0.0, []))[1]
     return list(dict.fromkeys([*response, *furthest]))
@@ -164,7 +164,7 @@ def blame(record: Record, names: Sequence[str]) -> str:
 
 def _before(record: Record, step: StepEntry) -> list[str]:
     """Return the variables that are made before a step."""
-    names = [own.variable for own in record.manifest.chain]
+    names = [step.variable for step in record.manifest.chain]
     return names[: names.index(step.variable)]
 
 
@@ -185,7 +185,7 @@ def _one(record: Record, able: Sequence[StepEntry], names: Sequence[str]) -> Ste
         return last
     burdens = [(_burden(record, step.variable, names), step) for step in able]
     burden, worst = max(burdens, key=lambda item: item[0])
-    others = [own for own, step in burdens if step is not worst]
+    others = [value for value, step in burdens if step is not worst]
     return worst if burden > _CLEARLY * max(others) else last
 
 

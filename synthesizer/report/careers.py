@@ -113,19 +113,19 @@ def was_matched(record: Record) -> bool:
     drawn = [step.variable for step in record.manifest.chain if step.model == "career"]
     variables = config.get("variables", {})
     options = [variables.get(name, {}).get("options", {}) for name in drawn]
-    return any(own.get("match", usual) for own in options)
+    return any(option.get("match", usual) for option in options)
 
 
 def period_names(record: Record, sequences: SequenceResult) -> tuple[str, ...]:
     """Return names of the periods: of the wide form the columns that hold the careers."""
     career = career_variable(record)
     columns = [step.columns for step in record.manifest.chain if step.variable == career]
-    whole = [own for own in columns if len(own) == len(sequences.periods)]
+    whole = [names for names in columns if len(names) == len(sequences.periods)]
     return whole[0] if whole else sequences.periods
 
 
 def _sizes(panel: PanelResult, career: str | None) -> str:
-    drawn = [own.rows_per_person for own in panel.synthetic]
+    drawn = [size.rows_per_person for size in panel.synthetic]
     what = f"the states of {career}" if career else "being there or not"
     return (
         f"A career is the sequence of {what} over the periods. The original has "
@@ -181,21 +181,21 @@ def noise_in_words(ratio: float | None, distance: float | None = None) -> str:
 
 def _distances(sequences: SequenceResult) -> DataTable:
     several = len(sequences.distances) > 1
-    ends = Added("Datasets", "text", lambda own: interval(own.low, own.high, "share"))
+    ends = Added("Datasets", "text", lambda row: interval(row.low, row.high, "share"))
     table = row_table(
         CareerDistance,
         sequences.rows,
         caption="Distance of synthetic from original careers"
         + (", mean over the datasets" if several else ""),
         names=[
-            Added("What", "text", lambda own: f"{own.meaning[0].upper()}{own.meaning[1:]}"),
+            Added("What", "text", lambda row: f"{row.meaning[0].upper()}{row.meaning[1:]}"),
             "mean",
             *([ends] if several else []),
             "floor",
             "ratio",
-            Added("In words", "text", lambda own: noise_in_words(own.ratio, own.mean)),
+            Added("In words", "text", lambda row: noise_in_words(row.ratio, row.mean)),
         ],
-        highlight=[i for i, own in enumerate(sequences.rows) if (own.ratio or 0) > FAR],
+        highlight=[i for i, row in enumerate(sequences.rows) if (row.ratio or 0) > FAR],
     )
     return replace(table, stacks=True, sortable=False)
 
@@ -231,22 +231,22 @@ def _histories(panel: PanelResult) -> Iterator[Block]:
         yield Words([_HISTORIES])
         yield row_table(
             HistoryRow,
-            [own.row for own in panel.worst],
+            [history.row for history in panel.worst],
             caption="Values within persons: share ever changing, and association with the value "
             "before; the synthetic ones are means over the datasets",
-            highlight=[i for i, own in enumerate(panel.worst) if _is_off(own)],
+            highlight=[i for i, history in enumerate(panel.worst) if _is_off(history)],
         )
-    constant = [own.name for own in panel.variables if own.is_constant]
+    constant = [history.name for history in panel.variables if history.is_constant]
     if constant:
         more = len(constant) - _NAMED
         names = ", ".join(constant[:_NAMED]) + (f" and {more} more" if more > 0 else "")
         yield Words([f"Nobody changes {names}, neither in the original nor in the synthetic data."])
 
 
-def _is_off(own: VariableHistory) -> bool:
-    lag, mean = own.lag, own.mean_lag
+def _is_off(history: VariableHistory) -> bool:
+    lag, mean = history.lag, history.mean_lag
     lag_is_off = lag is not None and mean is not None and abs(lag - mean) > _LAG
-    return abs(own.difference) > _POINTS or lag_is_off
+    return abs(history.difference) > _POINTS or lag_is_off
 
 
 # Careers of the original that are there again.

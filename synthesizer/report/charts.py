@@ -102,6 +102,17 @@ def line(x1: float, y1: float, x2: float, y2: float, **attrs: Value) -> Markup:
     return el("line", {"x1": x1, "y1": y1, "x2": x2, "y2": y2, **_named(attrs)})
 
 
+def polyline(places: Sequence[tuple[float, float]], look: str) -> Markup:
+    """Return a line through places; ``look`` is its class."""
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    return el("polyline", {"points": points, "class": look})
+
+
+def dot(x: float, y: float, radius: float, look: str) -> Markup:
+    """Return a round mark; ``look`` is its class."""
+    return el("circle", {"cx": x, "cy": y, "r": radius, "class": look})
+
+
 def _named(attrs: Mapping[str, Value]) -> dict[str, Value]:
     return {name.rstrip("_").replace("_", "-"): value for name, value in attrs.items()}
 
@@ -133,6 +144,11 @@ class Scale:
         if high == low:
             return (first + last) / 2
         return first + (value - low) / (high - low) * (last - first)
+
+    def inside(self, value: float) -> float:
+        """Return the place of a value, at the nearest end where it is off the axis."""
+        low, high = self.domain
+        return self(min(max(value, low), high))
 
     def ticks(self, count: int = 5) -> tuple[float, ...]:
         """Return about ``count`` round values within the domain."""
@@ -207,7 +223,7 @@ def tick(value: float) -> str:
 
 
 def legend(x: float, y: float, entries: Sequence[tuple[str, str]]) -> Markup:
-    """Return entries side by side: (class of the mark, words).
+    """Return entries side by side: (class of the mark, or its name as in `mark`, and words).
 
     Examples
     --------
@@ -215,11 +231,13 @@ def legend(x: float, y: float, entries: Sequence[tuple[str, str]]) -> Markup:
     1
     """
     parts: list[Markup] = []
-    for mark, caption in entries:
-        if mark.startswith("line-"):
-            parts.append(line(x, y - 4, x + 14, y - 4, class_=f"{mark} thick"))
+    for look, caption in entries:
+        if look.startswith("line-"):
+            parts.append(line(x, y - 4, x + 14, y - 4, class_=f"{look} thick"))
+        elif not look.startswith("fill-"):
+            parts.append(mark(look, x + 7, y - 4))
         else:
-            box: dict[str, Value] = {"x": x, "y": y - 10, "width": 12, "height": 12, "class": mark}
+            box: dict[str, Value] = {"x": x, "y": y - 10, "width": 12, "height": 12, "class": look}
             parts.append(el("rect", box))
         parts.append(text(x + 19, y, caption, class_="label"))
         x += 19 + text_width(caption, 12) + 18
@@ -387,9 +405,10 @@ def dots(
     """
     ends = domain((number for row in rows for number in row.numbers), whole=whole)
     scale = Scale(domain=ends, range=(_SIDE, WIDTH - _SIDE))
-    legend, top = _legend(marks)
+    key, end = legends(_SIDE, 16, list(marks.items()), width=WIDTH)
+    top = end + _TOP - 10
     bottom = top + _ROW * len(rows)
-    parts = [legend, axis_bottom(scale, bottom, label, count=_TICKS)]
+    parts = [key, axis_bottom(scale, bottom, label, count=_TICKS)]
     parts += [_row(row, scale, top + _ROW * i, zero=zero) for i, row in enumerate(rows)]
     return svg(WIDTH, bottom + 44, *parts, title=title, description=description)
 
@@ -407,24 +426,18 @@ def _row(row: DotRow, scale: Scale, top: float, *, zero: bool) -> Markup:
     if zero:
         parts.append(line(scale(0), y - 8, scale(0), y + 8, class_="line-ink"))
     if row.baseline is not None and row.original is not None:
-        ends = _place(scale, row.baseline), _place(scale, row.original)
+        ends = scale.inside(row.baseline), scale.inside(row.original)
         parts.append(line(ends[0], y, ends[1], y, class_="line-grid thick"))
     if row.low is not None and row.high is not None:
-        ends = _place(scale, row.low), _place(scale, row.high)
+        ends = scale.inside(row.low), scale.inside(row.high)
         parts.append(line(ends[0], y, ends[1], y, class_="line-synthetic thick"))
     for name, value in (("original", row.original), ("baseline", row.baseline)):
         if value is not None:
-            parts.append(mark(name, _place(scale, value), y))
-    parts += [mark("others", _place(scale, value), y) for value in row.others]
+            parts.append(mark(name, scale.inside(value), y))
+    parts += [mark("others", scale.inside(value), y) for value in row.others]
     if row.value is not None:
-        parts.append(mark("value", _place(scale, row.value), y))
+        parts.append(mark("value", scale.inside(row.value), y))
     return el("g", None, *parts)
-
-
-def _place(scale: Scale, value: float) -> float:
-    """Return where a value stands, at the nearest end where it is off the axis."""
-    low, high = scale.domain
-    return scale(min(max(value, low), high))
 
 
 def mark(name: str, x: float, y: float) -> Markup:
@@ -444,20 +457,8 @@ def mark(name: str, x: float, y: float) -> Markup:
         points = f"{x:.1f},{y - 6:.1f} {x + 6:.1f},{y:.1f} {x:.1f},{y + 6:.1f} {x - 6:.1f},{y:.1f}"
         return el("polygon", {"points": points, "class": "fill-original"})
     if name == "others":
-        return el("circle", {"cx": x, "cy": y, "r": 3, "class": "line-synthetic faint"})
-    return el("circle", {"cx": x, "cy": y, "r": 5, "class": "fill-synthetic outlined"})
-
-
-def _legend(marks: Mapping[str, str]) -> tuple[Markup, float]:
-    """Return the legend, in as many lines as it needs, and where the rows begin."""
-    parts, x, y = [], _SIDE, 12.0
-    for name, caption in marks.items():
-        width = 18 + text_width(caption, 12) + 16
-        if x > _SIDE and x + width > WIDTH:
-            x, y = _SIDE, y + 18
-        parts += [mark(name, x + 6, y), text(x + 18, y + 4, caption, class_="label")]
-        x += width
-    return el("g", {"aria-hidden": "true"}, *parts), y + _TOP - 6
+        return dot(x, y, 3, "line-synthetic faint")
+    return dot(x, y, 5, "fill-synthetic outlined")
 
 
 # Small multiples of lines over the number of datasets, and ROC curves.
@@ -470,6 +471,11 @@ _HEIGHT = 120.0
 MOST_CURVES = 6
 """Curves that can be told apart in one picture."""
 _DASHES = ("", " dashed", " dotted")
+_PANEL_KEY = (
+    ("line-synthetic", "synthetic data"),
+    ("line-baseline dashed", "baseline"),
+    ("line-original dotted", "original released"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -509,7 +515,7 @@ def panels(drawn: Sequence[Panel], *, title: str, description: str, x_label: str
     ends = (1.0, min(max(most, 2.0), 1e6))
     y_ends = (0.0, max(domain(heights)[1], 1e-3))
     width, height = WIDTH / _COLUMNS, _LINES_TOP + _HEIGHT + _BOTTOM
-    parts = [_key()]
+    parts = [legend(4, 14, _PANEL_KEY)]
     for i, panel in enumerate(drawn):
         left, top = width * (i % _COLUMNS), 26 + height * (i // _COLUMNS)
         x = Scale(domain=ends, range=(left + _LEFT, left + width - _RIGHT))
@@ -529,45 +535,19 @@ def _panel(panel: Panel, x: Scale, y: Scale, label: str) -> Markup:
         axis_left(y, left, "", count=4, grid=right - left),
     ]
     if panel.level is not None:
-        height = _within(y, panel.level)
+        height = y.inside(panel.level)
         parts.append(line(left, height, right, height, class_="line-original dotted"))
     parts += [_drawn(series, x, y) for series in panel.series]
     return el("g", None, *parts)
 
 
 def _drawn(series: Series, x: Scale, y: Scale) -> Markup:
-    places = [(_within(x, at), _within(y, value)) for at, value in series.points]
+    places = [(x.inside(at), y.inside(value)) for at, value in series.points]
     dash = " dashed" if series.style == "baseline" else ""
-    parts = [_path(places, f"line-{series.style}{dash}")]
+    parts = [polyline(places, f"line-{series.style}{dash}")]
     if len(places) <= 30:
-        parts += [
-            el("circle", {"cx": at, "cy": value, "r": 2.5, "class": f"fill-{series.style}"})
-            for at, value in places
-        ]
+        parts += [dot(*place, 2.5, f"fill-{series.style}") for place in places]
     return el("g", None, *parts)
-
-
-def _path(places: Sequence[Point], style: str) -> Markup:
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    return el("polyline", {"points": points, "class": style})
-
-
-def _within(scale: Scale, value: float) -> float:
-    low, high = scale.domain
-    return scale(min(max(value, low), high))
-
-
-def _key() -> Markup:
-    """Return the legend of all panels."""
-    return legend(
-        4,
-        14,
-        [
-            ("line-synthetic", "synthetic data"),
-            ("line-baseline dashed", "baseline"),
-            ("line-original dotted", "original released"),
-        ],
-    )
 
 
 def roc(curves: Sequence[tuple[str, Sequence[Point]]], *, title: str, description: str) -> Markup:
@@ -590,8 +570,8 @@ def roc(curves: Sequence[tuple[str, Sequence[Point]]], *, title: str, descriptio
         line(left, top + side, left + side, top, class_="line-baseline dashed"),
     ]
     for i, (_, points) in enumerate(curves):
-        places = [(_within(x, at), _within(y, value)) for at, value in points]
-        parts.append(_path(places, _style(i)))
+        places = [(x.inside(at), y.inside(value)) for at, value in points]
+        parts.append(polyline(places, _style(i)))
     below = top + side + 58
     named = [*((_style(i), name) for i, (name, _) in enumerate(curves))]
     named.append(("line-baseline dashed", "guessing"))
@@ -730,17 +710,3 @@ def _pair_of_bars(row: PairedBar, scale: Scale, top: float) -> Markup:
         y = top + 5 + _PAIRS_BAR * 1.5
         parts.append(line(scale(row.low), y, scale(row.high), y, class_="line-ink"))
     return el("g", None, *parts)
-
-
-# Lines through places.
-
-
-def polyline(places: Sequence[tuple[float, float]], look: str) -> Markup:
-    """Return a line through places; ``look`` is its class."""
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    return el("polyline", {"points": points, "class": look})
-
-
-def dot(x: float, y: float, radius: float, look: str) -> Markup:
-    """Return a round mark; ``look`` is its class."""
-    return el("circle", {"cx": x, "cy": y, "r": radius, "class": look})

@@ -170,8 +170,6 @@ _COLUMNS = (
 _FORMS: tuple[Form, ...] = (
     "text", "text", "figure", "text", "figure", "figure", "count", "text", "text",
 )  # fmt: skip
-_FAR_BY_CHANCE = ("specks", "po50")
-"""Of a tree these are far from 0 by chance."""
 
 
 def figures_section(record: Record) -> Section:
@@ -203,8 +201,8 @@ def figures_section(record: Record) -> Section:
 
 
 def _read_alone(place: str, figure: Figure) -> tuple[Figure, str]:
-    """Return a figure with its direction, from what a tree shows by chance alone."""
-    if place.endswith("cart") and figure.key in _FAR_BY_CHANCE:
+    """Return a figure with its direction; SPECKS of a tree is far from 0 by chance alone."""
+    if place.endswith("cart") and figure.key == "specks":
         return figure, "not to be read alone: far from 0 by chance"
     return figure, figure.direction
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from synthesizer.data.evolution import Evolution, EvolvedDataset, FrontierFile
+from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile
 from synthesizer.report.genetic_charts import NamedPoint, generations_chart, path_chart
 from synthesizer.report.page import (
     Block,
@@ -128,7 +128,7 @@ def _endings(evolution: Evolution, record: Record) -> Iterator[str]:
             f"{plural(len(datasets), 'dataset')} were made, each by an evolution of its own; the "
             "table says how each one ended."
         )
-    if any(own.stopped.endswith("seconds") for own in datasets):
+    if any(dataset.stopped.endswith("seconds") for dataset in datasets):
         yield "Where the time decides, a repetition on another machine may give other datasets."
     whose = "The result" if len(datasets) == 1 else "Each"
     yield f"{whose} has {plural(record.manifest.rows, 'record')}."
@@ -163,7 +163,7 @@ def ending(why: str, generations: int) -> str:
 
 def _risk_in_words(evolution: Evolution) -> Iterator[str]:
     """Yield the risk of the result beside guessing and beside files without information."""
-    risks = [own.risk for own in evolution.datasets]
+    risks = [dataset.risk for dataset in evolution.datasets]
     baseline = evolution.risk.baseline
     yield f"{'The result has' if len(risks) == 1 else 'The results have'} R {_span(risks)}."
     if baseline is None:
@@ -202,7 +202,7 @@ def _notes(evolution: Evolution, record: Record) -> Iterator[Note]:
 
 
 def _perturbed(evolution: Evolution, record: Record) -> Note:
-    shares = [own.unchanged for own in evolution.datasets if own.unchanged is not None]
+    shares = [dataset.unchanged for dataset in evolution.datasets if dataset.unchanged is not None]
     rows = record.manifest.rows
     count = f" ({shares[0] * rows:,.0f} of {rows:,})" if len(shares) == 1 else ""
     return Note(
@@ -227,9 +227,11 @@ def _limit(evolution: Evolution) -> Iterator[Note]:
     limit = evolution.risk_at_most
     if limit is None:
         return
-    above = [(i, own) for i, own in enumerate(evolution.datasets, 1) if not own.reached]
+    above = [(i, dataset) for i, dataset in enumerate(evolution.datasets, 1) if not dataset.reached]
     if above:
-        which = ", ".join(f"dataset {number} has R {written(own.risk)}" for number, own in above)
+        which = ", ".join(
+            f"dataset {number} has R {written(dataset.risk)}" for number, dataset in above
+        )
         yield Note(
             f"The highest risk that is accepted ({_setting(limit)}) was not reached: {which}. Give "
             "the evolution more generations or a start of lower risk, or accept more risk.",
@@ -243,7 +245,7 @@ def _limit(evolution: Evolution) -> Iterator[Note]:
 def _below_random(evolution: Evolution) -> Iterator[Note]:
     """Warn where a file was made to be wrong about people, which tells something, too."""
     limit, random = evolution.risk_at_most, evolution.risk.random
-    level, lowest = written(random, "share"), min(own.risk for own in evolution.datasets)
+    level, lowest = written(random, "share"), min(dataset.risk for dataset in evolution.datasets)
     if limit is not None and limit < random:
         yield Note(
             f"The highest risk that is accepted ({_setting(limit)}) is below that of files drawn "
@@ -278,7 +280,7 @@ def _points(evolution: Evolution) -> list[NamedPoint]:
     front, files = evolution.datasets[0].frontier, evolution.written
     small = [("", front[i].utility, front[i].risk) for i in _spread(len(front), _MOST_POINTS)]
     large = [files[i] for i in _spread(len(files), MOST_NAMES)]
-    return [*small, *((_number(own.file), own.utility, own.risk) for own in large)]
+    return [*small, *((_number(file.file), file.utility, file.risk) for file in large)]
 
 
 def _spread(count: int, most: int) -> list[int]:
@@ -296,7 +298,7 @@ def _number(file: str) -> str:
 def _results(evolution: Evolution) -> Iterator[Block]:
     yield _table(
         evolution,
-        [(str(number), own) for number, own in enumerate(evolution.datasets, 1)],
+        [(str(number), dataset) for number, dataset in enumerate(evolution.datasets, 1)],
         caption="Results of the evolution; U and F: lower is better, R: lower is safer",
         first="Dataset",
     )
@@ -310,7 +312,7 @@ def _frontier(evolution: Evolution) -> Iterator[Block]:
     yield Words([_TO_PICK])
     yield _table(
         evolution,
-        [(own.file, own) for own in evolution.written],
+        [(file.file, file) for file in evolution.written],
         caption=f"Files of the frontier; U and F: lower is better, R: lower is safer{above}",
         first="File",
     )
@@ -329,7 +331,7 @@ def _table(
     if evolution.start == "mutants":
         caption += "; unchanged: share of the records that are those of the original"
         columns.append(("Unchanged", "share"))
-    ends = any(isinstance(own, EvolvedDataset) for _, own in rows)
+    ends = any(isinstance(dataset, EvolvedDataset) for _, dataset in rows)
     if ends:
         columns += [("Generations", "count"), ("Ended", "text")]
     limit = evolution.risk_at_most
@@ -337,17 +339,19 @@ def _table(
         caption=caption,
         columns=[name for name, _ in columns],
         forms=[form for _, form in columns],
-        rows=[_row(name, own, mutants=evolution.start == "mutants") for name, own in rows],
+        rows=[_row(name, dataset, mutants=evolution.start == "mutants") for name, dataset in rows],
         sortable=len(rows) >= _WORTH_SORTING,
         stacks=ends,
-        highlight=[i for i, (_, own) in enumerate(rows) if limit is not None and own.risk > limit],
+        highlight=[
+            i for i, (_, dataset) in enumerate(rows) if limit is not None and dataset.risk > limit
+        ],
     )
 
 
-def _row(name: str, own: EvolvedDataset | FrontierFile, *, mutants: bool) -> list[Cell]:
-    row: list[Cell] = [name, own.utility, own.risk, own.fitness]
+def _row(name: str, dataset: EvolvedDataset | FrontierFile, *, mutants: bool) -> list[Cell]:
+    row: list[Cell] = [name, dataset.utility, dataset.risk, dataset.fitness]
     if mutants:
-        row.append(own.unchanged)
-    if isinstance(own, EvolvedDataset):
-        row += [own.generations, ending(own.stopped, own.generations)]
+        row.append(dataset.unchanged)
+    if isinstance(dataset, EvolvedDataset):
+        row += [dataset.generations, ending(dataset.stopped, dataset.generations)]
     return row

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from markupsafe import Markup
 
-from synthesizer.data.evolution import Generation
+from synthesizer.data.evolved import Generation
 from synthesizer.report.charts import (
     Scale,
     axis_bottom,
@@ -157,7 +157,10 @@ def _panel(
     parts = [
         axis_bottom(x, _TOP + _TALL, "generation", count=min(5, max(last - first, 1))),
         axis_left(y, left, label, grid=room),
-        *(line(left, y(own.value), left + room, y(own.value), class_=own.look) for own in levels),
+        *(
+            line(left, y(level.value), left + room, y(level.value), class_=level.look)
+            for level in levels
+        ),
         polyline([(x(at), y(value)) for at, value in medians], "line-s2 dashed"),
         polyline([(x(at), y(value)) for at, value in best], "line-s1"),
     ]

@@ -148,20 +148,20 @@ def _lines(coefficients: Sequence[CoefficientComparison]) -> list[_Line]:
     """Return the coefficients that are drawn: the original has a standard error of them."""
     lines = [
         _Line(
-            own.name,
+            coefficient.name,
             *(
-                (value - own.original) / own.original_error
+                (value - coefficient.original) / coefficient.original_error
                 for value in (
-                    own.synthetic,
-                    own.synthetic_low,
-                    own.synthetic_high,
-                    own.original_low,
-                    own.original_high,
+                    coefficient.synthetic,
+                    coefficient.synthetic_low,
+                    coefficient.synthetic_high,
+                    coefficient.original_low,
+                    coefficient.original_high,
                 )
             ),
         )
-        for own in coefficients
-        if own.original_error
+        for coefficient in coefficients
+        if coefficient.original_error
     ]
     furthest = sorted(lines, key=lambda row: -abs(row.synthetic))[:_MOST]
     return [row for row in lines if row in furthest]
@@ -224,9 +224,9 @@ def _table(fit: FitComparison) -> DataTable:
         names=[
             "name",
             "original",
-            Added(heading, "text", lambda own: interval(own.original_low, own.original_high)),
+            Added(heading, "text", lambda row: interval(row.original_low, row.original_high)),
             "synthetic",
-            Added(heading, "text", lambda own: interval(own.synthetic_low, own.synthetic_high)),
+            Added(heading, "text", lambda row: interval(row.synthetic_low, row.synthetic_high)),
             "standardised",
             "overlap",
         ],

@@ -432,7 +432,7 @@ def _shape(spot: Spot, x: float, y: float) -> Markup:
 def _beside(x: float, y: float, words: str, *, leftwards: bool) -> Markup:
     """Write what a line of reference is, beside it."""
     anchor, aside = ("end", -5) if leftwards else ("start", 5)
-    return text(x + aside, y, words, class_="small muted", text_anchor=anchor)
+    return text(x + aside, y, words, class_="small muted halo", text_anchor=anchor)
 
 
 def _along(places: Sequence[tuple[float, float]]) -> Iterator[Box]:

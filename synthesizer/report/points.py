@@ -131,7 +131,7 @@ def dataset_risk(scenario: ScenarioRisk | None) -> DatasetRisk | None:
             return DatasetRisk(
                 name=name,
                 meaning=meaning,
-                values=dict(enumerate((getattr(own, value) for own in result.datasets), 1)),
+                values=dict(enumerate((getattr(dataset, value) for dataset in result.datasets), 1)),
                 baseline=0.0,
                 original=getattr(result.mean, original),
             )

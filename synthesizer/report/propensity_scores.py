@@ -98,7 +98,7 @@ def _model(scores: PmseResult, record: Record) -> Iterator[Block]:
         labels=("Dataset", [*numbers, *(["mean"] if several else [])]),
         names=[*_SCORES, Added("Settled", "text", _settled)],
         caption=f"Propensity score by {name}, {_how(scores)}",
-        highlight=[i for i, own in enumerate(scores.datasets) if not own.converged],
+        highlight=[i for i, dataset in enumerate(scores.datasets) if not dataset.converged],
     )
 
 
@@ -122,7 +122,7 @@ def ratio_in_words(scores: PmseResult, record: Record) -> str:
     if ratio is None or not only_margins(scores):
         return distance
     utility = record.results.utility
-    has_tree = utility is not None and any(own.model == "cart" for own in utility.propensity)
+    has_tree = utility is not None and any(other.model == "cart" for other in utility.propensity)
     remedy = (
         "see the classification tree"
         if has_tree

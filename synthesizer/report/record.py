@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError, field_validator
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.evolution import Evolution
+from synthesizer.data.evolved import Evolution
 from synthesizer.data.files import sha256
 from synthesizer.measures.figure import Result, Units, typed
 from synthesizer.measures.results import FORMAT, CheckResults
@@ -225,18 +225,6 @@ class Record:
     exceeded: tuple[str, ...] = ()
     evolution: Evolution | None = None
     changes: tuple[str, ...] = ()
-
-    @classmethod
-    def of(
-        cls,
-        manifest: Mapping[str, Any],
-        results: CheckResults,
-        exceeded: Sequence[str] = (),
-        genetic: Mapping[str, Any] | None = None,
-    ) -> Record:
-        """Return the record of what a run writes: manifest and evolution as plain values."""
-        evolution = None if genetic is None else Evolution.model_validate(genetic)
-        return cls(Manifest.model_validate(manifest), results, tuple(exceeded), evolution)
 
     @property
     def units(self) -> Units:

@@ -30,7 +30,7 @@ from synthesizer.report.page import (
     row_table,
     written,
 )
-from synthesizer.report.pairs import map_chart, map_names, pair_block, pairs_data
+from synthesizer.report.pair_tables import map_chart, map_names, pair_block, pairs_data
 from synthesizer.report.record import Record
 
 _FEATURED = 4

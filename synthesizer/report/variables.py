@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import NamedTuple
 
 from markupsafe import Markup
 
-from synthesizer.measures.figure import in_units
+from synthesizer.measures.figure import Units, in_units
 from synthesizer.measures.utility.distributions import Distribution, Statistics
 from synthesizer.report.charts import (
     SIDES,
@@ -87,7 +87,7 @@ def _blocks(record: Record) -> Iterator[Block]:
             f"The page shows the {MOST} that are furthest off; the shares of all are in "
             "checks.json under utility, distributions.",
         )
-    items = [_item(Shares.of(own), off, record) for own in shown]
+    items = [_item(cells, off, record.units) for cells in shown]
     yield Markup('<div class="picker">{}</div>').format(Markup("").join(items))
     yield from _statistics(shown)
 
@@ -96,111 +96,79 @@ def _furthest_off(
     distributions: Sequence[Distribution], off: Mapping[str, float]
 ) -> list[Distribution]:
     """Return at most so many as a page carries, those furthest off, in their own order."""
-    worst = sorted(distributions, key=lambda own: -off.get(own.variable, 0.0))[:MOST]
-    names = {own.variable for own in worst}
-    return [own for own in distributions if own.variable in names]
+    worst = sorted(distributions, key=lambda cells: -off.get(cells.variable, 0.0))[:MOST]
+    names = {cells.variable for cells in worst}
+    return [cells for cells in distributions if cells.variable in names]
 
 
-@dataclass(frozen=True)
-class Shares:
-    """A distribution with its synthetic shares over the datasets.
+class CellShares(NamedTuple):
+    """A cell of a distribution: shares in [0, 1], the synthetic ones over the datasets."""
 
-    Parameters
-    ----------
-    cells : Distribution
-        Labels, edges and shares.
-    mean, lowest, highest : tuple of float
-        Synthetic shares of every cell: their mean and ends over the datasets.
-    """
-
-    cells: Distribution
-    mean: tuple[float, ...]
-    lowest: tuple[float, ...]
-    highest: tuple[float, ...]
-
-    @classmethod
-    def of(cls, cells: Distribution) -> Shares:
-        """Return a distribution with mean and ends over the datasets."""
-        columns = list(zip(*cells.synthetic, strict=True))
-        return cls(
-            cells,
-            tuple(sum(column) / len(column) for column in columns),
-            tuple(min(column) for column in columns),
-            tuple(max(column) for column in columns),
-        )
-
-    @property
-    def observed(self) -> list[int]:
-        """Positions of the cells that are not missing codes."""
-        return [i for i, missing in enumerate(self.cells.missing) if not missing]
-
-    @property
-    def codes(self) -> list[int]:
-        """Positions of the missing codes."""
-        return [i for i, missing in enumerate(self.cells.missing) if missing]
-
-    def bars(self, places: Sequence[int]) -> list[PairedBar]:
-        """Return cells as pairs of bars."""
-        cells = self.cells
-        return [
-            PairedBar(
-                label=cells.labels[i],
-                original=cells.original[i],
-                synthetic=self.mean[i],
-                low=self.lowest[i],
-                high=self.highest[i],
-                muted=cells.missing[i],
-            )
-            for i in places
-        ]
+    label: str
+    is_missing: bool
+    original: float
+    mean: float
+    low: float
+    high: float
 
 
-def _item(shares: Shares, off: Mapping[str, float], record: Record) -> Markup:
-    cells = shares.cells
+def cell_shares(cells: Distribution) -> list[CellShares]:
+    """Return every cell with mean and ends of its synthetic shares, missing codes last."""
+    columns = zip(*cells.synthetic, strict=True)
+    rows = zip(cells.labels, cells.missing, cells.original, columns, strict=True)
+    return [
+        CellShares(label, missing, original, sum(own) / len(own), min(own), max(own))
+        for label, missing, original, own in rows
+    ]
+
+
+def _item(cells: Distribution, off: Mapping[str, float], units: Units) -> Markup:
+    shares = cell_shares(cells)
     distance = f", S_pMSE {written(off[cells.variable])}" if cells.variable in off else ""
-    summary = _summary(shares, record)
+    summary = _summary(cells, shares, units)
     chart = Chart(
         title=f"{cells.variable} ({cells.kind}{distance})",
-        svg=picture(cells, summary, axis=in_units("share of {records}", record.units)),
+        svg=picture(cells, summary, axis=f"share of {units}"),
         reads="",
         summary=summary,
-        table=_table(shares, record),
+        table=_table(cells, shares, units),
     )
     return Markup('<div class="item" data-label="{}">{}</div>').format(
         cells.variable, fragment(chart)
     )
 
 
-def _summary(shares: Shares, record: Record) -> str:
-    cells = shares.cells
-    gaps = [abs(p - q) for p, q in zip(cells.original, shares.mean, strict=True)]
-    worst = gaps.index(max(gaps))
-    ours, theirs = (written(side[worst], "share") for side in (cells.original, shares.mean))
-    units = in_units("{records}", record.units)
+def _summary(cells: Distribution, shares: Sequence[CellShares], units: Units) -> str:
+    worst = max(shares, key=lambda share: abs(share.original - share.mean))
     summary = (
-        f"Largest difference at “{cells.labels[worst]}”: {ours} of the original and {theirs} of "
-        f"the synthetic {units}."
+        f"Largest difference at “{worst.label}”: {written(worst.original, 'share')} of the "
+        f"original and {written(worst.mean, 'share')} of the synthetic {units}."
     )
     if cells.others:
         summary += f" {plural(cells.others, 'rarer level')} together are shown as one."
     return summary
 
 
-def _table(shares: Shares, record: Record) -> DataTable:
-    cells, several = shares.cells, shares.lowest != shares.highest
-    names = [
-        f"{label} (missing code)" if missing else label
-        for label, missing in zip(cells.labels, cells.missing, strict=True)
+def _table(cells: Distribution, shares: Sequence[CellShares], units: Units) -> DataTable:
+    several = any(share.low < share.high for share in shares)
+    shown = 5 if several else 3
+    forms: tuple[Form, ...] = ("text", "share", "share", "share", "share")
+    rows: list[list[Cell]] = [
+        [
+            f"{share.label} (missing code)" if share.is_missing else share.label,
+            share.original,
+            share.mean,
+            share.low,
+            share.high,
+        ]
+        for share in shares
     ]
-    ends = (shares.lowest, shares.highest) if several else ()
-    numbers: list[Form] = ["share"] * (2 + len(ends))
-    units = in_units("{records}", record.units)
     return DataTable(
         caption=f"{cells.variable}: shares of the {units}"
         + (", with the lowest and highest of the datasets" if several else ""),
-        columns=["Value", "Original", "Synthetic", *(["Lowest", "Highest"] if several else [])],
-        forms=["text", *numbers],
-        rows=list(zip(names, cells.original, shares.mean, *ends, strict=True)),
+        columns=("Value", "Original", "Synthetic", "Lowest", "Highest")[:shown],
+        forms=forms[:shown],
+        rows=[row[:shown] for row in rows],
     )
 
 
@@ -208,8 +176,10 @@ def _statistics(distributions: Sequence[Distribution]) -> Iterator[Block]:
     names = list(Statistics.model_fields)
     figures: list[Form] = ["figure"] * len(names)
     # days since 1970 say nothing to a reader; the picture has dates
-    numbers = [own for own in distributions if own.summary is not None and own.kind != "date"]
-    rows = [row for own in numbers for row in _statistic_rows(own, names)]
+    numbers = [
+        cells for cells in distributions if cells.summary is not None and cells.kind != "date"
+    ]
+    rows = [row for cells in numbers for row in _statistic_rows(cells, names)]
     if rows:
         yield DataTable(
             caption=_STATISTICS,
@@ -219,15 +189,15 @@ def _statistics(distributions: Sequence[Distribution]) -> Iterator[Block]:
         )
 
 
-def _statistic_rows(own: Distribution, names: Sequence[str]) -> Iterator[list[Cell]]:
-    if own.summary is not None:
-        original, datasets = own.summary.original, own.summary.synthetic
-        yield [own.variable, "original", *(getattr(original, name) for name in names)]
-        yield [own.variable, "synthetic", *(_mean(datasets, name) for name in names)]
+def _statistic_rows(cells: Distribution, names: Sequence[str]) -> Iterator[list[Cell]]:
+    if cells.summary is not None:
+        original, datasets = cells.summary.original, cells.summary.synthetic
+        yield [cells.variable, "original", *(getattr(original, name) for name in names)]
+        yield [cells.variable, "synthetic", *(_mean(datasets, name) for name in names)]
 
 
 def _mean(datasets: Sequence[Statistics], name: str) -> float | None:
-    values = [value for own in datasets if (value := getattr(own, name)) is not None]
+    values = [value for dataset in datasets if (value := getattr(dataset, name)) is not None]
     return sum(values) / len(values) if values else None
 
 
@@ -246,60 +216,71 @@ def picture(cells: Distribution, description: str, *, axis: str = "share of reco
     axis : str
         What the bars are.
     """
-    shares = Shares.of(cells)
-    parts, bars, bottom = [legend(2, 12, SIDES)], [*shares.observed, *shares.codes], _TOP
+    shares = cell_shares(cells)
+    parts, bars, bottom = [legend(2, 12, SIDES)], shares, _TOP
     if cells.edges is not None:
-        parts += _histogram(shares, cells.edges)
-        bars, bottom = shares.codes, _TOP + _TALL + 34
+        columns = [share for share in shares if not share.is_missing]
+        parts += _histogram(cells.kind, columns, cells.edges)
+        bars, bottom = shares[len(columns) :], _TOP + _TALL + 34
     if bars:
-        drawn, bottom = paired_bars(shares.bars(bars), label=axis, top=bottom)
+        drawn, bottom = paired_bars([_bar(share) for share in bars], label=axis, top=bottom)
         parts += drawn
     title = f"Distribution of {cells.variable}"
     return svg(WIDTH, bottom, *parts, title=title, description=description)
 
 
-def _histogram(shares: Shares, edges: Sequence[float]) -> Iterator[Markup]:
+def _bar(share: CellShares) -> PairedBar:
+    return PairedBar(
+        label=share.label,
+        original=share.original,
+        synthetic=share.mean,
+        low=share.low,
+        high=share.high,
+        muted=share.is_missing,
+    )
+
+
+def _histogram(
+    kind: str, columns: Sequence[CellShares], edges: Sequence[float]
+) -> Iterator[Markup]:
     """Yield filled columns of the original and the outline of the synthetic mean.
 
     Cells are equally wide on the page: they are so in value, but for single values, and the open
     ones at the ends have no width.
     """
-    observed, original = shares.observed, shares.cells.original
-    most = max(max(original[i], shares.highest[i]) for i in observed) or 1.0
-    x = Scale(domain=(0, len(observed)), range=(_LEFT, _RIGHT))
+    most = max(max(share.original, share.high) for share in columns) or 1.0
+    x = Scale(domain=(0, len(columns)), range=(_LEFT, _RIGHT))
     y = Scale(domain=(0, most), range=(_TOP + _TALL, _TOP + 14))
     yield axis_left(y, _LEFT, "", count=4, grid=_RIGHT - _LEFT)
-    for place, i in enumerate(observed):
-        box = {"x": x(place) + 0.5, "y": y(original[i]), "width": max(x(1) - x(0) - 1, 1)}
-        height = y(0) - y(original[i])
-        yield el("rect", {**box, "height": height, "class": "fill-original soft"})
     outline = [(x(0), y(0))]
-    for place, i in enumerate(observed):
-        outline += [(x(place), y(shares.mean[i])), (x(place + 1), y(shares.mean[i]))]
-    yield polyline([*outline, (x(len(observed)), y(0))], "line-synthetic")
-    for place, i in enumerate(observed):
-        if shares.highest[i] > shares.lowest[i]:
+    for place, share in enumerate(columns):
+        top, width = y(share.original), max(x(1) - x(0) - 1, 1)
+        box = {"x": x(place) + 0.5, "y": top, "width": width, "height": y(0) - top}
+        yield el("rect", {**box, "class": "fill-original soft"})
+        outline += [(x(place), y(share.mean)), (x(place + 1), y(share.mean))]
+    yield polyline([*outline, (x(len(columns)), y(0))], "line-synthetic")
+    for place, share in enumerate(columns):
+        if share.high > share.low:
             middle = x(place + 0.5)
-            ends = y(shares.lowest[i]), y(shares.highest[i])
-            yield line(middle, ends[0], middle, ends[1], class_="line-ink")
-    yield from _edge_labels(shares, edges, x)
+            yield line(middle, y(share.low), middle, y(share.high), class_="line-ink")
+    yield from _edge_labels(kind, [share.label for share in columns], edges, x)
 
 
-def _edge_labels(shares: Shares, edges: Sequence[float], x: Scale) -> Iterator[Markup]:
+def _edge_labels(
+    kind: str, labels: Sequence[str], edges: Sequence[float], x: Scale
+) -> Iterator[Markup]:
     """Yield the values below the columns: at edges, or in the middle of single values."""
-    labels = [shares.cells.labels[i] for i in shares.observed]
     single = not any(label.startswith("[") for label in labels[1:-1] or labels)
-    if not single:
-        labels = [_edge(shares.cells.kind, edge) for edge in edges]
-    labels = [clipped(label, 12) for label in labels]
-    room = max(text_width(label, 11) for label in labels) + 10
+    texts = labels if single else [_edge(kind, edge) for edge in edges]
+    texts = [clipped(label, 12) for label in texts]
+    room = max(text_width(label, 11) for label in texts) + 10
     every = max(1, round(room / (x(1) - x(0)) + 0.499))
     base = _TOP + _TALL
     yield line(_LEFT, base, _RIGHT, base, class_="axis")
-    for place in range(0, len(labels), every):
+    for place in range(0, len(texts), every):
         at = x(place + 0.5) if single else x(place)
         yield line(at, base, at, base + 4, class_="axis")
-        yield text(at, base + 16, labels[place], class_="tick", text_anchor="middle")
+        yield text(at, base + 16, texts[place], class_="tick", text_anchor="middle")
 
 
 def _edge(kind: str, edge: float) -> str:

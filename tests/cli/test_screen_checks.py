@@ -9,11 +9,10 @@ import pandas as pd
 import pytest
 
 from synthesizer.cli.screen_checks import risk_lines
+from synthesizer.measures.figure import is_above_chance
 from synthesizer.measures.results import RiskResult
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.replicated import replicated_careers
-from synthesizer.report.careers import is_above_chance
-from synthesizer.report.risk_figures import Rate
 
 
 def careers(n: int = 400) -> np.ndarray:
@@ -31,8 +30,7 @@ def test_copied_careers_need_attention(copied: bool) -> None:
     lines = [line for line in risk_lines(result) if "needs attention" in line]
     assert len(lines) == copied
     figure = cast(Any, result.careers).figures[0]
-    rate = Rate(name=figure.name, value=figure.value, baseline=figure.baseline, n=figure.n)
-    assert is_above_chance(rate) == copied
+    assert is_above_chance(figure.value, figure.baseline, figure.n) == copied
 
 
 @pytest.mark.parametrize(("low", "told"), [(0.52, True), (0.49, False)])

@@ -11,7 +11,7 @@ import pytest
 
 from synthesizer.cli.screen import evolution_lines, frontier_lines, plan_lines
 from synthesizer.cli.screen_checks import utility_lines
-from synthesizer.data.evolution import Evolution, EvolvedDataset, FrontierFile, Risk, Utility
+from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Risk, Utility
 from synthesizer.data.pairs import as_tables
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.source import GeneticPlan

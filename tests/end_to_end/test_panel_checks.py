@@ -12,6 +12,8 @@ import yaml
 
 from synthesizer.cli.screen import show_result
 from synthesizer.jobs.run import RunResult, run
+from synthesizer.measures.figure import typed
+from synthesizer.measures.results import CheckResults
 from synthesizer.report.codebook.write import run_codebook
 from tests.report.fixtures import Page
 
@@ -77,21 +79,25 @@ def is_wide(result: RunResult) -> bool:
 
 def test_checks_hold_careers_and_histories(result: RunResult) -> None:
     text = (result.directory / "checks.json").read_text(encoding="utf-8")
-    told = json.loads(text, parse_constant=lambda name: pytest.fail(name))
-    sequences = told["panel"]["sequences"]
-    assert (told["panel"]["original"]["persons"], len(sequences["periods"])) == (150, 5)
-    assert set(sequences["states"]) == {"in", "up", "top", "(absent)"}
-    names = [own["name"] for own in sequences["measures"]]
-    assert {"headcounts", "spells", "entry", "exit"} <= set(names)
-    assert all(len(own["datasets"]) == 2 for own in sequences["measures"])
-    constant = {v["variable"]: v["constant"] for v in told["panel"]["variables"]}
+    content = json.loads(text, parse_constant=lambda name: pytest.fail(name))
+    results = typed(CheckResults, content["results"])
+    assert results == result.checks
+    assert results.panel is not None
+    sequences = results.panel.sequences
+    assert sequences is not None
+    assert (results.panel.original.persons, len(sequences.periods)) == (150, 5)
+    assert set(sequences.states) == {"in", "up", "top", "(absent)"}
+    assert {"headcounts", "spells", "entry", "exit"} <= set(sequences.measures)
+    assert len(sequences.distances) == 2
+    constant = {own.name: own.is_constant for own in results.panel.variables}
     assert constant == {"state": False, "sex": True, "region": True}
-    assert told["risk"]["replicated_careers"]["n"] == 150
-    assert told["failed"] == {}
+    assert results.risk.careers is not None
+    assert results.risk.careers.n == 150
+    assert results.failed == {}
     careers_of = [[own["states"].get(year) for year in YEARS] for own in careers()]
-    for t, shares in enumerate(sequences["original"]["headcounts"]):
+    for t, shares in enumerate(sequences.original.headcounts):
         here = [career[t] for career in careers_of]
-        for label, share in zip(sequences["states"], shares, strict=True):
+        for label, share in zip(sequences.states, shares, strict=True):
             state = None if label == "(absent)" else label
             assert share == pytest.approx(here.count(state) / 150)
 

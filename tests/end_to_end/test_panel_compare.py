@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from synthesizer.report.record import read_record
 from tests.end_to_end.commands import call, write_yaml
 from tests.end_to_end.test_panel import LONG, LONG_PANEL, long_frame
 
@@ -61,16 +62,18 @@ def test_numbers_and_page_of_a_grid(folder: Path) -> None:
     assert "replicated_careers" in found["axes"]["risk"]
     assert "sequence_ratio" in found["axes"]["utility"]
     for run in found["runs"]:
-        checks = folder / "grid" / run["name"] / "checks.json"
-        known = json.loads(checks.read_text(encoding="utf-8"))
+        results = read_record(folder / "grid" / run["name"]).results
+        assert results.panel is not None
+        assert results.panel.sequences is not None
         ratio, careers = (run["figures"][key] for key in ("sequence_ratio", "replicated_careers"))
-        assert ratio["value"] == known["panel"]["sequences"]["worst_ratio"]
+        assert ratio["value"] == results.panel.sequences.worst_ratio
         assert max(ratio["datasets"]) >= ratio["value"]
-        told = known["risk"]["replicated_careers"]
-        figures = {own["name"]: own for own in told["figures"]}
+        told = results.risk.careers
+        assert told is not None
+        figures = {own.name: own for own in told.figures}
         for part in ("value", "baseline", "original"):
-            assert careers[part] == figures["careers of one person"][part]
-        assert careers["datasets"] == [own["unique"] for own in told["datasets"]]
+            assert careers[part] == getattr(figures["careers of one person"], part)
+        assert careers["datasets"] == [own.unique for own in told.datasets]
         assert run["rows"] == 150
     meanings = " ".join(own["meaning"] for own in found["measures"])
     assert "record" not in meanings
@@ -100,7 +103,7 @@ def test_other_panels_of_a_file_share_no_axis(folder: Path, tmp_path: Path) -> N
 
 def test_fits_of_a_run_are_of_rows_where_they_can_be(folder: Path) -> None:
     checks = folder / "grid/career.theta=100/checks.json"
-    found = json.loads(checks.read_text(encoding="utf-8"))
+    found = json.loads(checks.read_text(encoding="utf-8"))["results"]
     fits = {fit["formula"]: fit for fit in found["utility"]["fits"]}
     assert fits["pay ~ age"]["clusters"] == "id"
     assert fits["pay ~ age"]["datasets"][0]["n"] > 150

@@ -1,9 +1,7 @@
-"""Checks with every measure of risk, as the package writes them."""
+"""A run with every measure of risk, computed once on small data."""
 
 from __future__ import annotations
 
-import copy
-import json
 from functools import cache
 from typing import Any
 
@@ -12,23 +10,26 @@ import pandas as pd
 
 from synthesizer import assess
 from synthesizer.jobs.assess import Question
+from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.attacks import Attack, AttackResult
 from synthesizer.measures.risk.dominance import Exclusion
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
 from synthesizer.report.page import Chart, DataTable, Gap, Note, Section, Words
-from synthesizer.report.untyped import Record
+from synthesizer.report.record import Record
+from tests.report.utility_examples import manifest
 
 KEYS = ("town", "age", "sex")
+LABEL = "town, age, sex -> job"
 
 
-def people(n: int, seed: int) -> pd.DataFrame:
+def people(n: int, seed: int, town: str = "town") -> pd.DataFrame:
     """Persons whose job depends on their town; many are unique by age."""
     rng = np.random.default_rng(seed)
-    town = rng.integers(0, 4, n)
-    job = np.where(rng.random(n) < 0.6, town, rng.integers(0, 4, n))
+    place = rng.integers(0, 4, n)
+    job = np.where(rng.random(n) < 0.6, place, rng.integers(0, 4, n))
     return pd.DataFrame(
         {
-            "town": np.array(list("abcd"))[town],
+            town: np.array(list("abcd"))[place],
             "age": rng.integers(18, 60, n),
             "sex": np.array(["f", "m"])[rng.integers(0, 2, n)],
             "job": np.array(["cook", "smith", "nurse", "baker"])[job],
@@ -38,32 +39,34 @@ def people(n: int, seed: int) -> pd.DataFrame:
 
 
 @cache
-def _risk() -> str:
-    original = people(300, 1)
-    synthetic = [pd.concat([original[:60], people(240, seed)]) for seed in (2, 3, 4)]
+def _risk(town: str) -> RiskResult:
+    original, keys = people(300, 1, town), (town, *KEYS[1:])
     result = assess(
         original,
-        synthetic,
-        keys=KEYS,
+        [pd.concat([original[:60], people(240, seed, town)]) for seed in (2, 3, 4)],
+        keys=keys,
         target="job",
-        exclude=(Exclusion(target_level="cook", key="town", key_level="a"),),
+        exclude=(Exclusion(target_level="cook", key=town, key_level="a"),),
         scenarios=[
-            Scenario(keys=KEYS, target="pay", tolerance=Tolerance(relative=0.05)),
-            Scenario(keys=("town", "age"), target="pay", groups={"pay": 3, "age": (30.0, 40.0)}),
+            Scenario(keys=keys, target="pay", tolerance=Tolerance(relative=0.05)),
+            Scenario(keys=(town, "age"), target="pay", groups={"pay": 3, "age": (30.0, 40.0)}),
         ],
         questions=[
-            Question(sensitive="sex", public=("town", "age"), baseline=("town",)),
-            Question(sensitive="job", public=("town", "sex")),
+            Question(sensitive="sex", public=(town, "age"), baseline=(town,)),
+            Question(sensitive="job", public=(town, "sex")),
         ],
-        control=people(300, 9),
+        control=people(300, 9, town),
         by="sex",
     )
-    return json.dumps(result.to_dict() | {"attacks": attacks().to_dict()})
+    return result.model_copy(update={"attacks": attacks()})
 
 
 def attacks() -> AttackResult:
     """Attacks with a clear risk, none at all, a weak one, and one that could not be made."""
     common: dict[str, Any] = {"asked": 500, "confidence": 0.95}
+    even: dict[str, Any] = {"n": 200, "successes": 4, "control_successes": 4, **common}
+    none: dict[str, Any] = {"n": 0, "successes": 0, "control_successes": 0, **common}
+    rare = {"n": 100, "successes": 80, "control_successes": 20, "fitted_kept": 0.5, **common}
     return AttackResult(
         keys=KEYS,
         target="job",
@@ -75,50 +78,37 @@ def attacks() -> AttackResult:
         max_attempts=50_000,
         confidence=0.95,
         attacks=(
-            Attack.of(
-                "singling out by rare values",
-                n=100,
-                successes=80,
-                control_successes=20,
-                baseline=0.02,
-                fitted_kept=0.5,
-                **common,
-            ),
-            Attack.of("linkability", n=200, successes=4, control_successes=4, baseline=0, **common),
-            Attack.of("inference", n=200, successes=4, control_successes=4, baseline=1, **common),
-            Attack.of(
-                "singling out by combinations",
-                n=0,
-                successes=0,
-                control_successes=0,
-                baseline=None,
-                **common,
-            ),
+            Attack.of("singling out by rare values", baseline=0.02, **rare),
+            Attack.of("linkability", baseline=0, **even),
+            Attack.of("inference", baseline=1, **even),
+            Attack.of("singling out by combinations", baseline=None, **none),
         ),
     )
 
 
-def risk() -> dict[str, Any]:
-    """Return the part about risk; the caller may change it."""
-    return copy.deepcopy(json.loads(_risk()))
+def risk(town: str = "town", **changes: Any) -> RiskResult:
+    """Return every measure of risk; ``town`` is the name of a variable."""
+    return _risk(town).model_copy(update=changes)
 
 
-def record(part: Any) -> Record:
-    """Return a run with a part about risk."""
-    return Record(manifest={}, checks={"format": 2, "risk": part})
+def scenario(place: int = 0, **changes: Any) -> RiskResult:
+    """Return every measure of risk of one scenario, with other results."""
+    part = risk().scenarios[place].model_copy(update=changes)
+    return risk(scenarios=(part,))
 
 
-def figure(part: dict[str, Any], name: str, scenario: int = 0) -> dict[str, Any]:
-    """Return a figure of a scenario, to be changed."""
-    return next(f for f in part["scenarios"][scenario]["figures"] if f["name"] == name)
+def half(**changes: Any) -> RiskResult:
+    """Return the first scenario with another comparison of halves."""
+    differential = risk().scenarios[0].differential
+    assert differential is not None
+    return scenario(differential=differential.model_copy(update=changes))
 
 
-def one_dataset(part: dict[str, Any]) -> dict[str, Any]:
-    """Leave the first dataset only."""
-    for scenario in part["scenarios"]:
-        scenario["cap"]["synthetic"] = [r for r in scenario["cap"]["synthetic"] if r["m"] == 1]
-        scenario["regression_on_m"] = []
-    return part
+def record(result: RiskResult | None = None, **facts: Any) -> Record:
+    """Return a run with risk and nothing else."""
+    own = risk() if result is None else result
+    results = CheckResults(risk=own, failed=own.failed)
+    return Record(manifest(**facts), results)
 
 
 def tables(section: Section) -> list[DataTable]:

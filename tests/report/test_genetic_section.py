@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from synthesizer.data.evolution import (
+from synthesizer.data.evolved import (
     Evolution,
     EvolvedDataset,
     FrontierFile,

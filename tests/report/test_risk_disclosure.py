@@ -1,119 +1,244 @@
+"""Identity and attribute disclosure, uniques, inference of a sensitive variable."""
+
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 import yaml
 
+from synthesizer.measures.risk.attribute import AttributeResult
+from synthesizer.measures.risk.determined import KeyDetermination
+from synthesizer.measures.risk.dominance import Dominance, Exclusion
+from synthesizer.measures.risk.inference import InferenceResult
+from synthesizer.measures.risk.suda import SudaResult
+from synthesizer.report.charts import MOST_CURVES
+from synthesizer.report.page import Section
 from synthesizer.report.risk_disclosure import (
-    determined_blocks,
     disclosure_section,
-    dominance_blocks,
+    inference_section,
+    uniques_section,
 )
-from synthesizer.report.risk_figures import ScenarioPart
-from tests.report.risk_examples import charts, gaps, notes, record, risk, spoken, tables
-
-PAIR = {
-    "dataset": 1,
-    "target": "job",
-    "key": "town",
-    "records": 40,
-    "share": 0.5,
-    "prior": 0.9,
-    "confidential": {"target_level": 'cook "x": #1', "key_level": 17.0},
-}
+from tests.report.risk_examples import (
+    charts,
+    gaps,
+    notes,
+    record,
+    risk,
+    scenario,
+    spoken,
+    tables,
+)
 
 
-def _section(content: dict[str, Any]) -> Any:
-    section = disclosure_section(record(content))
+def disclosure(**changes: Any) -> Section:
+    section = disclosure_section(record(scenario(**changes) if changes else risk()))
     assert section is not None
     return section
 
 
+def attribute() -> AttributeResult:
+    result = risk().scenarios[0].attribute
+    assert result is not None
+    return result
+
+
+def suda() -> SudaResult:
+    result = risk().scenarios[0].suda
+    assert result is not None
+    return result
+
+
+def question(place: int = 0, **changes: Any) -> InferenceResult:
+    return risk().inference[place].model_copy(update=changes)
+
+
+# Identity and attribute disclosure.
+
+
 def test_the_original_stands_beside_each_dataset_and_the_mean() -> None:
-    content = risk()
-    identity, attribute = charts(_section(content))[:2]
-    stored = content["scenarios"][0]
+    identity, attributes = charts(disclosure())[:2]
+    own = risk().scenarios[0].identity
+    assert own is not None
     assert identity.table is not None
-    assert attribute.table is not None
-    assert identity.table.rows[0][1] == stored["identity"]["mean"]["repu"]
-    assert identity.table.rows[2][1] == stored["identity"]["datasets"][1]["repu"]
-    assert attribute.table.rows[0][1] == stored["attribute"]["mean"]["disco"]
-    original = stored["attribute"]["mean"]["dorig"]
-    assert f"(original {original:.3f})" in attribute.summary
+    assert identity.table.rows[0][1] == own.mean.repu
+    assert identity.table.rows[2][1] == own.datasets[1].repu
+    assert attributes.table is not None
+    assert attributes.table.rows[0][:2] == ["mean", attribute().mean.disco]
+    assert f"(original {attribute().mean.dorig:.3f})" in attributes.summary
     assert identity.svg.count("faint") == 4 * 3 + 1  # small dots, and the legend
 
 
 def test_each_measure_is_explained() -> None:
     table = next(
-        t for t in tables(_section(risk())) if t.caption.startswith("Attribute disclosure in words")
+        t for t in tables(disclosure()) if t.caption.startswith("Attribute disclosure in words")
     )
     assert [row[0] for row in table.rows] == ["DiSCO", "DiSDiO", "DiS", "iS", "Dorig", "Dsyn"]
     assert table.rows[3][3] == 1.0
 
 
-def test_exclusions_are_counted() -> None:
-    content = risk()
-    excluded = content["scenarios"][0]["attribute"]["excluded"]
-    told = spoken(_section(content))
-    assert f"1 exclusion(s) of levels known to everybody (checks.exclude) leave out {excluded}" in (
-        told
+def test_exclusions_are_counted_and_a_tolerance_has_no_attributes() -> None:
+    told = spoken(disclosure())
+    excluded = attribute().excluded
+    assert (
+        f"1 exclusion(s) of levels known to everybody (checks.exclude) leave out {excluded}" in told
     )
     assert "Nothing is excluded" in told  # of the third scenario
-
-
-def test_a_tolerance_has_no_attribute_measures() -> None:
-    told = spoken(_section(risk()))
     assert "need groups of pay in place of the tolerance" in told
 
 
-@pytest.mark.parametrize("name", ["identity", "attribute"])
-def test_what_failed_is_a_gap_and_what_is_off_a_sentence(name: str) -> None:
-    content = risk()
-    content["scenarios"][0][name] = None
-    assert f"unless checks.{name} is false" in spoken(_section(content))
-    content["failed"] = {f"{name} (town, age, sex -> job)": "it broke"}
-    assert "it broke" in gaps(_section(content))[0].why
+def dominance(**changes: Any) -> Dominance:
+    content: dict[str, Any] = {
+        "dataset": 1, "target": "job", "target_rank": 1, "key": "town", "key_rank": 1,
+        "records": 40, "share": 0.5, "prior": 0.9,
+        "exclusion": Exclusion(target_level='cook "x": #1', key="town", key_level=17.0),
+    }  # fmt: skip
+    return Dominance(**(content | changes))
 
 
 def test_levels_that_dominate_are_shown_once_with_the_line_that_excludes_them() -> None:
-    note, table = dominance_blocks([PAIR, PAIR | {"dataset": 2, "share": 0.6}])
-    (row,) = table.rows  # type: ignore[union-attr]
-    assert row[5] == 2
-    assert row[7] == 0.6
-    assert yaml.safe_load(str(row[4])) == [
+    twice = (dominance(), dominance(dataset=2, share=0.6))
+    alone = dominance(key=None, key_rank=None, exclusion=Exclusion(target_level="N"))
+    own = attribute().model_copy(update={"warnings": (*twice, alone)})
+    section = disclosure(attribute=own)
+    assert any("common knowledge" in note for note in notes(section))
+    (table,) = [t for t in tables(section) if t.caption.startswith("Levels that dominate")]
+    pair, single = table.rows
+    assert (pair[5], pair[7]) == (2, 0.6)
+    assert yaml.safe_load(str(pair[4])) == [
         {"target_level": 'cook "x": #1', "key": "town", "key_level": 17.0}
     ]
-    assert "common" in note.text  # type: ignore[union-attr]
-
-
-def test_a_target_level_alone_has_no_key() -> None:
-    alone = {k: v for k, v in PAIR.items() if k != "key"}
-    _, table = dominance_blocks([alone | {"confidential": {"target_level": "N"}}])
-    row = table.rows[0]  # type: ignore[union-attr]
-    assert (row[2], row[3]) == (None, None)
-    assert yaml.safe_load(str(row[4])) == [{"target_level": "N"}]
-    assert list(dominance_blocks([])) == []
-
-
-def test_warnings_of_the_measures_reach_the_section() -> None:
-    content = risk()
-    content["scenarios"][0]["attribute"]["warnings"] = [PAIR]
-    assert any("Few levels stand behind" in note for note in notes(_section(content)))
+    assert single[2:4] == [None, None]
+    assert yaml.safe_load(str(single[4])) == [{"target_level": "N"}]
 
 
 def test_keys_that_give_the_target_away_are_told() -> None:
-    entry = {"keys": ["town"], "shared": 9, "determined": 9, "share": 1.0}
-    found = {
-        "single": [entry | {"by_construction": True}, entry | {"nearly": True}],
-        "together": entry,
-    }
-    (table,) = determined_blocks(ScenarioPart({"determined": found}))
-    assert [row[1] for row in table.rows] == ["yes", "nearly", "no"]  # type: ignore[union-attr]
-    assert list(determined_blocks(ScenarioPart({}))) == []
+    determined = risk().scenarios[0].determined
+    assert determined is not None
+    whole = KeyDetermination(
+        keys=("town",), shared=9, determined=9, told=9, guessed=1, chance=0.0001
+    )
+    own = determined.model_copy(update={"single": (whole,)})
+    table = next(
+        t for t in tables(disclosure(determined=own)) if t.caption.startswith("What keys tell")
+    )
+    assert table.rows[0][:2] == ["town", "yes" if whole.by_construction else "no"]
+    assert table.rows[0][-1] == 1.0
+    assert table.rows[-1][0] == "town, age, sex"
 
 
-def test_without_scenarios_there_is_no_section() -> None:
-    assert disclosure_section(record({"scenarios": []})) is None
-    assert json.dumps(PAIR)  # what the example holds is what a file can hold
+# Uniques.
+
+
+def test_uniques_and_special_uniques_are_counted() -> None:
+    told, own = spoken(uniques_section(record())), suda()
+    assert f"{own.uniques} of 300 original records" in told
+    assert f"{own.special_uniques} of them are special uniques" in told
+    assert f"{own.dis:.3f} over the file" in told
+    assert "no score" not in told
+    lost = own.model_copy(update={"uniques_without_score": 7})
+    assert "7 uniques have no score" in spoken(uniques_section(record(scenario(suda=lost))))
+
+
+def test_dis_bands_contributions_scores_and_sizes_are_shown() -> None:
+    section, own = uniques_section(record(scenario())), suda()
+    bands, keys = charts(section)
+    assert bands.table is not None
+    assert [row[1] for row in bands.table.rows] == [band.records for band in own.dis_scores]
+    assert keys.table is not None
+    assert dict(keys.table.rows) == own.contributions
+    weights = [value for value in own.contributions.values() if value is not None]
+    assert keys.table.rows[0][1] == max(weights)
+    by_caption = {table.caption[:11]: table for table in tables(section)}
+    assert dict(by_caption["SUDA scores"].rows) == own.scores
+    assert [row[2] for row in by_caption["Minimal uni"].rows] == [
+        size.records for size in own.minimal_uniques
+    ]
+
+
+def test_no_unique_leaves_out_the_pictures_that_need_one() -> None:
+    bare = suda().model_copy(update={"contributions": dict.fromkeys(suda().contributions)})
+    assert len(charts(uniques_section(record(scenario(suda=bare))))) == 1
+
+
+def test_replicated_uniques_by_dataset() -> None:
+    section, replicated = uniques_section(record()), risk().replicated
+    assert replicated is not None
+    table = next(t for t in tables(section) if t.columns[-1] == "Replicated uniques")
+    assert [row[-1] for row in table.rows] == [own.replicated for own in replicated.datasets]
+    assert "Whole records: " in spoken(section)
+
+
+# Inference.
+
+
+def test_two_levels_have_one_curve_from_everybody_to_nobody() -> None:
+    own = question()
+    section = inference_section(record(risk(inference=(own,))))
+    chart = charts(section)[0]
+    assert chart.title == "ROC curve: sex from town, age"
+    assert chart.svg.count("<polyline") == 1
+    assert "guessing" in chart.svg
+    points = chart.svg.split('<polyline points="')[1].split('"')[0].split(" ")
+    assert points[0] == "400.0,34.0"  # everybody: both rates are 1
+    assert points[-1] == "60.0,374.0"
+    curve = own.roc[0]
+    assert f"AUC {curve.auc:.3f} from the synthetic data" in chart.summary
+    assert f"{curve.auc_original_of_present:.3f} from the original" in chart.summary
+
+
+def test_more_levels_have_a_curve_each_up_to_what_can_be_told_apart() -> None:
+    chart = charts(inference_section(record(risk(inference=(question(1),)))))[0]
+    assert chart.svg.count("<polyline") == 4
+    assert "means over 4 levels" in chart.summary
+    many = question(1, roc=question(1).roc * 2)
+    chart = charts(inference_section(record(risk(inference=(many,)))))[0]
+    assert chart.svg.count("<polyline") == MOST_CURVES
+    assert "6 most frequent levels are drawn" in chart.reads
+    assert chart.table is not None
+    assert len(chart.table.rows) == 8
+
+
+def test_rates_stand_beside_chance_margins_and_original() -> None:
+    section, own = inference_section(record()), question()
+    table = next(t for t in tables(section) if t.columns[0] == "Rate")
+    rows = {row[0]: row[1:] for row in table.rows}
+    shown = own.classification
+    assert rows["revealed share"] == (
+        shown.revealed,
+        shown.chance,
+        shown.baseline,
+        shown.original,
+    )
+    assert rows["told more"][0] == own.thresholds.higher
+    assert "the distribution of sex within town" in spoken(section)
+    assert "the distribution of job of everybody" in spoken(section)
+
+
+def test_thresholds_and_combinations_are_shown() -> None:
+    section, own = inference_section(record(risk(inference=(question(),)))), question()
+    by_first = {table.columns[0]: table for table in tables(section)}
+    shares = [row[2] for row in by_first["Probability at least"].rows]
+    assert shares == [row.share for row in own.thresholds.rows]
+    assert by_first["What"].rows[0][1] == own.uniqueness.cells
+    assert tuple(by_first["Persons"].rows) == own.uniqueness.counts
+    band = own.differences.own_proportion[0]
+    title = "Sizes by distance from the original's proportions"
+    (chart,) = [chart for chart in charts(section) if chart.title == title]
+    assert chart.table is not None
+    assert chart.table.rows[0][5] == band.relative.mean
+    assert f"{band.size_low} to {band.size_high} persons" in chart.svg
+
+
+def test_a_class_without_members_is_a_gap() -> None:
+    empty = question(roc=tuple(curve.model_copy(update={"curve": ()}) for curve in question().roc))
+    section = inference_section(record(risk(inference=(empty,))))
+    assert [gap.what for gap in gaps(section)] == ["The ROC curve"]
+
+
+@pytest.mark.parametrize("name", ["pay", "sex, one level"])
+def test_what_failed_says_why(name: str) -> None:
+    failed = {f"inference ({name})": "too many levels"}
+    (gap,) = gaps(inference_section(record(risk(inference=(), failed=failed))))
+    assert gap.what == f"Inference ({name})"
+    assert "too many levels" in gap.why

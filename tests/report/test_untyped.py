@@ -2,7 +2,7 @@
 
 import pytest
 
-from synthesizer.report.untyped import Record, dig, listed, mappings, number, numbers, pooled, words
+from synthesizer.report.untyped import dig, listed, mappings, number, words
 
 CONTENT = {"a": {"b": [1, {"c": None}, "text"]}, "n": True, "flag": float("inf")}
 
@@ -39,23 +39,12 @@ def test_lists_and_mappings_leave_out_what_they_are_not():
 @pytest.mark.parametrize("value", [None, True, "1", [1], float("nan"), float("-inf"), 10**400])
 def test_only_finite_numbers_are_numbers(value):
     assert number({"x": value}, "x") is None
-    assert numbers([1, value]) == []
 
 
 def test_numbers_become_floats():
     assert number({"x": 2}, "x") == 2.0
-    assert numbers({"x": [1, 2.5]}, "x") == [1.0, 2.5]
 
 
 def test_words_of_anything():
     assert words(CONTENT, "a", "b", 0) == "1"
     assert words(CONTENT, "nothing") == ""
-
-
-def test_pooled_means_position_by_position():
-    assert pooled([[0.0, 1.0], [1.0, 1.0]]) == [0.5, 1.0]
-    assert pooled([]) == []
-
-
-def test_a_record_has_no_gaps_by_itself():
-    assert Record({}, {}).gaps == ()

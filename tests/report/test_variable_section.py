@@ -3,7 +3,7 @@
 import pytest
 from markupsafe import Markup, escape
 
-from synthesizer.report.variables import Shares, picture, variable_section
+from synthesizer.report.variables import cell_shares, picture, variable_section
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import Page
 from tests.report.utility_examples import EVIL, JOB, NAMES, distributions, run, tables
@@ -28,12 +28,11 @@ def test_every_variable_has_an_item():
 
 
 def test_shares_and_their_ends():
-    shares = Shares.of(AGE)
-    assert shares.mean == pytest.approx((0.225, 0.375, 0.3, 0.1))
-    assert shares.lowest == (0.2, 0.35, 0.3, 0.1)
-    assert shares.highest == (0.25, 0.4, 0.3, 0.1)
-    assert shares.observed == [0, 1, 2]
-    assert shares.codes == [3]
+    shares = cell_shares(AGE)
+    assert [share.mean for share in shares] == pytest.approx([0.225, 0.375, 0.3, 0.1])
+    assert [share.low for share in shares] == [0.2, 0.35, 0.3, 0.1]
+    assert [share.high for share in shares] == [0.25, 0.4, 0.3, 0.1]
+    assert [share.is_missing for share in shares] == [False, False, False, True]
 
 
 def test_a_histogram_has_an_outline_and_missing_codes_bars_of_their_own():

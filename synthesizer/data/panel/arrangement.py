@@ -95,8 +95,6 @@ class Plain(Arrangement):
 PLAIN: Final = Plain()
 
 
-# What too few persons mean for a panel, and labels that it needs for itself.
-
 MIN_PERSONS = 2
 """Fewest persons, as there are fewest rows of other files."""
 FEW_PERSONS = 20
@@ -176,8 +174,6 @@ def label_problems(
 
 
 _MEANINGS = ((ABSENT, "that a person is not there"), (OTHERS, "rare states together"))
-
-# The rows of a panel with their persons: what a researcher's model is fitted to.
 
 PERSON = "person"
 """Name of the column of persons where the source has none: the wide form."""

@@ -20,8 +20,6 @@ from synthesizer.data.table import (
     Variable,
 )
 
-# What a career says of a person, and of each of its periods: predictors of all that follows.
-
 PREFIX = "career."
 """What the names of derived columns start with; they are never written to a dataset."""
 

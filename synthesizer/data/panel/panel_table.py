@@ -10,8 +10,6 @@ import numpy as np
 
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Rows, Table
 
-# Who is seen when: the rows of a panel by person and period.
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PanelIndex:

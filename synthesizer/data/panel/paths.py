@@ -87,8 +87,6 @@ def broken_steps(index: PanelIndex, column: Column, rules: Sequence[PathRule]) -
     return bad
 
 
-# What a person's own past says of the next value: the nearest earlier value, and how it came.
-
 OWN = "own."
 """What the names of these predictors start with."""
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from synthesizer.data.errors import ModelError
-from synthesizer.data.evolution import Evolution, EvolvedDataset, Point, Risk, Utility
+from synthesizer.data.evolved import Evolution, EvolvedDataset, Point, Risk, Utility
 from synthesizer.data.panel.frame import ROWS
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Kind, Table
@@ -22,8 +22,6 @@ from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.population import Allowed, Candidate
 from synthesizer.engine.genetic.scores import Sought
 from synthesizer.models.step import Rule, Zero, forbidden_rows
-
-# Rules and structural zeros as evolution keeps them.
 
 
 @dataclass(frozen=True)

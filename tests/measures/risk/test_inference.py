@@ -1,6 +1,5 @@
 """Inference about a sensitive variable: worked by hand, at both ends, of all kinds of variables."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,6 @@ from sklearn.metrics import roc_auc_score
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table
-from synthesizer.measures.figure import plain
 from synthesizer.measures.risk.curves import MAX_POINTS
 from synthesizer.measures.risk.inference import inference, inference_scores
 from tests.reference_data import load_reference, needs_reference
@@ -145,15 +143,6 @@ def test_published_margins_are_figures_of_their_own(worked):
     assert "(by agency)" in figures["guessed right from published margins"].meaning
     assert figures["guessed right from published margins"].value == pytest.approx(4 / 5)
     assert figures["guessed right"] == next(f for f in worked.figures if f.name == "guessed right")
-
-
-def test_file_holds_plain_values(worked):
-    state = plain(worked)
-    assert json.loads(json.dumps(state, allow_nan=False)) == state
-    assert state["public"] == ["agency"]
-    assert state["classification"]["chance"] == worked.classification.chance
-    assert state["thresholds"]["rows"][0]["chance_share"] == pytest.approx(29 / 63)
-    assert state["roc"][0]["curve"][0] == [None, 1.0, 0.0]
 
 
 def test_copies_of_one_dataset_say_what_one_says(worked):

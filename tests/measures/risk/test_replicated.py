@@ -65,7 +65,7 @@ def test_frames_tables_and_files_give_the_same():
         replicated_uniques(from_pandas(frame), made),
         replicated_uniques(table, made),
     ]
-    assert [plain(result) for result in results[1:]] == [plain(results[0])] * 2
+    assert results[1:] == [results[0]] * 2
     assert plain(results[0].datasets[0]) == {"n": 3, "uniques": 3, "present": 2, "replicated": 2}
     less = replicated_uniques(frame, made, keys=["sex", "age"])
     assert plain(less.datasets[0]) == {"n": 3, "uniques": 3, "present": 2, "replicated": 1}
@@ -79,7 +79,7 @@ def test_figures_and_plain_values():
     figure = result.figures[0]
     assert figure.value == pytest.approx((1 / 3 + 1 / 2) / 2)
     assert (figure.original, figure.n) == (1 / 3, 5)
-    assert json.loads(json.dumps(plain(result), allow_nan=False))["uniques"] == 1
+    assert result.uniques == 1
 
 
 def test_wrong_variables_are_told():
@@ -198,7 +198,6 @@ def test_results_are_plain_and_each_dataset_counts() -> None:
     counter = CareerReplicates(careers(30, 0))
     counter.add(careers(20, 1))
     counter.add(careers(25, 2))
-    told = json.loads(json.dumps(plain(counter.result), allow_nan=False))
-    assert [own["n_synthetic"] for own in told["datasets"]] == [20, 25]
+    assert [dataset.n_synthetic for dataset in counter.result.datasets] == [20, 25]
     assert len(counter.result.figures) == 3
     assert counter.result.figures[0].direction == "lower is safer"

@@ -4,7 +4,7 @@ from itertools import combinations
 
 from synthesizer.measures.utility.tables import PairTable
 from synthesizer.report.expected import Expected
-from synthesizer.report.pairs import (
+from synthesizer.report.pair_tables import (
     differences,
     differences_in_words,
     map_chart,

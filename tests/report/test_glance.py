@@ -1,0 +1,361 @@
+"""At a glance, what was not measured, all figures, the glossary, what was run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from synthesizer.measures.figure import Figure
+from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.risk.scenario_risk import ScenarioRisk
+from synthesizer.measures.utility.tables import OrderTables
+from synthesizer.report.figures import figures_section
+from synthesizer.report.glance import glance_section, reading_section, run_section
+from synthesizer.report.page import DataTable, Gap, Note, Section, fragment
+from synthesizer.report.record import PanelEntry, Record
+from synthesizer.report.risk_figures import keys_advice, unmeasured
+from tests.report import risk_examples, utility_examples
+from tests.report.blocks import gaps, html, of_kind, table
+from tests.report.fixtures import EVIL, Page
+from tests.report.utility_examples import JOB, coefficient, fit, manifest, step, utility
+
+LIMITS = {"limits": {"mean_two_way": 2.0, "cap": None}}
+CONFIG = {"version": 1, "seed": 987654321, "m": 2}
+
+
+def order(ways: int, mean: float | None, most: float | None) -> OrderTables:
+    return OrderTables(
+        ways=ways, s_pmse_mean=mean, s_pmse_max=most, worst=(JOB, "born")[:ways], roe_mean=0.8,
+        rejected=0.1, rejected_vw=0.05,
+    )  # fmt: skip
+
+
+def tables(mean: float | None = 1.6) -> Any:
+    orders = (order(1, 1.5, 4.1), order(2, mean, None if mean is None else 13.0))
+    return utility_examples.tables().model_copy(update={"orders": orders})
+
+
+def run(risk: RiskResult | None = None, exceeded: tuple[str, ...] = (), **changes: Any) -> Record:
+    """Return a run with utility and, computed, risk; further keywords are parts of its utility."""
+    facts = changes.pop("facts", None) or manifest(config=CONFIG | LIMITS)
+    own = risk_examples.risk() if risk is None else risk
+    found = utility(**({"tables": tables()} | changes))
+    failed = {**own.failed, **found.failed}
+    return Record(facts, CheckResults(risk=own, utility=found, failed=failed), exceeded)
+
+
+def notes(section: Section) -> list[tuple[str, str]]:
+    return [(note.tone, note.text) for note in of_kind(section, Note)]
+
+
+def row(section: Section, caption: str, name: str) -> Any:
+    (found,) = [r for r in table(section, caption).rows if str(r[0]).startswith(name)]
+    return found
+
+
+# Limits, failures, copies.
+
+
+@pytest.mark.parametrize(
+    ("config", "exceeded", "tone", "words"),
+    [
+        (LIMITS, (), "good", "The limit that the configuration sets is kept."),
+        ({"limits": {"cap": 1, "auc": 1}}, (), "good", "All 2 limits"),
+        ({}, (), "plain", "No limits were set"),
+        (LIMITS, ("limits.cap: CAP is 0.3000",), "alert", "1 figure above the limits"),
+    ],
+)
+def test_limits_come_first(config: Any, exceeded: Any, tone: str, words: str) -> None:
+    own = run(exceeded=exceeded, facts=manifest(config=CONFIG | config))
+    first, second = notes(glance_section(own))[:2]
+    assert first[0] == tone
+    assert words in first[1]
+    if exceeded:
+        assert second == ("alert", "limits.cap: CAP is 0.3000")
+
+
+def test_failures_notes_and_lost_fits_are_told_before_the_figures() -> None:
+    failed = {"suda": "too many", f"column {JOB!r}": "is a number in dataset 2."}
+    own = run(failed=failed, notes=("dataset 2 has other levels",), kept=("age", "born"))
+    blocks = glance_section(own).blocks
+    first = next(i for i, block in enumerate(blocks) if isinstance(block, DataTable))
+    told = [block.text for block in blocks[:first] if isinstance(block, Note)]
+    assert told[1] == "Could not be computed: suda: too many."
+    assert told[2].startswith(f"Not compared: column {JOB!r}")
+    assert told[2].endswith("is a number in dataset 2.")
+    assert told[3] == (
+        f"age ~ `{EVIL}`: fitted on 1 of 2 datasets: dataset 2 is left out (it did not settle)."
+    )
+    assert "age, born are copied" in told[4]
+    assert "dataset 2 has other levels" in told
+    assert not any("copied" in text for _, text in notes(glance_section(run())))
+
+
+def test_changed_files_are_an_alert() -> None:
+    own = run()
+    changed = Record(own.manifest, own.results, changes=("synthetic_1.csv has changed",))
+    (gap,) = of_kind(glance_section(changed), Gap)
+    assert gap.alert
+    assert gap.why == "synthetic_1.csv has changed"
+
+
+def test_without_any_figure_there_are_gaps() -> None:
+    empty = Record(manifest(), CheckResults(risk=RiskResult(), failed={}))
+    assert gaps(glance_section(empty))[-2:] == ["no figure of utility", "no figure of risk"]
+
+
+# Headlines of utility.
+
+
+def test_headlines_of_utility() -> None:
+    found = table(glance_section(run()), "How useful")
+    expected = fit().expected_overlap
+    assert [list(r[:3]) for r in found.rows] == [
+        ["Pairs of variables, mean S_pMSE", 1.6, 1.0],
+        ["Worst pair, S_pMSE", 13.0, 1.0],
+        ["Worst variable, S_pMSE", 4.1, 1.0],
+        ["Margins, pMSE ratio by a logistic regression", 1.4, 1.0],
+        ["All variables at once, pMSE ratio by a classification tree", 1.4, 1.0],
+        ["Models, lowest mean overlap of intervals", fit().mean_overlap, expected],
+    ]
+    assert found.rows[1][-1].startswith("6 times as far off")
+    assert found.rows[found.highlight[0]][0] == "Worst pair, S_pMSE"
+    assert "a right synthesis reaches" in found.rows[-1][-1]
+
+
+def test_good_is_what_is_expected_of_the_kind_of_synthesis() -> None:
+    found = table(glance_section(run(proper=True, n_synthetic=(50, 50))), "How useful").rows
+    assert [r[2] for r in found[:5]] == [1.5, 1.5, 1.5, 1.5, 1.0]
+    assert found[0][-1] == "As near as a right synthesis (1.5)."
+
+
+@pytest.mark.parametrize(("n_synthetic", "alert"), [((100,), True), ((500,), False)])
+def test_the_mean_is_marked_by_what_is_expected(n_synthetic: Any, alert: bool) -> None:
+    section = glance_section(run(tables=tables(3.1), n_synthetic=n_synthetic))
+    assert (0 in table(section, "How useful").highlight) is alert
+
+
+def test_a_figure_without_value_is_no_good_news() -> None:
+    section = glance_section(run(tables=tables(None)))
+    assert "no good news" in row(section, "How useful", "Pairs of variables")[-1]
+
+
+def test_bad_utility_and_fits_whose_intervals_do_not_meet_are_alerts() -> None:
+    bad = fit(coefficients=(coefficient(f"{EVIL}[a]", 0.3, overlap=-1.25),))
+    section = glance_section(run(fits=(fit(), bad)))
+    alerts = [text for tone, text in notes(section) if tone == "alert"]
+    (worst,) = [text for text in alerts if "worst pair" in text]
+    assert worst.startswith(f"The worst pair is {JOB} with born, S_pMSE 13: 6 times as far off")
+    assert "Above 10 a table is to be looked at; so is 1 other pair." in worst
+    (overlap,) = [text for text in alerts if f"of {EVIL}[a]; the two intervals do not" in text]
+    assert overlap.startswith(f"Fit age ~ `{EVIL}`: the intervals overlap by −1.250 on average")
+    found = table(section, "How useful")
+    assert found.highlight[-1] == len(found.rows) - 1
+    assert "It is the fit age ~" in found.rows[-1][-1]
+
+
+def test_two_kinds_of_expectation_are_read_differently() -> None:
+    section = glance_section(run())
+    assert row(section, "How useful", "Margins")[-1] == (
+        "The margins are no further off than a fresh sample of the same population (2); "
+        "relations between variables are not tested by this model: see the classification tree."
+    )
+    assert row(section, "How useful", "All variables at once")[-1] == (
+        "Told apart a little better than a fresh sample of the same population (1); "
+        "a right synthesis with fixed parameters may go down to 0.5."
+    )
+
+
+def test_the_tables_stack_on_a_narrow_screen() -> None:
+    page = Page(html(glance_section(run())))
+    assert [attrs["class"] for attrs in page.all("table")] == ["stacks", "stacks"]
+    labels = {attrs.get("data-label") for attrs in page.all("td")}
+    assert {"Value", "95 % interval", "Good is", "Original", "In words", None} == labels
+
+
+# Headlines of risk.
+
+
+def test_headlines_of_risk_are_the_figures() -> None:
+    found = {r[0]: r for r in table(glance_section(run()), "What the data give away").rows}
+    label = risk_examples.LABEL
+    figures = {f.key: f for f in risk_examples.risk().scenarios[0].figures}
+    halves, cap = figures["differential_confidentiality"], figures["cap"]
+    assert found[f"Differential confidentiality ({label})"][1] == halves.value
+    assert found[f"CAP ({label})"][1:5] == [cap.value, "–", cap.baseline, cap.original]
+    assert "of the way from that to the original's" in found[f"CAP ({label})"][-1]
+    assert found["Share nearer to the fitted half"][3] == 0.5
+    assert "records of 900" in found["Replicated uniques"][-1]
+    alone = run(risk_examples.scenario())
+    names = [r[0] for r in table(glance_section(alone), "What the data give away").rows]
+    assert names[:2] == ["Differential confidentiality", "CAP"]
+
+
+class Shown(ScenarioRisk):
+    """A scenario with figures of the test's choice."""
+
+    shown: tuple[Figure, ...]
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        return self.shown
+
+
+def with_figure(**changes: Any) -> Section:
+    plain = {
+        "key": "cap", "name": "CAP", "value": 0.02, "meaning": "", "direction": "lower is safer",
+        "n": 100,
+    }  # fmt: skip
+    part = Shown(scenario=Scenario(keys=("a",), target="b"), shown=(Figure(**(plain | changes)),))
+    return glance_section(run(RiskResult(scenarios=(part,))))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words", "alert"),
+    [
+        (0.01, 0.03, "lies above 0", True),
+        (-0.01, 0.03, "covers 0", False),
+        (-0.03, -0.01, "lies below 0", False),
+        (None, 0.03, "no good news", False),
+    ],
+)
+def test_interval_of_differential_confidentiality_decides(
+    low: Any, high: Any, words: str, alert: bool
+) -> None:
+    section = with_figure(key="differential_confidentiality", low=low, high=high)
+    found = table(section, "What the data give away")
+    assert words in found.rows[0][-1]
+    assert (0 in found.highlight) is alert
+
+
+@pytest.mark.parametrize("references", [{}, {"baseline": 0.3, "original": 0.3}])
+def test_cap_without_references_and_with_equal_ones(references: Any) -> None:
+    words = row(with_figure(**references), "What the data give away", "CAP")[-1]
+    assert words.startswith("How often an intruder reads off the target rightly")
+    assert "of the way" not in words
+
+
+# What was not measured.
+
+
+def asked(config: Any = None, chain: Any = None) -> Record:
+    changes = {"config": CONFIG | {"checks": config or {}}}
+    facts = manifest(**changes) if chain is None else manifest(**changes, chain=chain)
+    return risk_examples.record(RiskResult(), **dict(facts))
+
+
+def test_a_whole_run_has_no_gap() -> None:
+    assert list(unmeasured(run())) == []
+    assert keys_advice(run()) == ""
+
+
+@pytest.mark.parametrize(
+    ("config", "advice"),
+    [
+        ({}, "Name checks.keys (what an intruder knows) and checks.target ("),
+        ({"target": "age"}, "Name checks.keys (what an intruder knows) and run again"),
+        ({"keys": ["age"], "target": "born"}, "were not used"),
+    ],
+)
+def test_keys_and_target_are_named_where_they_are_missing(config: Any, advice: str) -> None:
+    (gap,) = unmeasured(asked(config))
+    assert gap.alert
+    assert 'class="gap alert"' in fragment(gap)
+    assert advice in gap.why
+    assert "no sign of safety" in gap.why
+    for name in ("special uniques", "correct attribution", "half split", "repU", "DiSCO"):
+        assert name in gap.what
+
+
+def test_one_variable_cannot_have_keys_and_a_target() -> None:
+    (gap,) = unmeasured(asked(chain=(step("sex"),)))
+    assert "two variables, and sex is the only one here" in gap.why
+    assert "checks.keys" not in gap.why
+
+
+def test_what_is_switched_off_is_a_gap_of_its_own() -> None:
+    first, second = unmeasured(asked({"cap": False, "suda": {"enabled": False}}))
+    assert "half split" in first.what
+    assert "special uniques" not in first.what
+    assert "special uniques" in second.what
+    assert "set checks.suda and checks.cap to true" in second.why
+    (gap,) = unmeasured(run(facts=manifest(config={"checks": {"nearest": False}})))
+    assert "switches it off: set checks.nearest to true" in gap.why
+
+
+# All figures and the glossary.
+
+
+def test_every_figure_of_utility_and_risk_is_in_one_table() -> None:
+    own = run()
+    (found,) = of_kind(figures_section(own), DataTable)
+    assert len(found.rows) == len(own.results.figures)
+    assert found.sortable
+    assert all(len(row) == len(found.columns) == len(found.forms) for row in found.rows)
+    by_name = {row[0]: row for row in reversed(found.rows)}
+    assert by_name["mean two-way S_pMSE"][1] == "tables"
+    assert by_name["differential confidentiality"][1] == "scenario 1 (job)"
+    assert not any("{record" in str(row[-1]) for row in found.rows)
+    told = html(figures_section(own))
+    assert "scenario 1 (job): Knowing town, age and sex, seeking job." in told
+
+
+def test_a_tree_gives_specks_no_direction() -> None:
+    (found,) = of_kind(figures_section(run()), DataTable)
+    alone = {row[0] for row in found.rows if str(row[7]).startswith("not to be read alone")}
+    assert alone == {"SPECKS"}
+    logit = [row for row in found.rows if row[1] == "propensity score by logit"]
+    assert not any(str(row[7]).startswith("not to") for row in logit)
+
+
+def test_the_glossary_has_the_expectations_of_the_run() -> None:
+    found = {row[0]: row[1] for row in of_kind(reading_section(run()), DataTable)[0].rows}
+    assert {"S_pMSE", "CAP", "Baseline", "Fresh sample", "Right synthesis"} <= set(found)
+    assert "a fresh sample of the same population 1 + k/n, here 2 (" in str(found["S_pMSE"])
+    assert "down to 1 - c" in str(found["pMSE ratio"])
+    assert "0.80 is expected of one dataset and 0.91 of five" in str(found["Overlap"])
+
+
+# What was run.
+
+
+def test_facts_chain_configuration_versions() -> None:
+    section = run_section(run(facts=manifest(packages={"numpy": "2.4.6"})))
+    facts = dict(table(section, "The run").rows)
+    assert facts["Data"] == "persons.csv"
+    assert facts["Original records"] == "100"
+    assert facts["Synthetic datasets (m)"] == "2"
+    assert table(section, "The chain").rows[0] == ["age", "numeric", "cart", None, "none"]
+    assert ("numpy", "2.4.6") in table(section, "Versions").rows
+    assert ("fit", 0.25) in table(section, "Time").rows
+
+
+def test_persons_of_a_panel_are_counted() -> None:
+    panel = PanelEntry(form="long", person="id", time="year", career=None, persons=1234, periods=5)
+    section = run_section(run(facts=manifest(panel=panel)))
+    facts = dict(table(section, "The run").rows)
+    assert (facts["Original persons"], facts["Periods"]) == ("1,234", "5")
+    assert facts["Persons in each"] == "100"
+
+
+def test_configuration_is_escaped_yaml_without_the_seed() -> None:
+    config = CONFIG | LIMITS | {"variables": {EVIL: {"kind": "numeric"}}}
+    text = html(run_section(run(facts=manifest(config=config))))
+    assert "limits:\n  mean_two_way: 2.0" in text
+    assert EVIL not in text
+    assert "987654321" not in text
+    assert "seed: see manifest.json" in text
+
+
+def test_long_predictors_are_shortened_and_listed_in_full() -> None:
+    names = [f"v{i}" for i in range(7)]
+    chain = [step(name, predictors=tuple(names[:i])) for i, name in enumerate(names)]
+    section = run_section(run(facts=manifest(chain=tuple(chain))))
+    assert table(section, "The chain").rows[6][-1] == "v0, v1, v2, v3 and 2 more"
+    assert "Every variable has all variables above it as predictors." in html(section)
+    chain[6] = step("v6", predictors=("v1", "v5"))
+    text = html(run_section(run(facts=manifest(chain=tuple(chain)))))
+    assert "All other variables have all variables above them" in text
+    assert "v1, v5" in text

@@ -1,0 +1,180 @@
+"""What a run leaves, read back: the same page, or one sentence that says why not."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synthesizer.data.errors import DataError, OutputError
+from synthesizer.measures.results import FORMAT
+from synthesizer.report.build import write_report
+from synthesizer.report.record import Manifest, manifest_in, order_notes, read_record
+from tests.end_to_end.commands import call, persons_frame, write_yaml
+from tests.report.utility_examples import manifest
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("report")
+    persons_frame(200).to_csv(where / "persons.csv", index=False)
+    content = {"data": {"path": "persons.csv"}, "output": {"directory": "out"}, "seed": 1, "m": 2}
+    result = call("run", write_yaml(where / "run.yaml", content))
+    assert result.exit_code == 0, result.output
+    assert "report.html" in result.output
+    return where / "out"
+
+
+@pytest.fixture
+def run(made: Path, tmp_path: Path) -> Path:
+    """A copy of the run without its report."""
+    copy = tmp_path / "run"
+    copy.mkdir()
+    for path in made.iterdir():
+        if path.name != "report.html":
+            (copy / path.name).write_bytes(path.read_bytes())
+    return copy
+
+
+def test_the_command_writes_what_the_run_writes(made: Path, run: Path) -> None:
+    path = write_report(run)
+    assert path == run / "report.html"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE((made / "report.html").stat().st_mode) == 0o600
+    assert path.read_text() == (made / "report.html").read_text()
+    assert read_record(run).changes == ()
+
+
+def test_no_file_is_replaced_unasked(run: Path, tmp_path: Path) -> None:
+    write_report(run)
+    with pytest.raises(OutputError, match="exists already"):
+        write_report(run)
+    write_report(run, overwrite=True)
+    assert write_report(run, tmp_path / "page.html").exists()
+    with pytest.raises(OutputError, match=r"must be named \.html"):
+        write_report(run, tmp_path / "page.json")
+
+
+Change = Callable[[Any], Any]
+NO_SCENARIO = {"risk": {"scenarios": [{}]}}
+OUTSIDE = {"name": "../x.csv", "bytes": 1, "sha256": ""}
+
+
+def without(key: str) -> Change:
+    return lambda content: {k: v for k, v in content.items() if k != key}
+
+
+def with_(**changes: Any) -> Change:
+    return lambda content: content | changes
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "sentence"),
+    [
+        ("manifest.json", None, "is no result of a run: it has no manifest.json"),
+        ("checks.json", None, "is missing: nothing was checked, or the run is incomplete"),
+        ("manifest.json", "{ not json", "cannot be read: it was damaged or edited"),
+        ("checks.json", "[" * 100_000, "cannot be read: it was damaged or edited"),
+        ("checks.json", "[1, 2]", "holds something else than a run writes"),
+        ("manifest.json", with_(kind="comparison"), "holds something else than a run writes"),
+        ("manifest.json", with_(format=0), "another version of synthesizer (format 0"),
+        ("checks.json", with_(format=2), f"(format 2; this version reads {FORMAT})"),
+        ("checks.json", without("format"), "another version of synthesizer (format None"),
+        ("manifest.json", without("chain"), "chain is not as this version writes it"),
+        ("manifest.json", with_(unknown=1), "unknown is not as this version writes it"),
+        ("manifest.json", with_(m="many"), "m is not as this version writes it"),
+        ("checks.json", with_(results={}), "risk is not as this version writes it"),
+        ("checks.json", with_(results=NO_SCENARIO), "risk.scenarios.0.scenario is not"),
+        ("checks.json", with_(genetic={"mode": "x"}), "is not as this version writes it"),
+        ("checks.json", with_(exceeded=3), "is not as this version writes it"),
+        ("manifest.json", with_(files=[OUTSIDE]), "files.0.name: '../x.csv' is a path"),
+    ],
+)  # fmt: skip
+def test_what_this_version_did_not_write_is_refused_in_one_sentence(
+    run: Path, file: str, change: Any, sentence: str
+) -> None:
+    path = run / file
+    if change is None:
+        path.unlink()
+    elif isinstance(change, str):
+        path.write_text(change)
+    else:
+        path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    with pytest.raises(DataError) as caught:
+        read_record(run)
+    (problem,) = caught.value.problems
+    assert sentence in problem
+    assert str(run) in problem
+
+
+def test_a_directory_without_a_run_is_told_on_the_screen(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is no result of a run"):
+        read_record(tmp_path / "nothing")
+    result = call("report", tmp_path)
+    assert result.exit_code == 2
+    assert "is no result of a run" in result.output
+
+
+def test_files_that_changed_or_went_are_a_note(run: Path) -> None:
+    (run / "synthetic_1.csv").write_text("sex\nf\n")
+    (run / "synthetic_2.csv").unlink()
+    changed, gone = read_record(run).changes
+    assert changed.startswith("synthetic_1.csv has changed since the run")
+    assert gone.startswith("synthetic_2.csv is gone")
+    assert read_record(run, compare_files=False).changes == ()
+    page = write_report(run).read_text()
+    assert "synthetic_1.csv has changed since the run" in page
+
+
+def test_only_the_public_part_is_for_researchers() -> None:
+    config = {
+        "seed": 987654321, "data": {"path": "secret.csv", "delimiter": ";"}, "proper": True,
+        "limits": {"cap": 0.5}, "output": {"directory": "x"},
+    }  # fmt: skip
+    own = manifest(config=config, notes=("2 records are odd",))
+    public = own.public
+    assert public.config == {"data": {"delimiter": ";"}, "proper": True}
+    assert public.original_rows == 100
+    assert public.chain == own.chain
+    text = public.model_dump_json()
+    for secret in ("987654321", "secret.csv", "odd", "e86a", "limits"):
+        assert secret not in text
+
+
+def test_a_manifest_is_written_and_read_by_the_same_type(run: Path) -> None:
+    own = manifest_in(run)
+    assert own is not None
+    assert own.datasets == ("synthetic_1.csv", "synthetic_2.csv")
+    assert Manifest.model_validate_json(own.model_dump_json()) == own
+
+
+def test_files_in_the_wrong_order_are_noticed(run: Path, made: Path) -> None:
+    own = manifest_in(run)
+    assert own is not None
+    original = made.parent / "persons.csv"
+    first, second = run / "synthetic_1.csv", run / "synthetic_2.csv"
+    source = str(own.data.sha256)
+    hashes = {original: source, first: "1", second: "2"}
+    assert list(order_notes(original, [first, second], hashes)) == []
+    swapped = list(order_notes(first, [original, second], hashes))
+    assert "the original comes first" in swapped[0]
+    assert "is, by a manifest, the original" in swapped[1]
+    (other,) = order_notes(original, [first, second], hashes | {original: "another"})
+    assert "2 of the synthetic files were made from another file" in other
+
+
+def test_the_report_can_be_switched_off(tmp_path: Path) -> None:
+    persons_frame(60).to_csv(tmp_path / "persons.csv", index=False)
+    output = {"directory": "out", "report": False, "codebook": False}
+    content = {"data": {"path": "persons.csv"}, "output": output, "checks": False}
+    result = call("run", write_yaml(tmp_path / "run.yaml", content))
+    assert result.exit_code == 0, result.output
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "checks.json", "manifest.json", "synthetic_1.csv",
+    ]  # fmt: skip
+    page = call("report", tmp_path / "out")
+    assert page.exit_code == 0, page.output

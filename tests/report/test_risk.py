@@ -1,0 +1,368 @@
+"""The parts about risk: at a glance, CAP, nearest records, attacks, further measures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.risk.scenario import Scenario, Tolerance
+from synthesizer.report.figures import figure_of, rate_chart, result_blocks
+from synthesizer.report.page import Chart, DataTable, Section, fragment, render
+from synthesizer.report.risk import (
+    attacks_section,
+    cap_section,
+    glance_section,
+    nearest_section,
+    risk_sections,
+)
+from synthesizer.report.risk_figures import in_words
+from tests.report.risk_examples import (
+    LABEL,
+    attacks,
+    charts,
+    gaps,
+    notes,
+    record,
+    risk,
+    scenario,
+    spoken,
+    tables,
+)
+
+ANCHORS = ["risk", "cap", "differential", "identity", "uniques", "nearest", "inference", "attacks"]
+NASTY = 'town </script><script>alert("x")</script>'
+
+
+def numbers(section: Section) -> set[float]:
+    cells = (cell for table in tables(section) for row in table.rows for cell in row)
+    return {float(cell) for cell in cells if isinstance(cell, int | float)}
+
+
+# All of them.
+
+
+def test_every_section_is_there_in_order() -> None:
+    sections = risk_sections(record())
+    assert [section.anchor for section in sections] == ANCHORS
+    assert all(section.lead and section.blocks for section in sections)
+
+
+def test_tables_are_as_wide_as_their_headings_and_hold_nothing_but_cells() -> None:
+    for section in risk_sections(record()):
+        for table in tables(section):
+            assert len(table.columns) == len(table.forms)
+            assert {len(row) for row in table.rows} <= {len(table.columns)}, table.caption
+            cells = [cell for row in table.rows for cell in row]
+            assert all(cell is None or isinstance(cell, str | int | float) for cell in cells)
+
+
+def test_every_chart_says_what_it_shows_under_a_name_of_its_own() -> None:
+    for section in risk_sections(record()):
+        for chart in charts(section):
+            assert chart.reads.endswith(".")
+            assert any(letter.isdigit() for letter in chart.summary)
+            assert "<desc>" in chart.svg
+        names = [chart.svg.split("<title>")[1].split("</title>")[0] for chart in charts(section)]
+        if section.anchor in ("risk", "cap", "identity", "uniques"):
+            assert len(set(names)) == len(names)
+
+
+def test_every_number_that_matters_is_in_a_table() -> None:
+    shown = set().union(*(numbers(section) for section in risk_sections(record())))
+    for part in risk().scenarios:
+        rows: list[Any] = [] if part.cap is None else [*part.cap.synthetic, *part.cap.singles]
+        rows += [] if part.identity is None else part.identity.datasets
+        rows += [] if part.attribute is None else part.attribute.datasets
+        rows += [] if part.tcap is None else part.tcap.synthetic
+        rows += [] if part.differential is None else part.differential.comparisons
+        for row in rows:
+            floats = {value for value in row.model_dump().values() if isinstance(value, float)}
+            assert floats <= shown, row
+
+
+def test_names_from_data_cannot_become_markup_or_turn_text_around() -> None:
+    page = render("Risk", risk_sections(record(risk(NASTY))), banner="Confidential")
+    assert "&lt;script&gt;alert" in page
+    assert "<script>alert" not in page
+    page = render("Risk", risk_sections(record(risk("to\u202ewn"))), banner="Confidential")
+    assert "to\ufffdwn" in page
+    assert "\u202e" not in page
+
+
+@pytest.mark.parametrize(
+    ("switch", "words"),
+    [
+        ({"cap": None, "tcap": None}, "unless checks.cap is false"),
+        ({"differential": None}, "switch it on before a decision"),
+        ({"identity": None}, "unless checks.identity is false"),
+        ({"attribute": None}, "unless checks.attribute is false"),
+        ({"suda": None}, "unless checks.suda is false"),
+    ],
+)
+def test_what_is_off_for_an_intruder_says_how_to_have_it(switch: Any, words: str) -> None:
+    sections = risk_sections(record(scenario(**switch)))
+    assert any(words in spoken(section) for section in sections)
+    first = next(iter(switch))
+    key = "differential_confidentiality" if first == "differential" else first
+    lost = scenario(**switch).model_copy(update={"failed": {f"{key} ({LABEL})": "it broke"}})
+    (section,) = [s for s in risk_sections(record(lost)) if s.anchor != "risk" and gaps(s)]
+    assert gaps(section)[0].why == "It could not be computed: it broke"
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ("nearest", "unless checks.nearest is false"),
+        ("replicated", "unless checks.replicated_uniques is false"),
+        ("attacks", "checks: {attacks: true}"),
+        ("inference", "checks: {inference: {sensitive: VARIABLE, public: [VARIABLE, ...]}}"),
+    ],
+)
+def test_what_is_off_for_whole_records_says_how_to_have_it(field: str, words: str) -> None:
+    off = risk(**{field: () if field == "inference" else None})
+    assert any(words in spoken(section) for section in risk_sections(record(off)))
+
+
+@pytest.mark.parametrize("field", ["nearest", "attacks"])
+def test_without_a_half_everything_that_needs_one_has_failed(field: str) -> None:
+    lost = risk(**{field: None}, failed={"half split": "too few records"})
+    (section,) = [s for s in risk_sections(record(lost)) if s.anchor == field]
+    assert "too few records" in gaps(section)[0].why
+
+
+def test_nothing_at_all_still_says_how_to_switch_on() -> None:
+    nothing = risk(scenarios=(), inference=(), replicated=None, nearest=None, attacks=None)
+    anchors = [section.anchor for section in risk_sections(record(nothing))]
+    assert anchors == ["risk", "uniques", "nearest", "inference", "attacks"]
+
+
+# At a glance.
+
+
+def test_every_rate_stands_with_its_baseline_and_its_original() -> None:
+    chart = charts(glance_section(record()))[0]
+    assert chart.table is not None
+    rows = {row[0]: row for row in chart.table.rows}
+    figures = {figure.name: figure for figure in risk().scenarios[0].figures}
+    for name in ("CAP", "CAP of matches", "CAP-U", "CAP of special uniques", "TCAP", "repU"):
+        own = figures[name]
+        assert rows[name][1:6] == (own.value, own.low, own.high, own.baseline, own.original)
+    assert "UiO" not in rows
+    assert "uniques" not in rows
+    assert f"CAP {figures['CAP'].value:.3f}" in chart.summary
+
+
+def test_each_figure_is_explained_with_its_own_words() -> None:
+    legend = next(t for t in tables(glance_section(record())) if "In words" in t.columns)
+    meanings = {row[0]: row[1] for row in legend.rows}
+    disco = figure_of(risk().scenarios[0].figures, "disco")
+    assert disco is not None
+    assert meanings["DiSCO"] == disco.counting("records").meaning
+    assert {row[2] for row in legend.rows} == {"lower is safer", "about 0 is good"}
+    assert not any("{record" in str(meaning) for meaning in meanings.values())
+
+
+def test_scenarios_have_headings_and_their_warnings_are_notes() -> None:
+    section = glance_section(record())
+    headings = [str(block) for block in section.blocks if "<h3>" in str(block)]
+    assert "<h3>Knowing town, age and sex, seeking job</h3>" in headings
+    assert len(headings) == 4
+    assert set(risk().warnings) <= set(notes(section))
+    assert charts(section)[-1].title.startswith("Whole records")
+
+
+def test_keys_target_groups_and_tolerance_in_words() -> None:
+    grouped = Scenario(keys=("age", "sex", "town"), target="pay", groups={"age": 10})
+    near = Scenario(keys=("age",), target="pay", tolerance=Tolerance(absolute=2, relative=0.05))
+    assert in_words(grouped) == "Knowing age, sex and town, seeking pay (age in 10 groups)"
+    assert in_words(near).endswith("within 2 or a share of 0.05 of the true value counts as right)")
+
+
+@pytest.mark.parametrize(("reason", "told"), [("The keys are public.", True), ("", False)])
+def test_a_suggested_scenario_says_why(reason: str, told: bool) -> None:
+    own = Scenario(keys=("town", "age", "sex"), target="job", reason=reason)
+    section = glance_section(record(scenario(scenario=own)))
+    assert ("Why these: The keys are public." in spoken(section)) is told
+
+
+def test_notes_and_failures_are_told() -> None:
+    own = risk(notes=("the control has other columns",), failed={"suda (x)": "no records"})
+    section = glance_section(record(own))
+    assert "the control has other columns" in notes(section)
+    assert [(gap.what, gap.why) for gap in gaps(section)] == [
+        ("suda (x)", "It could not be computed: no records")
+    ]
+
+
+def test_a_figure_without_a_value_is_drawn_as_not_computed() -> None:
+    figure = Figure(
+        key="tcap", name="TCAP", value=None, meaning="", direction="lower is safer", n=0,
+        baseline=0.2, original=1.0,
+    )  # fmt: skip
+    chart = rate_chart([figure], "Rates")
+    assert "not computed" in chart.svg
+    assert chart.summary == "TCAP not computed (baseline 0.200, original 1.000)"
+
+
+# CAP.
+
+
+def test_every_subset_and_rule_has_a_panel_with_baseline_and_original() -> None:
+    section = cap_section(record())
+    assert section is not None
+    picture = charts(section)[0].svg
+    for words in ("all records", "uniques on the keys", "special uniques"):
+        assert picture.count(f">{words}<") == 2
+    assert picture.count("line-original dotted") == 6 + 1  # and the legend
+    assert picture.count('class="line-synthetic"') == 6
+
+
+def test_the_summary_goes_from_one_dataset_to_all() -> None:
+    section, cap = cap_section(record()), risk().scenarios[0].cap
+    assert section is not None
+    assert cap is not None
+    first, last = cap.row(1), cap.row(3)
+    words = f"All records: {first.zero:.3f} with 1, {last.zero:.3f} with 3 datasets"
+    assert charts(section)[0].summary.startswith(words)
+    table = charts(section)[0].table
+    assert table is not None
+    row = next(row for row in table.rows if row[:2] == ["special uniques", 3])
+    special = cap.row(3, "special_uniques")
+    assert row[4:8] == [
+        special.zero, special.chance_zero, special.undefined, special.chance_undefined,
+    ]  # fmt: skip
+
+
+def test_one_dataset_is_a_sentence_and_not_a_line() -> None:
+    cap = risk().scenarios[0].cap
+    assert cap is not None
+    first = tuple(row for row in cap.synthetic if row.m == 1)
+    own = scenario(cap=cap.model_copy(update={"synthetic": first}), regression=())
+    section = cap_section(record(own))
+    assert section is not None
+    assert charts(section) == []
+    assert "with one dataset an intruder reads off" in spoken(section)
+
+
+def test_the_line_on_m_is_shown_where_there_is_one() -> None:
+    section, line = cap_section(record()), risk().scenarios[0].regression[0].line
+    assert section is not None
+    assert line is not None
+    table = next(t for t in tables(section) if t.caption.startswith("Straight line"))
+    assert table.rows[0][4] == line.slope
+    assert table.forms[-3:] == ["p", "p", "figure"]
+    again = cap_section(record(scenario(regression=())))
+    assert again is not None
+    assert "it needs three of them" in spoken(again)
+
+
+def test_a_tolerance_has_no_tcap() -> None:
+    section = cap_section(record())
+    assert section is not None
+    assert sum(table.caption.startswith("TCAP") for table in tables(section)) == 2
+    assert gaps(section) == []
+
+
+# Nearest records.
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "tone", "words"),
+    [
+        (0.51, 0.6, "alert", "lies above 0.5"),
+        (0.4, 0.49, "plain", "lies below 0.5"),
+        (0.49, 0.51, "good", "covers 0.5"),
+    ],
+)
+def test_the_interval_of_the_share_decides(low: float, high: float, tone: str, words: str) -> None:
+    nearest = risk().nearest
+    assert nearest is not None
+    own = nearest.model_copy(update={"low": low, "high": high})
+    assert words in notes(nearest_section(record(risk(nearest=own))), tone)[0]
+
+
+def test_the_share_is_drawn_between_a_coin_toss_and_the_fitted_records() -> None:
+    section, nearest = nearest_section(record()), risk().nearest
+    assert nearest is not None
+    (chart,) = charts(section)
+    assert "coin toss (0.5)" in chart.svg
+    assert f"A share of {nearest.share:.3f}" in chart.summary
+    assert f"would have {nearest.original:.3f}" in chart.summary
+    copies = next(t for t in tables(section) if t.columns[0] == "Equal to")
+    assert [row[1] for row in copies.rows] == [nearest.fitted_copies, nearest.unseen_copies]
+    assert "Compared on 5 variables: town, age, sex, job and pay." in spoken(section)
+    part = nearest.model_copy(update={"fitted_kept": 0.5})
+    told = spoken(nearest_section(record(risk(nearest=part))))
+    assert "Only a share of 0.500 of the fitted records" in told
+
+
+# Attacks.
+
+
+def test_risk_and_success_of_attacks_stand_beside_the_control() -> None:
+    first, section = attacks().attacks[0], attacks_section(record())
+    risks, success = charts(section)
+    assert risks.table is not None
+    assert risks.table.rows[0][-3:] == [first.risk, first.low, first.high]
+    assert "0.800 on fitted records, 0.200 on unseen ones, 0.020 by guessing" in success.summary
+    assert "not computed" in risks.svg  # the attack that could not be made
+    assert "knows town, age and sex and seeks job" in spoken(section)
+    assert "joins a source with town to one with age and sex" in spoken(section)
+
+
+def test_what_to_think_of_each_attack_is_said() -> None:
+    section = attacks_section(record())
+    interval, weak = notes(section, "alert")
+    assert "singling out by rare values: the interval" in interval
+    assert "guessing does better" in weak
+    assert any("only a share of 0.500 of the fitted" in note for note in notes(section))
+    assert any("no attack could be made" in note for note in notes(section))
+    assert not any("linkability" in note for note in notes(section))
+
+
+# Measures without a part of their own.
+
+
+class Step(Row):
+    """Steps of the example."""
+
+    name: str = column("Step", "text")
+    ok: bool = column("Whether it is well", "text")
+    names: tuple[str, ...] = column("Names", "text")
+    hidden: float = 0.5
+
+
+class Example(Measured):
+    """What a measure of somebody else returns."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        figure = Figure(
+            key="example", name="example", value=0.2, meaning="share of the {records}",
+            direction="lower is safer", n=9, baseline=0.1,
+        )  # fmt: skip
+        return (figure,)
+
+
+def test_a_measure_without_a_part_of_its_own_is_shown_by_figures_and_rows() -> None:
+    result = Example(steps=(Step(name=NASTY, ok=True, names=("a", "b")),))
+    title, chart, legend, rows = result_blocks(result, "An example", "persons")
+    assert "<h3>An example</h3>" in title
+    assert isinstance(chart, Chart)
+    assert chart.summary == "example 0.200 (baseline 0.100)"
+    assert isinstance(legend, DataTable)
+    assert legend.rows[0][1] == "share of the persons"
+    assert isinstance(rows, DataTable)
+    assert rows.caption == "Steps of the example."
+    assert (rows.columns, rows.rows) == (
+        ["Step", "Whether it is well", "Names"],
+        [[NASTY, "yes", "a, b"]],
+    )
+    assert "<script" not in fragment(rows)
+    further = risk_sections(record(risk(further={"an_example": result})))[-1]
+    assert further.anchor == "further"
+    assert "an example" in str(further.blocks[0])

@@ -1,0 +1,162 @@
+"""Differential confidentiality: the verdict, every split, groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from synthesizer.measures.results import RiskResult
+from synthesizer.measures.risk.differential import DifferentialResult, GroupComparison
+from synthesizer.report.page import Section
+from synthesizer.report.risk import glance_section
+from synthesizer.report.risk_halves import MOST_GROUPS, MOST_SPLITS, differential_section
+from tests.report.risk_examples import charts, half, notes, record, risk, spoken, tables
+
+
+def differential() -> DifferentialResult:
+    result = risk().scenarios[0].differential
+    assert result is not None
+    return result
+
+
+def section(result: RiskResult | None = None) -> Section:
+    found = differential_section(record(half() if result is None else result))
+    assert found is not None
+    return found
+
+
+def repeated(repeats: int) -> RiskResult:
+    """Pretend that the first comparison was repeated."""
+    own = differential()
+    split = {"repeats": repeats, "covering_zero": 1, "difference_sd": 0.0124}
+    again = range(repeats)
+    return half(
+        comparisons=tuple(
+            row.model_copy(update={"repeat": i}) for i in again for row in own.comparisons
+        ),
+        groups=tuple(row.model_copy(update={"repeat": i}) for i in again for row in own.groups),
+        summary=tuple(row.model_copy(update=split) for row in own.summary),
+    )
+
+
+def with_interval(low: float | None, high: float | None) -> RiskResult:
+    ends = {"low": low, "high": high}
+    return half(
+        summary=tuple(row.model_copy(update=ends) for row in differential().summary),
+        comparisons=tuple(row.model_copy(update=ends) for row in differential().comparisons),
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "tone", "words"),
+    [
+        (-0.01, 0.02, "good", "covers 0. A difference of up to 0.020 is not excluded"),
+        (0.01, 0.02, "alert", "does not cover 0"),
+        (-0.03, -0.01, "alert", "lies below 0"),
+        (None, None, "alert", "no good news"),
+    ],
+)
+def test_the_verdict_follows_the_interval(low: Any, high: Any, tone: str, words: str) -> None:
+    own = record(with_interval(low, high))
+    for part in (glance_section(own), section(with_interval(low, high))):
+        assert any(words in note for note in notes(part, tone))
+
+
+def test_without_a_comparison_nothing_is_promised() -> None:
+    part = risk().scenarios[0].model_copy(update={"differential": None})
+    assert "not known" in notes(glance_section(record(risk(scenarios=(part,)))))[0]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "tone", "words"),
+    [
+        (-0.1, 0.2, "plain", "does not lie above 0"),
+        (0.1, 0.2, "alert", "this group is told apart"),
+        (None, None, "alert", "nothing can be concluded"),
+    ],
+)
+def test_the_worst_group_is_named(low: Any, high: Any, tone: str, words: str) -> None:
+    worst = differential().worst_group
+    assert worst is not None
+    own = half(worst_group=worst.model_copy(update={"low": low, "high": high}))
+    (note,) = [n for n in notes(section(own), tone) if n.startswith("Worst group (sex = ")]
+    assert words in note
+
+
+def test_fitted_stand_beside_unseen_records() -> None:
+    own, result = section(), differential()
+    row = next(row for row in result.summary if (row.m, row.rule) == (3, "zero"))
+    assert f"{row.mean_a:.3f} for records that were fitted" in spoken(own)
+    assert f"{row.mean_b:.3f} for records that were not" in spoken(own)
+    assert f"would add {result.released:.3f}" in spoken(own)
+    halves, difference = charts(own)[:2]
+    assert halves.table is not None
+    assert row.mean_b in [cells[4] for cells in halves.table.rows]
+    first = result.comparisons[0]
+    assert difference.table is not None
+    assert difference.table.rows[0][7:10] == [first.difference, first.low, first.high]
+    assert (difference.table.rows[0][-1], difference.table.forms[-1]) == (first.p, "p")
+    assert "split 1" not in difference.svg
+
+
+def test_repeats_are_told_and_drawn_where_there_is_room() -> None:
+    own = section(repeated(3))
+    assert "averages over 3 random splits; in 1 of them" in spoken(own)
+    assert "varies by 0.012" in spoken(own)
+    assert ">split 3<" in charts(own)[1].svg
+    assert "sex = f, split 2" in charts(own)[2].svg
+    assert "split 1<" not in charts(section(repeated(MOST_SPLITS + 1)))[1].svg
+
+
+def test_very_long_tables_are_shortened_and_say_so() -> None:
+    table = next(t for t in tables(section(repeated(100))) if t.caption.startswith("Every split"))
+    assert table.caption.endswith("; 400 more rows are in checks.json")
+    assert {row[1] for row in table.rows} == {3}
+
+
+def test_of_many_datasets_the_first_and_the_last_are_drawn() -> None:
+    zero = next(row for row in differential().summary if row.rule == "zero")
+    many = tuple(zero.model_copy(update={"m": m}) for m in range(1, 31))
+    picture = charts(section(half(summary=many)))[0].svg
+    assert ">1 dataset," in picture
+    assert ">30 datasets," in picture
+    assert ">10 datasets," not in picture
+
+
+def test_groups_come_with_the_worst_first() -> None:
+    worst = differential().worst_group
+    (chart,) = [c for c in charts(section()) if c.title == "Difference by group of sex"]
+    assert worst is not None
+    assert chart.table is not None
+    assert chart.table.rows[0][0] == worst.group
+    assert f"that of {worst.group}: {worst.difference:.3f}" in chart.summary
+
+
+def test_of_many_groups_the_worst_are_drawn() -> None:
+    rows = tuple(
+        GroupComparison(
+            by="town", group=str(number), repeat=0, n_a=20, n_b=20, mean_a=0.1, mean_b=0.1,
+            difference=0.0, low=None, high=None,
+        )
+        for number in range(MOST_GROUPS + 5)
+    )  # fmt: skip
+    own = section(half(by="town", groups=rows, worst_group=None))
+    (chart,) = [c for c in charts(own) if c.title == "Difference by group of town"]
+    assert "5 more are in the table" in chart.reads
+    assert "no worst one is named" in chart.summary
+
+
+def test_groups_that_are_too_small_are_told_and_no_groups_are_not() -> None:
+    lost = section(half(groups=(), worst_group=None))
+    assert any("No group of sex is large enough" in note for note in notes(lost))
+    none = section(half(groups=(), worst_group=None, by=None))
+    assert not any("group" in note for note in notes(none))
+
+
+def test_uniques_of_parts_of_other_sizes_are_not_compared() -> None:
+    uniques = tuple(row.model_copy(update={"same_size": False}) for row in differential().uniques)
+    own = section(half(uniques=uniques))
+    assert any("cannot be compared" in note for note in notes(own))
+    table = next(t for t in tables(own) if t.caption.startswith("Records with a key of"))
+    assert table.rows[0][2] == uniques[0].fitted.uniques
