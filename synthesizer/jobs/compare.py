@@ -494,7 +494,7 @@ class Comparison:
         pairs = [(x, y) for x in self.risk for y in self.utility]
         units = self.units
         return {
-            **({"units": units} if units == "persons" else {}),
+            "units": units,
             "runs": [_plain(point, self.differing) for point in self.points],
             "differing": [display(path) for path in self.differing],
             "left_out": [display(path) for path in self.left_out],
