@@ -188,7 +188,7 @@ def synthesise(
     (evolution,) = synthesizer.evolution.datasets
     if evolution.stopped == INTERRUPTED:  # it ends with the best so far: no comparison
         raise KeyboardInterrupt
-    return made, evolution.model_dump(mode="json")
+    return made, evolution
 
 
 def _propensity(table: Table, made: Sequence[Table]) -> PmseResult | str:
