@@ -208,7 +208,8 @@ def _risk(run: Mapping[str, Any]) -> list[Cell]:
 
 def value_of(run: Mapping[str, Any], key: str) -> float | None:
     """Return a run's value of a figure."""
-    return run["figures"][key]["value"]
+    value: float | None = run["figures"][key]["value"]
+    return value
 
 
 def _add(
