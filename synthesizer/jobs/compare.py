@@ -162,7 +162,8 @@ def _size(points: Sequence[RunPoint]) -> str | None:
         "Every S_pMSE, pMSE ratio, ratio of estimates and overlap of intervals, and every CAP, "
         "TCAP, DiSCO, repU, replicated uniques, differential confidentiality, revealed share and "
         "success of an attack depends on the number of synthetic {records}: the smallest file "
-        "would look best. No figure of utility can be compared, so there is no map: only tables, and "
+        "would look best. No figure of utility can be compared, so there is no map: only "
+        "tables, and "
         "their figures must not be compared between sizes either. Make all runs with the same "
         "number of {records} (rows in the configuration, or --rows)."
     )
@@ -220,7 +221,8 @@ def _proper(points: Sequence[RunPoint]) -> str | None:
         "Some runs are proper (parameters drawn anew for each dataset) and some are not. The "
         "S_pMSE, and the pMSE ratio by a logit, that a right synthesis is expected to have is "
         f"1 + k/n for a proper run{here} (k synthetic, n original {{records}}) and 1 otherwise. "
-        "The proper data truly are further away, so the axis is common; a proper run above the others "
+        "The proper data truly are further away, so the axis is common; a proper run above "
+        "the others "
         "by this much has no worse model."
     )
 
