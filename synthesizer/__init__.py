@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from synthesizer.jobs.synthesizer import Synthesizer
     from synthesizer.measures.measure_options import FitRequest, Question
     from synthesizer.measures.settings import CheckSettings, LimitConfig
+    from synthesizer.measures.utility.combining import combine
+    from synthesizer.measures.utility.compare_fit import compare_fit
     from synthesizer.measures.utility.suite import Synthesis
 
 
@@ -35,6 +37,8 @@ __all__ = [
     "Synthesizer",
     "SynthesizerError",
     "assess",
+    "combine",
+    "compare_fit",
     "evaluate",
     "fit",
     "generate",
@@ -56,6 +60,8 @@ _HOMES = {
     "Synthesizer": "jobs.synthesizer",
     "SynthesizerError": "data.errors",
     "assess": "jobs.assess",
+    "combine": "measures.utility.combining",
+    "compare_fit": "measures.utility.compare_fit",
     "evaluate": "jobs.evaluate",
     "fit": "jobs.run",
     "generate": "jobs.generate",

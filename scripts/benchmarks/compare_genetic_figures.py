@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from compare_genetic_study import Comparison
 from markupsafe import Markup
 
-from synthesizer.data.evolved import Generation
+from synthesizer.data.evolved import EvolvedDataset
 from synthesizer.measures.utility.distributions import Distribution as Shares
 from synthesizer.report.charts import clipped
 from synthesizer.report.genetic_charts import generations_chart, path_chart
@@ -65,20 +64,19 @@ def _figure_6(comparison: Comparison) -> Section:
     )
 
 
-def _ends(evolution: Mapping[str, Any]) -> list[Cell]:
-    first, last = evolution["history"][0], evolution["history"][-1]
-    ends = (first["utility"], last["utility"], first["risk"], last["risk"])
-    return [evolution["generations"], evolution["stopped"], *ends]
+def _ends(evolution: EvolvedDataset) -> list[Cell]:
+    first, last = evolution.history[0], evolution.history[-1]
+    ends = (first.utility, last.utility, first.risk, last.risk)
+    return [evolution.generations, evolution.stopped, *ends]
 
 
-def _charts(comparison: Comparison, name: str, evolution: Mapping[str, Any]) -> Iterator[Chart]:
+def _charts(comparison: Comparison, name: str, evolution: EvolvedDataset) -> Iterator[Chart]:
     """Yield both charts of an evolution; the other methods are points of the second."""
-    history = [Generation.model_validate(row) for row in evolution["history"]]
     baseline = comparison.caps.baseline["uniques"]
     others = [comparison.point(other) for other in comparison.names if other != name]
     for chart in (
-        generations_chart(history, baseline=baseline),
-        path_chart(history, others=others, baseline=baseline),
+        generations_chart(evolution.history, baseline=baseline),
+        path_chart(evolution.history, others=others, baseline=baseline),
     ):
         yield replace(chart, title=f"{name}: {chart.title[0].lower()}{chart.title[1:]}")
 

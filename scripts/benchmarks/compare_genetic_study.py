@@ -11,6 +11,7 @@ from compare_genetic_file import Settings, Study
 
 from synthesizer import Synthesizer
 from synthesizer.data.errors import DataError
+from synthesizer.data.evolved import EvolvedDataset
 from synthesizer.data.pairs import as_tables
 from synthesizer.data.table import Table
 from synthesizer.engine.genetic.evolution import INTERRUPTED
@@ -68,7 +69,7 @@ class Comparison:
         What was asked.
     methods : mapping of str to mapping
         Options of each method.
-    evolutions : mapping of str to mapping
+    evolutions : mapping of str to EvolvedDataset
         What became of each evolution, with its ``history``.
     tests : EqualityResult
         Chi-square tests of every variable.
@@ -86,7 +87,7 @@ class Comparison:
 
     study: Study
     methods: Mapping[str, Mapping[str, Any]]
-    evolutions: Mapping[str, Mapping[str, Any]]
+    evolutions: Mapping[str, EvolvedDataset]
     tests: EqualityResult
     propensity: PmseResult | str
     ratios: RatioResult
@@ -128,7 +129,9 @@ class Comparison:
             "cap": plain(self.caps),
             "jensen_shannon": plain(self.distances),
             "distributions": [plain(shape) for shape in self.shapes],
-            "evolutions": {name: dict(told) for name, told in self.evolutions.items()},
+            "evolutions": {
+                name: own.model_dump(mode="json") for name, own in self.evolutions.items()
+            },
         }
 
 
@@ -166,7 +169,7 @@ def compare(study: Study, *, levels: int = 20) -> Comparison:
 
 def synthesise(
     study: Study, options: Mapping[str, Any]
-) -> tuple[pd.DataFrame, Mapping[str, Any] | None]:
+) -> tuple[pd.DataFrame, EvolvedDataset | None]:
     """Return one dataset, and what became of its evolution."""
     settings = study.settings
     kinds = {
@@ -185,7 +188,7 @@ def synthesise(
     (evolution,) = synthesizer.evolution.datasets
     if evolution.stopped == INTERRUPTED:  # it ends with the best so far: no comparison
         raise KeyboardInterrupt
-    return made, evolution.model_dump(mode="json")
+    return made, evolution
 
 
 def _propensity(table: Table, made: Sequence[Table]) -> PmseResult | str:

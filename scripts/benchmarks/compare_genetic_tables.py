@@ -170,7 +170,8 @@ def _risk(comparison: Comparison) -> Section:
     for name in comparison.names:
         _, distance, risk = comparison.point(name)
         whole = comparison.single(name, "all").zero
-        unchanged = comparison.evolutions.get(name, {}).get("unchanged")
+        evolution = comparison.evolutions.get(name)
+        unchanged = None if evolution is None else evolution.unchanged
         rows.append([name, distance, risk, whole, unchanged])
     table = DataTable(
         caption=f"CAP-U is about {plural(caps.sizes['uniques'], 'record')} whose key nobody "

@@ -22,8 +22,8 @@ import typer
 
 from synthesizer.cli.commands import errors_told
 from synthesizer.data.errors import DataError
-from synthesizer.data.samples.workforce import simulate
 from synthesizer.data.samples.workforce.constants import EDUCATION_YEARS, EDUCATIONS
+from synthesizer.data.samples.workforce.simulation import simulate
 
 FILES = {
     name: f"{name}_2024-09.csv"

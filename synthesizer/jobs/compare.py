@@ -24,7 +24,7 @@ from synthesizer.measures.catalogue import AXES, CAREERS, axes, axis_problems
 from synthesizer.measures.figure import Units, in_units
 from synthesizer.measures.measure import FigureKind
 from synthesizer.report.comparison import comparison_page
-from synthesizer.report.record import manifest_in
+from synthesizer.report.record import maker_of
 
 # What was set differently in runs that are compared.
 
@@ -70,7 +70,7 @@ OPTIMISM = (
     "The best of several runs, chosen by the checks of these same runs, looks better than it is, "
     "the more so the more runs there are: run the chosen setting again with another seed (--seed) "
     "and rely on the figures of that run. For the decision prefer differential confidentiality, "
-    "which compares with unseen records (--risk differential_confidentiality)."
+    "which compares with unseen {records} (--risk differential_confidentiality)."
 )
 SAME_SIZE = 1.01
 """Ratio of the numbers of synthetic records up to which datasets count as of one size."""
@@ -158,13 +158,14 @@ def _size(points: Sequence[RunPoint]) -> str | None:
     if are_of_one_size(rows):
         return None
     return (
-        f"The runs have datasets of different sizes ({min(rows):,} to {max(rows):,} records). "
+        f"The runs have datasets of different sizes ({min(rows):,} to {max(rows):,} {{records}}). "
         "Every S_pMSE, pMSE ratio, ratio of estimates and overlap of intervals, and every CAP, "
         "TCAP, DiSCO, repU, replicated uniques, differential confidentiality, revealed share and "
-        "success of an attack depends on the number of synthetic records: the smallest file would "
-        "look best. No figure of utility can be compared, so there is no map: only tables, and "
+        "success of an attack depends on the number of synthetic {records}: the smallest file "
+        "would look best. No figure of utility can be compared, so there is no map: only "
+        "tables, and "
         "their figures must not be compared between sizes either. Make all runs with the same "
-        "number of records (rows in the configuration, or --rows)."
+        "number of {records} (rows in the configuration, or --rows)."
     )
 
 
@@ -219,8 +220,9 @@ def _proper(points: Sequence[RunPoint]) -> str | None:
     return (
         "Some runs are proper (parameters drawn anew for each dataset) and some are not. The "
         "S_pMSE, and the pMSE ratio by a logit, that a right synthesis is expected to have is "
-        f"1 + k/n for a proper run{here} (k synthetic, n original records) and 1 otherwise. The "
-        "proper data truly are further away, so the axis is common; a proper run above the others "
+        f"1 + k/n for a proper run{here} (k synthetic, n original {{records}}) and 1 otherwise. "
+        "The proper data truly are further away, so the axis is common; a proper run above "
+        "the others "
         "by this much has no worse model."
     )
 
@@ -336,7 +338,7 @@ def _file_problems(path: Path, *, overwrite: bool) -> Sequence[str]:
 
 def _files_of(directory: Path) -> Iterator[str]:
     """Yield the real paths of the files of a run, whether they are there or not."""
-    manifest = manifest_in(directory)
+    manifest = maker_of(directory)
     entries = () if manifest is None else manifest.files
     for name in (*OF_EVERY_RUN, *(entry.name for entry in entries)):
         yield _real(directory / name)
@@ -494,7 +496,7 @@ class Comparison:
         pairs = [(x, y) for x in self.risk for y in self.utility]
         units = self.units
         return {
-            **({"units": units} if units == "persons" else {}),
+            "units": units,
             "runs": [_plain(point, self.differing) for point in self.points],
             "differing": [display(path) for path in self.differing],
             "left_out": [display(path) for path in self.left_out],
@@ -667,12 +669,10 @@ def _shared(
         having = [point for point in points if point.value(measure.key) is not None]
         sizes = [point.rows for point in having] if measure.same_rows else []
         alike = is_alike(points, "data") and is_alike(having, measure.scope)
-        if alike and are_of_one_size(sizes):
-            counts[measure] = len(having)
-    found = [measure for measure, count in counts.items() if count]
-    return tuple(
-        sorted(found, key=lambda measure: (measure.key != asked, counts[measure] < len(points)))
-    )
+        if having and alike and are_of_one_size(sizes):
+            counts[measure.key] = len(having)
+    shared = [measure for measure in measures if measure.key in counts]
+    return tuple(sorted(shared, key=lambda one: (one.key != asked, counts[one.key] < len(points))))
 
 
 def _not_first(asked: str | None, shared: Sequence[FigureKind]) -> list[str]:

@@ -40,6 +40,7 @@ from synthesizer.jobs.manifest import PACKAGES, file_entry, now, write_json
 from synthesizer.jobs.run import run
 from synthesizer.jobs.run_points import RunPoint, read_run
 from synthesizer.measures.catalogue import axis_problems
+from synthesizer.measures.figure import plain
 from synthesizer.plan.inputs import Input, read_input
 from synthesizer.plan.plan import Plan, make_plan, plain_config
 from synthesizer.report.comparison import comparison_page
@@ -696,5 +697,5 @@ def _manifest(plan: FrontierPlan, done: Sequence[Setting], new: Path) -> dict[st
         "data": {"origin": plan.origin, "sha256": plan.fingerprint, "rows": plan.rows},
         "seed": plan.seed,
         "settings": {setting.name: dict(setting.values) for setting in done},
-        "files": [file_entry(new / name) for name in (PAGE, NUMBERS)],
+        "files": [plain(file_entry(new / name)) for name in (PAGE, NUMBERS)],
     }

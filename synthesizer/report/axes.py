@@ -9,7 +9,6 @@ from typing import Any
 
 from synthesizer.report.charts import Scale
 from synthesizer.report.page import written
-from synthesizer.report.untyped import listed, number, words
 
 Places = tuple[float | None, ...]
 
@@ -80,7 +79,7 @@ class Axis:
 def axes_of(
     runs: Sequence[Mapping[str, Any]],
     measures: Mapping[str, Mapping[str, Any]],
-    keys: Sequence[Any],
+    keys: Sequence[str],
     ends: tuple[float, float],
     most_dots: int,
 ) -> dict[str, Axis]:
@@ -99,7 +98,7 @@ def axes_of(
     most_dots : int
         Datasets of a run that are shown at most.
     """
-    found = (_axis(runs, measures.get(str(key), {}), str(key), ends, most_dots) for key in keys)
+    found = (_axis(runs, measures[key], key, ends, most_dots) for key in keys)
     return {axis.key: axis for axis in found if axis is not None}
 
 
@@ -110,19 +109,19 @@ def _axis(
     ends: tuple[float, float],
     most_dots: int,
 ) -> Axis | None:
-    values = [number(run, "figures", key, "value") for run in runs]
+    values = [run["figures"][key]["value"] for run in runs]
     if not any(value is not None for value in values):
         return None
     most = min(most_dots, MAX_DOTS_OF_RUN)
-    dots = [_numbers(listed(run, "figures", key, "datasets")[:most]) for run in runs]
-    lows, highs = ([number(run, "figures", key, end) for run in runs] for end in ("low", "high"))
+    dots = [run["figures"][key]["datasets"][:most] for run in runs]
+    lows, highs = ([run["figures"][key][end] for run in runs] for end in ("low", "high"))
     inside = [v for part in (values, lows, highs, *dots) for v in part if v is not None]
     domain, marks, far = _domain(inside, _marks(runs, key))
     scale = Scale(domain=domain, range=ends)
     return Axis(
         key=key,
-        title=words(measure, "title") or key,
-        meaning=words(measure, "meaning"),
+        title=measure["title"],
+        meaning=measure["meaning"],
         scale=scale,
         values=tuple(values),
         places=_placed(values, scale),
@@ -133,10 +132,6 @@ def _axis(
     )
 
 
-def _numbers(values: Sequence[Any]) -> list[float | None]:
-    return [number(value) for value in values]
-
-
 def _placed(values: Sequence[float | None], scale: Scale) -> Places:
     return tuple(None if value is None else round(scale(value), 1) for value in values)
 
@@ -145,7 +140,7 @@ def _marks(runs: Sequence[Mapping[str, Any]], key: str) -> list[Mark]:
     """Return the lines of reference: the means over runs, which hardly differ."""
     found = []
     for part, what in (("baseline", "nothing learnt"), ("original", "original released")):
-        known = [v for run in runs if (v := number(run, "figures", key, part)) is not None]
+        known = [v for run in runs if (v := run["figures"][key][part]) is not None]
         if known:
             value = fmean(known)
             found.append(Mark(value, f"{what} ({written(value, 'share')})", part))

@@ -33,10 +33,10 @@ from synthesizer.report.page import (
     written,
 )
 from synthesizer.report.plane import Box, place_labels
-from synthesizer.report.untyped import dig, listed, mappings, number, words
 
 # Which runs of a frontier are told apart from their neighbours, in words.
 
+NO_TIE = "no tie"
 MOST_TOLD = 3
 """Runs of a tie that are named; neighbours on the frontier come first."""
 
@@ -49,7 +49,7 @@ def standings_by_run(pair: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     pair : mapping
         One of ``frontiers`` of ``Comparison.to_dict``.
     """
-    return {words(one, "run"): one for one in mappings(pair, "standings")}
+    return {one["run"]: one for one in pair["standings"]}
 
 
 def standing_words(standing: Mapping[str, Any]) -> str:
@@ -69,17 +69,14 @@ def standing_words(standing: Mapping[str, Any]) -> str:
     >>> standing_words({"run": "a", "ties": [], "unknown": []})
     'no tie'
     """
-    ties = mappings(standing, "ties")
-    told = [
-        f"tie with {words(tie, 'run')} in {' and '.join(map(str, listed(tie, 'in')))}"
-        for tie in ties[:MOST_TOLD]
-    ]
+    ties = standing["ties"]
+    told = [f"tie with {tie['run']} in {' and '.join(tie['in'])}" for tie in ties[:MOST_TOLD]]
     if len(ties) > MOST_TOLD:
         told.append(f"and with {plural(len(ties) - MOST_TOLD, 'other run')}")
-    unknown = " and ".join(map(str, listed(standing, "unknown")))
+    unknown = " and ".join(standing["unknown"])
     if unknown:
         told.append(f"spread unknown in {unknown}")
-    return "; ".join(told) or "no tie"
+    return "; ".join(told) or NO_TIE
 
 
 # The part of the comparison page with the figures that decide, one row for each run.
@@ -90,20 +87,20 @@ MANY_ROWS = 4
 
 def runs_section(content: Mapping[str, Any]) -> Section:
     """Return the tables of the figures that decide, limits that are exceeded, and links."""
-    runs = mappings(content, "runs")
-    standings = standings_by_run(dig(content, "frontiers", 0, default={}))
+    runs = content["runs"]
+    standings = standings_by_run(content["frontiers"][0]) if content["frontiers"] else {}
     blocks: list[Block] = []
     if runs:
         caption = f"Usefulness; the frontier is that of {_first_pair(content)}"
-        axes = [words(content, "axes", axis, 0) for axis in ("risk", "utility")]
+        axes = [key for axis in ("risk", "utility") for key in content["axes"][axis][:1]]
         use = [_use(run, standings, axes) for run in runs]
-        sized = "persons of a dataset" if words(content, "units") == "persons" else RECORDS
+        sized = "persons of a dataset" if content["units"] == "persons" else RECORDS
         used = [(sized, form) if name == RECORDS else (name, form) for name, form in _USE]
         risk, risky = [_risk(run) for run in runs], list(_RISK)
         _add(used, use, runs, "sequence_ratio", ("careers over noise", "figure"))
         _add(risky, risk, runs, "replicated_careers", ("careers of one person", "share"))
         blocks = [_table(caption, used, use, runs), _table("Risk", risky, risk, runs)]
-    exceeded = [(words(run, "name"), str(t)) for run in runs for t in listed(run, "exceeded")]
+    exceeded = [(run["name"], told) for run in runs for told in run["exceeded"]]
     if exceeded:
         caption = "Limits of the configuration that are exceeded"
         blocks.append(
@@ -111,22 +108,22 @@ def runs_section(content: Mapping[str, Any]) -> Section:
                 caption=caption, columns=["run", "limit"], forms=["text", "text"], rows=exceeded
             )
         )
-    if links := pairs(content, "reports"):
+    if links := content.get("reports"):
         blocks.append(_links(links))
     lead = "The figures that decide; lower is better in all of them."
     return Section(anchor="runs", title="Runs", lead=lead, blocks=blocks)
 
 
-def _links(links: Sequence[tuple[str, Any]]) -> Markup:
+def _links(links: Mapping[str, str]) -> Markup:
     """Return links to the reports of the runs."""
-    items = [el("li", None, el("a", {"href": str(href)}, name)) for name, href in links]
+    items = [el("li", None, el("a", {"href": href}, name)) for name, href in links.items()]
     return el("div", None, el("p", None, "The reports of the runs:"), el("ul", None, *items))
 
 
 def _first_pair(content: Mapping[str, Any]) -> str:
-    titles = {words(one, "key"): words(one, "title") for one in mappings(content, "measures")}
-    keys = [words(content, "axes", axis, 0) for axis in ("risk", "utility")]
-    return " and ".join(titles.get(key, key) for key in keys) if all(keys) else "no common figures"
+    titles = {one["key"]: one["title"] for one in content["measures"]}
+    keys = [key for axis in ("risk", "utility") for key in content["axes"][axis][:1]]
+    return " and ".join(titles[key] for key in keys) if len(keys) == 2 else "no common figures"
 
 
 RECORDS = "records of a dataset"
@@ -169,40 +166,40 @@ def _table(
         forms=[form for _, form in columns],
         rows=rows,
         sortable=len(rows) > MANY_ROWS,
-        highlight=[i for i, run in enumerate(runs) if listed(run, "exceeded")],
+        highlight=[i for i, run in enumerate(runs) if run["exceeded"]],
     )
 
 
 def _use(
     run: Mapping[str, Any], standings: Mapping[str, Mapping[str, Any]], axes: Sequence[str]
 ) -> list[Cell]:
-    name = words(run, "name")
+    name = run["name"]
     on = "yes" if name in standings else "no"
     is_known = bool(standings) and all(value_of(run, key) is not None for key in axes)
     return [
         name,
         on if is_known else None,
         standing_words(standings[name]) if name in standings else None,
-        None if run.get("has_limits") is False else len(listed(run, "exceeded")),
-        number(run, "rows"),
+        len(run["exceeded"]) if run["has_limits"] else None,
+        run["rows"],
         value_of(run, "mean_two_way"),
-        number(run, "figures", "mean_two_way", "range_of_datasets"),
+        run["figures"]["mean_two_way"]["range_of_datasets"],
         value_of(run, "worst_two_way"),
-        " and ".join(map(str, listed(run, "worst_pair"))) or None,
+        " and ".join(run["worst_pair"]) or None,
         _ratio(run),
     ]
 
 
 def _risk(run: Mapping[str, Any]) -> list[Cell]:
-    half = dig(run, "figures", "differential_confidentiality")
+    half = run["figures"]["differential_confidentiality"]
     return [
-        words(run, "name"),
+        run["name"],
         value_of(run, "cap"),
-        number(run, "figures", "cap", "range_of_datasets"),
-        number(run, "figures", "cap", "baseline"),
-        number(half, "value"),
-        number(half, "low"),
-        number(half, "high"),
+        run["figures"]["cap"]["range_of_datasets"],
+        run["figures"]["cap"]["baseline"],
+        half["value"],
+        half["low"],
+        half["high"],
         value_of(run, "disco"),
         value_of(run, "repu"),
         value_of(run, "nearer_share"),
@@ -211,7 +208,8 @@ def _risk(run: Mapping[str, Any]) -> list[Cell]:
 
 def value_of(run: Mapping[str, Any], key: str) -> float | None:
     """Return a run's value of a figure."""
-    return number(run, "figures", key, "value")
+    value: float | None = run["figures"][key]["value"]
+    return value
 
 
 def _add(
@@ -233,12 +231,6 @@ def _ratio(run: Mapping[str, Any]) -> float | None:
     """Return the pMSE ratio by a tree, which sees more, else that by a logit."""
     tree = value_of(run, "pmse_ratio_cart")
     return value_of(run, "pmse_ratio_logit") if tree is None else tree
-
-
-def pairs(content: Mapping[str, Any], key: str) -> list[tuple[str, Any]]:
-    """Return names and values of the mapping at a key; none where there is none."""
-    found = dig(content, key)
-    return list(found.items()) if isinstance(found, Mapping) else []
 
 
 # Where everything on the risk-utility map stands, for every pair of figures.
@@ -290,18 +282,18 @@ def map_data(content: Mapping[str, Any]) -> MapData | None:
     content : mapping
         What ``Comparison.to_dict`` gives.
     """
-    runs = mappings(content, "runs")
-    titles = {words(one, "key"): one for one in mappings(content, "measures")}
+    runs = content["runs"]
+    titles = {one["key"]: one for one in content["measures"]}
     most = max(1, MAX_DOTS // max(len(runs), 1))
-    across = axes_of(runs, titles, listed(content, "axes", "risk"), (LEFT, RIGHT), most)
-    up = axes_of(runs, titles, listed(content, "axes", "utility"), (BOTTOM, TOP), most)
+    across = axes_of(runs, titles, content["axes"]["risk"], (LEFT, RIGHT), most)
+    up = axes_of(runs, titles, content["axes"]["utility"], (BOTTOM, TOP), most)
     if not across or not up:
         return None
-    names = tuple(words(run, "name") for run in runs)
+    names = tuple(run["name"] for run in runs)
     pairs = {
-        f"{words(pair, 'risk')}|{words(pair, 'utility')}": _pair(pair, names, across, up)
-        for pair in mappings(content, "frontiers")
-        if words(pair, "risk") in across and words(pair, "utility") in up
+        f"{pair['risk']}|{pair['utility']}": _pair(pair, names, across, up)
+        for pair in content["frontiers"]
+        if pair["risk"] in across and pair["utility"] in up
     }
     return MapData(names=names, across=across, up=up, pairs=pairs) if pairs else None
 
@@ -312,9 +304,9 @@ def _pair(
     across: Mapping[str, Axis],
     up: Mapping[str, Axis],
 ) -> dict[str, Any]:
-    x, y = across[words(pair, "risk")], up[words(pair, "utility")]
+    x, y = across[pair["risk"]], up[pair["utility"]]
     shown = [i for i in range(len(names)) if x.places[i] is not None and y.places[i] is not None]
-    best = set(map(str, listed(pair, "runs")))
+    best = set(pair["runs"])
     on = [i for i in shown if names[i] in best]
     on.sort(key=lambda i: (x.places[i], -(y.places[i] or 0)))
     dots = [(i, float(x.places[i] or 0), float(y.places[i] or 0)) for i in shown]
@@ -386,7 +378,7 @@ def _line_boxes(points: Sequence[tuple[float, float]]) -> list[Box]:
 def _ties(pair: Mapping[str, Any]) -> dict[str, str]:
     """Return what to add to the run's name, where it is a tie or that is unknown."""
     found = {name: standing_words(one) for name, one in standings_by_run(pair).items()}
-    return {name: f"; {told}" for name, told in found.items() if told != standing_words({})}
+    return {name: f"; {told}" for name, told in found.items() if told != NO_TIE}
 
 
 def _words(
@@ -467,7 +459,7 @@ def _first(data: MapData) -> str:
 
 
 def _why_no_map(content: Mapping[str, Any]) -> str:
-    missing = [axis for axis in ("risk", "utility") if not listed(content, "axes", axis)]
+    missing = [axis for axis in ("risk", "utility") if not content["axes"][axis]]
     return (
         f"The runs have no figure of {' and '.join(missing) or 'risk and utility'} that means the "
         "same in all of them; the notes say why. The tables show what there is."
@@ -610,11 +602,6 @@ def comparison_page(content: Mapping[str, Any], *, title: str = "Comparison of r
         could not be run.
     title : str
         Heading of the page.
-
-    Examples
-    --------
-    >>> "Comparison of runs" in comparison_page({"runs": []})
-    True
     """
     data = map_data(content)
     sections = [
@@ -629,7 +616,7 @@ def comparison_page(content: Mapping[str, Any], *, title: str = "Comparison of r
         title,
         [section for section in sections if section.blocks],
         banner=BANNER,
-        subtitle=plural(len(mappings(content, "runs")), "run"),
+        subtitle=plural(len(content["runs"]), "run"),
         data=None if data is None else {"map": data.to_dict()},
         scripts=("map.js",),
     )
@@ -649,19 +636,19 @@ def setting_text(value: Any) -> str:
 
 
 def _notes(content: Mapping[str, Any]) -> Section:
-    blocks: list[Block] = [Note(str(note)) for note in listed(content, "notes")]
-    for name, why in pairs(content, "failed"):
-        told = "; ".join(map(str, why)) if isinstance(why, list) else str(why)
+    blocks: list[Block] = [Note(note) for note in content["notes"]]
+    for name, why in content.get("failed", {}).items():
+        told = "; ".join(why)
         blocks.append(Note(f"The setting {name} failed and is not compared: {told}", "alert"))
     return Section(anchor="notes", title="Before you choose", lead="", blocks=blocks)
 
 
 def _settings(content: Mapping[str, Any]) -> Section:
-    runs, keys = mappings(content, "runs"), list(map(str, listed(content, "differing")))
-    not_shared = {*keys, *map(str, listed(content, "left_out"))}
+    runs, keys = content["runs"], content["differing"]
+    not_shared = {*keys, *content["left_out"]}
     same = {
         key: setting_text(value)
-        for key, value in (pairs(runs[0], "settings") if runs else [])
+        for key, value in runs[0]["settings"].items()
         if key not in not_shared
     }
     blocks: list[Block] = []
@@ -673,16 +660,16 @@ def _settings(content: Mapping[str, Any]) -> Section:
                 forms=["text"] * (len(keys) + 2),
                 rows=[
                     [
-                        words(run, "name"),
-                        *(_setting_cell(dig(run, "differing", k)) for k in keys),
-                        words(run, "seed") or None,
+                        run["name"],
+                        *(_setting_cell(run["differing"][key]) for key in keys),
+                        str(run["seed"]),
                     ]
                     for run in runs
                 ],
                 sortable=len(runs) > MANY_ROWS,
             )
         )
-    elif runs:
+    else:
         rest = " but what is declared of single variables" if not_shared else ""
         blocks.append(Note(f"The settings of all runs are the same{rest}."))
     if same:
@@ -698,19 +685,18 @@ def _settings(content: Mapping[str, Any]) -> Section:
 
 def _setting_cell(value: Any) -> Cell:
     """Return numbers as they are, so that they are sorted as numbers."""
-    known = number(value)
-    return setting_text(value) if known is None else value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number else setting_text(value)
 
 
 def _figures(content: Mapping[str, Any]) -> Section:
-    runs = mappings(content, "runs")
+    runs = content["runs"]
     blocks: list[Block] = []
     for axis, what in (("risk", "Risk"), ("utility", "Loss of utility")):
         found = [
-            (words(one, "key"), words(one, "title"))
-            for one in mappings(content, "measures")
-            if one.get("axis") == axis
-            and any(value_of(run, words(one, "key")) is not None for run in runs)
+            (one["key"], one["title"])
+            for one in content["measures"]
+            if one["axis"] == axis and any(value_of(run, one["key"]) is not None for run in runs)
         ]
         if found:
             blocks.append(_matrix(f"{what}, every figure", runs, found))
@@ -726,7 +712,7 @@ def _matrix(
     caption: str, runs: Sequence[Mapping[str, Any]], found: Sequence[tuple[str, str]]
 ) -> DataTable:
     """Return runs as columns where they are few, else as rows."""
-    names = [words(run, "name") for run in runs]
+    names = [run["name"] for run in runs]
     by_run: list[list[Cell]] = [[value_of(run, key) for key, _ in found] for run in runs]
     titles = [title for _, title in found]
     if len(runs) <= MOST_COLUMNS:
@@ -744,15 +730,15 @@ def _matrix(
 
 
 def _meanings(content: Mapping[str, Any]) -> Section:
-    runs = mappings(content, "runs")
+    runs = content["runs"]
     rows = [
         (
-            words(one, "title"),
-            words(one, "meaning"),
-            "yes" if one.get("same_rows") is False else "no",
+            one["title"],
+            one["meaning"],
+            "yes" if not one["same_rows"] else "no",
         )
-        for one in mappings(content, "measures")
-        if any(value_of(run, words(one, "key")) is not None for run in runs)
+        for one in content["measures"]
+        if any(value_of(run, one["key"]) is not None for run in runs)
     ]
     table = DataTable(
         caption="Figures in words",

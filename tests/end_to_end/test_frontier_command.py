@@ -180,8 +180,8 @@ def test_compare_names_what_changed_since_the_run(folder: Path, tmp_path: Path) 
     (runs[1] / "codebook.json").unlink()
     result = call("compare", *runs, "-o", tmp_path / "map2.html")
     assert result.exit_code == 0, result.output
-    assert "note: first: certainty about checks.json is missing: it has changed" in result.output
-    assert "note: second: codebook.json is missing: the manifest lists it" in result.output
+    assert "note: first: checks.json has changed since the run" in result.output
+    assert "note: second: codebook.json is gone and the manifest lists it" in result.output
     assert "run again with --overwrite" in result.output
 
 

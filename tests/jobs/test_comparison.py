@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -16,7 +15,20 @@ from synthesizer.data import files as output
 from synthesizer.data.errors import ConfigError, DataError, OutputError
 from synthesizer.jobs.compare import Comparison, compare_points, compare_runs, write_comparison
 from synthesizer.jobs.run_points import RunPoint, read_run
-from tests.run_directories import checks_of, manifest_of, write_run
+from synthesizer.measures.figure import Result, plain, typed
+from synthesizer.measures.results import CheckResults
+from synthesizer.measures.utility.suite import UtilityResult
+from tests.run_directories import (
+    CHAIN,
+    NOTHING,
+    checks_of,
+    entries,
+    fit_of,
+    manifest_of,
+    propensity_of,
+    step,
+    write_run,
+)
 
 WORDS = {
     "data": "made from different data",
@@ -34,9 +46,9 @@ WORDS = {
 
 def point(where: Path, name: str, cap: float, loss: float, **changes: Any) -> RunPoint:
     settings = {"models": {"cart": {"min_leaf": int(name[-1])}}, "proper": True}
-    checks = changes.pop("checks", None) or checks_of(cap, loss)
+    checks, exceeded = changes.pop("checks", checks_of(cap, loss)), changes.pop("exceeded", ())
     manifest = manifest_of(changes.pop("settings", settings), **changes)
-    return read_run(write_run(where / name, manifest, checks))
+    return read_run(write_run(where / name, manifest, checks, exceeded))
 
 
 @pytest.fixture
@@ -80,7 +92,7 @@ def test_equal_runs_are_both_on_the_frontier(tmp_path: Path) -> None:
 def test_below_the_ideal_is_no_better(tmp_path: Path) -> None:
     runs = []
     for n, value in enumerate((-0.02, -0.001, 0.01), 1):
-        checks = checks_of(0.3, 4.0 - n, differential_confidentiality=value)
+        checks = checks_of(0.3, 4.0 - n, difference=value)
         runs.append(point(tmp_path, f"leaf{n}", 0.3, 0, checks=checks))
     found = compare_points(runs).frontier_of("differential_confidentiality", "mean_two_way")
     assert [one.name for one in found] == ["leaf2", "leaf3"]
@@ -88,9 +100,11 @@ def test_below_the_ideal_is_no_better(tmp_path: Path) -> None:
 
 def test_a_run_without_a_figure_is_left_out(tmp_path: Path) -> None:
     runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0)]
-    checks = {"summary": {"cap": 0.1}, "failed": {"two_way": "?"}, "format": 2}
-    checks["risk"] = checks_of(0.1, 1.0)["risk"]
-    runs.append(point(tmp_path, "leaf3", 0, 0, checks=checks))
+    risk = checks_of(0.1, 1.0).risk.model_copy(update={"nearest": None})
+    lacking = CheckResults(
+        risk=risk, utility=UtilityResult(n=1, n_synthetic=(1,), failed={"two_way": "?"})
+    )
+    runs.append(point(tmp_path, "leaf3", 0, 0, checks=lacking))
     found = compare_points(runs)
     assert found.frontier == ("leaf2", "leaf1")
     assert "leaf3: could not be computed: two_way." in found.notes
@@ -100,7 +114,7 @@ def test_a_run_without_a_figure_is_left_out(tmp_path: Path) -> None:
 
 
 def test_other_data_have_no_common_axis(tmp_path: Path) -> None:
-    data = {"origin": "b.csv", "sha256": "def", "rows": 100, "columns": 3}
+    data = {"origin": "b.csv", "sha256": "def"}
     runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, data=data)]
     found = compare_points(runs)
     assert told(found) == {"data"}
@@ -108,7 +122,7 @@ def test_other_data_have_no_common_axis(tmp_path: Path) -> None:
 
 
 def test_queries_have_no_hash(tmp_path: Path) -> None:
-    data = {"origin": "db", "sha256": None, "rows": 100, "columns": 3}
+    data = {"origin": "db", "sha256": None}
     runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0, data=data) for n in (1, 2)]
     found = compare_points(runs)
     assert found.risk[0].key == "cap"
@@ -116,12 +130,10 @@ def test_queries_have_no_hash(tmp_path: Path) -> None:
 
 
 def test_other_questions_share_what_does_not_depend_on_them(tmp_path: Path) -> None:
-    checks = checks_of(0.2, 2.0)
-    checks["risk"]["scenarios"][0]["scenario"]["groups"] = {"age": 10}
-    runs = [
-        point(tmp_path, "leaf1", 0.3, 1.0),
-        point(tmp_path, "leaf2", 0, 0, checks=checks),
-    ]
+    content = plain(checks_of(0.2, 2.0))
+    content["risk"]["scenarios"][0]["scenario"]["groups"] = {"age": 10}
+    checks = typed(CheckResults, content)
+    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0, 0, checks=checks)]
     found = compare_points(runs)
     assert told(found) == {"question"}
     assert [one.key for one in found.risk] == ["replicated_uniques", "nearer_share"]
@@ -147,22 +159,17 @@ def test_m_leaves_no_common_axis_of_overlap_and_of_largest_means(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("part", "key", "measure"),
+    ("part", "other", "measure"),
     [
-        ("fits", {"formula": "ill ~ sex", "mean_overlap": 0.8}, "overlap_loss"),
-        ("fits", {"formula": "ill ~ age", "mean_overlap": 0.8, "family": "logit"}, "overlap_loss"),
-        (
-            "propensity",
-            {"model": "logit", "interactions": 2, "mean": {"s_pmse": 1.0}},
-            "pmse_ratio_logit",
-        ),
+        ("fits", fit_of("ill ~ sex", 0.8), "overlap_loss"),
+        ("fits", fit_of("ill ~ age", 0.8, family="logit"), "overlap_loss"),
+        ("propensity", propensity_of("logit", interactions=2), "pmse_ratio_logit"),
     ],
 )
 def test_other_models_of_a_check_share_no_axis(
-    tmp_path: Path, part: str, key: dict[str, Any], measure: str
+    tmp_path: Path, part: str, other: Result, measure: str
 ) -> None:
-    checks = checks_of(0.2, 2.0)
-    checks["utility"][part] = [key]
+    checks = checks_of(0.2, 2.0, **{part: (other,)})
     runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0, 0, checks=checks)]
     found = compare_points(runs)
     assert told(found) == {part}
@@ -171,10 +178,10 @@ def test_other_models_of_a_check_share_no_axis(
 
 
 def test_other_variables_and_seeds_are_told(tmp_path: Path) -> None:
-    copied = [{"variable": "age", "kept": True}, {"variable": "sex"}, {"variable": "ill"}]
+    copied = [step("age", model="keep"), *CHAIN[1:]]
     runs = [
         point(tmp_path, "leaf1", 0.3, 1.0),
-        point(tmp_path, "leaf2", 0.2, 2.0, chain=[{"variable": "age"}], seed=2),
+        point(tmp_path, "leaf2", 0.2, 2.0, chain=CHAIN[:1], seed=2),
         point(tmp_path, "leaf3", 0.2, 2.0, chain=copied),
     ]
     assert told(compare_points(runs)) == {"variables", "seeds"}
@@ -203,19 +210,12 @@ def test_sizes_may_differ_by_a_hundredth(tmp_path: Path) -> None:
     assert compare_points(runs).frontier == ()
 
 
-def test_sizes_that_only_the_checks_know(tmp_path: Path) -> None:
-    runs = []
-    for n, rows in ((1, 100), (2, 300)):
-        checks = checks_of(0.3, 1.0)
-        checks["utility"]["n_synthetic"] = [rows, rows]
-        runs.append(point(tmp_path, f"leaf{n}", 0, 0, checks=checks, rows=None))
-    assert told(compare_points(runs)) == {"rows"}
-
-
 def test_proper_and_other_runs_share_an_axis_with_a_note(tmp_path: Path) -> None:
-    checks = checks_of(0.3, 1.0)
-    checks["utility"]["proper"] = False  # the checks know best
-    runs = [point(tmp_path, "leaf1", 0.3, 2.0), point(tmp_path, "leaf2", 0, 0, checks=checks)]
+    proper = checks_of(0.3, 2.0, proper=True)
+    runs = [
+        point(tmp_path, "leaf1", 0, 0, checks=proper),
+        point(tmp_path, "leaf2", 0.3, 1.0),  # the checks know best
+    ]
     found = compare_points(runs)
     assert [one.proper for one in runs] == [True, False]
     assert told(found) == {"proper"}
@@ -257,14 +257,14 @@ def test_unknown_axes_are_told_with_those_there_are(four: Comparison) -> None:
         "--risk kap",
         "--utility cap",
     ]
-    assert "cap, cap_single, differential_confidentiality" in caught.value.problems[0]
+    assert "choose one of cap, cap_single, cap_undefined" in caught.value.problems[0]
     assert "mean_two_way" in caught.value.problems[1]
 
 
 def test_checks_that_were_off(tmp_path: Path) -> None:
     runs = [
         point(tmp_path, "leaf1", 0.3, 1.0),
-        point(tmp_path, "leaf2", 0, 0, checks={"format": 2, "summary": {}}),
+        point(tmp_path, "leaf2", 0, 0, checks=NOTHING),
     ]
     notes = compare_points(runs).notes
     assert "leaf2: has no figures; its checks were off or failed." in notes
@@ -285,7 +285,7 @@ def test_plain_values_hold_every_number(four: Comparison) -> None:
     pairs = len(content["axes"]["risk"]) * len(content["axes"]["utility"])
     assert len(content["frontiers"]) == pairs
     first = content["runs"][0]
-    assert first["figures"]["cap"]["datasets"] == pytest.approx([0.39, 0.38])
+    assert first["figures"]["cap"]["datasets"] == pytest.approx([0.395, 0.405])
     assert first["worst_pair"] == ["age", "ill"]
 
 
@@ -318,12 +318,11 @@ def test_links_to_the_reports_that_there_are(tmp_path: Path) -> None:
 def test_the_screen_shows_runs_limits_and_notes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    checks = checks_of(0.3, 1.0) | {"exceeded": ["limits.cap: above"]}
     settings = {"forbid": ["age < 18 and marital == 'widowed' and sex == 'f'"]}
     runs = [
-        point(tmp_path, "leaf1", 0, 0, checks=checks, settings=settings),
+        point(tmp_path, "leaf1", 0.3, 1.0, exceeded=["limits.cap: above"], settings=settings),
         point(tmp_path, "leaf2", 0.2, 2.0, settings={}),
-        point(tmp_path, "leaf3", 0, 0, checks={"format": 2}),
+        point(tmp_path, "leaf3", 0, 0, checks=NOTHING),
     ]
     screen_runs.show_comparison(compare_points(runs))
     shown = capsys.readouterr().out
@@ -332,7 +331,6 @@ def test_the_screen_shows_runs_limits_and_notes(
     assert "frontier: no other run is better on both CAP" in shown
     assert "leaf2: tie with leaf1 in utility" not in shown
     assert "  leaf1: no tie" in shown
-    assert "unknown" in shown  # the third has no datasets
     assert "note: leaf3: has no figures" in shown
 
 
@@ -353,7 +351,7 @@ def test_the_screen_tells_no_limits_from_none_exceeded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     limited = {"limits": {"cap": 0.9}}
-    no_tables = {"format": 2, "risk": checks_of(0.1, 1.0)["risk"], "summary": {"cap": 0.1}}
+    no_tables = CheckResults(risk=checks_of(0.1, 1.0).risk)
     runs = [
         point(tmp_path, "leaf1", 0.3, 1.0, settings=limited),
         point(tmp_path, "leaf2", 0.4, 2.0),
@@ -367,15 +365,12 @@ def test_the_screen_tells_no_limits_from_none_exceeded(
 
 def keeping(where: Path, name: str, texts: dict[str, str], **changes: Any) -> Path:
     """Write a run with datasets that its manifest knows."""
-    files = [
-        {"name": file, "sha256": hashlib.sha256(text.encode()).hexdigest()}
-        for file, text in texts.items()
-    ]
-    manifest = manifest_of({"models": {"cart": {"min_leaf": len(name)}}}, files=files, **changes)
-    directory = write_run(where / name, manifest, checks_of(0.3, 1.0))
+    (where / name).mkdir()
     for file, text in texts.items():
-        (directory / file).write_text(text)
-    return directory
+        (where / name / file).write_text(text)
+    settings = {"models": {"cart": {"min_leaf": len(name)}}}
+    manifest = manifest_of(settings, files=entries(where / name), **changes)
+    return write_run(where / name, manifest, checks_of(0.3, 1.0))
 
 
 def test_files_that_changed_or_went_are_told(tmp_path: Path) -> None:
@@ -387,12 +382,12 @@ def test_files_that_changed_or_went_are_told(tmp_path: Path) -> None:
     (runs[1] / "synthetic_1.csv").write_text("something else")
     (runs[1] / "synthetic_2.csv").unlink()
     changed, gone = compare_runs(runs).notes[:2]
-    assert changed.startswith("touched: certainty about synthetic_1.csv is missing: it has changed")
+    assert changed.startswith("touched: synthetic_1.csv has changed since the run (its hash is")
     assert changed.endswith("run again with --overwrite.")
-    assert gone.startswith("touched: synthetic_2.csv is missing: the manifest lists it and it is")
+    assert gone.startswith("touched: synthetic_2.csv is gone and the manifest lists it")
     assert gone.endswith("restore it, or run again with --overwrite.")
     write_comparison(runs, tmp_path / "map.html")
-    assert "touched: synthetic_2.csv is missing" in (tmp_path / "map.html").read_text()
+    assert "touched: synthetic_2.csv is gone" in (tmp_path / "map.html").read_text()
 
 
 def test_files_that_cannot_be_read_are_told(
@@ -407,10 +402,8 @@ def test_files_that_cannot_be_read_are_told(
         return real(path, *words, **given)
 
     monkeypatch.setattr(Path, "open", refuse)
-    notes = compare_runs(runs).notes
-    assert notes[0] == (
-        "other: synthetic_1.csv cannot be compared with the manifest; check that it can be read."
-    )
+    with pytest.raises(DataError, match=r"other: synthetic_1\.csv cannot be read \(Permission den"):
+        compare_runs(runs)
 
 
 def test_the_same_datasets_are_told(tmp_path: Path) -> None:

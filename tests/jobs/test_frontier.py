@@ -212,7 +212,7 @@ def test_leaves_larger_than_the_data_are_shown_once(config: Path) -> None:
 
 
 def test_other_figures_of_the_same_data_are_kept(tmp_path: Path) -> None:
-    files = [{"name": "synthetic_1.csv", "sha256": "e3b0"}]
+    files = [{"name": "synthetic_1.csv", "bytes": 1, "sha256": "e3b0"}]
     points = [
         read_run(write_run(tmp_path / name, manifest_of(files=files), checks_of(cap, 1.0)))
         for name, cap in (("a", 0.3), ("b", 0.3), ("c", 0.2), ("d", 0.3))

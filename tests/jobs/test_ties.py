@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,12 +17,7 @@ def compared(where: Path, **runs: tuple[float, float, float, float]) -> Comparis
     """Give runs by risk, loss and how much their two datasets differ in either."""
     points = []
     for name, (cap, loss, cap_range, loss_range) in runs.items():
-        checks: dict[str, Any] = checks_of(cap, loss)
-        singles = checks["risk"]["scenarios"][0]["cap"]["singles"]
-        for sign, row in zip((-0.5, 0.5), singles, strict=True):
-            row["zero"] = cap + sign * cap_range
-        for row in checks["utility"]["tables"]["by_dataset"]:
-            row["S_pMSE_mean"] = loss + (row["dataset"] - 1.5) * loss_range
+        checks = checks_of(cap, loss, cap_range=cap_range, loss_range=loss_range)
         points.append(read_run(write_run(where / name, manifest_of(), checks)))
     return compare_points(points)
 

@@ -46,7 +46,7 @@ def example_program(facts: Facts, released: Released, rule: str, n: int | None) 
     read, values = example
     return (
         "import pandas as pd\n"
-        "from synthesizer.measures.utility import combine\n\n"
+        "from synthesizer import combine\n\n"
         f"files = [\n    {files},{more}\n]\n{asked}"
         "estimates, variances = [], []\n"
         "for file in files:\n"

@@ -15,7 +15,6 @@ from synthesizer.report.charts import el
 from synthesizer.report.page import (
     Block,
     DataTable,
-    Gap,
     Note,
     Section,
     Words,
@@ -23,7 +22,6 @@ from synthesizer.report.page import (
     render,
     written,
 )
-from synthesizer.report.untyped import dig, listed, mappings, number, words
 
 # The variables of the codebook for researchers: a table of all, and a card for each.
 
@@ -54,7 +52,7 @@ FOLDED = 12
 
 def overview_section(variables: Sequence[Mapping[str, Any]]) -> Section:
     """Return a table with a line for each variable, linked to its card."""
-    labelled = any(words(variable, "label") for variable in variables)
+    labelled = any(variable["label"] for variable in variables)
     heads = ["variable", *(["label"] if labelled else []), "kind", "values", "how made"]
     head = el("tr", {}, *[_th(h, "col") for h in heads], _th("share missing", "col", number=True))
     rows = [
@@ -76,16 +74,16 @@ def overview_section(variables: Sequence[Mapping[str, Any]]) -> Section:
 
 
 def _overview_row(position: int, variable: Mapping[str, Any], *, labelled: bool) -> Markup:
-    link = el("a", {"href": f"#v{position}"}, words(variable, "name"))
+    link = el("a", {"href": f"#v{position}"}, variable["name"])
     missing = _missing_share(variable)
     return el(
         "tr",
         {},
         el("th", {"scope": "row"}, link),
-        *([el("td", {}, words(variable, "label"))] if labelled else []),
+        *([el("td", {}, variable["label"])] if labelled else []),
         el("td", {}, _kind(variable)),
         el("td", {}, _values(variable)),
-        el("td", {}, VARIABLES_MADE.get(words(variable, "made", "how"), "")),
+        el("td", {}, VARIABLES_MADE[variable["made"]["how"]]),
         el("td", {"class": "number", "data-raw": missing}, written(missing, "share")),
     )
 
@@ -95,19 +93,19 @@ def _th(text: str, scope: str, *, number: bool = False) -> Markup:
 
 
 def _kind(variable: Mapping[str, Any]) -> str:
-    kind = words(variable, "kind")
-    name = KINDS.get(kind, kind)
-    decimals = number(variable, "decimals")
+    kind = variable["kind"]
+    name = KINDS[kind]
+    decimals = variable["decimals"]
     if kind != "numeric" or decimals is None:
         return name
-    return f"{name}, whole" if decimals == 0 else f"{name}, {plural(int(decimals), 'decimal')}"
+    return f"{name}, whole" if decimals == 0 else f"{name}, {plural(decimals, 'decimal')}"
 
 
 def _values(variable: Mapping[str, Any]) -> str:
-    if words(variable, "kind") in ("categorical", "ordered", "boolean"):
-        return plural(len(listed(variable, "levels")), "level")
-    low, high = dig(variable, "range", "low"), dig(variable, "range", "high")
-    return "" if low is None or high is None else f"{_exact(low)} to {_exact(high)}"
+    if variable["kind"] in ("categorical", "ordered", "boolean"):
+        return plural(len(variable["levels"]), "level")
+    ends = variable["range"]
+    return "" if ends is None else f"{_exact(ends['low'])} to {_exact(ends['high'])}"
 
 
 def _exact(value: object) -> str:
@@ -119,7 +117,7 @@ def _exact(value: object) -> str:
 
 
 def _missing_share(variable: Mapping[str, Any]) -> float:
-    return sum(number(entry, "share") or 0.0 for entry in mappings(variable, "missing"))
+    return float(sum(entry["share"] for entry in variable["missing"]))
 
 
 def each_section(variables: Sequence[Mapping[str, Any]]) -> Section:
@@ -133,31 +131,31 @@ def each_section(variables: Sequence[Mapping[str, Any]]) -> Section:
 
 
 def _card(position: int, variable: Mapping[str, Any]) -> Markup:
-    label = words(variable, "label")
-    title = words(variable, "name") + (f": {label}" if label else "")
+    label = variable["label"]
+    title = variable["name"] + (f": {label}" if label else "")
     return el(
         "div",
         {"class": "card"},
         el("h3", {"id": f"v{position}"}, title),
-        el("p", {}, words(variable, "made", "words")),
+        el("p", {}, variable["made"]["words"]),
         _facts(variable),
         *_level_tables(variable),
     )
 
 
 def _facts(variable: Mapping[str, Any]) -> Markup:
-    unit = words(variable, "unit")
-    values = _values(variable) if dig(variable, "range") else ""
-    predictors = listed(variable, "made", "predictors")
-    apart = listed(variable, "not_modelled_with")
-    options = pairs(variable, "made", "options")
+    unit = variable["unit"]
+    values = _values(variable) if variable["range"] else ""
+    predictors = variable["made"]["predictors"]
+    apart = variable["not_modelled_with"]
+    options = variable["made"]["options"].items()
     rows = {
         "kind": _kind(variable),
         "range": f"{values} {unit}".strip() if values else "",
         "unit": "" if values else unit,
-        "dates are written": words(variable, "date_format"),
-        "model": words(variable, "made", "model"),
-        "models inside it": named(listed(variable, "made", "base")),
+        "dates are written": variable["date_format"],
+        "model": variable["made"]["model"],
+        "models inside it": named(variable["made"]["base"]),
         "options of the model": ", ".join(f"{key} {_plain(v)}" for key, v in options),
         "predictors": named(predictors) if len(predictors) > IN_WORDS else "",
         "association not modelled with": named(apart),
@@ -166,18 +164,6 @@ def _facts(variable: Mapping[str, Any]) -> Markup:
         el("tr", {}, _th(name, "row"), el("td", {}, text)) for name, text in rows.items() if text
     ]
     return el("div", {"class": "scroll"}, el("table", {}, el("tbody", {}, "", *body)))
-
-
-def pairs(content: Any, *path: str) -> list[tuple[str, Any]]:
-    """Return keys and values of the mapping at a path; none where it is no mapping.
-
-    Examples
-    --------
-    >>> pairs({"options": {"min_leaf": 5}}, "options"), pairs({"options": 7}, "options")
-    ([('min_leaf', 5)], [])
-    """
-    found = dig(content, *path)
-    return [(str(key), value) for key, value in found.items()] if isinstance(found, Mapping) else []
 
 
 def _plain(value: object) -> str:
@@ -199,7 +185,7 @@ def named(names: Sequence[Any]) -> str:
 
 def _level_tables(variable: Mapping[str, Any]) -> list[Markup]:
     """Return the levels, folded where they are many, and the missing codes."""
-    levels, missing = mappings(variable, "levels"), mappings(variable, "missing")
+    levels, missing = variable["levels"], variable["missing"]
     tables = []
     if levels:
         rest = len(levels) - MOST_LEVELS
@@ -216,14 +202,14 @@ def _level_tables(variable: Mapping[str, Any]) -> list[Markup]:
 
 
 def _codes(caption: str, key: str, entries: Sequence[Mapping[str, Any]]) -> Markup:
-    labelled = any(words(entry, "label") for entry in entries)
+    labelled = any(entry["label"] for entry in entries)
     heads = [_th(key, "col"), *([_th("meaning", "col")] if labelled else [])]
     rows = [
         el(
             "tr",
             {},
-            el("th", {"scope": "row"}, words(entry, key) or "(empty cell)"),
-            *([el("td", {}, words(entry, "label"))] if labelled else []),
+            el("th", {"scope": "row"}, entry[key] or "(empty cell)"),
+            *([el("td", {}, entry["label"])] if labelled else []),
             el("td", {"class": "number"}, _share(entry)),
         )
         for entry in entries
@@ -239,7 +225,7 @@ def _codes(caption: str, key: str, entries: Sequence[Mapping[str, Any]]) -> Mark
 
 
 def _share(entry: Mapping[str, Any]) -> str:
-    share = number(entry, "share")
+    share = entry["share"]
     return "does not occur" if share == 0 else written(share, "share")
 
 
@@ -265,15 +251,9 @@ def codebook_page(content: Mapping[str, Any]) -> str:
     Parameters
     ----------
     content : mapping
-        Content of ``codebook.json``; what is missing is left out of the page.
-
-    Examples
-    --------
-    >>> page = codebook_page({"variables": [{"name": "<age>", "kind": "numeric"}]})
-    >>> "&lt;age&gt;" in page, "<age>" in page
-    (True, False)
+        Content of ``codebook.json``.
     """
-    variables = mappings(content, "variables")
+    variables = content["variables"]
     sections = [
         _datasets(content),
         _cautions(content),
@@ -288,16 +268,16 @@ def codebook_page(content: Mapping[str, Any]) -> str:
 
 def _banner(content: Mapping[str, Any]) -> str:
     """Say what the records are; only draws of models are nobody."""
-    if words(content, "synthesis", "evolved") in ("mutants", "files"):
+    if content["synthesis"]["evolved"] in ("mutants", "files"):
         return REAL
-    return BANNER if listed(content, "synthesis", "kept") else f"{BANNER} {NOBODY}"
+    return BANNER if content["synthesis"]["kept"] else f"{BANNER} {NOBODY}"
 
 
 def _datasets(content: Mapping[str, Any]) -> Section:
-    files, rows = listed(content, "datasets", "files"), listed(content, "datasets", "rows")
-    variables = plural(len(listed(content, "variables")), "variable")
+    files, rows = content["datasets"]["files"], content["datasets"]["rows"]
+    variables = plural(len(content["variables"]), "variable")
     lead = f"{plural(len(files), 'synthetic dataset')} with {variables}."
-    purpose = words(content, "purpose")
+    purpose = content["purpose"]
     shown = list(zip(files, rows, strict=False))[:MOST_FILES]
     table = DataTable(
         caption="Files"
@@ -317,30 +297,27 @@ def _datasets(content: Mapping[str, Any]) -> Section:
 
 
 def _format(content: Mapping[str, Any]) -> str:
-    form = dig(content, "datasets", "format", default={})
-    kind = words(form, "type")
-    if not kind:
-        return ""
+    form = content["datasets"]["format"]
+    kind = form["type"]
     if kind == "parquet":
         return "The files are Parquet files."
     delimiter = {"\t": "tabulator", ",": "comma", ";": "semicolon"}
-    mark = words(form, "delimiter")
+    mark = form["delimiter"]
     packed = ", packed with gzip" if kind.endswith("gz") else ""
-    comma = ", decimal comma" if words(form, "decimal_mark") == "," else ""
+    comma = ", decimal comma" if form["decimal_mark"] == "," else ""
     separator = delimiter.get(mark, mark)
     return (
         f"The files are text (CSV, separator {separator}{comma}, encoding "
-        f"{words(form, 'encoding')}{packed}); the first line holds the names."
+        f"{form['encoding']}{packed}); the first line holds the names."
     )
 
 
 def _cautions(content: Mapping[str, Any]) -> Section:
-    entries = mappings(content, "cautions")
+    entries = content["cautions"]
     blocks: list[Block] = [
-        el("p", {}, el("strong", {}, f"{words(entry, 'title')}."), " ", words(entry, "text"))
-        for entry in entries
+        el("p", {}, el("strong", {}, f"{entry['title']}."), " ", entry["text"]) for entry in entries
     ]
-    kept = listed(content, "synthesis", "kept")
+    kept = content["synthesis"]["kept"]
     if kept:
         text = f"Not synthetic, but copied from the confidential data: {named(kept)}."
         blocks.insert(0, Note(text, "alert"))
@@ -348,12 +325,12 @@ def _cautions(content: Mapping[str, Any]) -> Section:
         anchor="cautions",
         title="What not to conclude",
         lead="Read this before you use the data.",
-        blocks=blocks or [Gap("What not to conclude", "codebook.json does not hold it.")],
+        blocks=blocks,
     )
 
 
 def _synthesis(content: Mapping[str, Any]) -> Section:
-    paragraphs = [str(text) for text in listed(content, "synthesis", "words")]
+    paragraphs = content["synthesis"]["words"]
     blocks: list[Block] = [Words(paragraphs)]
     for title, key in (
         ("Rules that every record follows", "rules"),
@@ -361,29 +338,29 @@ def _synthesis(content: Mapping[str, Any]) -> Section:
         ("Combinations that were limited", "support"),
         ("Rules from one period to the next", "paths"),
     ):
-        sentences = listed(content, "synthesis", key)
+        sentences = content["synthesis"][key]
         if sentences:
-            items = [el("li", {}, str(sentence)) for sentence in sentences]
+            items = [el("li", {}, sentence) for sentence in sentences]
             blocks += [el("h3", {}, title), el("ul", {}, *items)]
     if len(blocks) > 1:
         blocks.append(Words([IMPOSED]))
-    packages = pairs(content, "synthesis", "packages")
+    packages = content["synthesis"]["packages"].items()
     if packages:
         named = ", ".join(f"{name} {version}" for name, version in packages)
         blocks.append(Words([f"Software: {named}."]))
     return Section(
         anchor="synthesis",
         title="How the data were made",
-        lead=MADE.get(words(content, "synthesis", "evolved"), CHAIN),
+        lead=MADE.get(content["synthesis"]["evolved"], CHAIN),
         blocks=blocks,
     )
 
 
 def _analysis(content: Mapping[str, Any]) -> Section:
-    steps = [str(text) for text in listed(content, "analysis", "words")]
-    source, code = words(content, "analysis", "source"), words(content, "analysis", "code")
+    steps = content["analysis"]["words"]
+    source, code = content["analysis"]["source"], content["analysis"]["code"]
     blocks: list[Block] = [Words([*steps, *([f"Source: {source}."] if source else [])])]
-    if dig(content, "analysis", "applies") is False:
+    if not content["analysis"]["applies"]:
         blocks.insert(0, Note("No valid standard errors from this release.", "alert"))
     if code:
         shown = el("pre", {}, el("code", {}, code))

@@ -439,7 +439,8 @@ def _missing_words(step: StepFacts, known: VariableFacts) -> str:
     if known.kind.is_coded:
         return "Missing codes were drawn like levels."
     by = step.missing_model or step.model
-    words = step.missing_in_words or next(iter(step.in_words), "")
+    is_another = by != step.model
+    words = step.missing_in_words if is_another else next(iter(step.in_words), "")
     # whether and how a value is missing is a category
     model = f" by {_model(by, words, Kind.CATEGORICAL)}" if by != "sample" else ""
     return f"Whether the value is missing, and with which code, was drawn first{model}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +11,36 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synthesizer.data.table import Kind, Variable
+from synthesizer.jobs.manifest import step_entry
+from synthesizer.measures.figure import plain
+from synthesizer.models.cart import Cart
+from synthesizer.models.grouped import Grouped
+from synthesizer.models.histories.lag_one import LagOne
+from synthesizer.models.step import Step
 from synthesizer.report.codebook.codebook_page import codebook_page
 from synthesizer.report.codebook.write import release_codebook
+from synthesizer.report.record import Manifest, StepEntry, VariableEntry
+from tests import run_directories
+from tests.run_directories import REGISTRY, step, words_of
 
 MARK = "MARKER"
 EVEN = {"even": True, "tilt": False}
 TILTED = {"even": True, "tilt": True}
-LONG: list[dict[str, Any]] = [
-    {"variable": "state", "kind": "categorical", "model": "career", "trees": EVEN},
-    {"variable": "sex", "kind": "categorical", "model": "time_invariant", "base": ["cart"],
-     "trees": TILTED, "codes": 9},
-    {"variable": "job", "kind": "categorical", "model": "lag_one", "base": ["cart"],
-     "trees": TILTED, "codes": 2},
-    {"variable": "pay", "kind": "numeric", "model": "lag_one", "base": ["grouped", "cart"],
-     "trees": TILTED},
-]  # fmt: skip
+ONE, LAG = "time_invariant", "lag_one"
+LONG = (
+    step("state", "categorical", "career", trees=EVEN),
+    step("sex", "categorical", ONE, "state", base=["cart"], trees=TILTED, codes=9),
+    step("job", "categorical", LAG, "state", "sex", base=["cart"], trees=TILTED, codes=2),
+    step("pay", "numeric", LAG, "state", "sex", "job", base=["grouped", "cart"], trees=TILTED),
+)
+
+
+def redrawn(own: StepEntry, **changes: Any) -> StepEntry:
+    """Return a step with other models or trees; its words are those of the models."""
+    names = (own.model, *changes.get("base", own.base))
+    words = {"in_words": tuple(map(words_of, names))}
+    return StepEntry.model_validate(plain(own) | words | changes)
 
 
 def long_frame(seed: int, n: int = 30) -> pd.DataFrame:
@@ -50,35 +66,30 @@ def wide_frame(seed: int, n: int = 30) -> pd.DataFrame:
     return pd.DataFrame({"id": np.arange(1, n + 1), **states, "pay": rng.integers(1, 9, n)})
 
 
-def manifest_of(chain: list[dict[str, Any]], told: dict[str, Any], /, **config: Any) -> Any:
-    steps, before = [], []
-    for step in chain:
-        steps.append({"model_of_missing_codes": None, "predictors": [*before], **step})
-        before.append(step["variable"])
-    return {"config": config, "data": {"rows": 987650}, "panel": told, "chain": steps}
+def manifest_of(chain: Sequence[StepEntry], panel: dict[str, Any], /, **config: Any) -> Manifest:
+    return run_directories.manifest_of(config, chain=chain, data={"rows": 987650}, panel=panel)
 
 
 def long_codebook(
-    folder: Path, chain: list[dict[str, Any]] = LONG, persons: int = 30, **config: Any
+    folder: Path, chain: Sequence[StepEntry] = LONG, persons: int = 30, **config: Any
 ) -> dict[str, Any]:
     for number in (1, 2):
         long_frame(number).to_csv(folder / f"synthetic_{number}.csv", index=False)
-    panel = {"form": "long", "person": "person", "time": "year", "career": "state"}
-    given = manifest_of(chain, panel | {"persons": persons, "periods": 987651}, **config)
-    given["variables"] = [{"name": "year", "kind": "numeric", "missing": []}]
-    return release_codebook(given, sorted(folder.glob("synthetic_*")))
+    panel = {"person": "person", "time": "year", "career": "state", "periods": 987651}
+    manifest = manifest_of(chain, panel | {"persons": persons}, **config)
+    year = VariableEntry(name="year", kind="numeric", missing=(), date_format=None)
+    manifest = manifest.model_copy(update={"variables": (*manifest.variables, year)})
+    return release_codebook(manifest, sorted(folder.glob("synthetic_*")))
 
 
 def wide_codebook(folder: Path, **config: Any) -> dict[str, Any]:
     for number in (1, 2):
         wide_frame(number).to_csv(folder / f"synthetic_{number}.csv", index=False)
     chain = [
-        {"variable": "state", "kind": "categorical", "model": "career", "trees": EVEN,
-         "columns": ["s1", "s2", "s3"]},
-        {"variable": "pay", "kind": "numeric", "model": "time_invariant", "base": ["pmm"],
-         "trees": None},
-    ]  # fmt: skip
-    panel = {"form": "wide", "person": None, "time": None, "career": "state", "persons": 30}
+        step("state", "categorical", "career", trees=EVEN, columns=["s1", "s2", "s3"]),
+        step("pay", "numeric", ONE, "state", base=["pmm"]),
+    ]
+    panel = {"form": "wide", "career": "state", "persons": 30}
     return release_codebook(manifest_of(chain, panel, **config), sorted(folder.glob("synthetic_*")))
 
 
@@ -91,15 +102,16 @@ def made(content: dict[str, Any], name: str) -> dict[str, Any]:
     return found
 
 
-def without_trees() -> list[dict[str, Any]]:
-    return [step | {"trees": None, "base": ["pmm"]} for step in LONG]
+def without_trees() -> list[StepEntry]:
+    return [redrawn(own, trees=None, base=["pmm"]) for own in LONG]
 
 
 # --- trees inside other models --------------------------------------------------------------------
 
 
 def test_trees_inside_models_of_histories_are_told(tmp_path: Path) -> None:
-    content = long_codebook(tmp_path, models={"cart": {"min_leaf": 7, "tilt": True}})
+    chain = [*LONG[:2], redrawn(LONG[2], options={"min_leaf": 7, "tilt": True}), LONG[3]]
+    content = long_codebook(tmp_path, chain, models={"cart": {"min_leaf": MARK}})
     assert content["synthesis"]["even"] is True
     assert "Draws from trees were even" in " ".join(content["synthesis"]["words"])
     assert "even draws" in caution(content, "Intervals can be too narrow")
@@ -118,14 +130,24 @@ def test_histories_without_trees_need_no_caution(tmp_path: Path) -> None:
     content = long_codebook(tmp_path, without_trees())
     assert content["synthesis"]["even"] is None
     assert not caution(content, "Intervals can be too narrow")
-    odd = [*without_trees()[:3], LONG[3] | {"trees": {"even": False, "tilt": False}}]
+    odd = [*without_trees()[:3], redrawn(LONG[3], trees={"even": False, "tilt": False})]
     assert long_codebook(tmp_path, odd)["synthesis"]["even"] is False
 
 
-def test_options_of_a_base_that_a_variable_tells(tmp_path: Path) -> None:
-    base = {"model": "grouped", "by": [MARK], "base": {"model": "cart", "min_leaf": 3}}
-    content = long_codebook(tmp_path, variables={"pay": {"options": {"base": base}}})
+def test_options_of_a_wrapped_model_are_told(tmp_path: Path) -> None:
+    """The manifest takes from every model inside what may be told, and nothing else."""
+    model = LagOne(base=Grouped(by=("sex",), base=Cart(min_leaf=3)))
+    table = {"kind": Kind.NUMERIC, "name": "pay"}
+    own = Step(variable="pay", method=LAG, model=model, predictors=("sex",))
+    entry = step_entry(own, Variable(**table), REGISTRY)
+    assert (entry.base, entry.options) == (("grouped", "cart"), {"min_leaf": 3})
+    content = long_codebook(
+        tmp_path,
+        [*LONG[:3], entry],
+        variables={"pay": {"options": {"base": {"model": "grouped", "by": [MARK]}}}},
+    )
     assert made(content, "pay")["options"] == {"min_leaf": 3}
+    assert "with a regression tree" in made(content, "pay")["words"]
     assert MARK not in json.dumps(content)
 
 
@@ -146,7 +168,7 @@ def test_words_on_weak_effects_depend_on_the_tilt(tmp_path: Path) -> None:
 
 
 def test_where_all_trees_are_tilted_or_none(tmp_path: Path) -> None:
-    tilted = [*without_trees()[:1], *(LONG[i] for i in (1, 3)), LONG[2] | {"kind": "ordered"}]
+    tilted = [*without_trees()[:1], *(LONG[i] for i in (1, 3)), redrawn(LONG[2], kind="ordered")]
     content = long_codebook(tmp_path, tilted)
     told = caution(content, "Intervals can be too narrow")
     assert "The draws of sex, pay and job were tilted" in told
@@ -154,7 +176,7 @@ def test_where_all_trees_are_tilted_or_none(tmp_path: Path) -> None:
     assert "even draws" in told
     lost = caution(content, "Associations that were not modelled are missing")
     assert "relation: interactions and curved relations are the first" in lost
-    plain = [step | {"trees": EVEN} for step in LONG]
+    plain = [redrawn(own, trees=EVEN) for own in LONG]
     content = long_codebook(tmp_path, plain)
     assert "tilted" not in json.dumps(content)
     assert "Trees with large leaves" in caution(content, "Intervals can be too narrow")
@@ -270,9 +292,10 @@ def test_clusters_of_values_with_missing_codes(
     frame = long_frame(1)[["person", "pay"]]
     frame.loc[::3, "pay"] = -8
     frame.to_csv(tmp_path / "synthetic_1.csv", index=False)
-    step = {"variable": "pay", "kind": "numeric", "model": "lag_one", "trees": None}
     given = manifest_of(
-        [step], {"person": "person", "persons": 30}, variables={"pay": {"missing": ["-8"]}}
+        [step("pay", "numeric", LAG)],
+        {"person": "person", "persons": 30},
+        variables={"pay": {"missing": ["-8"]}},
     )
     found = release_codebook(given, [tmp_path / "synthetic_1.csv"])["analysis"]
     observed = frame[frame["pay"] != -8]
@@ -300,9 +323,8 @@ def test_records_of_the_wide_form_are_persons(
 
 def test_names_of_a_panel_that_are_not_released_stay_untold(tmp_path: Path) -> None:
     long_frame(1).to_csv(tmp_path / "synthetic_1.csv", index=False)
-    panel = {"person": MARK, "time": MARK, "career": MARK, "persons": MARK, "form": MARK}
-    steps = [step | {"base": [{"model": MARK}], "note": MARK} for step in LONG]
-    given = manifest_of(steps, panel, support=[[MARK]], panel={"rules": RULES[2:], MARK: MARK})
+    panel = {"person": MARK, "time": MARK, "career": MARK, "persons": 30}
+    given = manifest_of(LONG, panel, support=[[MARK]], panel={"rules": RULES[2:], MARK: MARK})
     content = release_codebook(given, [tmp_path / "synthetic_1.csv"])
     assert MARK not in json.dumps(content)
     assert MARK not in codebook_page(content)

@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 
 from synthesizer.jobs.run import run
-from synthesizer.report.codebook.facts import Evolution, facts_of
 from synthesizer.report.codebook.write import release_codebook, run_codebook
+from synthesizer.report.record import Manifest
+from tests import run_directories
+from tests.run_directories import step
 
 UNFITTED = ("mutants", "files")
 STARTS = (*UNFITTED, "chain")
@@ -46,36 +48,26 @@ def frame(seed: int, n: int = 60) -> pd.DataFrame:
     )
 
 
-def manifest(start: object, **more: Any) -> dict[str, Any]:
+def manifest(start: str | None, **more: Any) -> Manifest:
     """What a run leaves; the chain has models where one was fitted."""
-    fitted = start == "chain"
-    predictors = {"age": [], "sex": ["age"], "job": ["age"]}
-    return {
-        "config": {
-            "strata": ["sex"],
-            "rules": [RULE],
-            "forbid": [FORBID],
-            "variables": {"job": {"missing": ["-8"]}},
-            **more,
-        },
-        "data": {"rows": 60},
-        "genetic": None if start is None else {"start": start, "mode": "single"},
-        "chain": [
-            {
-                "variable": name,
-                "kind": "categorical",
-                "model": "cart" if fitted or start is None else "genetic",
-                "model_of_missing_codes": None,
-                "predictors": given if fitted or start is None else [],
-                "kept": False,
-                "trees": {"even": True, "tilt": False} if fitted or start is None else None,
-            }
-            for name, given in predictors.items()
+    fitted = start in ("chain", None)
+    predictors = {"age": (), "sex": ("age",), "job": ("age",)}
+    config = {"strata": ["sex"], "rules": [RULE], "forbid": [FORBID]}
+    genetic = {"start": start, "mode": "single", "interrupted": False}
+    return run_directories.manifest_of(
+        config | {"variables": {"job": {"missing": ["-8"]}}} | more,
+        data={"rows": 60},
+        genetic=None if start is None else genetic,
+        chain=[
+            step(name, "categorical", "cart", *names)
+            if fitted
+            else step(name, "categorical", "genetic")
+            for name, names in predictors.items()
         ],
-    }
+    )
 
 
-def codebook(folder: Path, start: object, m: int = 2, **more: Any) -> dict[str, Any]:
+def codebook(folder: Path, start: str | None, m: int = 2, **more: Any) -> dict[str, Any]:
     paths = []
     for number in range(1, m + 1):
         paths.append(folder / f"synthetic_{number}.csv")
@@ -187,15 +179,6 @@ def test_moves_that_were_switched_off_are_not_told(tmp_path: Path) -> None:
     assert "Afterwards" not in told(chain)
     only = codebook(tmp_path, "mutants", genetic={"crossover": 0, "mutation": 0})
     assert "From one generation to the next records that carried a disclosure risk" in told(only)
-
-
-@pytest.mark.parametrize("told_start", ["chains", None, 3, ["chain"]])
-def test_a_start_that_is_not_known_is_no_excuse(tmp_path: Path, told_start: object) -> None:
-    spoilt = manifest("files")
-    spoilt["genetic"]["start"] = told_start
-    assert facts_of(spoilt).evolution == Evolution(start="files")
-    assert facts_of(spoilt | {"genetic": "mutants"}).evolution == Evolution(start="files")
-    assert facts_of(spoilt | {"genetic": None}).evolution is None
 
 
 def test_no_setting_of_the_evolution_is_told_but_its_moves(tmp_path: Path) -> None:

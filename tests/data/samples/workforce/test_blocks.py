@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.samples.workforce import blocks, simulate
 from synthesizer.data.samples.workforce.constants import MAX_PERSONS
-from synthesizer.data.samples.workforce.simulation import block_sizes, simulate_block
+from synthesizer.data.samples.workforce.simulation import (
+    block_sizes,
+    blocks,
+    simulate,
+    simulate_block,
+)
 
 
 def test_the_same_seed_gives_the_same_table_and_another_another():

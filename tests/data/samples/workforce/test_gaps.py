@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.samples.workforce import constants as p
-from synthesizer.data.samples.workforce import simulate
+from synthesizer.data.samples.workforce.simulation import simulate
 
 PERSONS = 25_000
 

@@ -3,11 +3,18 @@
 import numpy as np
 import pytest
 
-from synthesizer.data.samples.workforce import AMOUNTS, COLUMNS, VARIABLES, levels, pay, simulate
 from synthesizer.data.samples.workforce import constants as p
+from synthesizer.data.samples.workforce import pay
 from synthesizer.data.samples.workforce.constants import PLANS
 from synthesizer.data.samples.workforce.persons import allowed_educations
-from synthesizer.data.samples.workforce.positions import LEVELS_OF
+from synthesizer.data.samples.workforce.positions import (
+    AMOUNTS,
+    COLUMNS,
+    LEVELS_OF,
+    VARIABLES,
+    levels,
+)
+from synthesizer.data.samples.workforce.simulation import simulate
 from synthesizer.data.samples.workforce.world import world
 
 GENERAL = ("GS", "GM", "GG")

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.files import sha256
-from synthesizer.data.samples.workforce import blocks
+from synthesizer.data.samples.workforce.simulation import blocks
 from synthesizer.data.sources import read_path
 
 FEDSCOPE = Path(__file__).resolve().parents[5] / "shared" / "data" / "fedscope"
