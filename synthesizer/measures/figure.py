@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from math import sqrt
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, SerializeAsAny
 
 from synthesizer.data.errors import SynthesizerError
 
@@ -130,10 +130,20 @@ class Figure(Result):
     original: float | None = None
     """The value of the original data, released as they are, where there is one."""
 
+    _places: tuple[str, str] = PrivateAttr(("", ""))
+
+    def model_post_init(self, _: Any) -> None:
+        """Keep the places for what is counted, and fill them with records until told otherwise."""
+        self._places = (self.name, self.meaning)
+        self.__dict__.update(self._worded("records"))
+
     def counting(self, units: Units) -> Figure:
         """Return the figure with words about what it counts."""
-        words = {name: in_units(getattr(self, name), units) for name in ("name", "meaning")}
-        return self.model_copy(update=words)
+        return self.model_copy(update=self._worded(units))
+
+    def _worded(self, units: Units) -> dict[str, str]:
+        name, meaning = self._places
+        return {"name": in_units(name, units), "meaning": in_units(meaning, units)}
 
 
 def is_above_chance(value: float | None, baseline: float | None, n: float | None) -> bool:
