@@ -288,12 +288,12 @@ def _content(path: Path, version: int) -> Mapping[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} cannot be read: it was damaged or edited; {AGAIN}") from error
-    if not isinstance(content, dict) or content.get("kind") is not None:
+    if not isinstance(content, dict) or content.get("kind") is not None or "format" not in content:
         raise DataError(f"{path} holds something else than a run writes; {AGAIN}")
-    if content.get("format") != version:
+    if content["format"] != version:
         raise DataError(
             f"{path} was written by another version of synthesizer (format "
-            f"{content.get('format')!r}; this version reads {version}); {AGAIN}"
+            f"{content['format']!r}; this version reads {version}); {AGAIN}"
         )
     return content
 
