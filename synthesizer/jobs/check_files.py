@@ -583,6 +583,10 @@ def assess_files(
         inference=_questions(question or {}, groups or {}),
         attacks={"enabled": True} if attacks else None,
     )
+    if chosen is not None and chosen.panel is not None:
+        # one row a person: nobody has several records to be kept together
+        halves = settings.differential_confidentiality.model_copy(update={"units": None})
+        settings = settings.model_copy(update={"differential_confidentiality": halves})
     main = settings.scenario(reason="as asked for")
     main = replace(main, keys=keys or main.keys, target=target or main.target)
     own = {name: wanted for name, wanted in (groups or {}).items() if name in main.names}

@@ -28,7 +28,7 @@ from synthesizer.report.page import (
 from synthesizer.report.record import Record
 from synthesizer.report.risk_figures import in_words
 
-_ONE_FILE = frozenset({"uio", "uis", "dorig", "dsyn", "unique_records"})
+_ONE_FILE = frozenset({"uio", "uis", "dorig", "dsyn", "unique_synthetic"})
 """They describe one file by itself; the part about the measure shows them."""
 _MAIN = frozenset({"differential_confidentiality", "cap", "cap_u", "tcap", "repu", "disco"})
 _MOST_SAID = 6

@@ -228,7 +228,12 @@ def npy(array, **options):
 
 
 def forged(parts, *, compression=zipfile.ZIP_STORED, extra=None, **manifest):
-    whole = {"format": archive.FORMAT, "version": 1, "kind": "chain", "arrays": len(parts) - 1}
+    whole = {
+        "format": archive.FORMAT,
+        "version": archive.VERSION,
+        "kind": "chain",
+        "arrays": len(parts) - 1,
+    }
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", compression) as file:
         file.writestr("manifest.json", json.dumps(whole | manifest))
@@ -269,7 +274,7 @@ FORGERIES = {
     "extra member": forged({"content.json": b"1"}, extra={"x.py": b"1"}),
     "path outside": forged({"content.json": b"1", "../evil": b"1"}),
     "no content": forged({}),
-    "future version": forged({"content.json": b"1"}, version=2),
+    "future version": forged({"content.json": b"1"}, version=archive.VERSION + 1),
     "version true": forged({"content.json": b"1"}, version=True),
     "another format": forged({"content.json": b"1"}, format="other"),
     "another kind": forged({"content.json": b"1"}, kind="other"),

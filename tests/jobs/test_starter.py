@@ -123,6 +123,6 @@ def test_sd2011_runs_from_init_with_bmi_derived(tmp_path: Path) -> None:
     made = pd.read_csv(result.datasets[0])
     assert list(made.columns) == list(original.columns)
     assert made.shape == original.shape
-    step = next(s for s in result.manifest["chain"] if s["variable"] == "bmi")
-    assert step["model"] == "derived"
-    assert set(step["predictors"]) == {"height", "weight"}
+    step = next(s for s in result.manifest.chain if s.variable == "bmi")
+    assert step.model == "derived"
+    assert set(step.predictors) == {"height", "weight"}

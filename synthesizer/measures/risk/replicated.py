@@ -51,13 +51,23 @@ class ReplicatedUniques(Result):
     def figures(self) -> tuple[Figure, ...]:
         """Shares of the synthetic records, averaged over the datasets."""
         rows = (
-            ("replicated uniques", "replicated", "unique and equal to a unique original {record}"),
-            ("unique records present", "present", "unique and equal to an original {record}"),
-            ("unique records", "uniques", "unique within the synthetic data"),
+            (
+                "replicated_uniques",
+                "replicated uniques",
+                "replicated",
+                "unique and equal to a unique original {record}",
+            ),
+            (
+                "unique_present",
+                "unique {records} present",
+                "present",
+                "unique and equal to an original {record}",
+            ),
+            ("unique_synthetic", "unique {records}", "uniques", "unique within the synthetic data"),
         )
         return tuple(
             Figure(
-                key=name.replace(" ", "_"),
+                key=key,
                 name=name,
                 value=float(np.mean([getattr(d, field) / d.n for d in self.datasets])),
                 meaning=f"share of the synthetic {{records}} that are {what}",
@@ -65,7 +75,7 @@ class ReplicatedUniques(Result):
                 n=sum(d.n for d in self.datasets),
                 original=self.uniques / self.n,
             )
-            for name, field, what in rows
+            for key, name, field, what in rows
         )
 
 

@@ -171,7 +171,7 @@ class TcapResult(OfTarget):
         return (
             self._figure("TCAP", "attributed", row.tcap, row.attributed, row.chance, released.tcap),
             self._figure(
-                "TCAP of matched records",
+                "TCAP of matched {records}",
                 "matched",
                 row.of_matched,
                 row.matched,
@@ -190,7 +190,7 @@ class TcapResult(OfTarget):
         original: float | None,
     ) -> Figure:
         return Figure(
-            key=name.lower().replace(" ", "_"),
+            key="tcap" if which == "attributed" else "tcap_of_matched",
             name=name,
             value=value,
             meaning=f"share of {which} {{records}} whose {self.target} is read off rightly where "

@@ -149,6 +149,7 @@ class Monotone(ByClass):
 
     Examples
     --------
+    >>> from synthesizer.models.cart import Cart
     >>> index = PanelIndex.of_presence(np.ones((60, 4), dtype=bool), np.arange(4.0))
     >>> level = Variable(name="level", kind=Kind.ORDERED, levels=("1", "2", "3", "4"))
     >>> data = PanelTable((), index)

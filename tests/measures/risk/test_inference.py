@@ -120,7 +120,7 @@ def test_figures_say_how_to_read_them(worked):
     assert (figures["AUC"].value, figures["AUC"].baseline) == (pytest.approx(7 / 12), 0.5)
     assert figures["probability at least 0.5"].value == pytest.approx(4 / 7)
     assert figures["probability at least 0.5"].baseline == pytest.approx(29 / 49)
-    assert "one or two synthetic {records}" in figures["probability at least 0.5"].meaning
+    assert "one or two synthetic records" in figures["probability at least 0.5"].meaning
     assert (figures["guessed right"].value, figures["guessed right"].baseline) == (0.6, 0.52)
     assert figures["guessed right"].n == 5
     assert figures["revealed share"].n == 6

@@ -585,7 +585,7 @@ def test_what_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="manifest.json cannot be read: it was damaged or edited"):
         run_codebook(tmp_path)
     (tmp_path / "manifest.json").write_text("{}")
-    with pytest.raises(DataError, match="manifest.json was written by another version"):
+    with pytest.raises(DataError, match="holds something else than a run writes"):
         run_codebook(tmp_path)
     save(tmp_path, manifest_of(tmp_path))
     with pytest.raises(DataError, match="does not list datasets"):
