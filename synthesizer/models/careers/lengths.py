@@ -13,7 +13,6 @@ from scipy.special import gammaln
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.careers.career_options import CareerOptions
 from synthesizer.models.careers.dirichlet import (
-    Mixture,
     cell,
     centre,
     check_alpha,
@@ -111,11 +110,6 @@ def cell_matrix(excess: npt.NDArray[np.integer], alpha: FloatArray) -> FloatArra
     1.0
     """
     return cell_points(excess).masses(alpha)
-
-
-def cell_probabilities(excess: npt.NDArray[np.integer], mixture: Mixture) -> FloatArray:
-    """Return the probability of each composition under a mixture, shape (m,)."""
-    return np.asarray(cell_matrix(excess, mixture.alpha) @ mixture.weights)
 
 
 def cell_offsets(count: int, size: int = CANDIDATES) -> FloatArray:
