@@ -10,22 +10,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from synthesizer.config.keys import Config, PanelConfig
+from synthesizer.config.keys import Config
 from synthesizer.config.reading import load_config
 from synthesizer.data.codes import Groups
-from synthesizer.data.encoding import recoded
-from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems, SynthesizerError
+from synthesizer.data.errors import ConfigError, DataError, OutputError, SynthesizerError
 from synthesizer.data.files import check_file, sha256, write_secret
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.pairs import Data, read_like
-from synthesizer.data.panel.arrangement import Arrangement
-from synthesizer.data.panel.frame import Frame, RowFrame
-from synthesizer.data.panel.view import PersonView, constant_names
-from synthesizer.data.panel.wide_form import wide_columns
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import MAX_SEED
 from synthesizer.data.sources import RawTable, read_path
-from synthesizer.data.table import Column, Kind, Table
 from synthesizer.jobs.assess import risk_of, sound_settings
 from synthesizer.jobs.evaluate import utility_of
 from synthesizer.measures.catalogue import LIMITS
@@ -36,8 +29,7 @@ from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.combining import kind_problems
 from synthesizer.measures.utility.suite import Synthesis, UtilityResult
-from synthesizer.plan.arrange import arrange
-from synthesizer.plan.inputs import declared_for, encoded
+from synthesizer.plan.arrange import ComparedData, compared_data
 from synthesizer.report.record import maker_of, manifest_in, order_notes
 
 # Files that are compared: the original, synthetic ones, and what may be written beside them.
@@ -125,208 +117,6 @@ def _read(paths: Sequence[Path]) -> list[RawTable]:
     if problems:
         raise DataError(dict.fromkeys(problems))
     return files
-
-
-# Files of a panel as the checks of a run see them: one row a person, and the panel behind it.
-
-MOST_NAMED = 5
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PanelFiles:
-    """Persons of the original, the synthetic and the control file.
-
-    Parameters
-    ----------
-    original, synthetic, control : PersonView
-        One row a person with the same columns, as far as the files have them; no control where
-        there is none.
-    frame : Frame
-        Periods, and the variable of the careers.
-    notes : tuple of str
-        What should be known of the files.
-    """
-
-    original: PersonView
-    synthetic: tuple[PersonView, ...]
-    control: PersonView | None
-    frame: Frame
-    notes: tuple[str, ...] = ()
-
-    @property
-    def shared(self) -> tuple[PersonView, tuple[PersonView, ...]]:
-        """Original and synthetic persons with the variables of the panel that all files have."""
-        names = [
-            name
-            for name in self.original.panel.names
-            if all(name in own.panel for own in self.synthetic)
-        ]
-
-        def shared(view: PersonView) -> PersonView:
-            return PersonView(view.columns, view.panel.select(names))
-
-        return shared(self.original), tuple(shared(own) for own in self.synthetic)
-
-
-def panel_files(files: ComparedFiles, config: Config) -> PanelFiles:
-    """Arrange files by the panel of a configuration, the others like the original.
-
-    Persons of other files are other persons, whatever they are called: nothing is compared by
-    their identifiers.
-
-    Parameters
-    ----------
-    files : ComparedFiles
-        As they were read.
-    config : Config
-        With a panel.
-
-    Raises
-    ------
-    DataError
-        With every problem of every file, each with the file's name.
-    """
-    if config.panel is None:
-        raise ValueError("needs a panel")
-    names = [entry["name"] for entry in files.entries]
-    raws = [*files.synthetic, *([] if files.control is None else [files.control])]
-    original, problems = _original(files.original, config, names[0])
-    needed = _needed(config.panel, files.original.names)
-    others: list[Table] = []
-    for raw, name in zip(raws, names[1:], strict=True):
-        table, found = _other(raw, original, needed, config.panel)
-        others += [] if table is None else [table]
-        problems += [f"{name}: {problem.removeprefix(f'{raw.origin}: ')}" for problem in found]
-    if problems:
-        raise DataError(dict.fromkeys(problems))
-    return _arranged(_joint([original, *others], config.panel.time), names, files, config)
-
-
-def _original(raw: RawTable, config: Config, name: str) -> tuple[Table, list[str]]:
-    """Return the original as a run reads it, or its sound part and what is wrong with it."""
-    declared = declared_for(config.data, raw, config.declarations(raw.names))
-    person = None if config.panel is None else config.panel.person
-    data = encoded(raw, declared, config.drop)
-    problems = Problems(problem.removeprefix(f"{raw.origin}: ") for problem in data.problems)
-    if not problems:
-        with problems.gathered():
-            arrange(config.panel, data.table)
-    elif person is not None and person not in raw.names:
-        problems.append(f"panel.person: unknown column {person!r}; name a column of the data")
-    return data.table, [f"{name}: {problem}" for problem in problems]
-
-
-def _needed(panel: PanelConfig, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns without which another file is no such panel."""
-    wide = [name for given in panel.wide.values() for name in wide_columns(given, names)]
-    long = [name for name in (panel.person, panel.time, panel.career) if name is not None]
-    return tuple(dict.fromkeys(wide if panel.wide else long))
-
-
-def _other(
-    raw: RawTable, original: Table, needed: Sequence[str], panel: PanelConfig
-) -> tuple[Table | None, list[str]]:
-    """Return another file in the codes of the original, or what is wrong with it."""
-    lost = [name for name in needed if name not in raw.names]
-    problems = [
-        f"column {name!r} is missing: the panel of the configuration needs it" for name in lost
-    ]
-    ids = [column.name for column in original.columns if column.variable.kind is Kind.ID]
-    persons = [*ids, *([] if panel.person is None else [panel.person])]
-    try:
-        table = read_like(raw, original, original.names, persons)
-    except SynthesizerError as error:
-        return None, [*problems, *error.problems]
-    return (None, problems) if problems else (table, [])
-
-
-def _joint(tables: Sequence[Table], time: str | None) -> list[Table]:
-    """Bring all tables to the labels and missing codes of all of them; those of time stay."""
-    first = tables[0]
-    columns: list[dict[str, Column]] = [dict(table) for table in tables]
-    for column in first.columns:
-        name, own = column.name, column.variable
-        variables = [table[name].variable for table in tables if name in table]
-        levels = _union(variable.levels for variable in variables)
-        missing = _union(variable.missing for variable in variables)
-        same = all((v.levels, v.missing) == (own.levels, own.missing) for v in variables)
-        if same or name == time or own.kind is Kind.ID:
-            continue
-        joint = replace(own, levels=levels, missing=missing)
-        for known in columns:
-            if name in known:
-                known[name] = recoded(known[name], joint)
-    return [
-        Table(known.values(), table.n_rows) for known, table in zip(columns, tables, strict=True)
-    ]
-
-
-def _union(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(label for part in parts for label in part))
-
-
-def _arranged(
-    tables: Sequence[Table], names: Sequence[str], files: ComparedFiles, config: Config
-) -> PanelFiles:
-    form, _ = arrange(config.panel, tables[0])
-    frame = form.frame
-    if isinstance(frame, RowFrame):
-        raise ValueError("needs a panel")
-    problems = [
-        f"{name}: {problem}"
-        for table, name in zip(tables[1:], names[1:], strict=True)
-        for problem in form.other_problems(table)
-    ]
-    if problems:
-        raise DataError(dict.fromkeys(problems))
-    views = [_viewed(form, table) for table in tables]
-    control = None if files.control is None else views[-1]
-    made = views[1:] if control is None else views[1:-1]
-    named = dict(zip(names, views, strict=True))
-    further = dict(zip(names[1:], (*files.synthetic, *filter(None, [files.control])), strict=True))
-    notes = [
-        *_new_columns(further, files.original.names),
-        *_changing(named, frame.time),
-    ]
-    return PanelFiles(
-        original=views[0],
-        synthetic=tuple(made),
-        control=control,
-        frame=frame,
-        notes=tuple(notes),
-    )
-
-
-def _viewed(form: Arrangement, table: Table) -> PersonView:
-    view = form.viewed(form.modelled(table))
-    if not isinstance(view, PersonView):
-        raise TypeError("a panel is seen as persons")
-    return view
-
-
-def _new_columns(raws: Mapping[str, RawTable], names: Sequence[str]) -> Iterator[str]:
-    """Say which columns of other files the original does not have."""
-    for file, raw in raws.items():
-        if new := [name for name in raw.names if name not in names]:
-            yield f"{file}: not in the original, and not compared: {_few(new)}"
-
-
-def _changing(views: Mapping[str, PersonView], time: str) -> Iterator[str]:
-    """Say which variables change within persons of another file, but not of the original."""
-    (_, original), *others = views.items()
-    constant = constant_names(original.panel) - {time}
-    for file, view in others:
-        odd = sorted((constant & set(view.panel.names)) - constant_names(view.panel))
-        if odd:
-            yield (
-                f"{file}: nobody of the original changes {_few(odd)}, but persons of this file "
-                "do; the checks of persons look at their first value"
-            )
-
-
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
 
 
 # What the commands ``risk`` and ``utility`` say: their words, and what a configuration adds.
@@ -431,7 +221,7 @@ class _Job:
 
     config: Config | None
     files: ComparedFiles
-    panel: PanelFiles | None
+    data: ComparedData
     axis: Axis
     has_control: bool
 
@@ -452,22 +242,16 @@ class _Job:
         files = read_compared(
             original, synthetic, control=control, config=config, out=out, overwrite=overwrite
         )
-        panel = None if settings is None or settings.panel is None else panel_files(files, settings)
-        return cls(
-            config=settings, files=files, panel=panel, axis=axis, has_control=control is not None
+        data = compared_data(
+            settings,
+            files.original,
+            files.synthetic,
+            files.control,
+            [entry["name"] for entry in files.entries],
         )
-
-    @property
-    def data(self) -> tuple[Data, Sequence[Data]]:
-        """The records, or the persons of a panel with the variables that all files have."""
-        if self.panel is None:
-            return self.files.original, self.files.synthetic
-        return self.panel.shared
-
-    @property
-    def frame(self) -> Frame | None:
-        """The periods of a panel."""
-        return None if self.panel is None else self.panel.frame
+        return cls(
+            config=settings, files=files, data=data, axis=axis, has_control=control is not None
+        )
 
     @property
     def declared(self) -> Mapping[str, Declaration] | None:
@@ -498,11 +282,10 @@ class _Job:
     ) -> FileChecks:
         """Hold the results against the limits, and write them where they shall be written."""
         limits, dropped = self.limits()
-        panel_notes = () if self.panel is None else self.panel.notes
         exceeded = (*results.exceeded(limits), *_not_compared(results, limits))
         checks = FileChecks(
             results,
-            (*self.files.notes, *dropped, *notes, *panel_notes),
+            (*self.files.notes, *dropped, *notes, *self.data.notes),
             exceeded,
             self.files.entries,
             seed,
@@ -612,12 +395,13 @@ def assess_files(
     )
     notes = [*_unit_notes(asked.get("units"), chosen)]
     results = risk_of(
-        *job.data,
+        job.data.original,
+        job.data.synthetic,
         (main, *(part.scenario() for part in settings.scenarios)),
         settings,
-        control=job.files.control if job.panel is None else job.panel.control,
+        control=job.data.control,
         declared=job.declared,
-        frame=job.frame,
+        frame=job.data.frame,
         seed=seed,
         listener=listener,
         problems=faults,
@@ -767,15 +551,15 @@ def evaluate_files(
         out=out,
         overwrite=overwrite,
     )
-    panel = None if chosen is None else chosen.panel
     results = utility_of(
-        *job.data,
+        job.data.original,
+        job.data.synthetic,
         settings,
         names=names,
         synthesis=synthesis,
         declared=job.declared,
-        frame=job.frame,
-        person=None if panel is None else panel.person,
+        frame=job.data.frame,
+        person=job.data.person,
         seed=seed,
         n_jobs=workers,
         listener=listener,

@@ -1,17 +1,26 @@
-"""From the configuration of a panel and its source to the form of the source."""
+"""From the configuration of a panel to the form of its source, and to files arranged like it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from synthesizer.config.keys import PanelConfig
-from synthesizer.data.errors import ConfigError, Problems
+from synthesizer.config.keys import Config, PanelConfig
+from synthesizer.data.encoding import recoded
+from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError
+from synthesizer.data.pairs import Data, read_like
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement, label_problems
-from synthesizer.data.panel.frame import PREFIX
+from synthesizer.data.panel.frame import PREFIX, Frame, RowFrame
 from synthesizer.data.panel.long_form import long_form
 from synthesizer.data.panel.paths import OWN
-from synthesizer.data.panel.wide_form import wide_form
-from synthesizer.data.table import Kind, Table
+from synthesizer.data.panel.view import PersonView, constant_names
+from synthesizer.data.panel.wide_form import wide_columns, wide_form
+from synthesizer.data.sources import RawTable
+from synthesizer.data.table import Column, Kind, Table
+from synthesizer.plan.inputs import declared_for, encoded
+
+MOST_NAMED = 5
+"""Columns that a note names."""
 
 
 def arrange(config: PanelConfig | None, table: Table) -> tuple[Arrangement, tuple[str, ...]]:
@@ -92,3 +101,180 @@ def _coded_problems(career: str, *, is_coded: bool) -> Iterator[str]:
             f"panel.career: {career!r} is a number; declare variables.{career}.kind: categorical, "
             "or name another variable"
         )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComparedData:
+    """Files to be compared as they are, or as the persons of a panel."""
+
+    original: Data
+    synthetic: tuple[Data, ...]
+    """Where there is a panel, the variables that all files have, as in ``original``."""
+    control: Data | None
+    frame: Frame | None = None
+    """Periods and careers; None where records count."""
+    person: str | None = None
+    """The column of the persons of a panel."""
+    notes: tuple[str, ...] = ()
+    """What should be known of the files."""
+
+
+def compared_data(
+    config: Config | None,
+    original: RawTable,
+    synthetic: Sequence[RawTable],
+    control: RawTable | None,
+    names: Sequence[str],
+) -> ComparedData:
+    """Arrange files by the panel of a configuration, if it has one, the others like the original.
+
+    Persons of other files are other persons, whatever they are called: nothing is compared by
+    their identifiers.
+
+    Parameters
+    ----------
+    config : Config, optional
+        Of a run.
+    original, synthetic, control : RawTable
+        The files as they were read.
+    names : sequence of str
+        Of the files in this order, for messages.
+
+    Raises
+    ------
+    DataError
+        With every problem of every file, each with the file's name.
+    """
+    if config is None or config.panel is None:
+        return ComparedData(original=original, synthetic=tuple(synthetic), control=control)
+    panel = config.panel
+    raws = [*synthetic, *([] if control is None else [control])]
+    first, problems = _original(original, config, panel, names[0])
+    tables = [first]
+    for raw, name in zip(raws, names[1:], strict=True):
+        with problems.gathered(name):
+            tables.append(_like_original(raw, first, _needed(panel, original.names), panel))
+    problems.settle(DataError)
+    tables = _joint(tables, panel.time)
+    form, _ = arrange(panel, first)
+    if isinstance(form.frame, RowFrame):
+        raise ValueError("needs a panel")
+    for table, name in zip(tables[1:], names[1:], strict=True):
+        problems.at(name, form.other_problems(table))
+    problems.settle(DataError)
+    views = [_viewed(form, table) for table in tables]
+    made = views[1 : 1 + len(synthetic)]
+    shared = [name for name in views[0].panel.names if all(name in own.panel for own in made)]
+    return ComparedData(
+        original=views[0].with_variables(shared),
+        synthetic=tuple(view.with_variables(shared) for view in made),
+        control=None if control is None else views[-1],
+        frame=form.frame,
+        person=panel.person,
+        notes=(
+            *_new_columns(dict(zip(names[1:], raws, strict=True)), original.names),
+            *_changing(dict(zip(names, views, strict=True)), form.frame.time),
+        ),
+    )
+
+
+def _original(
+    raw: RawTable, config: Config, panel: PanelConfig, name: str
+) -> tuple[Table, Problems]:
+    """Return the original as a run reads it, or its sound part and what is wrong with it."""
+    data = encoded(raw, declared_for(config.data, raw, config.declarations(raw.names)), config.drop)
+    found = Problems(problem.removeprefix(f"{raw.origin}: ") for problem in data.problems)
+    if not found:
+        with found.gathered():
+            arrange(panel, data.table)
+    elif panel.person is not None and panel.person not in raw.names:
+        found.append(f"panel.person: unknown column {panel.person!r}; name a column of the data")
+    problems = Problems()
+    problems.at(name, found)
+    return data.table, problems
+
+
+def _needed(panel: PanelConfig, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns without which another file is no such panel."""
+    wide = [name for columns in panel.wide.values() for name in wide_columns(columns, names)]
+    long = [name for name in (panel.person, panel.time, panel.career) if name is not None]
+    return tuple(dict.fromkeys(wide if panel.wide else long))
+
+
+def _like_original(
+    raw: RawTable, original: Table, needed: Sequence[str], panel: PanelConfig
+) -> Table:
+    """Return another file in the codes of the original."""
+    problems = Problems(
+        f"column {name!r} is missing: the panel of the configuration needs it"
+        for name in needed
+        if name not in raw.names
+    )
+    ids = [column.name for column in original.columns if column.variable.kind is Kind.ID]
+    persons = [*ids, *([] if panel.person is None else [panel.person])]
+    table = None
+    try:
+        table = read_like(raw, original, original.names, persons)
+    except SynthesizerError as error:
+        problems += [problem.removeprefix(f"{raw.origin}: ") for problem in error.problems]
+    if table is None or problems:
+        raise DataError(problems)
+    return table
+
+
+def _joint(tables: Sequence[Table], time: str | None) -> list[Table]:
+    """Bring all tables to the labels and missing codes of all of them; those of time stay."""
+    columns: list[dict[str, Column]] = [dict(table) for table in tables]
+    for name, column in tables[0].items():
+        own = column.variable
+        variables = [table[name].variable for table in tables if name in table]
+        same = all((v.levels, v.missing) == (own.levels, own.missing) for v in variables)
+        if same or name == time or own.kind is Kind.ID:
+            continue
+        joint = replace(
+            own,
+            levels=_union(variable.levels for variable in variables),
+            missing=_union(variable.missing for variable in variables),
+        )
+        for known in columns:
+            if name in known:
+                known[name] = recoded(known[name], joint)
+    return [
+        Table(known.values(), table.n_rows) for known, table in zip(columns, tables, strict=True)
+    ]
+
+
+def _union(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(label for part in parts for label in part))
+
+
+def _viewed(form: Arrangement, table: Table) -> PersonView:
+    view = form.viewed(form.modelled(table))
+    if not isinstance(view, PersonView):
+        raise TypeError("a panel is seen as persons")
+    return view
+
+
+def _new_columns(raws: Mapping[str, RawTable], names: Sequence[str]) -> Iterator[str]:
+    """Say which columns of other files the original does not have."""
+    for file, raw in raws.items():
+        if new := [name for name in raw.names if name not in names]:
+            yield f"{file}: not in the original, and not compared: {_few(new)}"
+
+
+def _changing(views: Mapping[str, PersonView], time: str) -> Iterator[str]:
+    """Say which variables change within persons of another file, but not of the original."""
+    (_, original), *others = views.items()
+    constant = constant_names(original.panel) - {time}
+    for file, view in others:
+        odd = sorted((constant & set(view.panel.names)) - constant_names(view.panel))
+        if odd:
+            yield (
+                f"{file}: nobody of the original changes {_few(odd)}, but persons of this file "
+                "do; the checks of persons look at their first value"
+            )
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more

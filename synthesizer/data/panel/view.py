@@ -78,6 +78,10 @@ class PersonView(Table):
         own = super().take(persons)
         return PersonView(own.columns, self.panel.take_units(persons))
 
+    def with_variables(self, names: Sequence[str]) -> PersonView:
+        """Return the same persons with some variables of their panel only."""
+        return PersonView(self.columns, self.panel.select(names))
+
 
 def person_view(
     table: PanelTable,
