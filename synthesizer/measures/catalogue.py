@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import counted
 from synthesizer.data.table import Table
@@ -27,6 +27,7 @@ from synthesizer.measures.figure import Attempts
 from synthesizer.measures.measure import (
     Axis,
     Case,
+    Family,
     FigureKind,
     Limit,
     Measure,
@@ -71,6 +72,13 @@ if TYPE_CHECKING:
 SCENARIO: frozenset[Need] = frozenset({"scenario"})
 HALVES: frozenset[Need] = frozenset({"halves"})
 PANEL: frozenset[Need] = frozenset({"panel"})
+NAMES: frozenset[Need] = frozenset({"names"})
+_NEEDS: Mapping[Family, frozenset[Need]] = {
+    "scenario": SCENARIO,
+    "splits": SCENARIO | HALVES,
+    "halves": HALVES,
+}
+"""What every measure of a family needs."""
 
 
 def _suda(case: Case) -> Any:
@@ -118,125 +126,107 @@ def _attacks(case: Case) -> Any:
     )
 
 
-def _replicated(case: Case) -> Collecting | None:
-    if not case.names:
-        return None
+def _replicated(case: Case) -> Collecting:
     counter = Replicates(case.original, case.names)
     return Collecting(counter.add, lambda: counter.result)
 
 
-def _states(view: Table, frame: Frame | None) -> Any:
+def _panel(view: Table) -> PanelTable:
+    """Return the panel behind persons, whom a measure with this need always gets."""
     if not isinstance(view, PersonView):
         raise TypeError("a panel is seen as persons")
-    return career_matrix(view.panel, None if frame is None else frame.career)
+    return view.panel
+
+
+def _frame(case: Case) -> Frame:
+    if case.frame is None:
+        raise ValueError("a panel has periods")
+    return case.frame
 
 
 def _careers(case: Case) -> Collecting:
-    counter = CareerReplicates(_states(case.original, case.frame))
-    return Collecting(lambda view: counter.add(_states(view, case.frame)), lambda: counter.result)
+    career = _frame(case).career
+    counter = CareerReplicates(career_matrix(_panel(case.original), career))
+    return Collecting(
+        lambda view: counter.add(career_matrix(_panel(view), career)), lambda: counter.result
+    )
 
 
-def _sequences(case: Case) -> Collecting | None:
-    if case.frame is None or not isinstance(case.original, PersonView):
-        return None
+def _sequences(case: Case) -> Collecting:
     rng = case.seed.generator("sequences")
-    collector = PanelCollector(case.original.panel, case.frame, rng, attempts=Attempts())
-
-    def add(view: Table) -> None:
-        if isinstance(view, PersonView):
-            collector.add(view.panel)
-
-    return Collecting(add, collector.result)
+    collector = PanelCollector(_panel(case.original), _frame(case), rng, attempts=Attempts())
+    return Collecting(lambda view: collector.add(_panel(view)), collector.result)
 
 
-def _fit(case: Case) -> Any:
-    return compare_fit(*case.pair, case.item.formula, **case.item.settings)
-
-
-_MEASURES: tuple[Measure, ...] = (
+_RISK: tuple[Measure, ...] = (
     Measure(
-        key="suda",
-        family="scenario",
+        "suda",
+        "scenario",
         words="special uniques",
         options=SudaOptions,
-        needs=SCENARIO,
         compute=_suda,
         kept=attrgetter("result"),
     ),
     Measure(
-        key="cap",
-        family="scenario",
+        "cap",
+        "scenario",
         words="correct attribution probability, TCAP and CAP_u",
-        needs=SCENARIO,
         compute=_cap,
         figures=(
             FigureKind(
-                key="cap",
-                name="CAP",
+                "cap",
+                "CAP",
+                "how often an intruder who has all datasets and knows the keys reads off the right "
+                "target; {records} without a match count as 0",
                 title="CAP, all datasets pooled",
-                meaning="how often an intruder who has all datasets and knows the keys reads off "
-                "the right target; {records} without a match count as 0",
-                limit=Limit(description="mean CAP, non-matches zero"),
-                summary={"cap": "value", "cap_original": "original", "cap_baseline": "baseline"},
-                is_axis=True,
                 scope="pooled",
+                limit=Limit("mean CAP, non-matches zero"),
+                summary={"cap_original": "original", "cap_baseline": "baseline"},
             ),
             FigureKind(
-                key="cap_single",
-                name="CAP of one dataset",
-                title="CAP of one dataset",
-                meaning="how often an intruder who has one dataset and knows the keys reads off "
-                "the right target (mean over the datasets); {records} without a match count as 0",
-                is_axis=True,
+                "cap_single",
+                "CAP of one dataset",
+                "how often an intruder who has one dataset and knows the keys reads off the right "
+                "target (mean over the datasets); {records} without a match count as 0",
             ),
             FigureKind(
-                key="cap_undefined",
-                name="CAP of matches",
+                "cap_undefined",
+                "CAP of matches",
+                "how often the intruder is right about the {records} whose keys are found",
                 title="CAP of matches, all datasets pooled",
-                meaning="how often the intruder is right about the {records} whose keys are found",
-                limit=Limit(description="mean CAP of matches"),
-                summary={"cap_undefined": "value"},
-                is_axis=True,
                 scope="pooled",
+                limit=Limit("mean CAP of matches"),
             ),
             FigureKind(
-                key="cap_u",
-                name="CAP-U",
+                "cap_u",
+                "CAP-U",
+                "how often the intruder is right about {records} whose keys nobody shares",
                 title="CAP of uniques, all datasets pooled",
-                meaning="how often the intruder is right about {records} whose keys nobody shares",
-                limit=Limit(
-                    description="mean CAP of statistical uniques, non-matches zero", some=True
-                ),
-                summary={"cap_u": "value"},
-                is_axis=True,
                 scope="pooled",
+                limit=Limit("mean CAP of statistical uniques, non-matches zero", some=True),
             ),
             FigureKind(
-                key="cap_special_uniques",
-                name="CAP of special uniques",
+                "cap_special_uniques",
+                "CAP of special uniques",
+                "how often the intruder is right about the {records} that stand out most",
                 title="CAP of special uniques, all datasets pooled",
-                meaning="how often the intruder is right about the {records} that stand out most",
-                limit=Limit(description="mean CAP of special uniques, non-matches zero", some=True),
-                checks=("suda",),
-                summary={"cap_special_uniques": "value"},
-                is_axis=True,
                 scope="pooled",
+                limit=Limit("mean CAP of special uniques, non-matches zero", some=True),
+                checks=("suda",),
             ),
         ),
     ),
     Measure(
-        key="regression on m",
+        "regression on m",
+        "scenario",
         result_field="regression",
-        family="scenario",
         switch="cap",
-        needs=SCENARIO,
         compute=lambda case: cap_regression(case.done["cap"]) if "cap" in case.done else None,
     ),
     Measure(
-        key="tcap",
-        family="scenario",
+        "tcap",
+        "scenario",
         switch="cap",
-        needs=SCENARIO,
         # a class agrees on a value, never on an interval around each of its values
         compute=lambda case: (
             None
@@ -245,94 +235,77 @@ _MEASURES: tuple[Measure, ...] = (
         ),
         figures=(
             FigureKind(
-                key="tcap",
-                name="TCAP",
+                "tcap",
+                "TCAP",
+                "how often a guess is right where the synthetic {records} with the same keys agree "
+                "on one target",
                 title="TCAP, all datasets pooled",
-                meaning="how often a guess is right where the synthetic {records} with the same "
-                "keys agree on one target",
+                scope="pooled",
                 limit=Limit(
-                    description="TCAP: right among attributed records (not of all matched ones)",
+                    "TCAP: right among attributed records (not of all matched ones)",
                     some=True,
                     exact=True,
                 ),
-                summary={"tcap": "value"},
-                is_axis=True,
-                scope="pooled",
             ),
         ),
     ),
     Measure(
-        key="differential_confidentiality",
+        "differential_confidentiality",
+        "splits",
         result_field="differential",
-        family="splits",
         words="half split, CAP in and out of the fit",
         options=DifferentialOptions,
-        needs=SCENARIO | HALVES,
         compute=_split,
         gather=_splits,
         figures=(
             FigureKind(
-                key="differential_confidentiality",
-                name="differential confidentiality",
-                title="differential confidentiality",
-                meaning="mean CAP of persons who were in the data minus that of persons who were "
-                "not: the risk that the release adds; about 0 is safe, below 0 is as good as 0",
-                limit=Limit(description="difference of mean CAP, fitted minus unseen", low=-1),
-                summary={
-                    "differential_confidentiality": "value",
-                    "differential_low": "low",
-                    "differential_high": "high",
-                },
-                is_axis=True,
+                "differential_confidentiality",
+                "differential confidentiality",
+                "mean CAP of persons who were in the data minus that of persons who were not: the "
+                "risk that the release adds; about 0 is safe, below 0 is as good as 0",
                 scope="pooled",
                 ideal=0.0,
+                limit=Limit("difference of mean CAP, fitted minus unseen", low=-1),
+                summary={"differential_low": "low", "differential_high": "high"},
             ),
             FigureKind(
-                key="differential_single",
-                name="differential confidentiality of one dataset",
-                title="differential confidentiality of one dataset",
-                meaning="mean CAP, from one dataset, of persons who were in the data minus that "
-                "of persons who were not; about 0 is safe, below 0 is as good as 0",
-                is_axis=True,
+                "differential_single",
+                "differential confidentiality of one dataset",
+                "mean CAP, from one dataset, of persons who were in the data minus that of persons "
+                "who were not; about 0 is safe, below 0 is as good as 0",
                 ideal=0.0,
             ),
             FigureKind(
-                key="worst_group",
-                name="worst group",
+                "worst_group",
+                "worst group",
                 limit=Limit(
-                    description="lower end of the interval of that difference in the worst group",
+                    "lower end of the interval of that difference in the worst group",
                     low=-1,
                     judged="low",
                     option="differential_confidentiality.by",
                 ),
-                summary={"worst_group": "value"},
             ),
         ),
     ),
     Measure(
-        key="identity",
-        family="scenario",
+        "identity",
+        "scenario",
         words="UiO, UiS, UiOiS and repU",
-        needs=SCENARIO,
         compute=lambda case: identity(*case.pair, **case.key_groups),
         figures=(
             FigureKind(
-                key="repu",
-                name="repU",
-                title="repU",
-                meaning="share of the original uniques on the keys that are unique in the "
-                "synthetic data too",
-                limit=Limit(description="repU, uniques that are unique in the synthetic data too"),
-                summary={"repu": "value"},
-                is_axis=True,
+                "repu",
+                "repU",
+                "share of the original uniques on the keys that are unique in the synthetic data "
+                "too",
+                limit=Limit("repU, uniques that are unique in the synthetic data too"),
             ),
         ),
     ),
     Measure(
-        key="attribute",
-        family="scenario",
+        "attribute",
+        "scenario",
         words="Dorig, Dsyn, iS, DiS, DiSCO and DiSDiO",
-        needs=SCENARIO,
         compute=lambda case: (
             None
             if case.asked.tolerance
@@ -340,28 +313,23 @@ _MEASURES: tuple[Measure, ...] = (
         ),
         figures=(
             FigureKind(
-                key="disco",
-                name="DiSCO",
-                title="DiSCO",
-                meaning="share of the {records} whose target the synthetic data disclose, rightly",
-                limit=Limit(description="DiSCO, disclosive and correct", exact=True),
-                summary={"disco": "value"},
-                is_axis=True,
+                "disco",
+                "DiSCO",
+                "share of the {records} whose target the synthetic data disclose, rightly",
+                limit=Limit("DiSCO, disclosive and correct", exact=True),
             ),
         ),
     ),
     Measure(
-        key="determined",
-        family="scenario",
+        "determined",
+        "scenario",
         switch=None,
-        needs=SCENARIO,
         compute=lambda case: determined(case.original, **case.by_class),
     ),
     Measure(
-        key="unfamiliar",
-        family="scenario",
+        "unfamiliar",
+        "scenario",
         switch=None,
-        needs=SCENARIO,
         compute=lambda case: (
             None
             if case.asked.tolerance
@@ -369,76 +337,66 @@ _MEASURES: tuple[Measure, ...] = (
         ),
     ),
     Measure(
-        key="replicated_uniques",
+        "replicated_uniques",
+        "datasets",
         result_field="replicated",
-        family="datasets",
         words="unique records that are there again, all variables alike",
+        needs=NAMES,
         compute=_replicated,
         figures=(
             FigureKind(
-                key="replicated_uniques",
-                name="replicated uniques",
-                title="replicated uniques",
-                meaning="share of the synthetic {records} that are unique and equal to a unique "
-                "original {record} in every variable",
-                limit=Limit(description="share of replicated unique records"),
-                summary={"replicated_uniques": "value"},
-                is_axis=True,
+                "replicated_uniques",
+                "replicated uniques",
+                "share of the synthetic {records} that are unique and equal to a unique original "
+                "{record} in every variable",
                 scope="data",
+                limit=Limit("share of replicated unique records"),
             ),
         ),
     ),
     Measure(
-        key="replicated_careers",
+        "replicated_careers",
+        "datasets",
         result_field="careers",
-        family="datasets",
         words="panels: careers of the data that are there again, period by period",
         needs=PANEL,
         compute=_careers,
         figures=(
             FigureKind(
-                key="replicated_careers",
-                name="careers of one person",
-                title="careers of one person",
-                meaning="panels: share of the synthetic careers that equal, in every period, a "
-                "career which exactly one person of the original has",
-                limit=Limit(
-                    description="panels: share of synthetic careers that equal one which only one "
-                    "person has"
-                ),
-                summary={"replicated_careers": "value"},
-                is_axis=True,
+                "replicated_careers",
+                "careers of one person",
+                "panels: share of the synthetic careers that equal, in every period, a career "
+                "which exactly one person of the original has",
                 scope="data",
+                limit=Limit(
+                    "panels: share of synthetic careers that equal one which only one person has"
+                ),
             ),
-            FigureKind(key="careers_in_the_data", name="careers in the data"),
+            FigureKind("careers_in_the_data", "careers in the data"),
         ),
     ),
     Measure(
-        key="nearest",
-        family="halves",
+        "nearest",
+        "halves",
         words="share of records nearer to the fitted half",
-        needs=HALVES,
         compute=_nearest,
         figures=(
             FigureKind(
-                key="nearer_share",
-                name="share nearer to the fitted half",
-                title="share nearer to the fitted half",
-                meaning="share of the synthetic {records} that are nearer to a person who was in "
-                "the data than to one who was not; 0.5 is none",
-                limit=Limit(description="share of records nearer to the fitted half"),
-                summary={"nearer_share": "value"},
-                is_axis=True,
+                "nearer_share",
+                "share nearer to the fitted half",
+                "share of the synthetic {records} that are nearer to a person who was in the data "
+                "than to one who was not; 0.5 is none",
                 scope="data",
                 ideal=0.5,
                 same_rows=False,
+                limit=Limit("share of records nearer to the fitted half"),
             ),
         ),
     ),
     Measure(
-        key="inference ({})",
+        "inference ({})",
+        "end",
         result_field="inference",
-        family="end",
         switch="inference",
         words="inference about a sensitive variable from public ones",
         options=Question,
@@ -447,268 +405,216 @@ _MEASURES: tuple[Measure, ...] = (
         compute=lambda case: inference(*case.pair, **case.item.settings),
         figures=(
             FigureKind(
-                key="revealed_share",
-                name="revealed share",
-                title="revealed share",
-                meaning="share of a sensitive variable that public ones and the synthetic data "
-                "reveal",
-                limit=Limit(description="share of a sensitive variable revealed"),
-                summary={"revealed_share": "value"},
-                is_axis=True,
+                "revealed_share",
+                "revealed share",
+                "share of a sensitive variable that public ones and the synthetic data reveal",
                 scope="inference",
+                limit=Limit("share of a sensitive variable revealed"),
             ),
             FigureKind(
-                key="auc",
-                name="AUC",
+                "auc",
+                "AUC",
+                "how well public variables and the synthetic data rank who has the sensitive "
+                "value; 0.5 is chance",
                 title="AUC of the sensitive variable",
-                meaning="how well public variables and the synthetic data rank who has the "
-                "sensitive value; 0.5 is chance",
-                limit=Limit(description="area under the ROC curve of a sensitive variable"),
-                summary={"auc": "value"},
-                is_axis=True,
                 scope="inference",
                 ideal=0.5,
+                limit=Limit("area under the ROC curve of a sensitive variable"),
             ),
-            FigureKind(key="guessed_right", name="guessed right"),
+            FigureKind("guessed_right", "guessed right"),
         ),
     ),
     Measure(
-        key="attacks",
-        family="halves",
+        "attacks",
+        "halves",
         words="singling out, linkability, inference",
         options=AttackOptions,
         is_on=False,
-        needs=SCENARIO | HALVES,
+        needs=SCENARIO,
         compute=_attacks,
         figures=(
             FigureKind(
-                key="attack_risk",
-                name="risk",
+                "attack_risk",
+                "risk",
+                "the most successful of the attacks, above its success on persons who were not in "
+                "the data",
                 title="largest risk of an attack",
-                meaning="the most successful of the attacks, above its success on persons who "
-                "were not in the data",
-                limit=Limit(description="largest risk of an attack"),
-                summary={"attack_risk": "value"},
-                is_axis=True,
                 scope="pooled",
+                limit=Limit("largest risk of an attack"),
             ),
         ),
     ),
+)
+
+_UTILITY: tuple[Measure, ...] = (
     Measure(
-        key="tables",
-        axis="utility",
-        family="datasets",
+        "tables",
+        "datasets",
         switch=None,
-        compute=lambda case: (
-            tables(case.original, case.names, case.settings, case.synthesis)
-            if case.names and case.settings.ways
-            else None
-        ),
+        needs=NAMES,
+        compute=tables,
         figures=(
             FigureKind(
-                key="mean_two_way",
-                name="mean two-way S_pMSE",
-                title="mean two-way S_pMSE",
-                meaning="how far the tables of all pairs of variables are from the original's, on "
-                "average; a right synthesis has about 1, a proper one and a fresh sample of the "
-                "population 1 + k/n (k synthetic, n original {records})",
-                limit=Limit(description="mean two-way S_pMSE", high=None),
-                checks=("two_way",),
-                summary={"mean_two_way": "value"},
-                is_axis=True,
+                "mean_two_way",
+                "mean two-way S_pMSE",
+                "how far the tables of all pairs of variables are from the original's, on average; "
+                "a right synthesis has about 1, a proper one and a fresh sample of the population "
+                "1 + k/n (k synthetic, n original {records})",
                 scope="data",
-            ),
-            FigureKind(
-                key="worst_two_way",
-                name="largest two-way S_pMSE",
-                title="largest two-way S_pMSE",
-                meaning="the same for the pair of variables that is farthest off",
-                limit=Limit(description="largest two-way S_pMSE", high=None),
+                limit=Limit("mean two-way S_pMSE", high=None),
                 checks=("two_way",),
-                summary={"worst_two_way": "value"},
-                is_axis=True,
-                scope="datasets",
             ),
             FigureKind(
-                key="worst_one_way",
-                name="largest one-way S_pMSE",
-                title="largest one-way S_pMSE",
-                meaning="the same for the variable whose distribution is farthest off",
-                limit=Limit(description="largest one-way S_pMSE", high=None),
+                "worst_two_way",
+                "largest two-way S_pMSE",
+                "the same for the pair of variables that is farthest off",
+                scope="datasets",
+                limit=Limit("largest two-way S_pMSE", high=None),
+                checks=("two_way",),
+            ),
+            FigureKind(
+                "worst_one_way",
+                "largest one-way S_pMSE",
+                "the same for the variable whose distribution is farthest off",
+                scope="datasets",
+                limit=Limit("largest one-way S_pMSE", high=None),
                 checks=("one_way",),
-                summary={"worst_one_way": "value"},
-                is_axis=True,
-                scope="datasets",
             ),
+            FigureKind("roe_two_way", "ROE (two-way)", summary={"roe_two_way": "value"}),
             FigureKind(
-                key="roe_two_way",
-                name="ROE (two-way)",
-                summary={"roe_two_way": "value"},
-            ),
-            FigureKind(
-                key="roe_loss",
-                name="1 - ROE (two-way)",
+                "roe_loss",
+                "1 - ROE (two-way)",
+                "how much the counts of the tables of all pairs of variables differ, as a share; 0 "
+                "is equal",
                 title="1 - ratio of estimates of pairs",
-                meaning="how much the counts of the tables of all pairs of variables differ, as a "
-                "share; 0 is equal",
-                is_axis=True,
                 scope="data",
             ),
-            FigureKind(key="roe_one_way", name="ROE (one-way)", screen="files"),
+            FigureKind("roe_one_way", "ROE (one-way)", screen="files"),
         ),
     ),
     Measure(
-        key="distributions",
-        axis="utility",
-        family="datasets",
+        "distributions",
+        "datasets",
         switch="one_way",
         words="distribution of every variable",
-        compute=lambda case: variables(case.original, case.names) if case.names else None,
+        needs=NAMES,
+        compute=variables,
     ),
     Measure(
-        key="pairs",
-        axis="utility",
-        family="datasets",
+        "pairs",
+        "datasets",
         switch="two_way",
         words="S_pMSE of every pair of variables",
-        compute=lambda case: (
-            pair_tables(case.original, case.names, case.settings, case.done.get("tables"))
-            if case.names
-            else None
-        ),
+        needs=NAMES,
+        compute=pair_tables,
     ),
     Measure(
-        key="propensity score by {}",
+        "propensity score by {}",
+        "datasets",
         result_field="propensity",
-        axis="utility",
-        family="datasets",
         switch="propensity",
         words="propensity scores",
         options=PropensityOptions,
         items=lambda settings: [(model, model) for model in settings.propensity.models],
-        compute=lambda case: (
-            propensity(
-                case.original,
-                case.names,
-                case.settings.propensity,
-                case.item,
-                copied=case.synthesis.kept,
-                generator=partial(case.seed.generator, "propensity"),
-                workers=case.workers,
-            )
-            if case.names
-            else None
-        ),
+        needs=NAMES,
+        compute=propensity,
         figures=(
             FigureKind(
-                key="pmse_ratio",
-                name="pMSE ratio",
+                "pmse_ratio",
+                "pMSE ratio",
                 limit=Limit(
-                    description="pMSE over its expectation, of the model where it is largest",
-                    high=None,
+                    "pMSE over its expectation, of the model where it is largest", high=None
                 ),
-                summary={"pmse_ratio": "value"},
             ),
             FigureKind(
-                key="pmse_ratio_cart",
-                name="pMSE ratio by a tree",
-                title="pMSE ratio by a tree",
-                meaning="how well a classification tree tells synthetic from original {records}, "
-                "over what is expected by chance; 1 is the level of a fresh sample, below 1 is as "
-                "good as 1",
-                is_axis=True,
+                "pmse_ratio_cart",
+                "pMSE ratio by a tree",
+                "how well a classification tree tells synthetic from original {records}, over what "
+                "is expected by chance; 1 is the level of a fresh sample, below 1 is as good as 1",
                 scope="propensity",
                 ideal=1.0,
             ),
             FigureKind(
-                key="pmse_ratio_logit",
-                name="pMSE ratio by a logit",
-                title="pMSE ratio by a logit",
-                meaning="how well a logit tells synthetic from original {records}, over what is "
-                "expected of a right synthesis; about 1 is good, below 1 is as good as 1",
-                is_axis=True,
+                "pmse_ratio_logit",
+                "pMSE ratio by a logit",
+                "how well a logit tells synthetic from original {records}, over what is expected "
+                "of a right synthesis; about 1 is good, below 1 is as good as 1",
                 scope="propensity",
                 ideal=1.0,
             ),
-            FigureKind(key="pmse", name="pMSE", screen="files"),
-            FigureKind(key="standardised_pmse", name="standardised pMSE", screen="files"),
+            FigureKind("pmse", "pMSE", screen="files"),
+            FigureKind("standardised_pmse", "standardised pMSE", screen="files"),
         ),
     ),
     Measure(
-        key="full table",
+        "full table",
+        "datasets",
         result_field="distance",
-        axis="utility",
-        family="datasets",
         switch="full_table",
         words="Jensen-Shannon distance of the table of all variables",
-        compute=lambda case: (
-            distances(case.original, case.names, case.settings) if case.names else None
-        ),
-        figures=(
-            FigureKind(
-                key="jensen_shannon_distance", name="Jensen-Shannon distance", screen="files"
-            ),
-        ),
+        needs=NAMES,
+        compute=distances,
+        figures=(FigureKind("jensen_shannon_distance", "Jensen-Shannon distance", screen="files"),),
     ),
     Measure(
-        key="sequences",
+        "sequences",
+        "datasets",
         result_field="panel",
-        axis="utility",
-        family="datasets",
         words="panels: careers, and the histories of all variables",
         needs=PANEL,
         compute=_sequences,
         figures=(
             FigureKind(
-                key="sequence_ratio",
-                name="careers: largest ratio to the noise floor",
+                "sequence_ratio",
+                "careers: largest ratio to the noise floor",
+                "panels: how far the careers are from the original's, over what bootstraps of its "
+                "persons give, where it is most; 1 is the level of a fresh sample, below 1 is as "
+                "good as 1",
                 title="careers: largest distance over noise",
-                meaning="panels: how far the careers are from the original's, over what bootstraps "
-                "of its persons give, where it is most; 1 is the level of a fresh sample, below 1 "
-                "is as good as 1",
-                limit=Limit(
-                    description="panels: largest distance of careers over its noise floor",
-                    high=None,
-                ),
-                summary={"sequence_ratio": "value"},
-                is_axis=True,
                 scope="datasets",
                 ideal=1.0,
+                limit=Limit("panels: largest distance of careers over its noise floor", high=None),
             ),
         ),
     ),
     Measure(
-        key="fit {}",
+        "fit {}",
+        "end",
         result_field="fits",
-        axis="utility",
-        family="end",
         switch="fits",
         words="models that are fitted to original and synthetic data",
         options=FitRequest,
         several=True,
         items=lambda settings: [(item.formula, item) for item in settings.fits],
-        compute=_fit,
+        compute=lambda case: compare_fit(*case.pair, case.item.formula, **case.item.settings),
         figures=(
-            FigureKind(key="mean_ci_overlap", name="mean CI overlap"),
+            FigureKind("mean_ci_overlap", "mean CI overlap"),
             FigureKind(
-                key="overlap_loss",
-                name="1 - mean CI overlap",
+                "overlap_loss",
+                "1 - mean CI overlap",
+                "the part of the coefficients' confidence intervals that original and synthetic "
+                "data do not share, mean over the fits; falls with the number of datasets; 0 is "
+                "equal",
                 title="1 - overlap of confidence intervals",
-                meaning="the part of the coefficients' confidence intervals that original and "
-                "synthetic data do not share, mean over the fits; falls with the number of "
-                "datasets; 0 is equal",
-                is_axis=True,
                 scope="fits",
             ),
         ),
     ),
 )
 
+
+_LISTS: tuple[tuple[Axis, tuple[Measure, ...]], ...] = (("risk", _RISK), ("utility", _UTILITY))
+
+
+def _entry(measure: Measure, axis: Axis) -> Measure:
+    """Return an entry with what follows from its family and from the list in which it stands."""
+    figures = (replace(kind, axis=axis, title=kind.title or kind.name) for kind in measure.figures)
+    needs = measure.needs | _NEEDS.get(measure.family, frozenset())
+    return replace(measure, axis=axis, needs=needs, figures=tuple(figures))
+
+
 MEASURES: Mapping[str, Measure] = {
-    measure.key: replace(
-        measure, figures=tuple(replace(kind, axis=measure.axis) for kind in measure.figures)
-    )
-    for measure in _MEASURES
+    measure.key: _entry(measure, axis) for axis, measures in _LISTS for measure in measures
 }
 """Every measure, in the order of computation."""
 
@@ -741,7 +647,7 @@ CAREERS = tuple(
 """Axes that only panels have: of utility and of risk."""
 
 SUMMARY: Mapping[str, tuple[FigureKind, str]] = {
-    key: (kind, of) for kind in FIGURES.values() for key, of in kind.summary.items()
+    key: (kind, of) for kind in FIGURES.values() for key, of in kind.in_summary.items()
 }
 """Keys of the summary: the figure, and the field of it."""
 

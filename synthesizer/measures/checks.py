@@ -194,10 +194,14 @@ class Checks:
     def _on(self, family: Family) -> Iterator[Measure]:
         """Yield the measures of a family that are switched on and have what they need."""
         for measure in MEASURES.values():
-            lacks = ("panel" in measure.needs and self._case.frame is None) or (
-                "scenario" in measure.needs and not self.scenarios
-            )
-            if measure.family == family and measure.runs(self.settings) and not lacks:
+            available = {
+                "panel": self._case.frame is not None,
+                "scenario": bool(self.scenarios),
+                "names": bool(self._case.names),
+                "halves": True,
+            }
+            has_all = all(available[need] for need in measure.needs)
+            if measure.family == family and measure.runs(self.settings) and has_all:
                 yield measure
 
     def _collections(self) -> list[_Collected]:

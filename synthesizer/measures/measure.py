@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from synthesizer.data.panel.frame import Frame
@@ -25,92 +25,81 @@ Scope = Literal["data", "datasets", "scenario", "pooled", "inference", "propensi
 Family = Literal["datasets", "scenario", "splits", "halves", "end"]
 """When a measure is computed: while datasets come in; for each scenario; for each scenario and
 half split; of the first half split (or the control file) alone; once all datasets are there."""
-Need = Literal["scenario", "halves", "panel"]
+Need = Literal["scenario", "halves", "panel", "names"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Limit:
-    """The upper limit that a configuration may set for a figure.
-
-    Parameters
-    ----------
-    description : str
-        What is limited, for the keys under ``limits:``.
-    low, high : float and float or None
-        Range of the limit.
-    judged : {"value", "low"}
-        What is held against it. The largest of many groups is above 0 by chance: there the lower
-        end of the interval decides.
-    some : bool
-        Whether the figure is of some records only: without any, nobody is told, and nothing fails.
-    exact : bool
-        Whether a target with a tolerance does not have it.
-    option : str
-        An option of the check that the figure needs, as ``check.option``.
-    """
+    """The upper limit that a configuration may set for a figure."""
 
     description: str
+    """What is limited, for the keys under ``limits:``."""
+    _: KW_ONLY
     low: float = 0
+    """Lowest limit that may be set."""
     high: float | None = 1
+    """Highest limit."""
     judged: Literal["value", "low"] = "value"
+    """What is held against it. The largest of many groups is above 0 by chance: there the lower
+    end of the interval decides."""
     some: bool = False
+    """Whether the figure is of some records only: without any, nobody is told, and nothing
+    fails."""
     exact: bool = False
+    """Whether a target with a tolerance does not have it."""
     option: str = ""
+    """An option of the check that the figure needs, as ``check.option``."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class FigureKind:
-    """A figure with a part to play: it has a limit, is in the summary, or is an axis of the map.
-
-    Parameters
-    ----------
-    key : str
-        `Figure.key`, or the key of an axis that is made of one.
-    name : str
-        The field's name of it.
-    title, meaning : str
-        Its name on a map, and what it is in plain words with places for ``{records}``.
-    limit : Limit or None
-        The key under ``limits:``.
-    checks : tuple of str
-        Checks that must be on besides that of the measure.
-    screen : {"run", "files", ""}
-        Whether it is printed after a run, only by a command that looks at files, or on demand.
-    summary : mapping of str to str
-        Keys of the summary, and the field of the figure that each of them is.
-    is_axis : bool
-        Whether runs can be compared by it; lower is better for all of them.
-    scope : str
-        What two runs must have in common for it to mean the same.
-    ideal : float
-        Values below it are as good as it is: a difference of -0.01 is no better than 0.
-    same_rows : bool
-        Whether it depends on the number of synthetic records, so that only datasets of the same
-        size can be compared by it.
-    axis : {"risk", "utility"}
-        What it is about; that of its measure.
-    """
+    """A figure with a part to play: it has a limit, is in the summary, or is an axis of the map."""
 
     key: str
+    """`Figure.key`, or the key of an axis that is made of one."""
     name: str
-    title: str = ""
+    """The field's name of it."""
     meaning: str = ""
-    limit: Limit | None = None
-    checks: tuple[str, ...] = ()
-    screen: Literal["run", "files", ""] = "run"
-    summary: Mapping[str, str] = field(default_factory=dict)
-    is_axis: bool = False
+    """What it is in plain words with places for ``{records}``, where runs can be compared by it;
+    lower is better for all of these."""
+    _: KW_ONLY
+    title: str = ""
+    """Its name on a map; ``name`` when empty."""
     scope: Scope = "scenario"
+    """What two runs must have in common for it to mean the same."""
     ideal: float = float("-inf")
+    """Values below it are as good as it is: a difference of -0.01 is no better than 0."""
     same_rows: bool = True
+    """Whether it depends on the number of synthetic records, so that only datasets of the same
+    size can be compared by it."""
+    limit: Limit | None = None
+    """The key under ``limits:``."""
+    checks: tuple[str, ...] = ()
+    """Checks that must be on besides that of the measure, where it has a limit."""
+    summary: Mapping[str, str] = field(default_factory=dict)
+    """Keys of the summary and the field of the figure that each of them is, beside the value of
+    a figure with a limit."""
+    screen: Literal["run", "files", ""] = "run"
+    """Whether it is printed after a run, only by a command that looks at files, or on demand."""
     axis: Axis = "risk"
+    """What it is about; that of its measure."""
+
+    @property
+    def is_axis(self) -> bool:
+        """Whether runs can be compared by it."""
+        return bool(self.meaning)
+
+    @property
+    def in_summary(self) -> Mapping[str, str]:
+        """Every key of the summary, and the field of the figure that it is."""
+        return ({} if self.limit is None else {self.key: "value"}) | dict(self.summary)
 
     def loss(self, value: float) -> float:
         """Return what a run is judged by.
 
         Examples
         --------
-        >>> nearer = FigureKind(key="nearer", name="", ideal=0.5)
+        >>> nearer = FigureKind("nearer", "nearer share", ideal=0.5)
         >>> nearer.loss(0.47), nearer.loss(0.53)
         (0.5, 0.53)
         """
@@ -118,13 +107,12 @@ class FigureKind:
 
     def values(self, figures: Sequence[Figure]) -> list[float | None]:
         """Return what is held against the limit; None where nothing could be computed."""
+        limit = self.limit or Limit("")
         own = [figure for figure in figures if figure.key == self.key]
-        limit = self.limit
-        if limit is not None and limit.some and own and not any(figure.n for figure in own):
+        some = [figure for figure in own if figure.n or not limit.some]
+        if own and not some:
             return []
-        judged = "value" if limit is None else limit.judged
-        some = [figure for figure in own if figure.n or limit is None or not limit.some]
-        return [getattr(figure, judged) for figure in some] or [None]
+        return [getattr(figure, limit.judged) for figure in some] or [None]
 
     def to_dict(self, units: Units = "records") -> dict[str, Any]:
         """Return what a page says of an axis."""
@@ -140,51 +128,34 @@ class FigureKind:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Case:
-    """What a measure is computed from; `Measure.family` says which of it there is.
-
-    Parameters
-    ----------
-    original : Table
-        Confidential records, or one row a person.
-    settings : CheckSettings
-        Options of the measures.
-    names : tuple of str
-        Variables of whole records: those that both sides have and that are no identifiers.
-    seed : Seed
-        Decides what is random.
-    synthesis : Synthesis
-        How the datasets were made.
-    frame : Frame or None
-        Periods of a panel.
-    workers : int
-        Threads; they do not change the result.
-    done : mapping of str to result
-        Results (of datasets: collectors) of the measures before it.
-    synthetic : tuple of Table
-        The datasets, as far as scenarios, questions and fits need them.
-    item
-        A question, a fit or a propensity model, where there are several.
-    scenario : Scenario or None
-        Keys and target; of a half those of the main scenario.
-    run : HalfRun or None
-        Fitted and unseen records, and what was made of the fitted.
-    listener : Listener
-        Is told about work that may take long.
-    """
+    """What a measure is computed from; `Measure.family` says which of it there is."""
 
     original: Table
+    """Confidential records, or one row a person."""
     settings: CheckSettings
+    """Options of the measures."""
     names: tuple[str, ...] = ()
+    """Variables of whole records: those that both sides have and that are no identifiers."""
     seed: Seed = field(default_factory=lambda: Seed(0))
+    """Decides what is random."""
     synthesis: Synthesis = field(default_factory=Synthesis)
+    """How the datasets were made."""
     frame: Frame | None = None
+    """Periods of a panel."""
     workers: int = 1
+    """Threads; they do not change the result."""
     done: Mapping[str, Any] = field(default_factory=dict)
+    """Results (of datasets: collectors) of the measures before it."""
     synthetic: tuple[Table, ...] = ()
+    """The datasets, as far as scenarios, questions and fits need them."""
     item: Any = None
+    """A question, a fit or a propensity model, where there are several."""
     scenario: Scenario | None = None
+    """Keys and target; of a half those of the main scenario."""
     run: HalfRun | None = None
+    """Fitted and unseen records, and what was made of the fitted."""
     listener: Listener = silent
+    """Is told about work that may take long."""
 
     @property
     def pair(self) -> tuple[Table, tuple[Table, ...]]:
@@ -223,63 +194,45 @@ Items = Callable[["CheckSettings"], Sequence[tuple[str, Any]]]
 Compute = Callable[[Case], Any]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Measure:
-    """A measure: its switch, what it needs, how it is computed.
-
-    Parameters
-    ----------
-    key : str
-        Its name where it is said to have failed; ``{}`` is the place of an item.
-    family : str
-        When it is computed.
-    compute : callable
-        Takes a `Case` and returns a result, None where there is nothing to compute; of family
-        "datasets" a `Collecting`.
-    switch : str
-        Its key under ``checks:``; the key when empty. None where it always runs.
-    words : str
-        What the switch is about. Only one entry of several with the same switch says it.
-    options : type or None
-        Options of the switch; a plain yes or no when None.
-    several : bool
-        Whether the switch is a list of these options.
-    is_on : bool
-        Whether it runs unless it is switched off.
-    needs : set of {"scenario", "halves", "panel"}
-        What it cannot do without.
-    result_field : str
-        Field of the result that holds it; the key when empty.
-    axis : {"risk", "utility"}
-        What it is about.
-    items : callable, optional
-        Names and items, where it is computed for each of several.
-    gather : callable, optional
-        Of family "splits": joins what the splits of a scenario gave.
-    kept : callable
-        Returns the result of what ``compute`` returned, which may hold a value for each record.
-    figures : tuple of FigureKind
-        Those of its figures that have a part to play.
-    result : type
-        Of what it returns, where its results are kept under ``further``.
-    """
+    """A measure: its switch, what it needs, how it is computed."""
 
     key: str
+    """Its name where it is said to have failed; ``{}`` is the place of an item."""
     family: Family
+    """When it is computed."""
+    _: KW_ONLY
     compute: Compute
+    """Takes a `Case` and returns a result, None where there is nothing to compute; of family
+    "datasets" a `Collecting`."""
     switch: str | None = ""
+    """Its key under ``checks:``; the key when empty. None where it always runs."""
     words: str = ""
+    """What the switch is about. Only one entry of several with the same switch says it."""
     options: type[Part] | None = None
+    """Options of the switch; a plain yes or no when None."""
     several: bool = False
+    """Whether the switch is a list of these options."""
     is_on: bool = True
+    """Whether it runs unless it is switched off."""
     needs: frozenset[Need] = frozenset()
+    """What it cannot do without, beside what its family is about; ``names``: variables that both
+    sides have."""
     result_field: str = ""
+    """Field of the result that holds it; the key when empty."""
     axis: Axis = "risk"
+    """What it is about; set by the list in which it stands."""
     items: Items | None = None
+    """Names and items, where it is computed for each of several."""
     gather: Callable[[Case, Sequence[Any]], Any] | None = None
+    """Of family "splits": joins what the splits of a scenario gave."""
     kept: Callable[[Any], Any] = lambda value: value
+    """Returns the result of what ``compute`` returned, which may hold a value for each record."""
     figures: tuple[FigureKind, ...] = ()
+    """Those of its figures that have a part to play."""
     result: type[Measured] = Measured
+    """Of what it returns, where its results are kept under ``further``."""
 
     @property
     def check(self) -> str | None:

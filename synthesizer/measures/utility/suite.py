@@ -5,13 +5,12 @@ Memory does not grow with the number of datasets: of each only counts and figure
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from pydantic import Field
 
 from synthesizer.data.table import Table
@@ -19,7 +18,7 @@ from synthesizer.measures.figure import Figure, Further, Result, Units
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.distributions import Distribution, DistributionCounter
 from synthesizer.measures.utility.estimates import DistanceResult, combine_distances, jensen_shannon
-from synthesizer.measures.utility.propensity import Model, PmseResult, combine_pmse, pmse
+from synthesizer.measures.utility.propensity import PmseResult, combine_pmse, pmse
 from synthesizer.measures.utility.tables import (
     PairCounter,
     PairTable,
@@ -30,8 +29,7 @@ from synthesizer.measures.utility.tables import (
 )
 
 if TYPE_CHECKING:
-    from synthesizer.measures.measure_options import PropensityOptions
-    from synthesizer.measures.settings import CheckSettings
+    from synthesizer.measures.measure import Case
 
 
 class UtilityResult(Result):
@@ -142,90 +140,76 @@ class Collecting:
 class TableCollecting(Collecting):
     """Measures of the tables of every dataset so far."""
 
-    found: list[TableMeasures]
+    measured: list[TableMeasures]
 
 
-def tables(
-    original: Table, names: Sequence[str], settings: CheckSettings, synthesis: Synthesis
-) -> TableCollecting:
+def tables(case: Case) -> TableCollecting | None:
     """Collect measures of tables; those of kept variables alone are left out."""
-    found: list[TableMeasures] = []
+    settings, measured = case.settings, list[TableMeasures]()
+    if not settings.ways:
+        return None
 
     def add(synthetic: Table) -> None:
-        measured = table_utility(
-            original,
+        dataset = table_utility(
+            case.original,
             [synthetic],
-            names=names,
+            names=case.names,
             ways=settings.ways,
             groups=settings.table_groups,
         )
-        found.append(measured.without(synthesis.kept))
+        measured.append(dataset.without(case.synthesis.kept))
 
-    return TableCollecting(add, lambda: combine_tables(found).result(), found)
+    return TableCollecting(add, lambda: combine_tables(measured).result(), measured)
 
 
-def variables(original: Table, names: Sequence[str]) -> Collecting:
+def variables(case: Case) -> Collecting:
     """Collect the distribution of every variable."""
-    counter = DistributionCounter(original, names)
+    counter = DistributionCounter(case.original, case.names)
     return Collecting(counter.add, counter.result)
 
 
-def pair_tables(
-    original: Table,
-    names: Sequence[str],
-    settings: CheckSettings,
-    measured: TableCollecting | None,
-) -> Collecting:
+def pair_tables(case: Case) -> Collecting:
     """Collect the tables of all pairs where they are few, else the worst of the first dataset."""
-    most, every = settings.pair_tables, list(combinations(names, 2))
+    settings, every = case.settings, list(combinations(case.names, 2))
+    tables: TableCollecting | None = case.done.get("tables")
     counters: list[PairCounter] = []
 
     def worst() -> list[tuple[str, str]]:
-        if len(every) <= most or measured is None or not measured.found:
+        most = settings.pair_tables
+        if len(every) <= most or tables is None or not tables.measured:
             return every[:most]
-        return [(a, b) for a, b in measured.found[0].worst(2, most)["names"]]
+        return [(a, b) for a, b in tables.measured[0].worst(2, most)["names"]]
 
     def add(synthetic: Table) -> None:
         if not counters:
-            counters.append(PairCounter(original, worst(), groups=settings.table_groups))
+            counters.append(PairCounter(case.original, worst(), groups=settings.table_groups))
         counters[0].add(synthetic)
 
     return Collecting(add, lambda: counters[0].result())
 
 
-def propensity(
-    original: Table,
-    names: Sequence[str],
-    options: PropensityOptions,
-    model: Model,
-    *,
-    copied: Sequence[str],
-    generator: Callable[[int], np.random.Generator],
-    workers: int,
-) -> Collecting:
-    """Collect how well a model tells the records of each dataset from original ones.
-
-    ``generator`` gives the generator of the permutations of a dataset, numbered from 1.
-    """
-    scores: list[PmseResult] = []
+def propensity(case: Case) -> Collecting:
+    """Collect how well a model tells the records of each dataset from original ones."""
+    options, scores = case.settings.propensity, list[PmseResult]()
 
     def add(synthetic: Table) -> None:
+        rng = case.seed.generator("propensity", len(scores) + 1)
         further: dict[str, Any] = (
-            {"permutations": options.permutations, "rng": generator(len(scores) + 1)}
-            if model == "cart"
-            else {"interactions": options.interactions, "copied": copied}
+            {"permutations": options.permutations, "rng": rng}
+            if case.item == "cart"
+            else {"interactions": options.interactions, "copied": case.synthesis.kept}
         )
-        scores.append(
-            pmse(original, synthetic, model=model, names=names, n_jobs=workers, **further)
-        )
+        score = partial(pmse, model=case.item, names=case.names, n_jobs=case.workers)
+        scores.append(score(case.original, synthetic, **further))
 
     return Collecting(add, lambda: combine_pmse(scores))
 
 
-def distances(original: Table, names: Sequence[str], settings: CheckSettings) -> Collecting:
+def distances(case: Case) -> Collecting:
     """Collect the Jensen-Shannon distance of the full tables."""
-    found: list[DistanceResult] = []
-    compare = partial(jensen_shannon, original, names=names, groups=settings.table_groups)
+    results: list[DistanceResult] = []
+    groups = case.settings.table_groups
+    compare = partial(jensen_shannon, case.original, names=case.names, groups=groups)
     return Collecting(
-        lambda synthetic: found.append(compare(synthetic)), lambda: combine_distances(found)
+        lambda synthetic: results.append(compare(synthetic)), lambda: combine_distances(results)
     )
