@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import sqrt
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, SerializeAsAny
+from pydantic.fields import FieldInfo
 
 from synthesizer.data.errors import SynthesizerError
 
@@ -61,21 +62,91 @@ Further = Annotated[Mapping[str, SerializeAsAny[Measured]], BeforeValidator(_of_
 
 
 class Row(Result):
-    """A row of a table whose fields say how their columns are headed and shown; see `column`."""
+    """A row of a table; its fields (`column`) and properties (`shown`) name their columns."""
 
 
-def column(heading: str, form: Form, meaning: str = "", **settings: Any) -> Any:
-    """Return a field of a `Row`: heading of the column, how it is shown, and what it means.
+class Column(NamedTuple):
+    """How a table shows a field or a property of a result."""
+
+    heading: str
+    form: Form
+    value: Callable[[Any], Any]
+    """Takes a row to what its cell holds."""
+    meaning: str = ""
+
+
+def column(
+    heading: str,
+    form: Form,
+    meaning: str = "",
+    *,
+    words: Mapping[Any, str] | None = None,
+    **settings: Any,
+) -> Any:
+    """Return a field that tables show: heading of the column, its form, and what it means.
+
+    ``words`` are what a table writes for the values, where they are codes.
 
     Examples
     --------
     >>> class CapRow(Row):
     ...     m: int = column("Datasets", "count", "the first m pooled")
-    >>> CapRow.model_fields["m"].title, CapRow.model_fields["m"].json_schema_extra
-    ('Datasets', {'form': 'count'})
+    >>> columns(CapRow)["m"].heading, columns(CapRow)["m"].form
+    ('Datasets', 'count')
     """
-    extra: dict[str, Any] = {"form": form}
+    extra: dict[str, Any] = {"form": form, "words": words or {}}
     return Field(title=heading, description=meaning, json_schema_extra=extra, **settings)
+
+
+F = TypeVar("F", bound=Callable[[Any], Any])
+
+
+def shown(heading: str, form: Form, meaning: str = "") -> Callable[[F], F]:
+    """Mark the function of a property that tables show like a field.
+
+    Examples
+    --------
+    >>> class Pair(Row):
+    ...     n: int = column("Records", "count")
+    ...     k: int = column("Unique", "count")
+    ...     @property
+    ...     @shown("Share", "share")
+    ...     def share(self) -> float:
+    ...         return self.k / self.n
+    >>> [own.heading for own in columns(Pair).values()]
+    ['Records', 'Unique', 'Share']
+    """
+
+    def mark(function: F) -> F:
+        setattr(function, "column", Column(heading, form, function, meaning))  # noqa: B010
+        return function
+
+    return mark
+
+
+def columns(kind: type[Result]) -> dict[str, Column]:
+    """Return what a table shows of a result, fields before properties."""
+    shown_fields = {
+        name: _column_of(name, field) for name, field in kind.model_fields.items() if field.title
+    }
+    properties = {
+        name: own
+        for parent in reversed(kind.__mro__)
+        for name, member in vars(parent).items()
+        if (own := getattr(getattr(member, "fget", None), "column", None)) is not None
+    }
+    return shown_fields | properties
+
+
+def _column_of(name: str, field: FieldInfo) -> Column:
+    extra: Any = field.json_schema_extra
+    words = extra["words"]
+
+    def value(row: Any) -> Any:
+        cell = getattr(row, name)
+        return words.get(cell, cell) if words else cell
+
+    return Column(str(field.title), extra["form"], value, field.description or "")
 
 
 def plain(result: Result) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from synthesizer.measures.figure import Figure, is_above_chance
 from synthesizer.measures.risk.replicated import ReplicatedCareers
-from synthesizer.measures.utility.longitudinal import HistoryRow, PanelResult, VariableHistory
-from synthesizer.measures.utility.sequences import CareerDistance, SequenceResult
+from synthesizer.measures.utility.longitudinal import PanelResult, VariableHistory
+from synthesizer.measures.utility.sequences import SequenceResult
 from synthesizer.report.career_pictures import (
     lines_chart,
     moves_chart,
@@ -183,7 +183,6 @@ def _distances(sequences: SequenceResult) -> DataTable:
     several = len(sequences.distances) > 1
     ends = Added("Datasets", "text", lambda row: interval(row.low, row.high, "share"))
     table = row_table(
-        CareerDistance,
         sequences.rows,
         caption="Distance of synthetic from original careers"
         + (", mean over the datasets" if several else ""),
@@ -230,7 +229,6 @@ def _histories(panel: PanelResult) -> Iterator[Block]:
     if panel.worst:
         yield Words([_HISTORIES])
         yield row_table(
-            HistoryRow,
             [history.row for history in panel.worst],
             caption="Values within persons: share ever changing, and association with the value "
             "before; the synthetic ones are means over the datasets",

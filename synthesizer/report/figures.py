@@ -158,7 +158,7 @@ def result_blocks(result: Measured, title: str, units: Units) -> Iterator[Block]
         rows = getattr(result, name)
         if isinstance(rows, tuple) and rows and isinstance(rows[0], Row):
             caption = field.description or (type(rows[0]).__doc__ or name).strip().splitlines()[0]
-            yield row_table(type(rows[0]), rows, caption=in_units(caption, units))
+            yield row_table(rows, caption=in_units(caption, units))
 
 
 # Every figure of a run in one table.

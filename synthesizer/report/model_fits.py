@@ -218,7 +218,6 @@ def _drawn_row(row: _Line, x: Scale, y: float) -> Markup:
 def _table(fit: FitComparison) -> DataTable:
     heading = f"{fit.level * 100:.0f} % interval"
     return row_table(
-        CoefficientComparison,
         fit.coefficients,
         caption=f"Coefficients of {fit.formula}",
         names=[
@@ -259,7 +258,6 @@ def _combined(combined: CombinedEstimates) -> Iterator[Block]:
     normal = [math.isinf(df) for df in combined.df]
     names = [name for name in CombinedRow.model_fields if name != "df" or not all(normal)]
     yield row_table(
-        CombinedRow,
         combined.rows,
         caption="What the synthetic data alone tell of the population, combined by rule "
         f"“{combined.rule}” ({_RULES[combined.rule]}), {plural(combined.m, 'dataset')}; "

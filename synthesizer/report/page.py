@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from synthesizer.measures.figure import Row
+from synthesizer.measures.figure import Column, Result, Row, columns
 
 # What a page is made of: sections of words, tables, charts and gaps.
 
@@ -68,11 +68,11 @@ _FORMS_OF_COLUMNS: Mapping[str, Form] = {
     "text": "text", "count": "count", "share": "figure", "number": "figure", "percent": "figure",
     "interval": "text", "p": "p",
 }  # fmt: skip
-"""How the form of a row's column is written."""
+"""How the form of a result's column is written."""
 
 
 class Added(NamedTuple):
-    """A column that rows do not name themselves: a property of theirs, or their field in words."""
+    """A column that the rows do not name themselves."""
 
     heading: str
     form: Form
@@ -80,10 +80,9 @@ class Added(NamedTuple):
 
 
 def row_table(
-    kind: type[Row],
     rows: Sequence[Row],
+    caption: str = "",
     *,
-    caption: str,
     names: Sequence[str | Added] = (),
     highlight: Sequence[int] = (),
     labels: tuple[str, Sequence[str]] | None = None,
@@ -92,12 +91,10 @@ def row_table(
 
     Parameters
     ----------
-    kind : type
-        Of the rows.
     rows : sequence of Row
-        From top to bottom.
+        From top to bottom, at least one.
     caption : str
-        What the table shows.
+        What the table shows; what the rows say of themselves where empty.
     names : sequence of str or Added
         Columns that are shown; all that have a heading where empty.
     highlight : sequence of int
@@ -111,37 +108,37 @@ def row_table(
     >>> class Size(Row):
     ...     name: str = column("Dataset", "text")
     ...     n: int = column("Records", "count")
-    >>> table = row_table(Size, [Size(name="first", n=3)], caption="Sizes")
+    >>> table = row_table([Size(name="first", n=3)], "Sizes")
     >>> table.columns, table.forms, table.rows
     (['Dataset', 'Records'], ['text', 'count'], [['first', 3]])
     """
-    headed = [name for name, field in kind.model_fields.items() if field.title]
-    columns = [_column(kind, name) for name in names or headed]
-    cells = [[column.value(row) for column in columns] for row in rows]
+    every = columns(type(rows[0]))
+    listed = [name if isinstance(name, Added) else _added(every[name]) for name in names or every]
+    cells = [[_cell(column.value(row)) for column in listed] for row in rows]
     if labels is not None:
-        columns.insert(0, Added(labels[0], "text", str))
+        listed.insert(0, Added(labels[0], "text", str))
         cells = [[label, *own] for label, own in zip(labels[1], cells, strict=True)]
     return DataTable(
-        caption=caption,
-        columns=[column.heading for column in columns],
-        forms=[column.form for column in columns],
+        caption=caption or first_line(type(rows[0])),
+        columns=[column.heading for column in listed],
+        forms=[column.form for column in listed],
         rows=cells,
         sortable=len(rows) >= _WORTH_SORTING,
         highlight=highlight,
     )
 
 
-def _column(kind: type[Row], name: str | Added) -> Added:
-    if isinstance(name, Added):
-        return name
-    field = kind.model_fields[name]
-    extra = field.json_schema_extra
-    form = str(extra["form"]) if isinstance(extra, dict) else "text"
-    return Added(str(field.title), _FORMS_OF_COLUMNS[form], lambda row: _cell(getattr(row, name)))
+def first_line(kind: type[Result]) -> str:
+    """Return the first sentence of what a type says of itself."""
+    return (kind.__doc__ or "").strip().partition("\n")[0].removesuffix(".")
+
+
+def _added(column: Column) -> Added:
+    return Added(column.heading, _FORMS_OF_COLUMNS[column.form], column.value)
 
 
 def _cell(value: Any) -> Cell:
-    """Return what a table shows of a field."""
+    """Return what a table shows of a value."""
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     if isinstance(value, bool):
@@ -150,12 +147,10 @@ def _cell(value: Any) -> Cell:
     return plain
 
 
-def value_table(
-    caption: str, values: Sequence[tuple[str, Cell]], form: Form = "figure"
-) -> DataTable:
+def value_table(caption: str, values: Sequence[tuple[str, Cell]]) -> DataTable:
     """Return single values with what they are, one below the other."""
     return DataTable(
-        caption=caption, columns=("Figure", "Value"), forms=("text", form), rows=values
+        caption=caption, columns=("Figure", "Value"), forms=("text", "figure"), rows=values
     )
 
 

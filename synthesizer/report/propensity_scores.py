@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from synthesizer.measures.figure import in_units
-from synthesizer.measures.utility.estimates import DistanceValues
 from synthesizer.measures.utility.propensity import PmseResult, PropensityMeans, PropensityResult
 from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.report.expected import (
@@ -69,7 +68,6 @@ def _blocks(record: Record) -> Iterator[Block]:
         yield Words([in_units(_FULL_TABLE, utility.units)])
         distance = utility.distance
         yield row_table(
-            DistanceValues,
             distance.datasets,
             labels=("Dataset", [str(number) for number, _ in enumerate(distance.datasets, 1)]),
             caption="Jensen-Shannon distance of the table of "
@@ -93,7 +91,6 @@ def _model(scores: PmseResult, record: Record) -> Iterator[Block]:
     numbers = [str(number) for number, _ in enumerate(scores.datasets, 1)]
     several = len(numbers) > 1
     yield row_table(
-        PropensityResult,
         [*scores.datasets, *([scores.mean] if several else [])],
         labels=("Dataset", [*numbers, *(["mean"] if several else [])]),
         names=[*_SCORES, Added("Settled", "text", _settled)],

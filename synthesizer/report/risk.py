@@ -8,10 +8,10 @@ from markupsafe import Markup
 
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.risk.attacks import Attack, AttackResult
-from synthesizer.measures.risk.cap import CapRegression, CapResult, CapRow, CapSingle
+from synthesizer.measures.risk.cap import CapRegression, CapResult, CapRow
 from synthesizer.measures.risk.nearest import NearestResult
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
-from synthesizer.measures.risk.tcap import TcapResult, TcapRow
+from synthesizer.measures.risk.tcap import TcapResult
 from synthesizer.report.charts import DotRow, Panel, Series, dots, panels
 from synthesizer.report.figures import (
     compared,
@@ -165,7 +165,6 @@ def _cap(cap: CapResult, part: ScenarioRisk) -> Iterator[Block]:
         yield Words([_one_dataset(row, cap) for row in cap.synthetic])
         yield _cap_table(cap)
     yield row_table(
-        CapSingle,
         cap.singles,
         caption="Mean CAP of each dataset by itself",
         names=[
@@ -234,7 +233,6 @@ def _first_and_last(cap: CapResult, subset: str) -> str:
 
 def _cap_table(cap: CapResult) -> DataTable:
     return row_table(
-        CapRow,
         cap.synthetic,
         caption="Mean CAP by number of pooled datasets and subset; baseline: the same matches "
         "with targets guessed; paper's baseline: of all records, by the distribution of the target",
@@ -257,7 +255,6 @@ def _regression(regression: Sequence[CapRegression]) -> Iterator[Block]:
         yield Words(["No straight line through the number of datasets: it needs three of them."])
     else:
         yield row_table(
-            CapRegression,
             lines,
             caption="Straight line of mean CAP on the number of datasets; the datasets are nested, "
             "so the p-values describe the line and prove nothing",
@@ -277,7 +274,6 @@ def _regression(regression: Sequence[CapRegression]) -> Iterator[Block]:
 
 def _tcap_table(result: TcapResult) -> DataTable:
     return row_table(
-        TcapRow,
         [*result.synthetic, result.original],
         caption="TCAP: the intruder who only believes what the synthetic records of one key agree "
         f"on (share {written(result.tau, 'text')} or more); more datasets agree less often, and "
@@ -501,7 +497,6 @@ def _risk_chart(attacks: Sequence[Attack]) -> Chart:
         reads=_RISK_READS,
         summary=summary,
         table=row_table(
-            Attack,
             attacks,
             caption="Attacks made on each half, successes, rates, and the risk with its interval",
         ),

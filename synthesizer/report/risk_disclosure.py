@@ -8,17 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from markupsafe import Markup
 
 from synthesizer.measures.risk.attribute import AttributeResult, AttributeValues
-from synthesizer.measures.risk.curves import RocCurve, ThresholdRow
+from synthesizer.measures.risk.curves import RocCurve
 from synthesizer.measures.risk.determined import DeterminedResult, KeyDetermination
 from synthesizer.measures.risk.dominance import Dominance
 from synthesizer.measures.risk.identity import IdentityResult, IdentityValues
 from synthesizer.measures.risk.inference import InferenceResult
 from synthesizer.measures.risk.public_cells import CellUniqueness
 from synthesizer.measures.risk.public_differences import BandRow, Differences
-from synthesizer.measures.risk.replicated import ReplicatedCounts
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
-from synthesizer.measures.risk.suda import SudaResult, SudaSize
+from synthesizer.measures.risk.suda import SudaResult
 from synthesizer.report.charts import MOST_CURVES, Bar, DotRow, bars, dots, roc
 from synthesizer.report.figures import figure_of
 from synthesizer.report.page import (
@@ -151,7 +150,6 @@ def _by_dataset(
     result: IdentityResult | AttributeResult, names: Sequence[str], caption: str
 ) -> DataTable:
     return row_table(
-        type(result.mean),
         [result.mean, *result.datasets],
         caption=caption,
         names=names,
@@ -198,7 +196,6 @@ def _dominance(warnings: Sequence[Dominance]) -> Iterator[Block]:
         by_line.setdefault(_line(warning), []).append(warning)
     worst = [max(same, key=lambda own: own.share) for same in by_line.values()]
     yield row_table(
-        Dominance,
         worst,
         caption="Levels that dominate DiSCO, as in the dataset where they count most. Of all: "
         "share of what DiSCO counts; known anyway: share of the original records with the level "
@@ -228,7 +225,6 @@ def _line(warning: Dominance) -> str:
 
 def _determined(result: DeterminedResult) -> DataTable:
     return row_table(
-        KeyDetermination,
         [*result.single, result.together],
         caption="What keys tell of the target in the original: of the records that share their "
         "key value with others, those whose key value goes with one target only",
@@ -302,7 +298,6 @@ def _special(suda: SudaResult, scenario: Scenario) -> Iterator[Block]:
         list(suda.scores.items()),
     )
     yield row_table(
-        SudaSize,
         suda.minimal_uniques,
         caption="Minimal uniques: smallest sets of keys that set a record apart",
     )
@@ -368,7 +363,6 @@ def _replicated(record: Record) -> Iterator[Block]:
         ]
     )
     yield row_table(
-        ReplicatedCounts,
         result.datasets,
         caption="Unique synthetic records, and those that the original has: as any record, and as "
         "a unique one",
@@ -425,7 +419,6 @@ def _question(result: InferenceResult) -> Iterator[Block]:
         )
     yield _rates(result)
     yield row_table(
-        ThresholdRow,
         result.thresholds.rows,
         caption="Share of all persons whose true level has at least this probability; near 1 they "
         "come mostly from combinations with one or two synthetic records, where chance makes "
@@ -489,7 +482,6 @@ def _roc_chart(result: InferenceResult, curves: Sequence[RocCurve], title: str) 
         reads=_ROC_READS + more,
         summary=summary,
         table=row_table(
-            RocCurve,
             curves,
             caption=f"Each level of {result.sensitive} against the others; best: the share with "
             "the largest sum of both rates",

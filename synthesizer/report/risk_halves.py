@@ -189,7 +189,6 @@ def _halves_chart(spreads: Sequence[Spread], about: str) -> Chart:
         ),
         summary=summary,
         table=row_table(
-            Spread,
             spreads,
             caption="Averages over the splits; from and to are the mean ends of the 95 % intervals",
             names=[
@@ -246,7 +245,6 @@ def _difference_chart(result: DifferentialResult, about: str) -> Chart:
         ),
         summary=summary,
         table=row_table(
-            HalfComparison,
             rows,
             caption="Every split: Welch's t test of the difference; numbers of records, or of "
             f"persons where units were named{more}",
@@ -291,7 +289,6 @@ def _uniques(uniques: Sequence[HalfUniques]) -> Iterator[Block]:
         return Added(heading, "count", lambda row: getattr(getattr(row, half), name))
 
     yield row_table(
-        HalfUniques,
         rows,
         caption="Records with a key of their own, and how many of these keys the synthetic data "
         f"show, at all and exactly once: fitted beside unseen{more}",
@@ -377,7 +374,6 @@ def _group_table(by: str, order: Sequence[GroupComparison]) -> DataTable:
     shown = order[:MOST_ROWS]
     more = f"; {len(order) - len(shown)} more rows are in checks.json" * (len(order) > len(shown))
     return row_table(
-        GroupComparison,
         shown,
         caption=f"Groups of {by}, largest difference first{more}",
         names=[

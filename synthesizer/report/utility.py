@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from synthesizer.measures.utility.suite import UtilityResult
-from synthesizer.measures.utility.tables import DatasetTables, TableRow, TableUtility
+from synthesizer.measures.utility.tables import TableRow, TableUtility
 from synthesizer.report.expected import (
     Expected,
     copied_in_words,
@@ -128,9 +128,7 @@ def _table(rows: Sequence[TableRow], caption: str, highlight: Sequence[int]) -> 
     second = Added("With", "text", lambda row: row.variables[1])
     names = [first, second][: rows[0].ways]
     shown = rows[:_LISTED]
-    return row_table(
-        TableRow, shown, caption=caption, names=[*names, *_MEASURES], highlight=highlight
-    )
+    return row_table(shown, caption=caption, names=[*names, *_MEASURES], highlight=highlight)
 
 
 def _is_far(row: TableRow, expected: Expected) -> bool:
@@ -196,7 +194,6 @@ def _tests(utility: UtilityResult, rows: Sequence[TableRow], noun: str) -> Words
 
 def _datasets(tables: TableUtility) -> DataTable:
     return row_table(
-        DatasetTables,
         tables.by_dataset,
         caption="Each synthetic dataset: S_pMSE and ROE over its tables of one (1) or two (2) "
         "variables",
