@@ -10,18 +10,18 @@ Markdown table. Parts that measure memory run in a process of their own.
 
 from __future__ import annotations
 
-import json
-import resource
 import statistics
 import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from measuring import alone, markdown, peak_gb, print_parts, seconds
 
 from synthesizer.config.reading import read_config
 from synthesizer.data.randomness import Seed
@@ -38,6 +38,7 @@ NUMERIC = ("AGEP", "NPF", "NOC", "DENSITY", "PINCP", "POVPIP")
 KEYS = ("PUMA", "AGEP", "SEX", "RAC1P", "MSP", "OWN_RENT")
 TARGET = "EDU"
 N_JOBS = 2
+LIGHT: dict[str, Any] = {"models": {"cart": {"min_leaf": 5}}}
 # what R's synthpop 1.9-3 needs and reaches on the same file, on a machine of two cores
 SYNTHPOP = "| R synthpop 1.9-3, cart | 5 | 1.80 | 7.4 | 0.268, 0.219 | 0.049 | | 9.4 |"
 
@@ -56,17 +57,6 @@ def planned(data: Path, **options: Any) -> tuple[Table, Plan]:
     return plan.table, plan
 
 
-def seconds(work: Callable[[], object], repeats: int = 5) -> float:
-    """Return the median time of a call after one that is not counted."""
-    work()
-    taken = []
-    for _ in range(repeats):
-        start = perf_counter()
-        work()
-        taken.append(perf_counter() - start)
-    return statistics.median(taken)
-
-
 def synthesise(plan: Plan, table: Table, seed: int, m: int = 1) -> list[Table]:
     """Fit and generate."""
     chain = plan.spec.fit(table, Seed(seed), n_jobs=N_JOBS)
@@ -75,20 +65,21 @@ def synthesise(plan: Plan, table: Table, seed: int, m: int = 1) -> list[Table]:
 
 def speed(data: Path) -> Iterator[str]:
     """Fit and generate in process."""
-    yield "| setting | m | seconds, fit and generate |"
-    yield "| --- | --- | --- |"
-    for name, options in (("default", {}), ("min_leaf 5", {"models": {"cart": LIGHT}})):
+    rows: list[tuple[object, ...]] = []
+    for name, options, numbers, repeats in (
+        ("default", {}, (1, 5), 5),
+        ("min_leaf 5", LIGHT, (1, 5), 5),
+        ("parametric", {"default_method": "parametric"}, (1,), 1),
+    ):
         table, plan = planned(data, **options)
-        for m in (1, 5):
-            taken = seconds(lambda m=m, t=table, p=plan: synthesise(p, t, 1, m))  # type: ignore[misc]
-            yield f"| {name} | {m} | {taken:.2f} |"
-    table, plan = planned(data, default_method="parametric")
-    taken = seconds(lambda: synthesise(plan, table, 1), repeats=1)
-    yield f"| parametric | 1 | {taken:.2f} |"
+        for m in numbers:
+            taken = seconds(partial(synthesise, plan, table, 1, m), repeats)
+            rows.append((name, m, f"{taken:.2f}"))
+    yield from markdown(("setting", "m", "seconds, fit and generate"), rows)
 
 
 def command(data: Path) -> Iterator[str]:
-    """Time the whole command without checks, in a new process."""
+    """Time the whole command without checks and with them, in a new process."""
     with tempfile.TemporaryDirectory() as directory:
         config = Path(directory) / "run.yaml"
         kinds = "\n".join(
@@ -98,48 +89,51 @@ def command(data: Path) -> Iterator[str]:
             f"data: {{path: {data.absolute()}}}\nseed: 1\nm: 5\nvariables:\n{kinds}\n"
         )
         work = ["synthesizer", "run", str(config), "--overwrite", "--quiet"]
-        quick = seconds(lambda: subprocess.run([*work, "--no-checks"], check=True), repeats=3)
-        checked = seconds(lambda: subprocess.run(work, check=True), repeats=3)
-    yield "| command, m = 5 | seconds |"
-    yield "| --- | --- |"
-    yield f"| run --no-checks | {quick:.1f} |"
-    yield f"| run | {checked:.1f} |"
+        rows = [
+            (" ".join(("run", *words)), f"{seconds(partial(called, *work, *words), 3):.1f}")
+            for words in (("--no-checks",), ())
+        ]
+    yield from markdown(("command, m = 5", "seconds"), rows)
 
 
-LIGHT: dict[str, Any] = {"min_leaf": 5}
+def called(*words: str) -> None:
+    """Run a command."""
+    subprocess.run(words, check=True)
 
 
 def utility(data: Path) -> Iterator[str]:
     """Two-way S_pMSE and logit S_pMSE over seeds 1 to 10."""
-    yield (
-        "| setting | mean two-way S_pMSE | lowest to highest seed | worst pair of each seed | "
-        "logit S_pMSE | DiSCO, % |"
-    )
-    yield "| --- | --- | --- | --- | --- | --- |"
     worst: dict[str, float] = {}
-    for name, options in (("default", {}), ("min_leaf 5", {"models": {"cart": LIGHT}})):
+    rows: list[tuple[object, ...]] = []
+    for name, options in (("default", {}), ("min_leaf 5", LIGHT)):
         table, plan = planned(data, **options)
-        means, tops, logits, discos = [], [], [], []
+        pairs, logits, discos = [], [], []
         for seed in range(1, 11):
             made = synthesise(plan, table, seed)
-            pairs = table_utility(table, made, ways=[2]).mean
-            means.append(float(pairs["S_pMSE"].mean()))
-            tops.append(float(pairs["S_pMSE"].max()))
+            pairs.append(table_utility(table, made, ways=[2]).mean)
             logits.append(logit_pmse(table, made[0]).s_pmse or float("nan"))
             discos.append(disco(table, made[0]))
-            if name == "min_leaf 5":
-                for pair, value in zip(pairs["variables"], pairs["S_pMSE"], strict=True):
-                    worst[pair] = max(worst.get(pair, 0.0), float(value))
-        yield (
-            f"| {name} | {np.mean(means):.2f} | {min(means):.2f} to {max(means):.2f} | "
-            f"{min(tops):.1f} to {max(tops):.1f} | {np.mean(logits):.2f} | "
-            f"{np.mean(discos):.1f} |"
+        means = [float(frame["S_pMSE"].mean()) for frame in pairs]
+        tops = [float(frame["S_pMSE"].max()) for frame in pairs]
+        if options:
+            tops_of_pairs = pd.concat(pairs).groupby("variables")["S_pMSE"].max()
+            worst = {str(pair): float(value) for pair, value in tops_of_pairs.items()}
+        rows.append(
+            (
+                name,
+                f"{np.mean(means):.2f}",
+                f"{min(means):.2f} to {max(means):.2f}",
+                f"{min(tops):.1f} to {max(tops):.1f}",
+                f"{np.mean(logits):.2f}",
+                f"{np.mean(discos):.1f}",
+            )
         )
     rng = np.random.default_rng(1)
     boots = [_bootstrap(table, rng) for _ in range(5)]
     spread = f"{min(boots):.2f} to {max(boots):.2f}"
-    yield f"| bootstrap of the data | {np.mean(boots):.2f} | {spread} | | | |"
-    yield ""
+    rows.append(("bootstrap of the data", f"{np.mean(boots):.2f}", spread, "", "", ""))
+    columns = "setting, mean two-way S_pMSE, lowest to highest seed, worst pair of each seed"
+    yield from markdown((*columns.split(", "), "logit S_pMSE", "DiSCO, %"), rows)
     yield "Worst case of every pair over the ten seeds, min_leaf 5 (largest first):"
     yield ""
     order = sorted(worst.items(), key=lambda item: -item[1])
@@ -227,11 +221,11 @@ def _risk_row(name: str, options: Mapping[str, Any], table: Table, plan: Plan) -
 
 def scale(data: Path) -> Iterator[str]:
     """Time and memory at 250,000, 500,000 and 1,000,000 rows."""
-    yield "| rows | fit, s | generate, s | peak memory, GB |"
-    yield "| --- | --- | --- | --- |"
-    for rows in (250_000, 500_000, 1_000_000):
-        found = _own_process("scale_one", data, rows)
-        yield f"| {rows:,} | {found['fit']:.1f} | {found['generate']:.1f} | {found['gb']:.1f} |"
+    rows = []
+    for size in (250_000, 500_000, 1_000_000):
+        one = alone(__file__, data, f"scale_one:{size}")
+        rows.append((f"{size:,}", *(f"{one[name]:.1f}" for name in ("fit", "generate", "gb"))))
+    yield from markdown(("rows", "fit, s", "generate, s", "peak memory, GB"), rows)
 
 
 def scale_one(data: Path, rows: int) -> dict[str, float]:
@@ -243,15 +237,16 @@ def scale_one(data: Path, rows: int) -> dict[str, float]:
     fitted = plan.spec.fit(large, Seed(2), n_jobs=N_JOBS)
     middle = perf_counter()
     next(fitted.generate(Seed(2), n_jobs=N_JOBS))
-    return {"fit": middle - start, "generate": perf_counter() - middle, "gb": _peak_gb()}
+    return {"fit": middle - start, "generate": perf_counter() - middle, "gb": peak_gb()}
 
 
-def levels(_: Path) -> Iterator[str]:
+def levels(data: Path) -> Iterator[str]:
     """Time of one variable with 800 levels and predictors with 600 levels."""
-    yield "| rows | levels of the target | seconds, fit and draw | peak memory, GB |"
-    yield "| --- | --- | --- | --- |"
-    found = _own_process("levels_one", Path(), 1_000_000)
-    yield f"| 1,000,000 | 800 | {found['seconds']:.1f} | {found['gb']:.1f} |"
+    one = alone(__file__, data, "levels_one:1000000")
+    columns = ("rows", "levels of the target", "seconds, fit and draw", "peak memory, GB")
+    yield from markdown(
+        columns, [("1,000,000", 800, *(f"{one[name]:.1f}" for name in ("seconds", "gb")))]
+    )
 
 
 def levels_one(_: Path, rows: int) -> dict[str, float]:
@@ -271,25 +266,12 @@ def levels_one(_: Path, rows: int) -> dict[str, float]:
     start = perf_counter()
     fitted = model.fit(table, _coded("target", target, 800), rng=rng)
     fitted.sample(table, rng=rng)
-    return {"seconds": perf_counter() - start, "gb": _peak_gb()}
+    return {"seconds": perf_counter() - start, "gb": peak_gb()}
 
 
 def _coded(name: str, codes: np.ndarray[Any, Any], size: int) -> Column:
     labels = tuple(f"{code:03d}" for code in range(size))
     return Column(Variable(name=name, kind=Kind.CATEGORICAL, levels=labels), codes.astype(np.int32))
-
-
-def _peak_gb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-
-def _own_process(part: str, data: Path, rows: int) -> dict[str, float]:
-    done = subprocess.run(
-        [sys.executable, __file__, str(data), f"{part}:{rows}"],
-        check=True, capture_output=True, text=True,
-    )  # fmt: skip
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
 
 
 PARTS = {
@@ -303,18 +285,5 @@ PARTS = {
 SINGLE = {"scale_one": scale_one, "levels_one": levels_one}
 
 
-def main() -> None:
-    """Run the parts that the command line names."""
-    data = Path(sys.argv[1])
-    for part in sys.argv[2:]:
-        name, _, rows = part.partition(":")
-        if name in SINGLE:
-            print(json.dumps(SINGLE[name](data, int(rows))))
-            continue
-        print(f"\n## {name}\n")
-        for line in PARTS[name](data):
-            print(line, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    print_parts(__doc__, PARTS, SINGLE)

@@ -12,7 +12,6 @@ and runs in a process of its own.
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from genetic_moves import MOVES
+from measuring import markdown, peak_gb
 
 from synthesizer import Synthesizer, read_config, run
 from synthesizer.data.pairs import as_table
@@ -126,23 +126,10 @@ def points_of(candidates: Sequence[Candidate]) -> Any:
     return np.array([(c.score.utility, c.score.risk) for c in candidates])
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
-    """Yield a Markdown table."""
-    yield f"| {' | '.join(columns)} |"
-    yield f"|{' --- |' * len(columns)}"
-    for row in rows:
-        yield f"| {' | '.join(str(cell) for cell in row)} |"
-
-
-def peak() -> float:
-    """Return the largest memory of this process so far, in GB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-
-
 def paper(data: Path) -> Iterator[str]:
     """The paper's settings: 100 candidates, 57 generations."""
     world = World(data)
-    before = peak()
+    before = peak_gb()
     rows = []
     for seed in SEEDS:
         evolver = Evolver(world.sought, GeneticOptions(**PAPER))
@@ -160,12 +147,12 @@ def paper(data: Path) -> Iterator[str]:
             )
         )  # fmt: skip
     columns = "seed, seconds, U start, U end, R start, R end, F start, F end, unchanged"
-    yield from table(columns.split(", "), rows)
+    yield from markdown(columns.split(", "), rows)
     risk = make_risk("cap_u", world.sought)
     people = len(risk.margins[0].cells)
     yield (
         f"\n{people} people with a key of their own, baseline {world.baseline:.3f}; "
-        f"memory {peak():.2f} GB, {before:.2f} GB of it before the first generation"
+        f"memory {peak_gb():.2f} GB, {before:.2f} GB of it before the first generation"
     )
 
 
@@ -194,7 +181,7 @@ def frontier(data: Path) -> Iterator[str]:
             ("default", {}),
         ):
             rows.append(_frontier_row(world, every, start, label, options, chain))
-    yield from table(
+    yield from markdown(
         ("what", "seconds", "lowest U", "lowest R", "points", "hypervolume", "most dominated"),
         rows,
     )
@@ -264,7 +251,7 @@ def refine(data: Path) -> Iterator[str]:
                     f"{price:+.5f}", f"{cost / price:.2f}" if price > 0 else "", f"{taken:.0f}",
                 )
             )  # fmt: skip
-    yield from table(
+    yield from markdown(
         (
             "seed", "U", "R", "limit", "R refined", "cost in U", "leaf that reaches it",
             "its cost in U", "ratio", "seconds",
@@ -310,7 +297,7 @@ def moves(data: Path) -> Iterator[str]:
                     f"{min(areas):.4f} to {max(areas):.4f}", median(generations),
                 )
             )  # fmt: skip
-    yield from table(("start", "moves", "hypervolume", "range", "generations"), rows)
+    yield from markdown(("start", "moves", "hypervolume", "range", "generations"), rows)
 
 
 def price(data: Path) -> Iterator[str]:
@@ -335,7 +322,7 @@ def price(data: Path) -> Iterator[str]:
         utility = Evolver(world.sought, GeneticOptions()).breeder.candidate(records).score.utility
         unchanged = float(np.mean(records == world.sought.records))
         rows.append((label, f"{utility:.4f}", *cells, f"{unchanged:.3f}"))
-    yield from table(("dataset", "U", *names, "records as in the original, in place"), rows)
+    yield from markdown(("dataset", "U", *names, "records as in the original, in place"), rows)
     yield "\nDifferential confidentiality (half split; 0 is the aim), CAP of all records\n"
     limit = {"risk_at_most": world.baseline}
     kinds: dict[str, dict[str, Any] | None] = {
@@ -344,7 +331,7 @@ def price(data: Path) -> Iterator[str]:
         "down to the baseline, from chain": {**limit, "start": "chain"},
     }
     split = [(label, *_half_split(world, genetic)) for label, genetic in kinds.items()]
-    yield from table(("dataset", "difference", "95 % interval"), split)
+    yield from markdown(("dataset", "difference", "95 % interval"), split)
 
 
 def _half_split(world: World, genetic: dict[str, Any] | None) -> tuple[str, str]:
@@ -388,8 +375,8 @@ def large(data: Path) -> Iterator[str]:
         start = evolver.mutants(Seed(1), 0, LARGEST)
         begin = perf_counter()
         evolver.evolve(start, Seed(1), 0, n_jobs=workers)
-        rows.append((workers, f"{perf_counter() - begin:.1f}", f"{peak():.2f}"))
-    yield from table(("threads", "seconds, 40 candidates x 10 generations", "GB so far"), rows)
+        rows.append((workers, f"{perf_counter() - begin:.1f}", f"{peak_gb():.2f}"))
+    yield from markdown(("threads", "seconds, 40 candidates x 10 generations", "GB so far"), rows)
 
 
 PARTS: dict[str, Callable[[Path], Iterator[str]]] = {

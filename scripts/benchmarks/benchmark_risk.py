@@ -11,18 +11,16 @@ does nothing else.
 
 from __future__ import annotations
 
-import json
-import resource
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from benchmark import KEYS, TARGET, config_of, planned, seconds, synthesise
+from benchmark import KEYS, TARGET, config_of, planned, synthesise
+from measuring import alone, markdown, peak_gb, print_parts, seconds
 
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.writing import to_pandas
@@ -37,7 +35,6 @@ from synthesizer.measures.risk import (
     tcap,
 )
 
-LARGE = 1_000_000
 SIZES = (30, 90, 2, 9, 5, 4)
 PUBLIC = ("PUMA", "AGEP", "EDU")
 
@@ -56,37 +53,24 @@ def _skewed(name: str, size: int, n: int, rng: np.random.Generator) -> Column:
     return Column(Variable(name=name, kind=Kind.CATEGORICAL, levels=levels), codes)
 
 
-def large_cap() -> None:
-    """Compute the CAP table of 1 million and 5 x 1 million records; print time and memory."""
-    original = persons(LARGE, 0)
-    made = [persons(LARGE, seed) for seed in range(1, 6)]
-    keys = original.names[:-1]
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def large_cap(_: Path, size: int) -> dict[str, float]:
+    """Compute the CAP table of an original and five synthetic datasets of this size."""
+    original = persons(size, 0)
+    made = [persons(size, seed) for seed in range(1, 6)]
+    before = peak_gb()
     start = perf_counter()
-    result = cap(original, made, keys=keys, target="target")
-    taken = perf_counter() - start
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps([taken, memory / 2**20, before / 2**20, len(result.synthetic)]))
+    cap(original, made, keys=original.names[:-1], target="target")
+    return {"seconds": perf_counter() - start, "gb": peak_gb(), "data": before}
 
 
-def large_suda() -> None:
-    """Find the special uniques of 100,000 records with ten keys; print time and memory."""
+def large_suda(_: Path, size: int) -> dict[str, float]:
+    """Find the special uniques of records with ten keys."""
     rng = np.random.default_rng(0)
     sizes = (30, 90, 2, 9, 5, 4, 12, 7, 3, 20)
-    table = Table([_skewed(f"key{i}", size, 100_000, rng) for i, size in enumerate(sizes)])
+    table = Table([_skewed(f"key{i}", levels, size, rng) for i, levels in enumerate(sizes)])
     start = perf_counter()
-    result = suda(table, table.names)
-    taken = perf_counter() - start
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps([taken, memory / 2**20, int(result.unique.sum())]))
-
-
-def alone(part: str) -> list[float]:
-    """Run a part in a process of its own."""
-    words = [sys.executable, __file__, "-", part]
-    found = subprocess.run(words, check=True, capture_output=True, text=True)
-    values: list[float] = json.loads(found.stdout)
-    return values
+    suda(table, table.names)
+    return {"seconds": perf_counter() - start, "gb": peak_gb()}
 
 
 def caps(data: Path) -> Iterator[str]:
@@ -94,28 +78,33 @@ def caps(data: Path) -> Iterator[str]:
     table, plan = planned(data)
     made = synthesise(plan, table, 1)
     layout = plan.data.layout
-    frames = to_pandas(table, layout), to_pandas(made[0], layout)
-    yield "| CAP table | seconds | GB |"
-    yield "| --- | --- | --- |"
-    small = seconds(lambda: cap(table, made, keys=KEYS, target=TARGET))
-    yield f"| 7,634 and 7,634 records, tables | {small:.3f} | |"
-    small = seconds(lambda: cap(*frames, keys=KEYS, target=TARGET))
-    yield f"| 7,634 and 7,634 records, pandas frames | {small:.3f} | |"
-    taken, memory, before, _ = alone("large-cap")
-    yield (
-        f"| 1,000,000 and 5 x 1,000,000 records | {taken:.1f} | {memory:.1f} "
-        f"({before:.1f} of it the data) |"
-    )
+    kinds: dict[str, tuple[Any, Any]] = {
+        "tables": (table, made),
+        "pandas frames": (to_pandas(table, layout), to_pandas(made[0], layout)),
+    }
+    rows = []
+    for name, pair in kinds.items():
+        taken = seconds(partial(cap, *pair, keys=KEYS, target=TARGET))
+        rows.append((f"7,634 and 7,634 records, {name}", f"{taken:.3f}", ""))
+    large = alone(__file__, data, "large-cap:1000000")
+    memory = f"{large['gb']:.1f} ({large['data']:.1f} of it the data)"
+    rows.append(("1,000,000 and 5 x 1,000,000 records", f"{large['seconds']:.1f}", memory))
+    yield from markdown(("CAP table", "seconds", "GB"), rows)
 
 
 def special(data: Path) -> Iterator[str]:
     """SUDA2 and DIS-SUDA."""
     table, _ = planned(data)
-    yield "| SUDA2 and DIS-SUDA | seconds | GB |"
-    yield "| --- | --- | --- |"
-    yield f"| 7,634 records, 6 keys | {seconds(lambda: suda(table, KEYS)):.3f} | |"
-    taken, memory, _ = alone("large-suda")
-    yield f"| 100,000 records, 10 keys, all 1,023 sets | {taken:.1f} | {memory:.1f} |"
+    large = alone(__file__, data, "large-suda:100000")
+    rows = [
+        ("7,634 records, 6 keys", f"{seconds(lambda: suda(table, KEYS)):.3f}", ""),
+        (
+            "100,000 records, 10 keys, all 1,023 sets",
+            f"{large['seconds']:.1f}",
+            f"{large['gb']:.1f}",
+        ),
+    ]
+    yield from markdown(("SUDA2 and DIS-SUDA", "seconds", "GB"), rows)
 
 
 def measures(data: Path) -> Iterator[str]:
@@ -131,10 +120,8 @@ def measures(data: Path) -> Iterator[str]:
         "replicated_uniques": lambda: replicated_uniques(table, made),
         "inference": lambda: inference(table, made, sensitive="SEX", public=PUBLIC),
     }
-    yield "| measure | seconds |"
-    yield "| --- | --- |"
-    for name, work in works.items():
-        yield f"| {name} | {seconds(work):.3f} |"
+    rows = ((name, f"{seconds(work):.3f}") for name, work in works.items())
+    yield from markdown(("measure", "seconds"), rows)
 
 
 def whole_run(data: Path) -> Iterator[str]:
@@ -149,11 +136,10 @@ def whole_run(data: Path) -> Iterator[str]:
     times = found[1:]
     made = float(np.median([t["fit"] + t["generate and write"] for t in times]))
     checked = float(np.median([t["check"] for t in times]))
-    yield "| default run | seconds | checks relative to synthesis |"
-    yield "| --- | --- | --- |"
-    yield (
-        f"| synthesis {made:.2f}, all checks {checked:.2f} | {made + checked:.2f} | "
-        f"{checked / made:.1f} |"
+    what = f"synthesis {made:.2f}, all checks {checked:.2f}"
+    yield from markdown(
+        ("default run", "seconds", "checks relative to synthesis"),
+        [(what, f"{made + checked:.2f}", f"{checked / made:.1f}")],
     )
 
 
@@ -166,17 +152,5 @@ PARTS: dict[str, Callable[[Path], Iterator[str]]] = {
 INNER = {"large-cap": large_cap, "large-suda": large_suda}
 
 
-def main() -> None:
-    if len(sys.argv) < 3 or not set(sys.argv[2:]) <= {*PARTS, *INNER}:
-        sys.exit(__doc__)
-    for part in sys.argv[2:]:
-        if part in INNER:
-            INNER[part]()
-            continue
-        for line in PARTS[part](Path(sys.argv[1])):
-            print(line, flush=True)
-        print()
-
-
 if __name__ == "__main__":
-    main()
+    print_parts(__doc__, PARTS, INNER)

@@ -11,18 +11,15 @@ process of its own. Each prints a Markdown table, what was asked for beside what
 
 from __future__ import annotations
 
-import json
-import resource
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import combinations
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
-from benchmark import N_JOBS, planned, seconds, synthesise
+from benchmark import N_JOBS, planned, synthesise
+from measuring import alone, markdown, peak_gb, print_parts, seconds
 
 from synthesizer.data.table import Table
 from synthesizer.measures.utility.distributions import distributions
@@ -73,37 +70,31 @@ BIG: dict[str, tuple[Work, str, str]] = {
 def small(data: Path) -> Iterator[str]:
     """Median seconds for one synthetic dataset of the size of the data."""
     original, made = _both(data)
-    yield f"| {original.n_rows:,} x {len(original)} | seconds | asked | R synthpop |"
-    yield "| --- | --- | --- | --- |"
-    for name, (work, asked, other) in SMALL.items():
-        taken = seconds(lambda work=work: work(original, made))  # type: ignore[misc]
-        yield f"| {name} | {taken:.3f} | {asked} | {other} |"
+    rows = (
+        (name, f"{seconds(partial(work, original, made)):.3f}", asked, other)
+        for name, (work, asked, other) in SMALL.items()
+    )
+    size = f"{original.n_rows:,} x {len(original)}"
+    yield from markdown((size, "seconds", "asked", "R synthpop"), rows)
 
 
 def large(data: Path) -> Iterator[str]:
     """Seconds and the largest memory for files of a million records, each measure by itself."""
-    yield f"| {LARGE:,} records | seconds | asked | GB | asked |"
-    yield "| --- | --- | --- | --- | --- |"
+    rows = []
     for number, (name, (_, asked, memory)) in enumerate(BIG.items()):
-        words = [sys.executable, __file__, str(data), f"one:{number}"]
-        done = subprocess.run(words, check=True, capture_output=True, text=True)
-        found: dict[str, float] = json.loads(done.stdout)
-        taken = f"{found['seconds']:.1f} | {asked} | {found['gb']:.1f} ({found['data']:.1f} of it"
-        yield f"| {name} | {taken} before it) | {memory} |"
+        one = alone(__file__, data, f"one:{number}")
+        used = f"{one['gb']:.1f} ({one['data']:.1f} of it before it)"
+        rows.append((name, f"{one['seconds']:.1f}", asked, used, memory))
+    yield from markdown((f"{LARGE:,} records", "seconds", "asked", "GB", "asked"), rows)
 
 
-def one(data: Path, number: int) -> dict[str, float]:
-    """Measure one of `BIG` on resampled records; the median of three calls."""
+def measure_one(data: Path, number: int) -> dict[str, float]:
+    """Measure one of `BIG` on resampled records; the median of two calls after the first."""
     rng = np.random.default_rng(1)
-    tables = (table.take(rng.integers(table.n_rows, size=LARGE)) for table in _both(data))
-    original, made = tables
-    work = list(BIG.values())[number][0]
-    before, taken = _peak_gb(), []
-    for _ in range(3):
-        start = perf_counter()
-        work(original, made)
-        taken.append(perf_counter() - start)
-    return {"seconds": float(np.median(taken)), "gb": _peak_gb(), "data": before}
+    original, made = (t.take(rng.integers(t.n_rows, size=LARGE)) for t in _both(data))
+    work, before = list(BIG.values())[number][0], peak_gb()
+    taken = seconds(partial(work, original, made), 2)
+    return {"seconds": taken, "gb": peak_gb(), "data": before}
 
 
 def _both(data: Path) -> tuple[Table, Table]:
@@ -111,28 +102,5 @@ def _both(data: Path) -> tuple[Table, Table]:
     return original, synthesise(plan, original, 1)[0]
 
 
-def _peak_gb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-
-
-PARTS = {"small": small, "large": large}
-
-
-def main() -> None:
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    data = Path(sys.argv[1])
-    for part in sys.argv[2:]:
-        name, _, number = part.partition(":")
-        if name == "one":
-            print(json.dumps(one(data, int(number))))
-            continue
-        if name not in PARTS:
-            sys.exit(__doc__)
-        for line in PARTS[name](data):
-            print(line, flush=True)
-        print()
-
-
 if __name__ == "__main__":
-    main()
+    print_parts(__doc__, {"small": small, "large": large}, {"one": measure_one})

@@ -27,7 +27,7 @@ from compare_genetic_figures import figures
 from compare_genetic_file import Settings, prepare
 from compare_genetic_study import compare
 from compare_genetic_tables import tables
-from dcap_text import markdown
+from measuring import markdown
 
 from synthesizer.cli.commands import Overwrite, Workers, errors_told
 from synthesizer.data.errors import ConfigError

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dcap_study import CART, OWN, PARAMETRIC, RULES, SUBSETS, Found
-from dcap_text import markdown, stars, text
+from measuring import markdown, stars, text
 
 from synthesizer.measures.risk.cap import Line, cap_regression, regress_on_m
 

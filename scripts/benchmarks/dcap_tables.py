@@ -19,7 +19,7 @@ from typing import Annotated
 import typer
 from dcap_findings import findings, section
 from dcap_study import CART, FEWEST_KEYS, RULES, SUBSETS, Found, Study, examine, prepare
-from dcap_text import markdown, stars
+from measuring import markdown, stars
 
 from synthesizer.cli.commands import errors_told
 from synthesizer.data.errors import ConfigError
