@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from synthesizer.config.reading import load_config, read_config
     from synthesizer.data.errors import SynthesizerError
     from synthesizer.engine.registry import Registry
-    from synthesizer.jobs.assess import assess
-    from synthesizer.jobs.evaluate import evaluate
+    from synthesizer.jobs.check_frames import assess, evaluate
     from synthesizer.jobs.generate import generate
     from synthesizer.jobs.refine import Refined, refine
     from synthesizer.jobs.run import RunResult, fit, run
@@ -59,10 +58,10 @@ _HOMES = {
     "Synthesis": "measures.utility.suite",
     "Synthesizer": "jobs.synthesizer",
     "SynthesizerError": "data.errors",
-    "assess": "jobs.assess",
+    "assess": "jobs.check_frames",
     "combine": "measures.utility.combining",
     "compare_fit": "measures.utility.compare_fit",
-    "evaluate": "jobs.evaluate",
+    "evaluate": "jobs.check_frames",
     "fit": "jobs.run",
     "generate": "jobs.generate",
     "load_config": "config.reading",

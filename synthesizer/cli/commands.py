@@ -241,26 +241,26 @@ def risk(
         from synthesizer.cli import screen
         from synthesizer.jobs.check_files import assess_files, parse_groups, parse_names
 
-        options = {
-            "tau": tau,
-            "suda": options_of(max_size=max_size, sampling_fraction=sampling_fraction),
-            "differential_confidentiality": options_of(by=by, units=units),
-        }
+        options = options_of(
+            keys=parse_names(keys),
+            target=target,
+            groups=parse_groups(groups) or None,
+            tau=tau,
+            suda=options_of(max_size=max_size, sampling_fraction=sampling_fraction),
+            differential_confidentiality=options_of(by=by, units=units),
+            inference=options_of(
+                sensitive=sensitive,
+                public=parse_names(public),
+                positive=positive,
+                baseline=parse_names(baseline),
+            ),
+            attacks={"enabled": True} if attacks else None,
+        )
         with screen.progress(quiet=json) as listener:
             found = assess_files(
                 original,
                 synthetic,
-                keys=parse_names(keys),
-                target=target,
-                groups=parse_groups(groups),
-                question={
-                    "sensitive": sensitive,
-                    "public": parse_names(public),
-                    "positive": positive,
-                    "baseline": parse_names(baseline),
-                },
                 options=options,
-                attacks=attacks,
                 control=control,
                 config=config,
                 seed=seed,
@@ -299,8 +299,8 @@ def utility(
         typer.Option("--fit", help="Model to fit on both sides, as 'income ~ age + sex'."),
     ] = None,
     family: Annotated[
-        str, typer.Option(help="Of the fits: ols, logit, poisson or multinomial.")
-    ] = "ols",
+        str | None, typer.Option(help="Of the fits: ols, logit, poisson or multinomial; ols.")
+    ] = None,
     rule: Annotated[
         str | None,
         typer.Option(help="How m fits are combined: simple, proper, partially or fully."),

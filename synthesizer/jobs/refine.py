@@ -33,7 +33,7 @@ from synthesizer.engine.genetic.evolver import Evolver, Outcome, below_random
 from synthesizer.engine.genetic.genetic_options import STARTS, GeneticOptions
 from synthesizer.engine.genetic.scores import Score, make_risk
 from synthesizer.engine.genetic.source import Words, sought_in, told_in_words
-from synthesizer.jobs.check_files import read_compared
+from synthesizer.jobs.check_files import read_files
 from synthesizer.plan.evolving import like_original
 
 FILE = 0
@@ -369,7 +369,7 @@ def refine_file(
         )
     if synthetic.is_dir():
         raise DataError(f"{synthetic} is a directory; name one dataset of it")
-    files = read_compared(original, [synthetic], config=config, out=told, overwrite=overwrite)
+    files = read_files(original, [synthetic], config=config, out=told, overwrite=overwrite)
     (raw,) = files.synthetic
     path = _refined_name(synthetic) if out is None else out
     for kept in (original, synthetic, *([] if told is None else [told])):

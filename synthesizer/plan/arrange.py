@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from synthesizer.config.keys import Config, PanelConfig
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError
+from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, read_like
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement, label_problems
 from synthesizer.data.panel.frame import PREFIX, Frame, RowFrame
@@ -105,18 +106,30 @@ def _coded_problems(career: str, *, is_coded: bool) -> Iterator[str]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComparedData:
-    """Files to be compared as they are, or as the persons of a panel."""
+    """An original, synthetic data and records that were kept out: as they are, or as persons."""
 
     original: Data
-    synthetic: tuple[Data, ...]
+    synthetic: Sequence[Data]
     """Where there is a panel, the variables that all files have, as in ``original``."""
-    control: Data | None
+    control: Data | None = None
+    declared: Mapping[str, Declaration] | None = None
+    """Kinds and missing codes of variables, inferred where absent."""
     frame: Frame | None = None
     """Periods and careers; None where records count."""
     person: str | None = None
     """The column of the persons of a panel."""
     notes: tuple[str, ...] = ()
     """What should be known of the files."""
+
+    @property
+    def others(self) -> list[Data]:
+        """All data but the original."""
+        return [*self.synthetic, *([] if self.control is None else [self.control])]
+
+    @property
+    def counts_persons(self) -> bool:
+        """Whether each row is a person, so that nobody has several."""
+        return isinstance(self.original, PersonView)
 
 
 def compared_data(
@@ -129,16 +142,7 @@ def compared_data(
     """Arrange files by the panel of a configuration, if it has one, the others like the original.
 
     Persons of other files are other persons, whatever they are called: nothing is compared by
-    their identifiers.
-
-    Parameters
-    ----------
-    config : Config, optional
-        Of a run.
-    original, synthetic, control : RawTable
-        The files as they were read.
-    names : sequence of str
-        Of the files in this order, for messages.
+    their identifiers. ``names`` are those of the files in this order, for messages.
 
     Raises
     ------
@@ -146,7 +150,10 @@ def compared_data(
         With every problem of every file, each with the file's name.
     """
     if config is None or config.panel is None:
-        return ComparedData(original=original, synthetic=tuple(synthetic), control=control)
+        declared = None if config is None else config.declarations()
+        return ComparedData(
+            original=original, synthetic=synthetic, control=control, declared=declared
+        )
     panel = config.panel
     raws = [*synthetic, *([] if control is None else [control])]
     first, problems = _original(original, config, panel, names[0])

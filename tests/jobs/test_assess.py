@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from synthesizer.data.errors import DataError
-from synthesizer.jobs.assess import assess
+from synthesizer.jobs.check_frames import assess
 from synthesizer.measures.figure import plain
 from synthesizer.measures.measure_options import Question
 from synthesizer.measures.risk import (

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from synthesizer import assess
-from synthesizer.jobs.assess import Question
+from synthesizer.measures.measure_options import Question
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.attacks import Attack, AttackResult
 from synthesizer.measures.risk.dominance import Exclusion

@@ -194,7 +194,7 @@ class DifferentialResult(OfTarget):
         alike = all(row.same_size for row in rows)
         return Figure(
             key="reproduced_uniques",
-            name="reproduced uniques of the fitted half",
+            name="reproduced uniques of the fitted {records}",
             value=_mean([_share(row.fitted) for row in rows]),
             # fewer records have commoner keys among their uniques: then nothing to compare with
             baseline=_mean([_share(row.unseen) for row in rows]) if alike else None,

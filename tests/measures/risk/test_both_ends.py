@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer.jobs.assess import Question, assess
+from synthesizer.jobs.check_frames import assess
+from synthesizer.measures.measure_options import Question
 
 ROUNDS = 12
 ASKED = {

@@ -1,0 +1,572 @@
+"""The disclosure risk and the utility of any two data sets, whoever made the synthetic ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from synthesizer.config.reading import sentence
+from synthesizer.data.codes import ColumnCoder, Groups, JointCoder
+from synthesizer.data.errors import DataError, ExpressionError, Problems, SynthesizerError
+from synthesizer.data.guessing import Declaration
+from synthesizer.data.pairs import (
+    Data,
+    as_table,
+    as_tables,
+    check_comparable,
+    check_keys,
+    column_names,
+)
+from synthesizer.data.progress import Listener, counted, silent
+from synthesizer.data.randomness import MAX_SEED, Seed
+from synthesizer.data.table import Table
+from synthesizer.measures.checks import Checks
+from synthesizer.measures.measure_options import Question
+from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.risk.dominance import Exclusion, check_exclusions
+from synthesizer.measures.risk.identity import key_counts
+from synthesizer.measures.risk.inference import THRESHOLDS, check_inference
+from synthesizer.measures.risk.replicated import replicated_uniques
+from synthesizer.measures.risk.scenario import Scenario, Tolerance
+from synthesizer.measures.risk.scenario_risk import unfamiliar
+from synthesizer.measures.risk.suggest import suggest
+from synthesizer.measures.settings import CheckSettings
+from synthesizer.measures.utility.suite import Synthesis, UtilityResult
+from synthesizer.plan.arrange import ComparedData
+from synthesizer.plan.columns import values_in_periods
+
+Settings = CheckSettings | Mapping[str, Any]
+"""Options of checks, or the same by name."""
+
+
+def sound_settings(
+    settings: Settings | None, **options: Any
+) -> tuple[CheckSettings, tuple[str, ...]]:
+    """Return settings with options, and what is wrong with them; what is wrong is left out."""
+    content = dict(settings) if isinstance(settings, Mapping) else {}
+    base = settings if isinstance(settings, CheckSettings) else CheckSettings()
+    content |= {name: value for name, value in options.items() if value is not None}
+    try:
+        return base.with_options(**content), ()
+    except ValidationError as error:
+        items = error.errors(include_url=False)
+    faults = tuple(sentence(CheckSettings, content, item) for item in items)
+    faulty = {str(item["loc"][0]) for item in items if item["loc"]} or set(content)
+    sound = {name: value for name, value in content.items() if name not in faulty}
+    return sound_settings(base, **sound)[0], faults
+
+
+def without_control(**options: Any) -> Iterator[str]:
+    """Say which options are named that need a control file, where there is none."""
+    for what, value in options.items():
+        if value:
+            yield f"{what} needs a control file, records that were kept out of the fit: name one"
+
+
+def assess(
+    original: Data,
+    synthetic: Data | Sequence[Data],
+    *,
+    keys: Sequence[str] | None = None,
+    target: str | None = None,
+    groups: Mapping[str, Groups] | None = None,
+    tolerance: Tolerance | None = None,
+    exclude: Sequence[Exclusion] = (),
+    scenarios: Sequence[Scenario] = (),
+    questions: Question | Sequence[Question] = (),
+    control: Data | None = None,
+    by: str | None = None,
+    units: str | None = None,
+    with_attacks: bool = False,
+    settings: Settings | None = None,
+    declared: Mapping[str, Declaration] | None = None,
+    seed: int = 0,
+    listener: Listener = silent,
+) -> RiskResult:
+    """Compute every risk measure of synthetic data against the original.
+
+    Parameters
+    ----------
+    original : DataFrame, Table or RawTable
+        Confidential records that the synthetic data were made from; the persons of a panel where
+        all data are `PersonView`.
+    synthetic : one or a sequence of them
+        Synthetic datasets.
+    keys, target : optional
+        What an intruder knows and seeks; suggested from the original when absent.
+    groups, tolerance, exclude
+        See `synthesizer.measures.risk.scenario.Scenario`.
+    scenarios : sequence of Scenario
+        Further keys and targets.
+    questions : Question or sequence of Question
+        Inference about sensitive variables from public ones.
+    control : DataFrame, Table or RawTable, optional
+        Records of the same population that the synthetic data were not made from: they show what
+        is risk and what is knowledge of the population. Needed for differential
+        confidentiality, nearest records and attacks.
+    by : str, optional
+        Variable among whose groups the worst is looked for; needs ``control``.
+    units : str, optional
+        Variable that names the person of each record where the data are a panel: persons count,
+        not records; needs ``control``.
+    with_attacks : bool
+        Whether to attack by singling out, linkability and inference; needs ``control``.
+    settings : CheckSettings or mapping, optional
+        What else is computed, and how; the keys are those under ``checks:`` of a configuration.
+    declared : mapping of str to Declaration, optional
+        Kinds and missing codes of variables, inferred where absent.
+    seed : int
+        Decides everything that is random.
+    listener : Listener, optional
+        Is told about work that may take long.
+
+    Raises
+    ------
+    DataError
+        With every problem of the data and the arguments.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"town": list("aabbcc"), "ill": ["no", "no", "yes"] * 2})
+    >>> made = people.iloc[:3]
+    >>> result = assess(people, made, keys=["town"], target="ill")
+    >>> result.main.cap.row(1).zero
+    0.5
+    """
+    if isinstance(keys, str):
+        raise DataError(f"keys must be a list of names, not one text: write [{keys!r}]")
+    asked = (questions,) if isinstance(questions, Question) else tuple(questions)
+    halves = {name: value for name, value in (("by", by), ("units", units)) if value is not None}
+    sound, faults = sound_settings(
+        settings,
+        inference=[question.model_dump() for question in asked] or None,
+        differential_confidentiality=halves or None,
+        attacks={"enabled": True} if with_attacks else None,
+    )
+    main = sound.scenario(reason="as asked for")
+    main = replace(
+        main,
+        keys=main.keys if keys is None else tuple(keys),
+        target=target or main.target,
+        groups=groups or main.groups,
+        tolerance=tolerance or main.tolerance,
+        exclude=tuple(exclude) or main.exclude,
+    )
+    if control is None:
+        faults = (*without_control(**halves, attacks=with_attacks), *faults)
+    return risk_of(
+        _compared(original, synthetic, control, declared),
+        sound,
+        (main, *(part.scenario() for part in sound.scenarios), *scenarios),
+        seed=seed,
+        listener=listener,
+        problems=faults,
+    ).risk
+
+
+def evaluate(
+    original: Data,
+    synthetic: Data | Sequence[Data],
+    *,
+    names: Sequence[str] | None = None,
+    settings: Settings | None = None,
+    synthesis: Synthesis | None = None,
+    declared: Mapping[str, Declaration] | None = None,
+    seed: int = 0,
+    n_jobs: int = 1,
+    listener: Listener = silent,
+) -> UtilityResult:
+    """Compute every utility measure of synthetic data against the original.
+
+    Parameters
+    ----------
+    original : DataFrame, Table or RawTable
+        Confidential records, shape (n, p).
+    synthetic : the same, or sequence of them
+        Synthetic datasets of any sizes.
+    names : sequence of str, optional
+        Variables that must be compared. When absent, all that both sides have and that can be
+        compared; the result says which are left out and why.
+    settings : CheckSettings or mapping, optional
+        What is computed, and how; the keys are those under ``checks:`` of a configuration. Models
+        of researchers are named there (``fits``).
+    synthesis : Synthesis, optional
+        How the data were made, which decides what is expected of them; all values drawn with fixed
+        parameters when absent.
+    declared : mapping of str to Declaration, optional
+        Kinds and missing codes of variables; inferred from the original where absent.
+    seed : int
+        Decides the permutations of ``cart``, in [0, 2**63).
+    n_jobs : int
+        Threads of the trees; they do not change the result.
+    listener : Listener, optional
+        Is told about the progress.
+
+    Returns
+    -------
+    UtilityResult
+        With ``figures`` and ``failed`` (measures and variables that could not be compared).
+
+    Raises
+    ------
+    DataError
+        For settings out of range, named variables that cannot be compared, or when no variable
+        can be.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "f", "m", "m"], "age": [30, 41, 41, 52]})
+    >>> result = evaluate(people, [people, people])
+    >>> [(figure.name, figure.value) for _, figure in result.figures][:2]
+    [('mean one-way S_pMSE', 0.0), ('largest one-way S_pMSE', 0.0)]
+    """
+    sound, faults = sound_settings(settings)
+    results = utility_of(
+        _compared(original, synthetic, None, declared),
+        sound,
+        names=names,
+        synthesis=synthesis,
+        seed=seed,
+        n_jobs=n_jobs,
+        listener=listener,
+        problems=faults,
+    )
+    if results.utility is None:
+        raise DataError("no measure of utility is switched on")
+    return results.utility
+
+
+def _compared(
+    original: Data,
+    synthetic: Data | Sequence[Data] | None,
+    control: Data | None,
+    declared: Mapping[str, Declaration] | None,
+) -> ComparedData:
+    """Return data as they are given; raises DataError where they are something else."""
+    several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
+    data = ComparedData(original=original, synthetic=several, control=control, declared=declared)
+    wrong = [type(one).__name__ for one in (original, *data.others) if not isinstance(one, Data)]
+    if wrong:
+        raise DataError(f"a table or a pandas DataFrame is needed, not {name}" for name in wrong)
+    return data
+
+
+def risk_of(
+    data: ComparedData,
+    settings: CheckSettings,
+    scenarios: Sequence[Scenario],
+    *,
+    seed: int = 0,
+    listener: Listener = silent,
+    problems: Iterable[str] = (),
+) -> CheckResults:
+    """Return the risk checks of data; `assess` explains the arguments.
+
+    ``scenarios`` may lack keys and target of the first, which are then suggested; ``problems`` are
+    told with those of the data.
+    """
+    first, *further = scenarios
+    if not first.keys or not first.target:
+        first = _suggested(data, first)
+    scenarios, questions = (first, *further), settings.inference
+    halves = settings.differential_confidentiality
+    units = None if data.counts_persons else halves.units
+    names = [*_names(scenarios, questions)]
+    kept_out = [] if data.control is None else [name for name in (halves.by, units) if name]
+    faults = Problems([*problems, *_seed_problems(seed), *_name_problems(data, names, kept_out)])
+    names += kept_out
+    with faults.gathered():
+        table, made = as_tables(data.original, data.synthetic, names, data.declared)
+        with faults.gathered():
+            _control(data, table, names, units)
+        faults += _risk_problems(table, made, scenarios, questions)
+    faults.settle(DataError)
+    columns = _alike(data)
+    names += columns.names
+    table, made = as_tables(data.original, data.synthetic, names, data.declared)
+    control = _control(data, table, names, units)
+    whole = table.select(columns.names)
+    notes = [
+        *columns.notes_of_records,
+        *_control_notes(whole, control),
+        *_unit_notes(table, control, units),
+        *_unlike_notes(whole, made),
+    ]
+    checks = Checks(
+        table,
+        settings.about("risk"),
+        scenarios=scenarios,
+        seed=Seed(seed),
+        names=columns.names,
+        frame=data.frame,
+        control=control,
+        listener=listener,
+    )
+    for one in made:
+        checks.add(one)
+    return checks.finish(notes=notes)
+
+
+def utility_of(
+    data: ComparedData,
+    settings: CheckSettings,
+    *,
+    names: Sequence[str] | None = None,
+    synthesis: Synthesis | None = None,
+    seed: int = 0,
+    n_jobs: int = 1,
+    listener: Listener = silent,
+    problems: Iterable[str] = (),
+) -> CheckResults:
+    """Return the utility checks of data; `evaluate` explains the arguments.
+
+    ``problems`` are told with those of the data.
+    """
+    faults = Problems([*problems, *_seed_problems(seed), *_fit_problems(settings)])
+    faults += _name_problems(data, names or ())
+    faults.settle(DataError)
+    columns = _alike(data) if names is None else _Columns(names=tuple(dict.fromkeys(names)))
+    if not columns.names:
+        raise DataError([*columns.failed.values(), "there is no variable to compare"])
+    # a name of a fit that is missing is told by the fit
+    further = [n for fit in settings.fits for n in fit.names if n in column_names(data.original)]
+    wanted = [*columns.names, *further]
+    table, tables = as_tables(data.original, data.synthetic, wanted, data.declared)
+    check_comparable(table, tables, columns.names)
+    checks = Checks(
+        table,
+        settings.about("utility"),
+        seed=Seed(seed),
+        synthesis=synthesis,
+        names=columns.names,
+        frame=data.frame,
+        person=data.person,
+        workers=n_jobs,
+    )
+    show = counted(listener, "compare")
+    for number, made in enumerate(tables, start=1):
+        checks.add(made)
+        show(number, len(tables))
+    failed = {f"column {name!r}": why for name, why in columns.failed.items()}
+    return checks.finish(notes=columns.notes, failed=failed)
+
+
+def _names(scenarios: Sequence[Scenario], questions: Sequence[Question]) -> Iterable[str]:
+    """Return the variables that original and synthetic data must have."""
+    of_scenarios = (name for scenario in scenarios for name in scenario.names)
+    return dict.fromkeys([*of_scenarios, *(name for part in questions for name in part.names)])
+
+
+# Everything that is wrong with the data, for one error.
+
+
+def _seed_problems(seed: int) -> list[str]:
+    return [] if 0 <= seed <= MAX_SEED else [f"seed ({seed}) must be in 0 to 2**63 - 1"]
+
+
+def _fit_problems(settings: CheckSettings) -> Iterator[str]:
+    for fit in settings.fits:
+        try:
+            _ = fit.names
+        except ExpressionError as error:
+            yield from (f"formula {fit.formula!r}: {problem}" for problem in error.problems)
+
+
+def _name_problems(
+    data: ComparedData, names: Sequence[str], kept_out: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield names that data lack; those under ``kept_out`` no synthetic dataset needs."""
+    known = column_names(data.original)
+    for name in dict.fromkeys((*names, *kept_out)):
+        if name not in known:
+            views = values_in_periods(name, known)
+            yield views or f"column {name!r} is not in the original: name one of its columns"
+            continue
+        for number, table in enumerate(data.synthetic if name in names else (), start=1):
+            if name not in column_names(table):
+                yield f"column {name!r} is not in synthetic dataset {number}: generate it too"
+        if data.control is not None and name not in column_names(data.control):
+            yield f"column {name!r} is not in the control file: add it"
+
+
+def _risk_problems(
+    table: Table,
+    made: Sequence[Table],
+    scenarios: Sequence[Scenario],
+    questions: Sequence[Question],
+) -> Problems:
+    """Return what stands against the scenarios and the questions of these tables."""
+    problems = Problems()
+    named = [name for name in _names(scenarios, questions) if name in table]
+    with problems.gathered():
+        check_comparable(table, made, named)
+    for scenario in scenarios:
+        if not set(scenario.names) <= set(table):
+            continue
+        target: dict[str, Any] = {"keys": scenario.keys, "target": scenario.target}
+        with problems.gathered():
+            check_keys(table, **target, groups=scenario.groups)
+        if scenario.exclude:
+            with problems.gathered():
+                check_exclusions([table, *made], **target, exclude=scenario.exclude)
+    for question in [] if problems else questions:
+        with problems.gathered():
+            check_inference(table, made, **question.settings, thresholds=THRESHOLDS)
+    return problems
+
+
+def _control(
+    data: ComparedData, table: Table, names: Sequence[str], units: str | None
+) -> Table | None:
+    """Return the control in the codes of the original; raises DataError with all its problems."""
+    if data.control is None:
+        return None
+    try:
+        persons = [] if units is None else [units]
+        _, (control,) = as_tables(table, data.control, names, persons=persons)
+    except DataError as error:  # it is read like a synthetic one, and must not be called so
+        raise DataError(
+            p.replace("synthetic dataset 1", "control") for p in error.problems
+        ) from None
+    for what, part in (("original", table), ("control file", control)):
+        if units in part and not part[str(units)].is_observed.any():
+            raise DataError(f"units: column {units!r} of the {what} is empty")
+    return control
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Columns that can be compared, and why others cannot."""
+
+    names: tuple[str, ...]
+    absent: tuple[str, ...] = ()
+    """Those that not all data have."""
+    failed: Mapping[str, str] = field(default_factory=dict)
+    """Why a column cannot be compared; absent ones too."""
+    notes: tuple[str, ...] = ()
+    """What else is not compared."""
+
+    @property
+    def notes_of_records(self) -> Iterator[str]:
+        """Say what whole records are compared without."""
+        less = "whole {records} are compared without"
+        if self.absent:
+            yield f"{less} {', '.join(sorted(self.absent))} (not in all files)"
+        for name, why in self.failed.items():
+            if name not in self.absent:
+                yield f"{less} {name}: {why}"
+
+
+def _alike(data: ComparedData) -> _Columns:
+    """Look for columns that all data have and that can be read alike, but identifiers.
+
+    One that cannot be read does not lose the others.
+    """
+    every = column_names(data.original)
+    failed = {
+        name: "; ".join(problems) for name in every if (problems := [*_name_problems(data, [name])])
+    }
+    absent = tuple(failed)
+    shared = [name for name in every if name not in failed]
+    try:
+        names = _readable(data, shared)
+    except SynthesizerError:
+        names = []
+        for name in shared:
+            try:
+                names += _readable(data, [name])
+            except SynthesizerError as error:
+                why = "; ".join(error.problems)
+                failed[name] = why.replace(
+                    f"synthetic dataset {len(data.synthetic) + 1}", "control"
+                )
+    notes = [
+        f"column {name!r} of synthetic dataset {number} is not in the original, and not compared"
+        for number, table in enumerate(data.synthetic, start=1)
+        for name in column_names(table)
+        if name not in every
+    ]
+    if ids := [name for name in shared if name not in names and name not in failed]:
+        notes.append(f"identifiers are not compared: {', '.join(ids)}")
+    return _Columns(tuple(names), absent, failed, tuple(notes))
+
+
+def _readable(data: ComparedData, names: Sequence[str]) -> list[str]:
+    """Return which columns are no identifiers; raises what is wrong with them in any data."""
+    table = as_table(data.original, names, data.declared, ids=False)
+    kept = [name for name in names if name in table]
+    _, others = as_tables(table, data.others, kept)
+    if kept and others:
+        check_comparable(table, others, kept)
+    return kept
+
+
+def _suggested(data: ComparedData, scenario: Scenario) -> Scenario:
+    """Return the scenario with keys and target that the original suggests."""
+    names = _alike(replace(data, synthetic=(), control=None)).names
+    table = as_table(data.original, names, data.declared, ids=False)
+    found = suggest(table, keys=scenario.keys or None, target=scenario.target or None)
+    if not found.keys or found.target is None:
+        raise DataError("no keys and target could be found in the original: name them")
+    return replace(scenario, keys=found.keys, target=found.target, reason=found.reason)
+
+
+# What should be known of the data before their figures are read.
+
+SAME_PEOPLE = 0.5
+"""Share of the control records found in the original above which there is no control."""
+
+
+def _control_notes(whole: Table, control: Table | None) -> list[str]:
+    """Say that control records seem to be those of the original.
+
+    A fresh record equals a unique one about as often as records have exactly one twin (Good and
+    Turing's estimate); far more often is no chance. Where most are there, it is no control.
+    """
+    if control is None or not len(whole):
+        return []
+    control = control.select(whole.names)
+    (counts,) = replicated_uniques(whole, control).datasets
+    twins = float((key_counts(whole, whole.names) == 2).mean())
+    expected = twins * counts.n
+    if counts.replicated <= 2 * expected + 5 * (expected + 1) ** 0.5:
+        return []
+    same = int((JointCoder(whole, whole.names).encode(control) >= 0).sum())
+    note = (
+        f"{same:,} of {counts.n:,} control {{records}} are in the original too, alike in every "
+        "variable: a control must hold other people, or it shows no risk"
+    )
+    if same > SAME_PEOPLE * counts.n:
+        raise DataError(note.replace("{records}", "records"))
+    return [note]
+
+
+def _unit_notes(original: Table, control: Table | None, units: str | None) -> list[str]:
+    """Say that persons are named alike in the original and in the control."""
+    if units is None or control is None:
+        return []
+    column = control[units]
+    both = np.unique(ColumnCoder.fit(original[units]).encode(column)[column.is_observed])
+    count = int((both >= 0).sum())
+    if not count:
+        return []
+    return [
+        f"{count:,} values of {units!r} are in the original and in the control: if they are the "
+        "same persons, take them out of the control; they count as two"
+    ]
+
+
+def _unlike_notes(whole: Table, synthetic: Sequence[Table]) -> list[str]:
+    """Say that categories are written differently: whole records then never agree."""
+    coded = [column.name for column in whole.columns if column.is_coded]
+    return [
+        f"{share:.0%} of the synthetic {{records}} have a value of {name!r} that the original "
+        "lacks: check that both files write it alike"
+        for name, share in unfamiliar(whole, synthetic, coded).items()
+    ]
