@@ -23,7 +23,7 @@ from synthesizer.engine.genetic.scores import RISKS, UTILITIES
 from synthesizer.jobs.refine import Refined, RefinedFile
 from synthesizer.jobs.run_points import display
 from synthesizer.measures.catalogue import CAREERS
-from synthesizer.report.comparison import setting_text, standing_words
+from synthesizer.report.comparison import setting_text
 from synthesizer.report.page import DASH
 
 if TYPE_CHECKING:
@@ -572,7 +572,7 @@ def show_comparison(comparison: Comparison) -> None:
         pair = f"{comparison.risk[0].title} and {comparison.utility[0].title}"
         say(f"frontier: no other run is better on both {pair}")
         for one in comparison.standings:
-            say(f"  {one.run}: {standing_words(one.to_dict())}")
+            say(f"  {one.run}: {one.in_words}")
     for point in comparison.points:
         for limit in point.exceeded:
             say(f"{point.name}: exceeds {limit}")

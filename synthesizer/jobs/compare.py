@@ -21,9 +21,18 @@ from synthesizer.data.errors import ConfigError, DataError, OutputError
 from synthesizer.data.files import check_file, sha256, write_secrets
 from synthesizer.jobs.run_points import KeyPath, RunPoint, display, read_runs
 from synthesizer.measures.catalogue import AXES, CAREERS, axes, axis_problems
-from synthesizer.measures.figure import Units, in_units
+from synthesizer.measures.figure import Units, in_units, plain
 from synthesizer.measures.measure import FigureKind
-from synthesizer.report.comparison import comparison_page
+from synthesizer.report.comparison import (
+    AxisFigure,
+    ComparedRun,
+    ComparedRuns,
+    FrontierOfPair,
+    SharedAxes,
+    Standing,
+    Tie,
+    comparison_page,
+)
 from synthesizer.report.record import maker_of
 
 # What was set differently in runs that are compared.
@@ -351,30 +360,6 @@ def _real(path: Path) -> str:
 # Which runs of a frontier stand there by luck: neighbours that differ by less than their noise.
 
 
-@dataclass(frozen=True, kw_only=True)
-class Standing:
-    """How firmly a run stands on the frontier.
-
-    Parameters
-    ----------
-    run : str
-        Its name.
-    ties : tuple of (str, tuple of str)
-        Runs that it is not told apart from, and in what: ``risk``, ``utility`` or both.
-    unknown : tuple of str
-        Axes whose spread is unknown for this run.
-    """
-
-    run: str
-    ties: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    unknown: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        ties = [{"run": run, "in": list(axes)} for run, axes in self.ties]
-        return {"run": self.run, "ties": ties, "unknown": list(self.unknown)}
-
-
 def standings(
     front: Sequence[RunPoint], points: Sequence[RunPoint], risk: str, utility: str
 ) -> tuple[Standing, ...]:
@@ -399,11 +384,15 @@ def standings(
     found = []
     for place, point in enumerate(front):
         beside = [*front[max(place - 1, 0) : place], *front[place + 1 : place + 2]]
-        ties = [(other.name, _in_what(point, other, axes)) for other in beside]
-        ties += [(own.name, both) for own in beaten if len(both := _in_what(point, own, axes)) == 2]
+        ties = [Tie(run=other.name, axes=_in_what(point, other, axes)) for other in beside]
+        ties += [
+            Tie(run=own.name, axes=both)
+            for own in beaten
+            if len(both := _in_what(point, own, axes)) == 2
+        ]
         unknown = tuple(name for name, key in axes.items() if point.figures[key].spread is None)
         found.append(
-            Standing(run=point.name, ties=tuple(tie for tie in ties if tie[1]), unknown=unknown)
+            Standing(run=point.name, ties=tuple(tie for tie in ties if tie.axes), unknown=unknown)
         )
     return tuple(found)
 
@@ -491,54 +480,57 @@ class Comparison:
         """Return the runs of `frontier_of`, and which of them differ by less than their spread."""
         return standings(self.frontier_of(risk, utility), self.points, risk, utility)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file; the page is made from them."""
-        pairs = [(x, y) for x in self.risk for y in self.utility]
+    @property
+    def content(self) -> ComparedRuns:
+        """Everything that it says, for a file and for the page."""
         units = self.units
-        return {
-            "units": units,
-            "runs": [_plain(point, self.differing) for point in self.points],
-            "differing": [display(path) for path in self.differing],
-            "left_out": [display(path) for path in self.left_out],
-            "measures": [measure.to_dict(units) for measure in (*axes("risk"), *axes("utility"))],
-            "axes": {
-                "risk": [measure.key for measure in self.risk],
-                "utility": [measure.key for measure in self.utility],
-            },
-            "frontier": list(self.frontier),
-            "frontiers": [
-                {
-                    "risk": x.key,
-                    "utility": y.key,
-                    "runs": [standing.run for standing in found],
-                    "standings": [standing.to_dict() for standing in found],
-                }
-                for x, y in pairs
+        return ComparedRuns(
+            units=units,
+            runs=tuple(_compared_run(point, self.differing) for point in self.points),
+            differing=tuple(map(display, self.differing)),
+            left_out=tuple(map(display, self.left_out)),
+            measures=tuple(
+                AxisFigure.of(kind, units) for kind in (*axes("risk"), *axes("utility"))
+            ),
+            axes=SharedAxes(
+                risk=tuple(kind.key for kind in self.risk),
+                utility=tuple(kind.key for kind in self.utility),
+            ),
+            frontier=self.frontier,
+            frontiers=tuple(
+                FrontierOfPair(
+                    risk=x.key,
+                    utility=y.key,
+                    runs=tuple(standing.run for standing in found),
+                    standings=found,
+                )
+                for x in self.risk
+                for y in self.utility
                 for found in [self.standings_of(x.key, y.key)]
-            ],
-            "notes": list(self.notes),
-        }
+            ),
+            notes=self.notes,
+        )
 
 
 def _beats(other: tuple[float, float, RunPoint], one: tuple[float, float, RunPoint]) -> bool:
     return other[:2] != one[:2] and other[0] <= one[0] and other[1] <= one[1]
 
 
-def _plain(point: RunPoint, differing: Collection[KeyPath]) -> dict[str, Any]:
-    return {
-        "name": point.name,
-        "m": point.m,
-        "seed": point.seed,
-        "rows": point.rows,
-        "proper": point.proper,
-        "differing": {display(path): point.settings.get(path) for path in differing},
-        "settings": {display(path): value for path, value in point.settings.items()},
-        "figures": {key: found.to_dict() for key, found in point.figures.items()},
-        "worst_pair": list(point.worst_pair),
-        "has_limits": point.has_limits,
-        "exceeded": list(point.exceeded),
-        "failed": list(point.failed),
-    }
+def _compared_run(point: RunPoint, differing: Collection[KeyPath]) -> ComparedRun:
+    return ComparedRun(
+        name=point.name,
+        m=point.m,
+        seed=point.seed,
+        rows=point.rows,
+        proper=point.proper,
+        differing={display(path): point.settings.get(path) for path in differing},
+        settings={display(path): value for path, value in point.settings.items()},
+        figures=point.figures,
+        worst_pair=point.worst_pair,
+        has_limits=point.has_limits,
+        exceeded=point.exceeded,
+        failed=point.failed,
+    )
 
 
 def compare_runs(
@@ -627,12 +619,11 @@ def write_comparison(
     if problems:
         raise DataError(problems)
     comparison = compare_points(points, risk=risk, utility=utility)
-    content = comparison.to_dict()
-    links = {"reports": report_links(points, page.parent)}
-    texts = {page: comparison_page(content | links)}
+    content = comparison.content
+    texts = {page: comparison_page(content, reports=report_links(points, page.parent))}
     if json is not None:
         head = {"confidential": "not for release with the datasets", "format": 1}
-        text = dumps(head | content, indent=1, ensure_ascii=False, allow_nan=False)
+        text = dumps(head | plain(content), indent=1, ensure_ascii=False, allow_nan=False)
         texts[json] = text + "\n"
     write_secrets(texts, overwrite=overwrite)
     return comparison

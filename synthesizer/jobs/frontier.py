@@ -664,15 +664,19 @@ def _write(plan: FrontierPlan, work: Path, found: Frontier, *, overwrite: bool) 
         "failed": {name: list(why) for name, why in found.failed.items()},
         "dropped": dict(found.dropped),
     }
-    content = comparison.to_dict() | outcome
-    links = {"reports": report_links(comparison.points, work)}
-    page = comparison_page(content | links, title="Frontier of risk and utility")
+    content = comparison.content
+    page = comparison_page(
+        content,
+        title="Frontier of risk and utility",
+        reports=report_links(comparison.points, work),
+        failed=found.failed,
+    )
     with new_directory(plan.directory, overwrite=overwrite) as new:
         for setting in done:
             # linked, so that nothing is lost if this fails half-way
             shutil.copytree(work / setting.name, new / setting.name, copy_function=_linked)
         write_secret(new / PAGE, page, overwrite=False)
-        write_json(new / NUMBERS, {"format": 1} | content)
+        write_json(new / NUMBERS, {"format": 1} | plain(content) | outcome)
         write_json(new / "manifest.json", _manifest(plan, done, new) | outcome)
     shutil.rmtree(work, ignore_errors=True)
 

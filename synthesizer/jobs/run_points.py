@@ -13,59 +13,16 @@ from pydantic import TypeAdapter
 
 from synthesizer.data.errors import DataError
 from synthesizer.measures.catalogue import AXES
-from synthesizer.measures.figure import Figure, Result, Units, plain
+from synthesizer.measures.figure import Figure, Units
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.report.comparison import RunFigure
 from synthesizer.report.record import Manifest, Record, read_record
 
 # The figures by which runs are compared.
 
 
-class Found(Result):
-    """What one run says of one figure; None where it has no such figure."""
-
-    value: float | None = None
-    """Of the run."""
-    low: float | None = None
-    """Lower end of its 95 % interval."""
-    high: float | None = None
-    """Upper end."""
-    baseline: float | None = None
-    """Where nothing is learnt of anybody."""
-    original: float | None = None
-    """Where the original is released."""
-    datasets: tuple[float | None, ...] = ()
-    """Of each dataset alone; empty where the figure is of all datasets together."""
-
-    @property
-    def spread(self) -> float | None:
-        """How far the value may be off by the luck that is known; None where none is.
-
-        Half the width of the 95 % interval where there is one, else the largest minus the smallest
-        value of the single datasets, of which at least two are needed.
-        """
-        if self.low is not None and self.high is not None:
-            return (self.high - self.low) / 2
-        return self.range_of_datasets
-
-    @property
-    def range_of_datasets(self) -> float | None:
-        """The largest minus the smallest value of the datasets; None of fewer than two.
-
-        Examples
-        --------
-        >>> Found(datasets=(0.5, None, 0.75)).range_of_datasets
-        0.25
-        """
-        known = [value for value in self.datasets if value is not None]
-        return max(known) - min(known) if len(known) > 1 else None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file, with what follows from them."""
-        return plain(self) | {"range_of_datasets": self.range_of_datasets, "spread": self.spread}
-
-
-def found_in(results: CheckResults) -> dict[str, Found]:
+def found_in(results: CheckResults) -> dict[str, RunFigure]:
     """Return every figure that runs can be compared by.
 
     Examples
@@ -91,25 +48,25 @@ def _without_scenario(results: CheckResults) -> Iterable[tuple[str, Figure]]:
     )
 
 
-def _largest(figures: Sequence[Figure], datasets: tuple[float | None, ...]) -> Found:
+def _largest(figures: Sequence[Figure], datasets: tuple[float | None, ...]) -> RunFigure:
     """Return the figure that is largest, of several with one key."""
     known = [figure for figure in figures if figure.value is not None] or list(figures)
     if not known:
-        return Found(datasets=datasets)
+        return RunFigure(datasets=datasets)
     worst = max(known, key=lambda figure: figure.value or 0.0)
     fields = ("value", "low", "high", "baseline", "original")
-    return Found(**{field: getattr(worst, field) for field in fields}, datasets=datasets)
+    return RunFigure(**{field: getattr(worst, field) for field in fields}, datasets=datasets)
 
 
 def _single(
     results: CheckResults, datasets: Mapping[str, tuple[float | None, ...]]
-) -> dict[str, Found]:
+) -> dict[str, RunFigure]:
     """Return CAP and differential confidentiality of single datasets: they do not grow with m."""
     main = results.risk.main
-    cap, half = Found(), Found()
+    cap, half = RunFigure(), RunFigure()
     if main is not None and main.cap is not None:
         singles = [row for row in main.cap.singles if row.subset == "all"]
-        cap = Found(
+        cap = RunFigure(
             value=_mean(row.zero for row in singles),
             baseline=_mean(row.chance_zero for row in singles),
             original=main.cap.original["all"],
@@ -118,25 +75,25 @@ def _single(
     if main is not None and main.differential is not None:
         for row in main.differential.summary:
             if (row.m, row.rule) == (1, "zero"):
-                half = Found(value=row.difference, low=row.low, high=row.high, baseline=0.0)
+                half = RunFigure(value=row.difference, low=row.low, high=row.high, baseline=0.0)
     return {"cap_single": cap, "differential_single": half}
 
 
-def _losses(results: CheckResults) -> dict[str, Found]:
+def _losses(results: CheckResults) -> dict[str, RunFigure]:
     """Return what no single figure is: propensity by model, ratio of estimates, fits, careers."""
-    found: dict[str, Found] = {}
+    found: dict[str, RunFigure] = {}
     utility, panel = results.utility, results.panel
     for score in () if utility is None else utility.propensity:
-        found[f"pmse_ratio_{score.model}"] = Found(
+        found[f"pmse_ratio_{score.model}"] = RunFigure(
             value=score.mean.s_pmse, datasets=tuple(own.s_pmse for own in score.datasets)
         )
     if utility is not None and utility.tables is not None:
         rows = [row for row in utility.tables.by_dataset if row.ways == 2]
         losses = tuple(1 - row.roe_mean for row in rows)
-        found["roe_loss"] = Found(value=_mean(losses), datasets=losses)
+        found["roe_loss"] = RunFigure(value=_mean(losses), datasets=losses)
     if utility is not None and utility.fits:
         overlap = _mean(fit.mean_overlap for fit in utility.fits)
-        found["overlap_loss"] = Found(value=None if overlap is None else 1 - overlap)
+        found["overlap_loss"] = RunFigure(value=None if overlap is None else 1 - overlap)
     if panel is not None and panel.sequences is not None:
         careers = panel.sequences
         ratios = [
@@ -144,7 +101,7 @@ def _losses(results: CheckResults) -> dict[str, Found]:
             for name in careers.measures
             if (floor := getattr(careers.floor, name))
         ]
-        found["sequence_ratio"] = Found(
+        found["sequence_ratio"] = RunFigure(
             value=results.summary["sequence_ratio"],
             baseline=1.0,
             datasets=tuple(map(max, zip(*ratios, strict=False))),
@@ -304,7 +261,7 @@ class RunPoint:
         What is counted.
     questions : mapping of str to str
         For every scope of a measure, what two runs must have in common.
-    figures : mapping of str to Found
+    figures : mapping of str to RunFigure
         By key of a measure.
     worst_pair : tuple of str
         The pair of variables whose table is farthest off; empty where there is none.
@@ -331,7 +288,7 @@ class RunPoint:
     fingerprint: str | None
     units: Units
     questions: Mapping[str, str]
-    figures: Mapping[str, Found]
+    figures: Mapping[str, RunFigure]
     worst_pair: tuple[str, ...]
     exceeded: tuple[str, ...]
     failed: tuple[str, ...]

@@ -10,7 +10,7 @@ from synthesizer.data.panel.frame import Frame
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
-from synthesizer.measures.figure import Figure, Measured, Units, in_units
+from synthesizer.measures.figure import Figure, Measured
 from synthesizer.measures.measure_options import Part
 from synthesizer.measures.risk.halves import HalfRun
 from synthesizer.measures.risk.scenario import Scenario
@@ -113,17 +113,6 @@ class FigureKind:
         if own and not some:
             return []
         return [getattr(figure, limit.judged) for figure in some] or [None]
-
-    def to_dict(self, units: Units = "records") -> dict[str, Any]:
-        """Return what a page says of an axis."""
-        return {
-            "key": self.key,
-            "title": self.title,
-            "meaning": in_units(self.meaning, units),
-            "axis": self.axis,
-            "scope": self.scope,
-            "same_rows": self.same_rows,
-        }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,25 +1,20 @@
-"""The page that compares runs: map, table of runs, settings that differ, every figure."""
+"""Runs side by side, typed, and the page that compares them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
+from pydantic import ConfigDict, Field, computed_field
 
-from synthesizer.report.axes import Axis, axes_of
-from synthesizer.report.charts import (
-    axis_bottom,
-    axis_left,
-    clipped,
-    el,
-    line,
-    svg,
-    text,
-)
+from synthesizer.measures.figure import Result, Row, Units, in_units
+from synthesizer.measures.measure import FigureKind
+from synthesizer.report.charts import el
 from synthesizer.report.page import (
+    Added,
     Block,
     Cell,
     Chart,
@@ -28,395 +23,203 @@ from synthesizer.report.page import (
     Gap,
     Note,
     Section,
+    fragment,
     plural,
     render,
+    row_table,
     written,
 )
-from synthesizer.report.plane import Box, place_labels
-
-# Which runs of a frontier are told apart from their neighbours, in words.
-
-NO_TIE = "no tie"
-MOST_TOLD = 3
-"""Runs of a tie that are named; neighbours on the frontier come first."""
+from synthesizer.report.plane import Axis, Mark, Spot, plane
 
 
-def standings_by_run(pair: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return how each run stands on the frontier of a pair of figures.
+class RunFigure(Result):
+    """What one run says of one figure; None where it has no such figure."""
 
-    Parameters
-    ----------
-    pair : mapping
-        One of ``frontiers`` of ``Comparison.to_dict``.
-    """
-    return {one["run"]: one for one in pair["standings"]}
+    value: float | None = None
+    """Of the run."""
+    low: float | None = None
+    """Lower end of its 95 % interval."""
+    high: float | None = None
+    """Upper end."""
+    baseline: float | None = None
+    """Where nothing is learnt of anybody."""
+    original: float | None = None
+    """Where the original is released."""
+    datasets: tuple[float | None, ...] = ()
+    """Of each dataset alone; empty where the figure is of all datasets together."""
 
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def range_of_datasets(self) -> float | None:
+        """The largest minus the smallest value of the datasets; None of fewer than two.
 
-def standing_words(standing: Mapping[str, Any]) -> str:
-    """Say which runs a run is a tie with, and where that is unknown.
+        Examples
+        --------
+        >>> RunFigure(datasets=(0.5, None, 0.75)).range_of_datasets
+        0.25
+        """
+        known = [value for value in self.datasets if value is not None]
+        return max(known) - min(known) if len(known) > 1 else None
 
-    Parameters
-    ----------
-    standing : mapping
-        What ``Standing.to_dict`` gives.
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def spread(self) -> float | None:
+        """How far the value may be off by the luck that is known; None where none is.
 
-    Examples
-    --------
-    >>> standing_words({"run": "a", "ties": [{"run": "b", "in": ["risk"]}], "unknown": []})
-    'tie with b in risk'
-    >>> standing_words({"run": "a", "ties": [], "unknown": ["risk", "utility"]})
-    'spread unknown in risk and utility'
-    >>> standing_words({"run": "a", "ties": [], "unknown": []})
-    'no tie'
-    """
-    ties = standing["ties"]
-    told = [f"tie with {tie['run']} in {' and '.join(tie['in'])}" for tie in ties[:MOST_TOLD]]
-    if len(ties) > MOST_TOLD:
-        told.append(f"and with {plural(len(ties) - MOST_TOLD, 'other run')}")
-    unknown = " and ".join(standing["unknown"])
-    if unknown:
-        told.append(f"spread unknown in {unknown}")
-    return "; ".join(told) or NO_TIE
-
-
-# The part of the comparison page with the figures that decide, one row for each run.
-
-MANY_ROWS = 4
-"""Rows beyond which a table can be sorted."""
+        Half the width of the 95 % interval where there is one, else the largest minus the smallest
+        value of the single datasets, of which at least two are needed.
+        """
+        if self.low is not None and self.high is not None:
+            return (self.high - self.low) / 2
+        return self.range_of_datasets
 
 
-def runs_section(content: Mapping[str, Any]) -> Section:
-    """Return the tables of the figures that decide, limits that are exceeded, and links."""
-    runs = content["runs"]
-    standings = standings_by_run(content["frontiers"][0]) if content["frontiers"] else {}
-    blocks: list[Block] = []
-    if runs:
-        caption = f"Usefulness; the frontier is that of {_first_pair(content)}"
-        axes = [key for axis in ("risk", "utility") for key in content["axes"][axis][:1]]
-        use = [_use(run, standings, axes) for run in runs]
-        sized = "persons of a dataset" if content["units"] == "persons" else RECORDS
-        used = [(sized, form) if name == RECORDS else (name, form) for name, form in _USE]
-        risk, risky = [_risk(run) for run in runs], list(_RISK)
-        _add(used, use, runs, "sequence_ratio", ("careers over noise", "figure"))
-        _add(risky, risk, runs, "replicated_careers", ("careers of one person", "share"))
-        blocks = [_table(caption, used, use, runs), _table("Risk", risky, risk, runs)]
-    exceeded = [(run["name"], told) for run in runs for told in run["exceeded"]]
-    if exceeded:
-        caption = "Limits of the configuration that are exceeded"
-        blocks.append(
-            DataTable(
-                caption=caption, columns=["run", "limit"], forms=["text", "text"], rows=exceeded
-            )
+class ComparedRun(Row):
+    """One run among others."""
+
+    name: str
+    m: int | None
+    seed: int | None
+    rows: int | None
+    """Of each dataset; persons of a panel."""
+    proper: bool
+    differing: Mapping[str, Any]
+    """Settings that are not the same in all runs."""
+    settings: Mapping[str, Any]
+    figures: Mapping[str, RunFigure]
+    """By key of the catalogue."""
+    worst_pair: tuple[str, ...]
+    """The pair of variables whose table is farthest off; empty where there is none."""
+    has_limits: bool
+    exceeded: tuple[str, ...]
+    """Limits that the run exceeds."""
+    failed: tuple[str, ...]
+    """Checks that could not be computed."""
+
+    def value(self, key: str) -> float | None:
+        """Return the run's value of a figure."""
+        return self.figures[key].value
+
+
+class Tie(Result):
+    """A run that another one is not told apart from."""
+
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
+
+    run: str
+    axes: tuple[str, ...] = Field(alias="in")
+    """``risk``, ``utility`` or both."""
+
+
+class Standing(Result):
+    """How firmly a run stands on the frontier."""
+
+    run: str
+    ties: tuple[Tie, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Axes whose spread is unknown for this run."""
+
+    @property
+    def in_words(self) -> str:
+        """Which runs it is a tie with, and where that is unknown.
+
+        Examples
+        --------
+        >>> Standing(run="a", ties=(Tie(run="b", axes=("risk",)),)).in_words
+        'tie with b in risk'
+        >>> Standing(run="a", unknown=("risk", "utility")).in_words
+        'spread unknown in risk and utility'
+        >>> Standing(run="a").in_words
+        'no tie'
+        """
+        words = [
+            f"tie with {tie.run} in {' and '.join(tie.axes)}" for tie in self.ties[:_MOST_TIES]
+        ]
+        if len(self.ties) > _MOST_TIES:
+            words.append(f"and with {plural(len(self.ties) - _MOST_TIES, 'other run')}")
+        if self.unknown:
+            words.append(f"spread unknown in {' and '.join(self.unknown)}")
+        return "; ".join(words) or "no tie"
+
+
+class FrontierOfPair(Result):
+    """Runs that no other one beats on two figures."""
+
+    risk: str
+    utility: str
+    runs: tuple[str, ...]
+    """By rising risk."""
+    standings: tuple[Standing, ...]
+
+
+class AxisFigure(Row):
+    """A figure by which runs are compared, as the catalogue has it."""
+
+    key: str
+    title: str
+    meaning: str
+    axis: str
+    scope: str
+    same_rows: bool
+
+    @classmethod
+    def of(cls, kind: FigureKind, units: Units) -> AxisFigure:
+        """Return what is said of a figure of the catalogue."""
+        return cls(
+            key=kind.key,
+            title=kind.title,
+            meaning=in_units(kind.meaning, units),
+            axis=kind.axis,
+            scope=kind.scope,
+            same_rows=kind.same_rows,
         )
-    if links := content.get("reports"):
-        blocks.append(_links(links))
-    lead = "The figures that decide; lower is better in all of them."
-    return Section(anchor="runs", title="Runs", lead=lead, blocks=blocks)
 
 
-def _links(links: Mapping[str, str]) -> Markup:
-    """Return links to the reports of the runs."""
-    items = [el("li", None, el("a", {"href": href}, name)) for name, href in links.items()]
-    return el("div", None, el("p", None, "The reports of the runs:"), el("ul", None, *items))
+class SharedAxes(Result):
+    """Keys of the figures that mean the same in all runs; the first ones are shown first."""
+
+    risk: tuple[str, ...]
+    utility: tuple[str, ...]
 
 
-def _first_pair(content: Mapping[str, Any]) -> str:
-    titles = {one["key"]: one["title"] for one in content["measures"]}
-    keys = [key for axis in ("risk", "utility") for key in content["axes"][axis][:1]]
-    return " and ".join(titles[key] for key in keys) if len(keys) == 2 else "no common figures"
+class ComparedRuns(Result):
+    """Everything that a comparison says: its file, and what the page is made of."""
+
+    units: Units
+    runs: tuple[ComparedRun, ...]
+    differing: tuple[str, ...]
+    """Settings that are not the same in all runs."""
+    left_out: tuple[str, ...]
+    """Further ones, of the variables of different data."""
+    measures: tuple[AxisFigure, ...]
+    axes: SharedAxes
+    frontier: tuple[str, ...]
+    """Runs on the frontier of the first figures."""
+    frontiers: tuple[FrontierOfPair, ...]
+    """Of every pair of figures that share the axes."""
+    notes: tuple[str, ...]
+    """What a reader must know before comparing."""
+
+    def figure(self, key: str) -> AxisFigure:
+        """Return what is said of a figure."""
+        return next(figure for figure in self.measures if figure.key == key)
 
 
-RECORDS = "records of a dataset"
-_USE: Sequence[tuple[str, Form]] = (
-    ("run", "text"),
-    ("on the frontier", "text"),
-    ("tie", "text"),
-    ("limits exceeded", "count"),
-    (RECORDS, "count"),
-    ("mean two-way S_pMSE", "figure"),
-    ("its spread over datasets", "figure"),
-    ("largest", "figure"),
-    ("of the pair", "text"),
-    ("pMSE ratio", "figure"),
+BANNER = (
+    "Confidential: computed from the confidential data. For the data steward; not for release "
+    "with the datasets."
 )
-_RISK: Sequence[tuple[str, Form]] = (
-    ("run", "text"),
-    ("CAP", "share"),
-    ("spread over single datasets", "share"),
-    ("CAP by chance", "share"),
-    ("differential confi\u00addentiality", "share"),
-    ("its 95 % interval from", "share"),
-    ("to", "share"),
-    ("DiSCO", "share"),
-    ("repU", "share"),
-    ("nearer share", "share"),
-)
-
-
-def _table(
-    caption: str,
-    columns: Sequence[tuple[str, Form]],
-    rows: Sequence[Sequence[Cell]],
-    runs: Sequence[Mapping[str, Any]],
-) -> DataTable:
-    """Return a table with a row for each run; those above a limit stand out."""
-    return DataTable(
-        caption=caption,
-        columns=[name for name, _ in columns],
-        forms=[form for _, form in columns],
-        rows=rows,
-        sortable=len(rows) > MANY_ROWS,
-        highlight=[i for i, run in enumerate(runs) if run["exceeded"]],
-    )
-
-
-def _use(
-    run: Mapping[str, Any], standings: Mapping[str, Mapping[str, Any]], axes: Sequence[str]
-) -> list[Cell]:
-    name = run["name"]
-    on = "yes" if name in standings else "no"
-    is_known = bool(standings) and all(value_of(run, key) is not None for key in axes)
-    return [
-        name,
-        on if is_known else None,
-        standing_words(standings[name]) if name in standings else None,
-        len(run["exceeded"]) if run["has_limits"] else None,
-        run["rows"],
-        value_of(run, "mean_two_way"),
-        run["figures"]["mean_two_way"]["range_of_datasets"],
-        value_of(run, "worst_two_way"),
-        " and ".join(run["worst_pair"]) or None,
-        _ratio(run),
-    ]
-
-
-def _risk(run: Mapping[str, Any]) -> list[Cell]:
-    half = run["figures"]["differential_confidentiality"]
-    return [
-        run["name"],
-        value_of(run, "cap"),
-        run["figures"]["cap"]["range_of_datasets"],
-        run["figures"]["cap"]["baseline"],
-        half["value"],
-        half["low"],
-        half["high"],
-        value_of(run, "disco"),
-        value_of(run, "repu"),
-        value_of(run, "nearer_share"),
-    ]
-
-
-def value_of(run: Mapping[str, Any], key: str) -> float | None:
-    """Return a run's value of a figure."""
-    value: float | None = run["figures"][key]["value"]
-    return value
-
-
-def _add(
-    columns: list[tuple[str, Form]],
-    rows: Sequence[list[Cell]],
-    runs: Sequence[Mapping[str, Any]],
-    key: str,
-    column: tuple[str, Form],
-) -> None:
-    """Add a column with a figure that only panels have, where any run has it."""
-    values = [value_of(run, key) for run in runs]
-    if any(value is not None for value in values):
-        columns.append(column)
-        for row, value in zip(rows, values, strict=True):
-            row.append(value)
-
-
-def _ratio(run: Mapping[str, Any]) -> float | None:
-    """Return the pMSE ratio by a tree, which sees more, else that by a logit."""
-    tree = value_of(run, "pmse_ratio_cart")
-    return value_of(run, "pmse_ratio_logit") if tree is None else tree
-
-
-# Where everything on the risk-utility map stands, for every pair of figures.
-
-WIDTH, HEIGHT = 660, 470
-LEFT, RIGHT, TOP, BOTTOM = 58, 640, 44, 410
-"""The picture and, inside it, the frame of the map."""
-MAX_DOTS = 3000
-"""Dots of single datasets, over all runs; more hide each other."""
-MOST_NAMED = 12
+_MOST_TIES = 3
+"""Runs of a tie that are named; neighbours on the frontier come first."""
+_MOST_COLUMNS = 4
+"""Runs up to which they are the columns of the table of all figures."""
+_MOST_DOTS = 3000
+"""Dots of single datasets on the page; more hide each other."""
+_MOST_DOTS_OF_RUN = 50
+_MOST_NAMED = 12
 """Runs up to which all are named on the map; beyond, those on the frontier where there is room."""
-PLACES_MOST_TOLD = 8
-
-
-@dataclass(frozen=True, kw_only=True)
-class MapData:
-    """Everything that the map needs, for every pair of figures.
-
-    Parameters
-    ----------
-    names : tuple of str
-        The runs.
-    across, up : mapping of str to Axis
-        By key of a figure; the first is shown first.
-    pairs : mapping of str to mapping
-        By ``risk|utility``: ``path`` of the frontier, ``on`` (positions of the runs on it),
-        ``labels`` (run, x, y, anchor) and ``words``.
-    """
-
-    names: tuple[str, ...]
-    across: Mapping[str, Axis]
-    up: Mapping[str, Axis]
-    pairs: Mapping[str, Mapping[str, Any]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the script needs."""
-        return {
-            "across": [axis.to_dict() for axis in self.across.values()],
-            "up": [axis.to_dict() for axis in self.up.values()],
-            "pairs": dict(self.pairs),
-        }
-
-
-def map_data(content: Mapping[str, Any]) -> MapData | None:
-    """Return the places of everything on the map; None where no figures share the axes.
-
-    Parameters
-    ----------
-    content : mapping
-        What ``Comparison.to_dict`` gives.
-    """
-    runs = content["runs"]
-    titles = {one["key"]: one for one in content["measures"]}
-    most = max(1, MAX_DOTS // max(len(runs), 1))
-    across = axes_of(runs, titles, content["axes"]["risk"], (LEFT, RIGHT), most)
-    up = axes_of(runs, titles, content["axes"]["utility"], (BOTTOM, TOP), most)
-    if not across or not up:
-        return None
-    names = tuple(run["name"] for run in runs)
-    pairs = {
-        f"{pair['risk']}|{pair['utility']}": _pair(pair, names, across, up)
-        for pair in content["frontiers"]
-        if pair["risk"] in across and pair["utility"] in up
-    }
-    return MapData(names=names, across=across, up=up, pairs=pairs) if pairs else None
-
-
-def _pair(
-    pair: Mapping[str, Any],
-    names: Sequence[str],
-    across: Mapping[str, Axis],
-    up: Mapping[str, Axis],
-) -> dict[str, Any]:
-    x, y = across[pair["risk"]], up[pair["utility"]]
-    shown = [i for i in range(len(names)) if x.places[i] is not None and y.places[i] is not None]
-    best = set(pair["runs"])
-    on = [i for i in shown if names[i] in best]
-    on.sort(key=lambda i: (x.places[i], -(y.places[i] or 0)))
-    dots = [(i, float(x.places[i] or 0), float(y.places[i] or 0)) for i in shown]
-    crowded = len(shown) > MOST_NAMED
-    # the ends of the frontier are what a reader looks for first
-    named = [*on[:1], *on[:0:-1]][:: max(1, len(on) // MOST_NAMED)] if crowded else shown
-    labels = place_labels(
-        dots,
-        [
-            *_in_the_way(dots, x, y),
-            *_line_boxes([(x.places[i] or 0, y.places[i] or 0) for i in on]),
-        ],
-        {i: clipped(names[i], 30) for i in named},
-        (LEFT, TOP, RIGHT, BOTTOM),
-        crowded=crowded,
-    )
-    return {
-        "path": frontier_path([(x.places[i] or 0, y.places[i] or 0) for i in on]),
-        "on": on,
-        "labels": labels,
-        "words": _words(names, on, shown, _ties(pair), x, y),
-    }
-
-
-def _in_the_way(dots: Sequence[tuple[int, float, float]], x: Axis, y: Axis) -> list[Box]:
-    """Return the boxes of small dots and of intervals, which names should not hide."""
-    boxes: list[Box] = [(LEFT, TOP, RIGHT, TOP + 15)]  # words of lines of reference
-    for i, _, place in dots:
-        for px, py in zip(x.dots[i], y.dots[i], strict=False):
-            if px is not None and py is not None:
-                boxes.append((px - 3, py - 3, px + 3, py + 3))
-        low, high = x.ends[i]
-        if low is not None and high is not None:
-            boxes.append((low, place - 1, high, place + 1))
-    return boxes
-
-
-def frontier_path(points: Sequence[tuple[float, float]]) -> str:
-    """Return the step line that bounds what some run attains, from the top to the right edge.
-
-    Parameters
-    ----------
-    points : sequence of (x, y)
-        Places of the runs on the frontier, from left to right.
-
-    Examples
-    --------
-    >>> frontier_path([(100, 300), (200, 400)])
-    'M100 44V300H200V400H640'
-    """
-    if not points:
-        return ""
-    steps = [f"M{points[0][0]:g} {TOP}V{points[0][1]:g}"]
-    steps += [f"H{x:g}V{y:g}" for x, y in points[1:]]
-    return "".join([*steps, f"H{RIGHT}"])
-
-
-def _line_boxes(points: Sequence[tuple[float, float]]) -> list[Box]:
-    """Return thin boxes around the steps of `frontier_path`."""
-    boxes: list[Box] = []
-    above: float = TOP
-    for n, (x, y) in enumerate(points):
-        right = points[n + 1][0] if n + 1 < len(points) else RIGHT
-        boxes += [(x - 1, above, x + 1, y), (x, y - 1, right, y + 1)]
-        above = y
-    return boxes
-
-
-def _ties(pair: Mapping[str, Any]) -> dict[str, str]:
-    """Return what to add to the run's name, where it is a tie or that is unknown."""
-    found = {name: standing_words(one) for name, one in standings_by_run(pair).items()}
-    return {name: f"; {told}" for name, told in found.items() if told != NO_TIE}
-
-
-def _words(
-    names: Sequence[str],
-    on: Sequence[int],
-    shown: Sequence[int],
-    ties: Mapping[str, str],
-    x: Axis,
-    y: Axis,
-) -> str:
-    """Say what the map shows of a pair of figures."""
-    told = [
-        f"{names[i]} (risk {written(x.values[i], 'share')}, loss {written(y.values[i])}"
-        f"{ties.get(names[i], '')})"
-        for i in on[:PLACES_MOST_TOLD]
-    ]
-    rest = len(on) - len(told)
-    more = f" and {plural(rest, 'other run')}" if rest > 0 else ""
-    beaten = len(shown) - len(on)
-    missing = len(names) - len(shown)
-    parts = [
-        f"Risk: {x.title}, {x.meaning}.",
-        f"Utility loss: {y.title}, {y.meaning}.",
-        f"On the frontier, by rising risk: {'; '.join(told)}{more}.",
-        f"{plural(beaten, 'run')} beaten by others." if beaten else "No run is beaten.",
-    ]
-    if missing:
-        parts.append(f"{plural(missing, 'run')} without these figures: not on the map.")
-    for mark in (*x.marks, *x.far):
-        parts.append(f"For comparison: {mark.words}.")
-    return " ".join(parts)
-
-
-# The risk-utility map of several runs: where each of them stands, and which no other one beats.
-
-Value = str | float | int | None
-
-READS = (
+_MOST_IN_WORDS = 8
+_READS = (
     "Each large dot is a run, each small one a dataset of it. To the left is safer, further down "
     "is closer to the original: the lower left corner would be best. No other run beats the "
     "filled dots on the line (the frontier) on both; a hollow dot is beaten by some run. Choose "
@@ -428,198 +231,322 @@ READS = (
 )
 
 
-def map_section(content: Mapping[str, Any], data: MapData | None) -> Section:
-    """Return the map, or why there is none.
-
-    Parameters
-    ----------
-    content : mapping
-        What ``Comparison.to_dict`` gives.
-    data : MapData or None
-        From `map_data`.
-    """
-    title, lead = "Risk and utility", "What each run gives away, and how useful its data are."
-    if data is None:
-        gap = Gap("the map of risk and utility", _why_no_map(content))
-        return Section(anchor="map", title=title, lead=lead, blocks=[gap])
-    # the script puts its select boxes here; without a script the first pair is all there is
-    controls = Markup('<div class="controls" id="map-controls"></div>')
-    first = data.pairs[_first(data)]
-    chart = Chart(
-        title=f"Risk-utility map of {plural(len(data.names), 'run')}",
-        svg=_picture(data),
-        reads=READS,
-        summary=str(first["words"]),
-    )
-    return Section(anchor="map", title=title, lead=lead, blocks=[controls, chart])
-
-
-def _first(data: MapData) -> str:
-    return next(iter(data.pairs))
-
-
-def _why_no_map(content: Mapping[str, Any]) -> str:
-    missing = [axis for axis in ("risk", "utility") if not content["axes"][axis]]
-    return (
-        f"The runs have no figure of {' and '.join(missing) or 'risk and utility'} that means the "
-        "same in all of them; the notes say why. The tables show what there is."
-    )
-
-
-def _picture(data: MapData) -> Markup:
-    risk, utility = _first(data).split("|")
-    x, y = data.across[risk], data.up[utility]
-    first = data.pairs[_first(data)]
-    on = set(first["on"])
-    parts = [
-        *(_across(axis, shown=axis is x) for axis in data.across.values()),
-        *(_up(axis, shown=axis is y) for axis in data.up.values()),
-        text(LEFT + 6, BOTTOM - 8, "best corner", class_="small muted"),
-        el("path", {"class": "line-s1", "id": "map-frontier", "d": str(first["path"])}),
-        el("g", {"aria-hidden": "true"}, *_small_dots(data, x, y)),
-    ]
-    labels = {label[0]: label for label in first["labels"]}
-    for i, name in enumerate(data.names):
-        parts.append(_run(i, name, x, y, on=i in on))
-        parts.append(_label(i, name, labels.get(i)))
-    return svg(
-        WIDTH,
-        HEIGHT,
-        el("g", {"id": "map-drawing"}, *parts),
-        title="Risk-utility map",
-        description=str(first["words"]),
-    )
-
-
-def _hidden(shown: bool) -> str | None:
-    return None if shown else "none"
-
-
-def _across(axis: Axis, *, shown: bool) -> Markup:
-    label = f"risk: {clipped(axis.title, 60)} (left is safer)"
-    parts = [axis_bottom(axis.scale, BOTTOM, label, grid=BOTTOM - TOP)]
-    for mark in axis.marks:
-        x = axis.scale(mark.value)
-        parts.append(line(x, TOP, x, BOTTOM, class_=f"line-{mark.look} dashed"))
-        parts.append(_mark_words(x, mark.words, right=x < (LEFT + RIGHT) / 2))
-    for mark in axis.far:
-        below = mark.value < axis.scale.domain[0]
-        told = f"← {mark.words}" if below else f"{mark.words} →"
-        parts.append(_mark_words(LEFT if below else RIGHT, told, right=below))
-    return el("g", {"data-across": axis.key, "display": _hidden(shown)}, *parts)
-
-
-def _mark_words(x: float, told: str, *, right: bool) -> Markup:
-    """Write what a line of reference is, beside it at the top."""
-    anchor, aside = ("start", 5) if right else ("end", -5)
-    return text(x + aside, TOP + 12, told, class_="small muted", text_anchor=anchor)
-
-
-def _up(axis: Axis, *, shown: bool) -> Markup:
-    label = f"utility loss: {clipped(axis.title, 60)} (lower is better)"
-    drawn = axis_left(axis.scale, LEFT, label, grid=RIGHT - LEFT)
-    return el("g", {"data-up": axis.key, "display": _hidden(shown)}, drawn)
-
-
-def _small_dots(data: MapData, x: Axis, y: Axis) -> list[Markup]:
-    """Return one dot for each dataset, tied to its run; those without a place are hidden."""
-    axes = [*data.across.values(), *data.up.values()]
-    counts = [max(len(axis.dots[i]) for axis in axes) for i in range(len(data.names))]
-    return [_small_dot(i, d, x, y) for i, count in enumerate(counts) for d in range(count)]
-
-
-def _small_dot(i: int, d: int, x: Axis, y: Axis) -> Markup:
-    cx, cy, run_x, run_y = x.dot(i, d), y.dot(i, d), x.places[i], y.places[i]
-    known = None not in (cx, cy, run_x, run_y)
-    tie: dict[str, Value] = {"x1": cx, "y1": cy, "x2": run_x, "y2": run_y}
-    attrs: dict[str, Value] = {"data-dot": f"{i}|{d}", "display": _hidden(known)}
-    return el(
-        "g",
-        attrs,
-        el("line", {"class": "grid", **tie}),
-        el("circle", {"class": "fill-s1 faint", "r": 2.6, "cx": cx, "cy": cy}),
-    )
-
-
-def _run(i: int, name: str, x: Axis, y: Axis, *, on: bool) -> Markup:
-    cx, cy = x.places[i], y.places[i]
-    known = cx is not None and cy is not None
-    low, high = x.ends[i]
-    whisker: dict[str, Value] = {
-        "class": "line-s1 faint",
-        "x1": low,
-        "x2": high,
-        "y1": cy or 0,
-        "y2": cy or 0,
-        "display": _hidden(known and low is not None),
-    }
-    look: dict[str, Value] = {
-        "class": "fill-s1" if on else "line-s1",
-        "r": 6.5,
-        "cx": cx or 0,
-        "cy": cy or 0,
-    }
-    return el(
-        "g",
-        {"data-run": i, "display": _hidden(known)},
-        el("title", None, name),
-        el("line", whisker),
-        el("circle", look),
-    )
-
-
-def _label(i: int, name: str, label: Sequence[Any] | None) -> Markup:
-    _, x, y, anchor = label or (i, 0, 0, "start")
-    attrs: dict[str, Value] = {
-        "x": x,
-        "y": y,
-        "text-anchor": anchor,
-        "class": "label",
-        "data-label": i,
-        "display": _hidden(label is not None),
-        "aria-hidden": "true",
-    }
-    return el("text", attrs, clipped(name, 30))
-
-
-BANNER = (
-    "Confidential: computed from the confidential data. For the data steward; not for release "
-    "with the datasets."
-)
-UNSET = "not set"
-MOST_COLUMNS = 4
-"""Runs up to which they are the columns of the table of all figures."""
-
-
-def comparison_page(content: Mapping[str, Any], *, title: str = "Comparison of runs") -> str:
+def comparison_page(
+    compared: ComparedRuns,
+    *,
+    title: str = "Comparison of runs",
+    reports: Mapping[str, str] | None = None,
+    failed: Mapping[str, Sequence[str]] | None = None,
+) -> str:
     """Return the page of a comparison as HTML.
 
     Parameters
     ----------
-    content : mapping
-        What ``Comparison.to_dict`` gives; with ``reports`` (name of a run: relative link) where
-        there are reports, and ``failed`` (name of a setting: why) where some settings of a grid
-        could not be run.
+    compared : ComparedRuns
+        The runs.
     title : str
         Heading of the page.
+    reports : mapping of str to str, optional
+        Relative links to the reports of runs, by their names.
+    failed : mapping of str to sequence of str, optional
+        Settings of a grid that could not be run, and why.
     """
-    data = map_data(content)
     sections = [
-        map_section(content, data),
-        _notes(content),
-        runs_section(content),
-        _settings(content),
-        _figures(content),
-        _meanings(content),
+        map_section(compared),
+        _notes(compared, failed or {}),
+        runs_section(compared, reports or {}),
+        _settings(compared),
+        _figures(compared),
+        _meanings(compared),
     ]
     return render(
         title,
         [section for section in sections if section.blocks],
         banner=BANNER,
-        subtitle=plural(len(content["runs"]), "run"),
-        data=None if data is None else {"map": data.to_dict()},
-        scripts=("map.js",),
+        subtitle=plural(len(compared.runs), "run"),
     )
+
+
+# The risk-utility map: where each run stands, and which no other one beats.
+
+
+def map_section(compared: ComparedRuns) -> Section:
+    """Return the map of the first figures, those of the others on demand, or why there is none."""
+    blocks: list[Block] = []
+    pairs = list(_drawn_pairs(compared))
+    if pairs:
+        most = _MOST_DOTS // (len(compared.runs) * len(pairs))
+        first, *others = (_map(compared, pair, most) for pair in pairs)
+        blocks.append(first)
+        if others:
+            shown = [fragment(chart) for chart in others]
+            blocks.append(_folded("The same runs by other figures", *shown))
+            blocks.append(_folded("The frontier of every pair", fragment(_frontiers(compared))))
+    else:
+        keys = {"risk": compared.axes.risk, "utility": compared.axes.utility}
+        missing = [axis for axis, own in keys.items() if not own]
+        blocks.append(
+            Gap(
+                "the map of risk and utility",
+                f"The runs have no figure of {' and '.join(missing) or 'risk and utility'} that "
+                "means the same in all of them; the notes say why. The tables show what there is.",
+            )
+        )
+    return Section(
+        anchor="map",
+        title="Risk and utility",
+        lead="What each run gives away, and how useful its data are.",
+        blocks=blocks,
+    )
+
+
+def _folded(summary: str, *parts: Markup) -> Markup:
+    return el("details", {"class": "short"}, el("summary", None, summary), *parts)
+
+
+def _drawn_pairs(compared: ComparedRuns) -> Iterator[FrontierOfPair]:
+    """Yield the first pair, then each other figure beside the first one of the other axis."""
+    risk, utility = compared.axes.risk[:1], compared.axes.utility[:1]
+    for pair in compared.frontiers:
+        if pair.runs and (pair.risk in risk or pair.utility in utility):
+            yield pair
+
+
+class _Place(NamedTuple):
+    """A run that has both figures of a pair."""
+
+    run: ComparedRun
+    risk: RunFigure
+    loss: RunFigure
+
+    @property
+    def at(self) -> tuple[float, float]:
+        return self.risk.value or 0.0, self.loss.value or 0.0
+
+    def spot(self, most_dots: int, *, on: bool, name: str, always: bool) -> Spot:
+        datasets = zip(self.risk.datasets, self.loss.datasets, strict=False)
+        cloud = [(x, y) for x, y in datasets if x is not None and y is not None]
+        risk, loss = self.at
+        return Spot(
+            risk=risk,
+            loss=loss,
+            name=name,
+            always=always,
+            shape="dot" if on else "ring",
+            low=self.risk.low,
+            high=self.risk.high,
+            cloud=cloud[: min(most_dots, _MOST_DOTS_OF_RUN)],
+            said=self.run.name,
+        )
+
+
+def _map(compared: ComparedRuns, pair: FrontierOfPair, most_dots: int) -> Chart:
+    """Return the plane of two figures with the runs that have both."""
+    places = {
+        run.name: _Place(run, run.figures[pair.risk], run.figures[pair.utility])
+        for run in compared.runs
+        if run.value(pair.risk) is not None and run.value(pair.utility) is not None
+    }
+    risk, loss = compared.figure(pair.risk), compared.figure(pair.utility)
+    front, crowded = [places[name] for name in pair.runs], len(places) > _MOST_NAMED
+    # the ends of the frontier are what a reader looks for first
+    ends = [pair.runs[0], *pair.runs[:0:-1]][:: max(1, len(front) // _MOST_NAMED)]
+    named = dict.fromkeys(ends if crowded else places)
+    order = dict.fromkeys([*named, *pair.runs, *places])
+    marks = _marks(compared.runs, pair.risk)
+    words = " ".join(_map_in_words(compared, pair, front, len(places), marks))
+    picture = plane(
+        [
+            places[name].spot(
+                most_dots,
+                on=name in pair.runs,
+                name=name if name in named else "",
+                always=not crowded,
+            )
+            for name in order
+        ],
+        risk=Axis(label=f"risk: {risk.title} (left is safer)", marks=marks),
+        loss=Axis(label=f"utility loss: {loss.title} (lower is better)"),
+        frontier=[place.at for place in front],
+        title="Risk-utility map",
+        description=words,
+    )
+    is_first = pair is compared.frontiers[0]
+    of = plural(len(compared.runs), "run") if is_first else f"{risk.title} and {loss.title}"
+    return Chart(
+        title=f"Risk-utility map of {of}",
+        svg=picture,
+        reads=_READS if is_first else "",
+        summary=words,
+    )
+
+
+def _marks(runs: Iterable[ComparedRun], key: str) -> list[Mark]:
+    """Return the lines of reference: the means over runs, which hardly differ."""
+    marks = []
+    for part, what in (("baseline", "nothing learnt"), ("original", "original released")):
+        values = [v for run in runs if (v := getattr(run.figures[key], part)) is not None]
+        if values:
+            words = f"{what} ({written(fmean(values), 'share')})"
+            marks.append(Mark(fmean(values), words, f"line-{part} dashed"))
+    return marks
+
+
+def _map_in_words(
+    compared: ComparedRuns,
+    pair: FrontierOfPair,
+    front: Sequence[_Place],
+    n_shown: int,
+    marks: Sequence[Mark],
+) -> Iterator[str]:
+    """Say what the map shows of a pair of figures."""
+    risk, loss = compared.figure(pair.risk), compared.figure(pair.utility)
+    yield f"Risk: {risk.title}, {risk.meaning}."
+    yield f"Utility loss: {loss.title}, {loss.meaning}."
+    ties = {standing.run: standing.in_words for standing in pair.standings}
+    runs = []
+    for place in front[:_MOST_IN_WORDS]:
+        tie = ties.get(place.run.name, "no tie")
+        x, y = place.at
+        more = "" if tie == "no tie" else f"; {tie}"
+        runs.append(f"{place.run.name} (risk {written(x, 'share')}, loss {written(y)}{more})")
+    rest = len(front) - len(runs)
+    more = f" and {plural(rest, 'other run')}" if rest else ""
+    yield f"On the frontier, by rising risk: {'; '.join(runs)}{more}."
+    beaten, missing = n_shown - len(front), len(compared.runs) - n_shown
+    yield f"{plural(beaten, 'run')} beaten by others." if beaten else "No run is beaten."
+    if missing:
+        yield f"{plural(missing, 'run')} without these figures: not on the map."
+    yield from (f"For comparison: {mark.words}." for mark in marks)
+
+
+def _frontiers(compared: ComparedRuns) -> DataTable:
+    rows = [
+        [
+            compared.figure(pair.risk).title,
+            compared.figure(pair.utility).title,
+            ", ".join(pair.runs),
+        ]
+        for pair in compared.frontiers
+    ]
+    return DataTable(
+        caption="Runs that no other one beats, by rising risk; --risk and --utility choose the "
+        "pair that is shown first",
+        columns=["risk", "utility loss", "frontier"],
+        forms=["text", "text", "text"],
+        rows=rows,
+        sortable=True,
+    )
+
+
+def _notes(compared: ComparedRuns, failed: Mapping[str, Sequence[str]]) -> Section:
+    blocks = [Note(note) for note in compared.notes]
+    for name, reasons in failed.items():
+        why = "; ".join(reasons)
+        blocks.append(Note(f"The setting {name} failed and is not compared: {why}", "alert"))
+    return Section(anchor="notes", title="Before you choose", lead="", blocks=blocks)
+
+
+# Tables of runs, of settings and of figures.
+
+
+def runs_section(compared: ComparedRuns, reports: Mapping[str, str]) -> Section:
+    """Return the figures that decide, one row for each run, limits that are exceeded, and links."""
+    runs = compared.runs
+    exceeded = [(run.name, limit) for run in runs for limit in run.exceeded]
+    pair = [compared.figure(key).title for key in _first_axes(compared)]
+    frontier = " and ".join(pair) if len(pair) == 2 else "no common figures"
+    above = [i for i, run in enumerate(runs) if run.exceeded]
+    blocks: list[Block] = [
+        row_table(ComparedRun, runs, caption=caption, names=columns, highlight=above)
+        for caption, columns in (
+            (f"Usefulness; the frontier is that of {frontier}", _use_columns(compared)),
+            ("Risk", _risk_columns(compared)),
+        )
+        if runs
+    ]
+    if exceeded:
+        blocks.append(
+            DataTable(
+                caption="Limits of the configuration that are exceeded",
+                columns=["run", "limit"],
+                forms=["text", "text"],
+                rows=exceeded,
+            )
+        )
+    if reports:
+        items = [el("li", None, el("a", {"href": href}, name)) for name, href in reports.items()]
+        blocks.append(
+            el("div", None, el("p", None, "The reports of the runs:"), el("ul", None, *items))
+        )
+    lead = "The figures that decide; lower is better in all of them."
+    return Section(anchor="runs", title="Runs", lead=lead, blocks=blocks)
+
+
+def _first_axes(compared: ComparedRuns) -> list[str]:
+    return [*compared.axes.risk[:1], *compared.axes.utility[:1]]
+
+
+_NAME = Added("run", "text", lambda run: run.name)
+
+
+def _value(heading: str, form: Form, key: str, part: str = "value") -> Added:
+    return Added(heading, form, lambda run: getattr(run.figures[key], part))
+
+
+def _use_columns(compared: ComparedRuns) -> list[Added]:
+    axes = _first_axes(compared)
+    standings = {one.run: one for pair in compared.frontiers[:1] for one in pair.standings}
+
+    def on_frontier(run: ComparedRun) -> str | None:
+        if not standings or any(run.value(key) is None for key in axes):
+            return None
+        return "yes" if run.name in standings else "no"
+
+    def tie(run: ComparedRun) -> str | None:
+        return standings[run.name].in_words if run.name in standings else None
+
+    def ratio(run: ComparedRun) -> float | None:
+        """Return the pMSE ratio by a tree, which sees more, else that by a logit."""
+        tree = run.value("pmse_ratio_cart")
+        return run.value("pmse_ratio_logit") if tree is None else tree
+
+    return [
+        _NAME,
+        Added("on the frontier", "text", on_frontier),
+        Added("tie", "text", tie),
+        Added("limits exceeded", "count", lambda r: len(r.exceeded) if r.has_limits else None),
+        Added(f"{compared.units} of a dataset", "count", lambda run: run.rows),
+        _value("mean two-way S_pMSE", "figure", "mean_two_way"),
+        _value("its spread over datasets", "figure", "mean_two_way", "range_of_datasets"),
+        _value("largest", "figure", "worst_two_way"),
+        Added("of the pair", "text", lambda run: " and ".join(run.worst_pair) or None),
+        Added("pMSE ratio", "figure", ratio),
+        *_of_panels(compared, "careers over noise", "figure", "sequence_ratio"),
+    ]
+
+
+def _risk_columns(compared: ComparedRuns) -> list[Added]:
+    half = "differential_confidentiality"
+    return [
+        _NAME,
+        _value("CAP", "share", "cap"),
+        _value("spread over single datasets", "share", "cap", "range_of_datasets"),
+        _value("CAP by chance", "share", "cap", "baseline"),
+        _value("differential confi\u00addentiality", "share", half),
+        _value("its 95 % interval from", "share", half, "low"),
+        _value("to", "share", half, "high"),
+        _value("DiSCO", "share", "disco"),
+        _value("repU", "share", "repu"),
+        _value("nearer share", "share", "nearer_share"),
+        *_of_panels(compared, "careers of one person", "share", "replicated_careers"),
+    ]
+
+
+def _of_panels(compared: ComparedRuns, heading: str, form: Form, key: str) -> list[Added]:
+    """Return the column of a figure that only panels have, where any run has it."""
+    has_any = any(run.value(key) is not None for run in compared.runs)
+    return [_value(heading, form, key)] if has_any else []
 
 
 def setting_text(value: Any) -> str:
@@ -631,124 +558,106 @@ def setting_text(value: Any) -> str:
     ('true', 'cart', '[1, 2]', 'not set')
     """
     if value is None:
-        return UNSET
+        return "not set"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _notes(content: Mapping[str, Any]) -> Section:
-    blocks: list[Block] = [Note(note) for note in content["notes"]]
-    for name, why in content.get("failed", {}).items():
-        told = "; ".join(why)
-        blocks.append(Note(f"The setting {name} failed and is not compared: {told}", "alert"))
-    return Section(anchor="notes", title="Before you choose", lead="", blocks=blocks)
-
-
-def _settings(content: Mapping[str, Any]) -> Section:
-    runs, keys = content["runs"], content["differing"]
-    not_shared = {*keys, *content["left_out"]}
-    same = {
-        key: setting_text(value)
-        for key, value in runs[0]["settings"].items()
-        if key not in not_shared
-    }
+def _settings(compared: ComparedRuns) -> Section:
+    runs, keys = compared.runs, compared.differing
+    not_shared = {*keys, *compared.left_out}
     blocks: list[Block] = []
     if keys:
+        differing = [_setting(key) for key in keys]
         blocks.append(
-            DataTable(
+            row_table(
+                ComparedRun,
+                runs,
                 caption="Settings that are not the same in all runs",
-                columns=["run", *keys, "seed"],
-                forms=["text"] * (len(keys) + 2),
-                rows=[
-                    [
-                        run["name"],
-                        *(_setting_cell(run["differing"][key]) for key in keys),
-                        str(run["seed"]),
-                    ]
-                    for run in runs
-                ],
-                sortable=len(runs) > MANY_ROWS,
+                names=[_NAME, *differing, Added("seed", "text", lambda run: str(run.seed))],
             )
         )
     else:
         rest = " but what is declared of single variables" if not_shared else ""
         blocks.append(Note(f"The settings of all runs are the same{rest}."))
+    same = [(k, setting_text(v)) for k, v in runs[0].settings.items() if k not in not_shared]
     if same:
-        caption = "Settings that all runs share; the rest are defaults"
-        rows = list(same.items())
         blocks.append(
             DataTable(
-                caption=caption, columns=["setting", "value"], forms=["text", "text"], rows=rows
+                caption="Settings that all runs share; the rest are defaults",
+                columns=["setting", "value"],
+                forms=["text", "text"],
+                rows=same,
             )
         )
     return Section(anchor="settings", title="Settings", lead="What was set.", blocks=blocks)
 
 
-def _setting_cell(value: Any) -> Cell:
-    """Return numbers as they are, so that they are sorted as numbers."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_number else setting_text(value)
+def _setting(key: str) -> Added:
+    """Return the column of a setting; numbers stay as they are and are sorted as numbers."""
+
+    def cell(run: ComparedRun) -> Cell:
+        value = run.differing[key]
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return value if is_number else setting_text(value)
+
+    return Added(key, "text", cell)
 
 
-def _figures(content: Mapping[str, Any]) -> Section:
-    runs = content["runs"]
-    blocks: list[Block] = []
-    for axis, what in (("risk", "Risk"), ("utility", "Loss of utility")):
-        found = [
-            (one["key"], one["title"])
-            for one in content["measures"]
-            if one["axis"] == axis and any(value_of(run, one["key"]) is not None for run in runs)
-        ]
-        if found:
-            blocks.append(_matrix(f"{what}, every figure", runs, found))
+def _known_figures(compared: ComparedRuns) -> list[AxisFigure]:
+    """Return the figures that any run has."""
+    return [f for f in compared.measures if any(r.value(f.key) is not None for r in compared.runs)]
+
+
+def _figures(compared: ComparedRuns) -> Section:
+    figures = _known_figures(compared)
+    groups = {
+        words: [figure for figure in figures if figure.axis == axis]
+        for axis, words in (("risk", "Risk"), ("utility", "Loss of utility"))
+    }
     return Section(
         anchor="figures",
         title="Every figure",
         lead="Lower is better in all of them.",
-        blocks=blocks,
+        blocks=[
+            _matrix(f"{words}, every figure", compared.runs, group)
+            for words, group in groups.items()
+            if group
+        ],
     )
 
 
-def _matrix(
-    caption: str, runs: Sequence[Mapping[str, Any]], found: Sequence[tuple[str, str]]
-) -> DataTable:
+def _matrix(caption: str, runs: Sequence[ComparedRun], figures: Sequence[AxisFigure]) -> DataTable:
     """Return runs as columns where they are few, else as rows."""
-    names = [run["name"] for run in runs]
-    by_run: list[list[Cell]] = [[value_of(run, key) for key, _ in found] for run in runs]
-    titles = [title for _, title in found]
-    if len(runs) <= MOST_COLUMNS:
-        cells, heads, sides, corner = [*zip(*by_run, strict=True)], names, titles, "figure"
-    else:
-        cells, heads, sides, corner = [*map(tuple, by_run)], titles, names, "run"
-    figures: list[Form] = ["figure"] * len(heads)
+    if len(runs) > _MOST_COLUMNS:
+        columns = [_value(figure.title, "figure", figure.key) for figure in figures]
+        return row_table(ComparedRun, runs, caption=caption, names=[_NAME, *columns])
+    forms: list[Form] = ["figure"] * len(runs)
     return DataTable(
         caption=caption,
-        columns=[corner, *heads],
-        forms=["text", *figures],
-        rows=[[side, *row] for side, row in zip(sides, cells, strict=True)],
-        sortable=len(cells) > MANY_ROWS and corner == "run",
+        columns=["figure", *(run.name for run in runs)],
+        forms=["text", *forms],
+        rows=[[figure.title, *(run.value(figure.key) for run in runs)] for figure in figures],
     )
 
 
-def _meanings(content: Mapping[str, Any]) -> Section:
-    runs = content["runs"]
-    rows = [
-        (
-            one["title"],
-            one["meaning"],
-            "yes" if not one["same_rows"] else "no",
-        )
-        for one in content["measures"]
-        if any(value_of(run, one["key"]) is not None for run in runs)
-    ]
-    table = DataTable(
+def _meanings(compared: ComparedRuns) -> Section:
+    table = row_table(
+        AxisFigure,
+        _known_figures(compared),
         caption="Figures in words",
-        columns=["figure", "what it says", "comparable between datasets of different sizes"],
-        forms=["text", "text", "text"],
-        rows=rows,
+        names=[
+            Added("figure", "text", lambda figure: figure.title),
+            Added("what it says", "text", lambda figure: figure.meaning),
+            Added(
+                "comparable between datasets of different sizes",
+                "text",
+                lambda figure: "no" if figure.same_rows else "yes",
+            ),
+        ],
     )
     return Section(
         anchor="meanings",
         title="What the figures mean",
         lead="",
-        blocks=[table] if rows else [],
+        blocks=[table] if table.rows else [],
     )

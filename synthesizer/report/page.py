@@ -390,7 +390,6 @@ def render(
     banner: str,
     subtitle: str = "",
     data: Mapping[str, Any] | None = None,
-    scripts: Sequence[str] = (),
     for_release: bool = False,
 ) -> str:
     """Return a page as HTML.
@@ -408,8 +407,6 @@ def render(
         Below the title.
     data : mapping, optional
         What the page's script needs; plain values. Numbers that are not finite become null.
-    scripts : sequence of str
-        Further files of ``assets`` that act on the page, after its own.
     for_release : bool
         Whether the page may leave the house: its banner then has another colour than that of a
         confidential one.
@@ -426,8 +423,7 @@ def render(
     (True, True)
     """
     style = Markup(_style(banner))  # noqa: S704 - our own file; the banner is escaped for CSS
-    acting = "\n".join(map(_asset, ("page.js", *scripts)))
-    script = Markup(acting)  # noqa: S704 - our own files
+    script = Markup(_asset("page.js"))  # noqa: S704 - our own file
     page = (
         _environment()
         .get_template("page.html")

@@ -238,8 +238,8 @@ def test_axes_can_be_chosen(four: Comparison) -> None:
     found = compare_points(four.points, risk="disco", utility="worst_two_way")
     assert (found.risk[0].key, found.utility[0].key) == ("disco", "worst_two_way")
     assert {one.key for one in found.risk} == {one.key for one in four.risk}
-    first = found.to_dict()["frontiers"][0]
-    assert (first["risk"], first["utility"]) == ("disco", "worst_two_way")
+    first = found.content.frontiers[0]
+    assert (first.risk, first.utility) == ("disco", "worst_two_way")
     assert found.notes == four.notes
 
 
@@ -274,13 +274,13 @@ def test_settings_with_lists_and_dots(tmp_path: Path) -> None:
     one = {"keep": ["age"], "variables": {"Jul.93": {"method": "pmm"}}}
     two = {"keep": ["age"], "variables": {"Jul.93": {"method": "cart"}}}
     runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0, settings=s) for n, s in ((1, one), (2, two))]
-    content = compare_points(runs).to_dict()
+    content = plain(compare_points(runs).content)
     assert content["differing"] == ["variables.`Jul.93`.method"]
     assert content["runs"][1]["differing"] == {"variables.`Jul.93`.method": "cart"}
 
 
 def test_plain_values_hold_every_number(four: Comparison) -> None:
-    content = json.loads(json.dumps(four.to_dict(), allow_nan=False))
+    content = json.loads(json.dumps(plain(four.content), allow_nan=False))
     assert content["frontier"] == ["leaf5", "leaf3"]
     pairs = len(content["axes"]["risk"]) * len(content["axes"]["utility"])
     assert len(content["frontiers"]) == pairs
@@ -434,7 +434,7 @@ def test_declarations_of_different_data_are_not_listed(
     shown = capsys.readouterr().out
     assert "variables." not in shown
     assert "method." not in shown
-    content = found.to_dict()
+    content = plain(found.content)
     assert "variables.age.kind" in content["left_out"]
     assert content["runs"][0]["settings"]["variables.age.kind"] == "numeric"  # in the file still
 

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from synthesizer.jobs.compare import Comparison, compare_points
-from synthesizer.jobs.run_points import Found, read_run
+from synthesizer.jobs.run_points import read_run
+from synthesizer.measures.figure import plain
+from synthesizer.report.comparison import RunFigure
 from tests.run_directories import checks_of, manifest_of, write_run
 
 AXES = ("cap", "mean_two_way")
@@ -23,7 +25,9 @@ def compared(where: Path, **runs: tuple[float, float, float, float]) -> Comparis
 
 
 def ties(found: Comparison) -> dict[str, tuple[tuple[str, tuple[str, ...]], ...]]:
-    return {one.run: one.ties for one in found.standings_of(*AXES)}
+    return {
+        one.run: tuple((tie.run, tie.axes) for tie in one.ties) for one in found.standings_of(*AXES)
+    }
 
 
 def test_neighbours_on_the_frontier_are_a_tie_in_one_figure_or_both(tmp_path: Path) -> None:
@@ -72,7 +76,7 @@ def test_a_spread_that_is_unknown_is_told(tmp_path: Path) -> None:
     assert first.unknown == ()
     (only,) = found.standings_of("replicated_uniques", "pmse_ratio_logit")[:1]
     assert only.unknown == ("risk", "utility")
-    assert only.to_dict() == {
+    assert plain(only) == {
         "run": "a",
         "ties": [{"run": "b", "in": ["risk", "utility"]}],  # equal values are a tie all the same
         "unknown": ["risk", "utility"],
@@ -82,12 +86,12 @@ def test_a_spread_that_is_unknown_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("found", "spread"),
     [
-        (Found(value=1.0, low=0.9, high=1.3, datasets=(0.0, 9.0)), 0.2),
-        (Found(value=1.0, low=0.9, datasets=(0.5, None, 0.75)), 0.25),
-        (Found(value=1.0, datasets=(0.5, None)), None),
-        (Found(value=1.0), None),
+        (RunFigure(value=1.0, low=0.9, high=1.3, datasets=(0.0, 9.0)), 0.2),
+        (RunFigure(value=1.0, low=0.9, datasets=(0.5, None, 0.75)), 0.25),
+        (RunFigure(value=1.0, datasets=(0.5, None)), None),
+        (RunFigure(value=1.0), None),
     ],
 )
-def test_spread(found: Found, spread: float | None) -> None:
+def test_spread(found: RunFigure, spread: float | None) -> None:
     assert found.spread == (None if spread is None else pytest.approx(spread))
-    assert found.to_dict()["spread"] == found.spread
+    assert plain(found)["spread"] == found.spread

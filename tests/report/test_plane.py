@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from synthesizer.report.plane import Axis, Mark, Spot, plane
+from synthesizer.report.plane import Axis, Mark, Spot, place_labels, plane
 
 NASTY = "<script>alert(\"x\")</script> & 'y'"
 RISK, LOSS = Axis(label="risk (left is safer)"), Axis(label="loss (lower is better)")
@@ -96,3 +96,17 @@ def test_nothing_comes_out_of_a_name() -> None:
     assert "<script" not in picture
     assert "style=" not in picture
     ElementTree.fromstring(picture)
+
+
+def test_names_hide_neither_each_other_nor_dots() -> None:
+    dots = [(i, 100.0 + 9 * i, 200.0 + 3 * i) for i in range(6)]
+    names = {i: f"setting {i}" for i in range(5)}
+    labels = place_labels(dots, [], names, (0, 0, 600, 400))
+    assert [label[0] for label in labels] == [0, 1, 2, 3, 4]
+    assert len({(label[1], label[2]) for label in labels}) == 5
+
+
+def test_names_stay_inside_the_frame() -> None:
+    for at, side in ((5, "start"), (295, "end")):
+        ((_, x, _, anchor),) = place_labels([(0, at, 50)], [], {0: "long name"}, (0, 0, 300, 100))
+        assert (anchor, x > at) == (side, side == "start")
