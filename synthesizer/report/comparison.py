@@ -301,7 +301,7 @@ def map_section(compared: ComparedRuns) -> Section:
 
 
 def _folded(summary: str, *parts: Markup) -> Markup:
-    return el("details", {"class": "short"}, el("summary", None, summary), *parts)
+    return el("details", {"class": "numbers"}, el("summary", None, summary), *parts)
 
 
 def _drawn_pairs(compared: ComparedRuns) -> Iterator[FrontierOfPair]:
@@ -458,7 +458,7 @@ def runs_section(compared: ComparedRuns, reports: Mapping[str, str]) -> Section:
     frontier = " and ".join(pair) if len(pair) == 2 else "no common figures"
     above = [i for i, run in enumerate(runs) if run.exceeded]
     blocks: list[Block] = [
-        row_table(ComparedRun, runs, caption=caption, names=columns, highlight=above)
+        row_table(runs, caption, names=columns, highlight=above)
         for caption, columns in (
             (f"Usefulness; the frontier is that of {frontier}", _use_columns(compared)),
             ("Risk", _risk_columns(compared)),
@@ -570,9 +570,8 @@ def _settings(compared: ComparedRuns) -> Section:
         differing = [_setting(key) for key in keys]
         blocks.append(
             row_table(
-                ComparedRun,
                 runs,
-                caption="Settings that are not the same in all runs",
+                "Settings that are not the same in all runs",
                 names=[_NAME, *differing, Added("seed", "text", lambda run: str(run.seed))],
             )
         )
@@ -630,7 +629,7 @@ def _matrix(caption: str, runs: Sequence[ComparedRun], figures: Sequence[AxisFig
     """Return runs as columns where they are few, else as rows."""
     if len(runs) > _MOST_COLUMNS:
         columns = [_value(figure.title, "figure", figure.key) for figure in figures]
-        return row_table(ComparedRun, runs, caption=caption, names=[_NAME, *columns])
+        return row_table(runs, caption, names=[_NAME, *columns])
     forms: list[Form] = ["figure"] * len(runs)
     return DataTable(
         caption=caption,
@@ -641,23 +640,24 @@ def _matrix(caption: str, runs: Sequence[ComparedRun], figures: Sequence[AxisFig
 
 
 def _meanings(compared: ComparedRuns) -> Section:
-    table = row_table(
-        AxisFigure,
-        _known_figures(compared),
-        caption="Figures in words",
-        names=[
-            Added("figure", "text", lambda figure: figure.title),
-            Added("what it says", "text", lambda figure: figure.meaning),
-            Added(
-                "comparable between datasets of different sizes",
-                "text",
-                lambda figure: "no" if figure.same_rows else "yes",
-            ),
-        ],
-    )
     return Section(
         anchor="meanings",
         title="What the figures mean",
         lead="",
-        blocks=[table] if table.rows else [],
+        blocks=[
+            row_table(figures, "Figures in words", names=_MEANING)
+            for figures in [_known_figures(compared)]
+            if figures
+        ],
     )
+
+
+_MEANING = (
+    Added("figure", "text", lambda figure: figure.title),
+    Added("what it says", "text", lambda figure: figure.meaning),
+    Added(
+        "comparable between datasets of different sizes",
+        "text",
+        lambda figure: not figure.same_rows,
+    ),
+)
