@@ -232,25 +232,7 @@ _NPY_HEADER = re.compile(
 
 
 def read_archive(path: str | Path, *, kind: str) -> Any:
-    """Read what `write_archive` wrote.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    kind : str
-        The word it was written with.
-
-    Returns
-    -------
-    object
-        The content; its arrays may be written to.
-
-    Raises
-    ------
-    SavedModelError
-        If the file is missing, cut short, altered, of another kind or of an unknown version.
-    """
+    """Read what `write_archive` wrote with the same ``kind``; or say why the file is refused."""
     path = Path(path)
     try:
         with open(path, "rb") as file:

@@ -37,19 +37,13 @@ NOT_SAVED: Mapping[str, Any] = {"saved": False}
 
 @dataclasses.dataclass(frozen=True)
 class Family:
-    """Classes that are written under a name, since anybody may add some.
-
-    Parameters
-    ----------
-    base : type
-        What fields are annotated with.
-    name_of, type_of : callable
-        The name of a class, and the class of a name; both raise where there is none.
-    """
+    """Classes that are written under a name, since anybody may add some."""
 
     base: type
+    """What fields are annotated with."""
     name_of: Callable[[type], str]
     type_of: Callable[[str], type]
+    """The name of a class, and the class of a name; both raise where there is none."""
 
 
 _TEXTS: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {}
@@ -85,13 +79,7 @@ class Codec:
         self._families = {family.base: family for family in families}
 
     def plain(self, kind: Any, value: Any) -> Any:
-        """Return a value of type ``kind`` as str, int, float, bool, None, list, dict and arrays.
-
-        Raises
-        ------
-        TypeError
-            If the type cannot be saved, or the value is not of it.
-        """
+        """Return a value of type ``kind`` as str, int, float, bool, None, list, dict and arrays."""
         origin, parts = get_origin(kind), get_args(kind)
         if kind is Any or origin is Literal:
             return value
@@ -140,22 +128,7 @@ class Codec:
         raise TypeError(f"a value of type {kind} cannot be saved; annotate the field plainly")
 
     def typed(self, kind: Any, state: Any, where: str = "") -> Any:
-        """Return the value of type ``kind`` that `plain` wrote.
-
-        Parameters
-        ----------
-        kind : type
-            A dataclass, or another annotation.
-        state : object
-            As read from an archive.
-        where : str
-            What messages call it: fields, joined by dots.
-
-        Raises
-        ------
-        SavedModelError
-            If the state is not of this type, or its class refuses it.
-        """
+        """Return the value of type ``kind`` that `plain` wrote."""
         origin, parts = get_origin(kind), get_args(kind)
         if kind is Any:
             return state

@@ -26,14 +26,7 @@ _LARGEST = 2**62
 
 
 def cut_points(column: Column, groups: Groups) -> FloatArray:
-    """Return the inner cut points of a numeric column, ascending, shape (c,).
-
-    Parameters
-    ----------
-    column : Column
-        Numeric or date column; missing codes are left out.
-    groups : int or sequence of float
-        A number of quantile groups (at least 1), or the cut points themselves.
+    """Return the inner cut points of numbers or dates, ascending, shape (c,).
 
     Examples
     --------
@@ -54,17 +47,6 @@ def cut_points(column: Column, groups: Groups) -> FloatArray:
 class ColumnCoder:
     """Codes of one variable's values: labels by text, numbers exactly or by group.
 
-    Parameters
-    ----------
-    size : int
-        Number of codes.
-    labels : tuple of str
-        Texts that have a code: all labels of a coded variable, else the missing codes.
-    values : ndarray or None
-        Distinct numbers of the original, ascending, where numbers count exactly.
-    cuts : ndarray or None
-        Inner cut points where numbers are grouped; a group holds its lower cut point.
-
     Examples
     --------
     >>> from synthesizer.data.table import Kind, Variable
@@ -77,8 +59,11 @@ class ColumnCoder:
 
     size: int
     labels: tuple[str, ...]
+    """Texts that have a code: all labels of a coded variable, else the missing codes."""
     values: FloatArray | None = None
+    """Distinct numbers of the original, ascending, where numbers count exactly."""
     cuts: FloatArray | None = None
+    """Inner cut points where numbers are grouped; a group holds its lower cut point."""
 
     @classmethod
     def fit(cls, column: Column, groups: Groups | None = None) -> ColumnCoder:
@@ -169,15 +154,6 @@ class JointCoder:
 
     Codes are combined variable by variable and renumbered before they could leave 63 bits.
 
-    Parameters
-    ----------
-    original : Table
-        Table to learn from.
-    names : sequence of str
-        Variables, all in ``original``.
-    groups : mapping, optional
-        Quantile counts or cut points of numeric variables; others count by exact value.
-
     Examples
     --------
     >>> from synthesizer.data.table import Kind, Variable
@@ -234,13 +210,6 @@ MOST = 2**62
 class Combinations:
     """The distinct values of some variables, and a number for every combination of them.
 
-    Parameters
-    ----------
-    names : tuple of str
-        The variables.
-    values : tuple of ndarray
-        Distinct values of each, rising; missing codes of numbers lie below all numbers.
-
     Examples
     --------
     >>> from synthesizer.data.table import Kind, Variable
@@ -252,6 +221,7 @@ class Combinations:
 
     names: tuple[str, ...]
     values: tuple[FloatArray, ...]
+    """Distinct values of each, rising; missing codes of numbers lie below all numbers."""
 
     def __post_init__(self) -> None:
         if len(self.values) != len(self.names) or any(not len(part) for part in self.values):

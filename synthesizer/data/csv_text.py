@@ -114,27 +114,10 @@ MAX_NAMED: Final = 5
 def parse_csv(
     data: pa.Buffer, origin: str, *, delimiter: str | None = None, encoding: str | None = None
 ) -> tuple[pa.Table, CsvLayout]:
-    """Read the text of a CSV file.
+    """Read text as dictionary-encoded columns of text, and how it was written.
 
-    Parameters
-    ----------
-    data : pyarrow.Buffer
-        The (uncompressed) bytes, in a mapped file or from `arrow_buffer`.
-    origin : str
-        Name for messages.
-    delimiter, encoding : str, optional
-        Found out when not given; the encoding is UTF-8 unless a byte order mark says otherwise.
-
-    Returns
-    -------
-    pyarrow.Table, CsvLayout
-        Dictionary-encoded text columns, and how they were written.
-
-    Raises
-    ------
-    DataError
-        Empty text, wrong encoding, NUL bytes, ragged rows, an unterminated quote, empty or
-        duplicate column names.
+    Delimiter and encoding are found out when not given; the encoding is UTF-8 unless a byte order
+    mark says otherwise.
     """
     data, encoding, bom = _as_utf8(data, origin, encoding)
     if not data.size or (data.size < SAMPLE_BYTES and not bytes(data).strip()):

@@ -71,18 +71,6 @@ def suggest_derivations(table: Table, *, max_rows: int = 2000) -> dict[str, str]
     target in the table; there are no cycles. A target may stand before its inputs in the table:
     the caller has to move it.
 
-    Parameters
-    ----------
-    table : Table
-        Confidential data.
-    max_rows : int
-        Rows in which candidates are looked for; they are verified on all rows.
-
-    Returns
-    -------
-    dict of str to str
-        Target to expression, in column order.
-
     Examples
     --------
     >>> a, b, c = (Variable(name=name, kind=Kind.NUMERIC, decimals=0) for name in "abc")

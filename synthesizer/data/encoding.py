@@ -23,18 +23,6 @@ RARE: Final = 3
 def encode(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> Table:
     """Turn a source into a table of codes.
 
-    Parameters
-    ----------
-    raw : RawTable
-        What a source returned.
-    declared : mapping of str to Declaration
-        What the configuration says of the variables.
-
-    Raises
-    ------
-    DataError
-        With every problem of every column.
-
     Examples
     --------
     >>> import pandas as pd
@@ -59,11 +47,6 @@ def encode_like(raw: RawTable, schema: Schema, *, new_codes: int = 0) -> Table:
     Levels and missing codes that the schema does not know are appended to it, hence labels agree
     but codes of missing values may not: `align` brings two tables to one schema. In numbers up to
     ``new_codes`` distinct texts are taken for missing codes.
-
-    Raises
-    ------
-    DataError
-        If columns are missing, or numbers or dates cannot be read as such.
     """
     problems = [
         f"{raw.origin}: column {name!r} is missing"
@@ -195,15 +178,7 @@ def _numbered(texts: Texts, rest: BoolArray) -> FloatArray:
 
 
 def data_notes(raw: RawTable, table: Table) -> list[str]:
-    """Say what is odd but no error: constant columns, rare levels, missing codes never used.
-
-    Parameters
-    ----------
-    raw : RawTable
-        The source.
-    table : Table
-        What `encode` made of it.
-    """
+    """Say what is odd but no error: constant columns, rare levels, missing codes never used."""
     notes = []
     for texts in raw.texts:
         variable = table[texts.name].variable

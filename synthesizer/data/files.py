@@ -46,13 +46,7 @@ def check_output(directory: Path, *, overwrite: bool) -> list[str]:
 
 @contextmanager
 def new_directory(final: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Give a working directory that becomes ``final`` when the block ends without an error.
-
-    Raises
-    ------
-    OutputError
-        If ``final`` exists and is not to be overwritten, or cannot be written.
-    """
+    """Give a working directory that becomes ``final`` when the block ends without an error."""
     final = final.absolute()
     _restore(final)
     problems = check_output(final, overwrite=overwrite)
@@ -79,24 +73,12 @@ def new_directory(final: Path, *, overwrite: bool) -> Iterator[Path]:
 
 
 def write_secret(path: Path, text: str, *, overwrite: bool) -> None:
-    """Write a text for the steward only, mode 0600, whole or not at all.
-
-    Raises
-    ------
-    OutputError
-        If the file exists and is not to be overwritten, or cannot be written.
-    """
+    """Write a text for the steward only, mode 0600, whole or not at all."""
     write_secrets({path: text}, overwrite=overwrite)
 
 
 def write_secrets(texts: Mapping[Path, str], *, overwrite: bool) -> None:
-    """Write several texts for the steward only: none takes its name before all are on the disk.
-
-    Raises
-    ------
-    OutputError
-        If one of the files exists and is not to be overwritten, or cannot be written.
-    """
+    """Write several texts for the steward only: none takes its name before all are on the disk."""
     for path in texts:
         check_file(path, overwrite=overwrite)
     works = {path: path.with_name(f".{path.name}.partial-{os.getpid()}") for path in texts}
@@ -116,13 +98,7 @@ def write_secrets(texts: Mapping[Path, str], *, overwrite: bool) -> None:
 
 @contextmanager
 def new_file(path: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Give a working file that becomes ``path`` when the block ends without an error.
-
-    Raises
-    ------
-    OutputError
-        If the file exists and is not to be overwritten, or cannot be written.
-    """
+    """Give a working file that becomes ``path`` when the block ends without an error."""
     check_file(path, overwrite=overwrite)
     work = path.with_name(f".{path.name}.partial-{os.getpid()}")
     try:

@@ -46,12 +46,7 @@ CORRECT: Final = (
 class Problem(Exception):  # noqa: N818
     """What is wrong with one column, as the end of a sentence that starts with its name.
 
-    Parameters
-    ----------
-    fault, remedy : str
-        What is wrong, and what helps.
-    every_row : str, optional
-        What helps where every row needs a value, if that is something else.
+    ``every_row`` helps where every row needs a value, if ``remedy`` does not.
     """
 
     def __init__(self, fault: str, remedy: str = "", *, every_row: str | None = None) -> None:
@@ -90,13 +85,7 @@ class Wanted:
 
 
 def build(texts: Texts, wanted: Wanted) -> Variable:
-    """Make the variable.
-
-    Raises
-    ------
-    Problem
-        If the values contradict what is wanted.
-    """
+    """Make the variable, or raise a Problem where the values contradict what is wanted."""
     rest = texts.occurs & ~texts.among(wanted.missing)
     if not rest.any():
         raise empty(" besides missing codes")
@@ -352,14 +341,7 @@ class Guess:
 
 
 def guess(texts: Texts, missing: tuple[str, ...] | None = None) -> Guess:
-    """Guess what a column is.
-
-    Raises
-    ------
-    Problem
-        If there is no safe guess: no value at all, numbers mixed with text, infinite or very
-        large numbers, free text.
-    """
+    """Guess what a column is, or raise a Problem where there is no safe guess."""
     if missing is None:
         mask = texts.among(TEXT_CODES) | _codes_among_numbers(texts)
         mask |= _sentinels(texts, mask)
@@ -561,31 +543,18 @@ MAX_ZEROS = 6  # decimals of a missing code that is a whole number
 
 @dataclass(frozen=True, kw_only=True)
 class Declaration:
-    """What a configuration may say of a variable; None leaves it to inference.
-
-    Parameters
-    ----------
-    kind : Kind or None
-        The kind.
-    missing : tuple of str or None
-        Missing codes as they are written; an empty cell is always one.
-    levels : tuple of str or None
-        Levels in order.
-    decimals : int or None
-        Decimals of a numeric variable.
-    date_format : str or None
-        A ``strptime`` format such as ``%d/%m/%Y``.
-    every_row : bool
-        Whether no row may lack a value: persons and periods of a panel. Decides what is advised
-        where something is wrong.
-    """
+    """What a configuration may say of a variable; None leaves it to inference."""
 
     kind: Kind | None = None
     missing: tuple[str, ...] | None = None
+    """Missing codes as they are written; an empty cell is always one."""
     levels: tuple[str, ...] | None = None
     decimals: int | None = None
     date_format: str | None = None
+    """A ``strptime`` format such as ``%d/%m/%Y``."""
     every_row: bool = False
+    """Whether no row may lack a value: persons and periods of a panel. Decides what is advised
+    where something is wrong."""
 
 
 @dataclass(frozen=True)
@@ -598,18 +567,6 @@ class Inferred:
 
 def infer(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> tuple[Inferred, ...]:
     """Decide the kind, levels, missing codes and decimals of every column.
-
-    Parameters
-    ----------
-    raw : RawTable
-        What a source returned.
-    declared : mapping of str to Declaration
-        What the configuration says, by column name.
-
-    Raises
-    ------
-    DataError
-        With every problem of every column.
 
     Examples
     --------

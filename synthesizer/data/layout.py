@@ -19,21 +19,14 @@ Form = Literal["csv", "parquet", "pandas", "sql"]
 
 @dataclass(frozen=True, kw_only=True)
 class Quoting:
-    """When the cells of one CSV column are quoted.
-
-    Parameters
-    ----------
-    always : bool
-        Every cell is quoted (R quotes text like this); otherwise only where it is needed.
-    empty : bool
-        An empty cell is written ``""``.
-    bare : tuple of str
-        Texts that stay unquoted in a column that is otherwise quoted, such as R's ``NA``.
-    """
+    """When the cells of one CSV column are quoted."""
 
     always: bool = False
+    """Every cell is quoted (R quotes text like this); otherwise only where it is needed."""
     empty: bool = False
+    """An empty cell is written ``""``."""
     bare: tuple[str, ...] = ()
+    """Texts that stay unquoted in a column that is otherwise quoted, such as R's ``NA``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,21 +69,6 @@ as_text(pa.Schema, _schema_text, _read_schema)
 class Layout:
     """How a source was laid out.
 
-    Parameters
-    ----------
-    form : {"csv", "parquet", "pandas", "sql"}
-        What the source was.
-    names : tuple of str
-        Column names in order.
-    compressed : bool
-        Whether a CSV file was compressed with gzip.
-    csv : CsvLayout or None
-        For CSV files.
-    types : pyarrow.Schema or None
-        For sources with types of their own.
-    frame : tuple of FrameLayout
-        For pandas frames, one per column.
-
     Examples
     --------
     >>> layout = Layout(form="csv", names=("a", "b"), csv=CsvLayout(delimiter=";"))
@@ -101,9 +79,12 @@ class Layout:
     form: Form
     names: tuple[str, ...]
     compressed: bool = False
+    """Whether a CSV file was compressed with gzip."""
     csv: CsvLayout | None = None
     types: pa.Schema | None = field(default=None)
+    """For sources with types of their own."""
     frame: tuple[FrameLayout, ...] = ()
+    """For pandas frames, one per column."""
 
     def type_of(self, name: str) -> pa.DataType | None:
         """Return the Arrow type of a column, None for CSV files."""

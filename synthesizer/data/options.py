@@ -44,18 +44,8 @@ def options(*, strict: bool) -> Callable[[type[Class]], type[Class]]: ...
 def options(kind: Any = None, *, strict: bool = True) -> Any:
     """Make a class a frozen, keyword-only dataclass that checks its fields.
 
-    Parameters
-    ----------
-    kind : type
-        Its fields are annotated.
-    strict : bool
-        False for options that are a part of a configuration, which reads maps and lists; their
-        numbers are annotated as strict.
-
-    Raises
-    ------
-    OptionError
-        When an object is made, with every fault; it is a ConfigError and a ValueError.
+    Not ``strict`` are options that are a part of a configuration, which reads maps and lists; their
+    numbers are annotated as strict.
 
     Examples
     --------
@@ -95,13 +85,7 @@ def _adapter(kind: type) -> TypeAdapter[Any]:
 
 
 def checked(kind: type[Class], values: Mapping[str, Any]) -> Class:
-    """Make options, also those of a plain dataclass whose own constructor checks no types.
-
-    Raises
-    ------
-    OptionError
-        With every fault.
-    """
+    """Make options, also those of a plain dataclass whose own constructor checks no types."""
     try:
         made = object.__new__(kind)
         _adapter(cast(Any, kind)).validator.validate_python(
@@ -113,13 +97,7 @@ def checked(kind: type[Class], values: Mapping[str, Any]) -> Class:
 
 
 def sentences(faults: Iterable[ErrorDetails]) -> list[str]:
-    """Say each fault in one sentence; what is wrong with all alternatives of a type is one fault.
-
-    Parameters
-    ----------
-    faults : iterable
-        As pydantic tells them.
-    """
+    """Say each fault in one sentence; all alternatives of a type are one fault."""
     by_field: dict[str, list[ErrorDetails]] = {}
     for fault in faults:
         by_field.setdefault(str(fault["loc"][0]) if fault["loc"] else "", []).append(fault)

@@ -47,20 +47,6 @@ def as_table(
     Identifiers count as categories: what is compared are values, and nothing is synthesised.
     Without ``ids`` they are left out.
 
-    Parameters
-    ----------
-    data : Table, DataFrame or RawTable
-        Shape (n, p); the index of a frame is left out.
-    names : iterable of str
-        Columns that matter; names that do not exist are left to the measure to tell.
-    declared : mapping of str to Declaration, optional
-        Kinds and missing codes; inferred where absent.
-
-    Raises
-    ------
-    DataError
-        With every problem of these columns.
-
     Examples
     --------
     >>> frame = pd.DataFrame({"name": ["ann", "bob"], "age": [40, 50], "odd": [1, "x"]})
@@ -98,11 +84,6 @@ def as_tables(
     The synthetic ones are read with the original's kinds; levels and codes that it does not have
     are appended. Only variables under ``persons`` may have no level in common.
 
-    Raises
-    ------
-    DataError
-        With every problem of every data set.
-
     Examples
     --------
     >>> one, other = pd.DataFrame({"sex": ["f", "m"]}), pd.DataFrame({"sex": ["m", "x", "m"]})
@@ -132,11 +113,7 @@ def read_like(
 ) -> Table:
     """Encode what the original has too; columns that are missing are left to the measure.
 
-    Raises
-    ------
-    DataError
-        With every column that cannot be read like the original's, or has nothing in common with
-        it, unless it is one of ``persons``.
+    A column that shares no value with the original's is refused, unless it is one of ``persons``.
     """
     raw = _raw(data, [name for name in names if name in original])
     if raw is None:
@@ -236,17 +213,6 @@ def check_comparable(
     """Raise one DataError that lists every reason why tables cannot be compared.
 
     Levels and missing codes may differ, since values are matched by label; kinds may not.
-
-    Parameters
-    ----------
-    original : Table
-        Original records, at least one.
-    synthetic : sequence of Table
-        Synthetic tables, each with at least one record and the named variables.
-    names : sequence of str, optional
-        Variables to be compared; default all of the original.
-    first : int
-        Number of the first of these datasets, for messages where they come one by one.
     """
     problems = [] if original.n_rows else ["the original has no records: give it some"]
     if not synthetic:

@@ -25,23 +25,12 @@ MAX_SEED = 2**63 - 1
 
 
 def fresh_seed() -> int:
-    """Draw a seed from the operating system, for runs whose configuration names none.
-
-    Returns
-    -------
-    int
-        A number in [0, 2**53), which every JSON reader keeps exactly.
-    """
+    """Draw a seed below 2**53, which every JSON reader keeps exactly, where none is configured."""
     return secrets.randbelow(2**53)
 
 
 class Seed:
     """Derives independent generators from one integer.
-
-    Parameters
-    ----------
-    entropy : int
-        The user's seed, in [0, 2**63).
 
     Examples
     --------
@@ -79,11 +68,6 @@ def salts(columns: Iterable[tuple[str, Sequence[npt.NDArray[Any]]]]) -> dict[str
     Hence the same data give the same draws, a variable added at the end of the chain does not
     change those of the others, and they cannot be replayed from the seed alone. Who knows the seed
     and nearly all of the data can still test guesses: the seed is confidential all the same.
-
-    Parameters
-    ----------
-    columns : iterable of (str, sequence of ndarray)
-        Names and arrays of the confidential variables in the order of the chain.
 
     Examples
     --------

@@ -42,16 +42,6 @@ def read_query(url: str, query: str) -> tuple[pa.Table, str]:
 
     The statement must be a single SELECT or WITH. Besides, SQLite and PostgreSQL are told that
     the connection only reads, and no transaction is ever committed.
-
-    Returns
-    -------
-    pyarrow.Table, str
-        The result, and where it came from, without the password.
-
-    Raises
-    ------
-    DataError
-        If SQLAlchemy or the driver is missing, or the query is refused or fails.
     """
     if find_spec("sqlalchemy") is None:
         raise DataError("SQL sources need SQLAlchemy: pip install 'synthesizer[sql]'")
@@ -76,11 +66,6 @@ def refuse_writing(query: str) -> None:
 
     Databases differ in how they write texts and comments, hence a semicolon that does not end the
     query is refused wherever it stands.
-
-    Raises
-    ------
-    DataError
-        If there is a second statement, or one that is no SELECT or WITH, or one that writes.
 
     Examples
     --------
@@ -156,21 +141,14 @@ CSV_SUFFIXES = {".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None}
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """What was read, before anything is decided about kinds.
-
-    Parameters
-    ----------
-    arrow : pyarrow.Table
-        The columns: text for CSV files, the source's types otherwise.
-    layout : Layout
-        How the source was laid out.
-    origin : str
-        Where it came from, for messages.
-    """
+    """What was read, before anything is decided about kinds."""
 
     arrow: pa.Table
+    """The columns: text for CSV files, the source's types otherwise."""
     layout: Layout
+    """How the source was laid out."""
     origin: str
+    """Where it came from, for messages."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -226,22 +204,7 @@ def read_path(
     encoding: str | None = None,
     min_rows: int = MIN_ROWS,
 ) -> RawTable:
-    """Read a CSV file (also gzip), a Parquet file or a directory of Parquet files.
-
-    Parameters
-    ----------
-    path : path
-        Ends in .csv, .tsv, .txt (each also with .gz), .parquet, or is a directory.
-    delimiter, encoding : str, optional
-        Of a CSV file; found out when not given.
-    min_rows : int
-        Fewest rows that are accepted.
-
-    Raises
-    ------
-    DataError
-        If the file is missing, unreadable, of unknown type, empty or damaged.
-    """
+    """Read a CSV file (also gzip), a Parquet file or a directory of Parquet files."""
     path = Path(path)
     origin = path.name
     if not path.exists():
@@ -329,32 +292,13 @@ def _checked(raw: RawTable, min_rows: int) -> RawTable:
 
 
 def read_sql(url: str, query: str) -> RawTable:
-    """Read the result of a query.
-
-    Parameters
-    ----------
-    url : str
-        SQLAlchemy URL, such as ``sqlite:///people.db``.
-    query : str
-        One SELECT or WITH statement; nothing is written, whatever it calls.
-
-    Raises
-    ------
-    DataError
-        If SQLAlchemy or the driver is missing, or the query is refused or fails.
-    """
+    """Read the result of one SELECT or WITH statement at an SQLAlchemy URL."""
     arrow, origin = read_query(url, query)
     return typed(arrow, "sql", origin)
 
 
 def read_sample(name: str, persons: int | None = None) -> RawTable:
-    """Read a built-in sample by name, such as ``fair``; ``persons`` of a simulated one.
-
-    Raises
-    ------
-    DataError
-        If the name is unknown or statsmodels, which holds the file, is not installed.
-    """
+    """Read a built-in sample by name, such as ``fair``; ``persons`` of a simulated one."""
     from synthesizer.data.samples.builtin import DEFAULT_PERSONS, is_simulated, sample_path
 
     if is_simulated(name):
@@ -368,12 +312,6 @@ def read_sample(name: str, persons: int | None = None) -> RawTable:
 
 def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
     """Take a pandas frame with at least ``min_rows`` rows; its index is left out.
-
-    Raises
-    ------
-    DataError
-        If it is no frame, column names are not distinct strings, or a column mixes types or has
-        a type that is not supported.
 
     Examples
     --------

@@ -38,23 +38,6 @@ class Kind(StrEnum):
 class Variable:
     """One variable of a table.
 
-    Parameters
-    ----------
-    name : str
-        Column name in the source.
-    kind : Kind
-        What the values are; decides how they are held and modelled.
-    levels : tuple of str
-        Labels of a coded variable in code order, without the missing codes.
-    missing : tuple of str
-        Missing codes as they are written in the source: ``""`` is an empty cell, others are
-        for example ``"N"`` or ``"-8"``. Each is a value of its own.
-    decimals : int or None
-        Decimals of a numeric variable: 0 for integers, None when the numbers have no fixed
-        precision.
-    storage : dict
-        What reading has to remember for the round trip (plain strings and numbers only).
-
     Examples
     --------
     >>> smoker = Variable(name="smoker", kind=Kind.CATEGORICAL, levels=("no", "yes"), missing=("",))
@@ -66,10 +49,17 @@ class Variable:
 
     name: str
     kind: Kind
+    """What the values are; decides how they are held and modelled."""
     levels: tuple[str, ...] = ()
+    """Labels of a coded variable in code order, without the missing codes."""
     missing: tuple[str, ...] = ()
+    """Missing codes as they are written in the source: ``""`` is an empty cell, others are for
+    example ``"N"`` or ``"-8"``. Each is a value of its own."""
     decimals: int | None = None
+    """Decimals of a numeric variable: 0 for integers, None when the numbers have no fixed
+    precision."""
     storage: dict[str, Any] = field(default_factory=dict, compare=False, hash=False)
+    """What reading has to remember for the round trip (plain strings and numbers only)."""
 
     @property
     def is_coded(self) -> bool:
@@ -138,18 +128,6 @@ Rows = npt.NDArray[np.integer] | npt.NDArray[np.bool_] | slice
 class Column:
     """The values of one variable, shape (n,).
 
-    Parameters
-    ----------
-    variable : Variable
-        What the values are.
-    data : ndarray
-        int32 codes in [0, variable.n_codes) for coded variables; float64 otherwise (dates in
-        days since 1970-01-01), NaN where a value is missing.
-    states : ndarray of int8 or None
-        For numeric variables with missing codes: 0 where a value is observed, k where it is
-        missing code ``variable.missing[k - 1]``. None for coded variables and where the variable
-        has no missing codes.
-
     Examples
     --------
     >>> from synthesizer.data.table import Kind
@@ -161,7 +139,12 @@ class Column:
 
     variable: Variable
     data: npt.NDArray[np.int32] | npt.NDArray[np.float64]
+    """int32 codes in [0, variable.n_codes) for coded variables; float64 otherwise (dates in days
+    since 1970-01-01), NaN where a value is missing."""
     states: npt.NDArray[np.int8] | None = None
+    """For numeric variables with missing codes: 0 where a value is observed, k where it is missing
+    code ``variable.missing[k - 1]``. None for coded variables and where the variable has no missing
+    codes."""
 
     @property
     def name(self) -> str:
@@ -232,13 +215,6 @@ class Column:
 
 class Table(Mapping[str, Column]):
     """Columns of equal length; immutable, operations return new tables that share arrays.
-
-    Parameters
-    ----------
-    columns : iterable of Column
-        In column order, distinct names.
-    n_rows : int, optional
-        Needed only when there is no column.
 
     Examples
     --------

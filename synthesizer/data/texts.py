@@ -19,42 +19,27 @@ MAX_POSITIONS: Final = 3
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """Distinct values of one column as text.
-
-    Parameters
-    ----------
-    name : str
-        Column name.
-    values : pyarrow.Array of str
-        Distinct texts, shape (k,).
-    codes : ndarray of int32
-        Position in ``values`` of each row, shape (n,).
-    counts : ndarray of int64
-        Rows of each text, shape (k,); 0 for categories of a typed source that do not occur.
-    null : str or None
-        The text that stands for a null of a typed source.
-    source : pyarrow.DataType or None
-        Type of the values in a typed source (of the dictionary for dictionary columns).
-    ordered : bool or None
-        Whether a typed source has ordered categories; None where it has no categories.
-    native : pyarrow.Array or None
-        The distinct values of a typed source with their own type.
-    quoted : bool
-        Whether a CSV file quotes this column but not all columns.
-    mark : str
-        Decimal mark to expect.
-    """
+    """Distinct values of one column as text."""
 
     name: str
     values: pa.Array
+    """Distinct texts, shape (k,)."""
     codes: npt.NDArray[np.int32]
+    """Position in ``values`` of each row, shape (n,)."""
     counts: npt.NDArray[np.int64]
+    """Rows of each text, shape (k,); 0 for categories of a typed source that do not occur."""
     null: str | None = None
+    """The text that stands for a null of a typed source."""
     source: pa.DataType | None = None
+    """Type of the values in a typed source (of the dictionary for dictionary columns)."""
     ordered: bool | None = None
+    """Whether a typed source has ordered categories; None where it has no categories."""
     native: pa.Array | None = None
+    """The distinct values of a typed source with their own type."""
     quoted: bool = False
+    """Whether a CSV file quotes this column but not all columns."""
     mark: str = "."
+    """Decimal mark to expect."""
 
     @property
     def n_rows(self) -> int:
@@ -104,17 +89,7 @@ def unsupported(kind: pa.DataType) -> bool:
 
 
 def distinct_texts(name: str, column: pa.ChunkedArray, **about: object) -> Texts:
-    """Encode a column by its distinct values and write these as text.
-
-    Parameters
-    ----------
-    name : str
-        Column name.
-    column : pyarrow.ChunkedArray
-        Any supported type; dictionary columns keep the order of their dictionary.
-    **about
-        ``source``, ``quoted`` and ``mark`` of `Texts`.
-    """
+    """Encode a column by its distinct values and write these as text."""
     is_category = pa.types.is_dictionary(column.type)
     encoded = _as_dictionary(column)
     native = encoded.dictionary

@@ -367,18 +367,6 @@ def _write(stamps: pa.Array, form: str) -> pa.Array:
 def single_value(variable: Variable, text: str) -> Column:
     """Return the value that ``text`` stands for.
 
-    Parameters
-    ----------
-    variable : Variable
-        Of any kind but ``id``.
-    text : str
-        A label, a missing code, a number, or a date as YYYY-MM-DD.
-
-    Raises
-    ------
-    DataError
-        If the variable has no such label or code, or the text is no number or date.
-
     Examples
     --------
     >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"), missing=("",))

@@ -26,13 +26,6 @@ from synthesizer.data.values import format_dates, format_numbers, instants, roun
 def decode(table: Table, layout: Layout) -> pa.Table:
     """Turn a table of codes into an Arrow table with the types of the source.
 
-    Parameters
-    ----------
-    table : Table
-        Synthetic or confidential; its columns may be a part of the layout's.
-    layout : Layout
-        Of the source. A CSV layout gives text columns (dictionaries where variables are coded).
-
     Examples
     --------
     >>> import pandas as pd
@@ -221,24 +214,7 @@ def write(
     *,
     format: Format | None = None,  # noqa: A002
 ) -> None:
-    """Write a table as its source was written; the same table gives the same bytes.
-
-    Parameters
-    ----------
-    table : Table
-        What to write; its columns may be a part of the layout's.
-    path : Path
-        The file.
-    layout : Layout
-        Of the source.
-    format : {"csv", "csv.gz", "parquet"}, optional
-        The source's own when not given.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
+    """Write a table as its source was written; the same table gives the same bytes."""
     format = format or _own_format(layout)  # noqa: A001
     path = Path(path)
     layout = layout.select(tuple(name for name in table.names if name in layout.names))
@@ -353,13 +329,6 @@ def _quoted(texts: pa.Array, quoting: Quoting, csv: CsvLayout, *, alone: bool) -
 
 def to_pandas(table: Table, layout: Layout) -> pd.DataFrame:
     """Return a frame with the dtypes of the frame that the table came from.
-
-    Parameters
-    ----------
-    table : Table
-        What to return.
-    layout : Layout
-        Of the source; sources other than frames give the dtypes that suit the kinds.
 
     Examples
     --------

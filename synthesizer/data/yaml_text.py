@@ -53,18 +53,6 @@ _Loader.add_implicit_resolver(
 def parse_yaml(text: str, *, origin: str) -> dict[str, Any]:
     """Return the mapping at the top of a YAML text.
 
-    Parameters
-    ----------
-    text : str
-        At most 1 MB.
-    origin : str
-        Name of the file, for messages.
-
-    Raises
-    ------
-    ConfigError
-        If the text is no YAML, has doubled keys or aliases, or holds no mapping.
-
     Examples
     --------
     >>> parse_yaml("missing: [NO, 007, -8]", origin="example")

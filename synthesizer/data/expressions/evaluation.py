@@ -50,30 +50,20 @@ class Type(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """One value per row.
-
-    Parameters
-    ----------
-    type : Type
-        What the values are; UNKNOWN follows a problem that is reported already.
-    data : ndarray
-        float64 (numbers, dates), bool (conditions) or codes (labels); shape (n,) or ().
-    labels : tuple of str or None
-        Labels of the codes; None stands for an undefined label.
-    n_levels : int
-        Labels from here on are missing codes.
-    literal : float, str, bool or None
-        The constant that was written in the text.
-    column : Column or None
-        The variable that was named in the text.
-    """
+    """One value per row."""
 
     type: Type
+    """What the values are; UNKNOWN follows a problem that is reported already."""
     data: npt.NDArray[Any]
+    """float64 (numbers, dates), bool (conditions) or codes (labels); shape (n,) or ()."""
     labels: Labels = ()
+    """Labels of the codes; None stands for an undefined label."""
     n_levels: int = 0
+    """Labels from here on are missing codes."""
     literal: float | str | bool | None = None
+    """The constant that was written in the text."""
     column: Column | None = None
+    """The variable that was named in the text."""
 
     @property
     def what(self) -> str:

@@ -115,11 +115,6 @@ def parse_tree(text: str) -> ast.expr:
 
     Names are `ast.Name` (backticks removed), literals are `ast.Constant` holding str, bool or a
     finite float.
-
-    Raises
-    ------
-    ExpressionError
-        With the position (counted from 1), what is wrong there, and the remedy.
     """
     if len(text) > MAX_LENGTH:
         raise ExpressionError(
@@ -289,13 +284,6 @@ _OTHER_WORDS = {"NA": "missing(x)", "TRUE": "True", "FALSE": "False", "true": "T
 class Expression:
     """A parsed expression; make it with `parse`.
 
-    Parameters
-    ----------
-    text : str
-        As it was written.
-    names : frozenset of str
-        Variables that it mentions.
-
     Examples
     --------
     >>> from synthesizer.data.table import Kind
@@ -311,6 +299,7 @@ class Expression:
 
     text: str
     names: frozenset[str]
+    """Variables that it mentions."""
     _tree: ast.expr = field(repr=False, compare=False)
 
     @classmethod
@@ -326,17 +315,7 @@ class Expression:
     def problems(
         self, schema: Schema, *, condition: bool, target: Variable | None = None
     ) -> list[str]:
-        """Say what is wrong with the expression for tables of ``schema``, without data.
-
-        Parameters
-        ----------
-        schema : Schema
-            Variables that the expression may use.
-        condition : bool
-            Whether it has to be a condition.
-        target : Variable, optional
-            The variable that the expression derives.
-        """
+        """Say without data what is wrong: as a condition, or to derive ``target``, where named."""
         table = Table([_empty(variable) for variable in schema], 0)
         try:
             if condition:
@@ -364,12 +343,6 @@ class Expression:
         Numbers are rounded to ``variable.decimals``. Where the result is undefined (a missing
         input, a division by zero, the logarithm of a negative number) it is the first missing
         code of ``variable``.
-
-        Raises
-        ------
-        ExpressionError
-            If types do not fit, a result is no level of ``variable``, or a result is undefined
-            and ``variable`` has no missing code (with the number of rows).
         """
         return to_column(self._value(table), variable, table.n_rows)
 

@@ -106,15 +106,6 @@ RARE_PERIOD = 5
 def thin_notes(persons: IntArray, total: int, *, wide: bool = False) -> Iterator[str]:
     """Say where there are few persons, with counts only.
 
-    Parameters
-    ----------
-    persons : ndarray of int, shape (T,)
-        Persons who are seen in each period.
-    total : int
-        Persons of the file.
-    wide : bool
-        Whether periods are columns.
-
     Examples
     --------
     >>> import numpy as np
@@ -147,15 +138,6 @@ def label_problems(
     variable: Variable, *, career: bool = False, allowed: tuple[str, ...] = ()
 ) -> Iterator[str]:
     """Say that a variable has a label that stands for something else in the checks.
-
-    Parameters
-    ----------
-    variable : Variable
-        One whose value in a period is looked at.
-    career : bool
-        Whether it holds the states of the careers.
-    allowed : tuple of str
-        Labels that mean absence already.
 
     Examples
     --------
@@ -197,13 +179,6 @@ def person_name(person: str | None, names: tuple[str, ...]) -> str:
 
 def panel_rows(table: PanelTable, person: str) -> Table:
     """Return one row a person and period with the person's number, 1 to n_persons.
-
-    Parameters
-    ----------
-    table : PanelTable
-        r rows.
-    person : str
-        Name of the column of the numbers.
 
     Examples
     --------

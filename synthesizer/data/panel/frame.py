@@ -37,13 +37,6 @@ def person_summary(index: PanelIndex, states: Column | None = None) -> tuple[Col
     and of states, and the first, last and most frequent state (ties: the one earlier in the
     alphabet of the variable).
 
-    Parameters
-    ----------
-    index : PanelIndex
-        r rows of n persons.
-    states : Column, optional
-        The state of every row, coded, shape (r,).
-
     Examples
     --------
     >>> seen = np.array([[True, False, True], [False, True, False]])

@@ -149,20 +149,7 @@ def _order(person: IntArray, period: IntArray) -> IntArray | slice:
 def long_form(
     table: Table, *, person: str, time: str, career: str | None, view: tuple[str, ...] = ()
 ) -> tuple[LongForm, tuple[str, ...]]:
-    """Return the form of a source, and what a steward should know of its periods.
-
-    Parameters
-    ----------
-    table : Table
-        The source.
-    person, time, career, view
-        As in the configuration.
-
-    Raises
-    ------
-    DataError
-        With everything that stands against such a panel.
-    """
+    """Return the form of a source, and what a steward should know of its periods."""
     problems = Problems()
     with problems.gathered():
         moments = moments_of(table[time])

@@ -89,11 +89,6 @@ def moments_of(column: Column) -> Moments:
 
     Numbers, dates and ordered levels have an order; so have words that are numbers.
 
-    Raises
-    ------
-    DataError
-        With everything that is wrong with the column.
-
     Examples
     --------
     >>> from synthesizer.data.table import Variable

@@ -117,13 +117,6 @@ class PanelIndex:
 class PanelTable(Table):
     """A table with a row for each person and period; persons are its units.
 
-    Parameters
-    ----------
-    columns : iterable of Column
-        In column order, each with a value for every row of ``index``.
-    index : PanelIndex
-        Whose rows they are.
-
     Examples
     --------
     >>> from synthesizer.data.table import Kind, Variable
@@ -205,15 +198,7 @@ class PanelTable(Table):
 
 
 class PersonRows(Table):
-    """Rows taken out of a panel, which know whose they are.
-
-    Parameters
-    ----------
-    columns : iterable of Column
-        n values each.
-    owners : ndarray of int, shape (n,)
-        Number of the person of each row.
-    """
+    """Rows taken out of a panel, which know whose they are."""
 
     def __init__(self, columns: Iterable[Column], owners: IntArray) -> None:
         super().__init__(columns, len(owners))

@@ -45,17 +45,7 @@ class PathRule:
             raise ValueError("the matrix of allowed steps must be square")
 
     def broken(self, before: Column, known: Column, now: Column) -> BoolArray:
-        """Return where a step breaks the rule, shape (n,).
-
-        Parameters
-        ----------
-        before : Column
-            Values of the person's row before.
-        known : Column
-            The nearest earlier observed values; missing codes where there is none.
-        now : Column
-            Values of the row.
-        """
+        """Return where a step breaks the rule; ``known`` is the last observed value, shape (n,)."""
         bad = np.zeros(len(now), dtype=bool)
         if self.allowed is not None:
             bad |= ~self.allowed[before.data.astype(np.intp), now.data.astype(np.intp)]
@@ -104,19 +94,10 @@ def _columns(before: Column, changes: FloatArray, since: FloatArray) -> tuple[Co
 
 
 def past_columns(index: PanelIndex, column: Column, rows: IntArray) -> tuple[Column, ...]:
-    """Return the predictors that look back on a person's own values.
+    """Return the predictors that look back, for rows that are not the first of a person.
 
     The value of the row before, the number of changes before this row, and the time since the
     last one (or since the first row).
-
-    Parameters
-    ----------
-    index : PanelIndex
-        r rows.
-    column : Column
-        The variable, shape (r,).
-    rows : ndarray of int
-        Rows that are not the first of a person.
     """
     position = np.arange(index.n_rows)
     changed = changed_rows(column, np.maximum(position - 1, 0)) & ~index.is_first
@@ -130,13 +111,6 @@ def past_columns(index: PanelIndex, column: Column, rows: IntArray) -> tuple[Col
 
 class Memory:
     """The same for every person while a panel is drawn period by period.
-
-    Parameters
-    ----------
-    variable : Variable
-        What is drawn.
-    n_persons : int
-        Persons.
 
     Examples
     --------

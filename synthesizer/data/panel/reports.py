@@ -32,12 +32,6 @@ class Replication:
 def replication(confidential: npt.ArrayLike, synthetic: npt.ArrayLike) -> Replication:
     """Compare careers as a whole.
 
-    Parameters
-    ----------
-    confidential : array_like of int, shape (n, T)
-    synthetic : array_like of int, shape (m, T)
-        Codes of the same states.
-
     Examples
     --------
     >>> found = replication([[0, 1], [1, 1], [1, 1]], [[0, 1], [1, 1], [1, 0], [0, 0]])

@@ -58,15 +58,7 @@ def differing(column: Column, other: Column) -> BoolArray:
 
 
 class PersonView(Table):
-    """One row a person, which knows the panel behind it: parts of it are parts of the panel.
-
-    Parameters
-    ----------
-    columns : iterable of Column
-        n_persons values each.
-    panel : PanelTable
-        Of the same persons.
-    """
+    """One row a person, which knows the panel behind it: parts of it are parts of the panel."""
 
     def __init__(self, columns: Iterable[Column], panel: PanelTable) -> None:
         super().__init__(columns, panel.n_units)
@@ -96,19 +88,6 @@ def person_view(
     The columns: attributes of the career, the variables that nobody changes, and of the others the
     value in the person's first and last period (``name@first``, ``name@last``) and in chosen
     periods (``name@1995``), in which the missing code ``(absent)`` stands for who is not there.
-
-    Parameters
-    ----------
-    table : PanelTable
-        r rows.
-    career : str or None
-        The variable of the careers.
-    constant : collection of str
-        What is taken once.
-    periods : sequence of (str, int)
-        Label and position of chosen periods.
-    time : str, optional
-        Variable of time, which is left out.
     """
     index = table.index
     states = table[career] if career is not None else None

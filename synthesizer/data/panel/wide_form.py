@@ -210,22 +210,7 @@ def wide_form(
 ) -> tuple[WideForm, tuple[str, ...]]:
     """Return the form of a source, and what a steward should know of its periods.
 
-    Parameters
-    ----------
-    table : Table
-        The source.
-    wide : mapping
-        Columns of each longitudinal variable in order of time; ``first..last`` stands for all
-        columns of the source from the one to the other.
-    absent : sequence of str
-        Labels that mean that a person is not there.
-    career : str, optional
-        The longitudinal variable of the careers.
-
-    Raises
-    ------
-    DataError
-        With everything that stands against such a panel.
+    ``wide`` names the columns of each variable in order of time, or ``first..last``.
     """
     schema, problems = table.schema, Problems()
     columns = {name: _columns(name, given, schema, problems) for name, given in wide.items()}

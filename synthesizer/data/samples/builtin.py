@@ -17,21 +17,14 @@ from synthesizer.data.table import Kind
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A sample: a file in the package data of statsmodels, or simulated; and what it holds.
-
-    Parameters
-    ----------
-    title : str
-        What it is, with its source.
-    file : str or None
-        Path below the folder ``datasets`` of statsmodels; None where it is simulated.
-    declarations : mapping of str to Declaration
-        What inference cannot know.
-    """
+    """A sample: a file in the package data of statsmodels, or simulated; and what it holds."""
 
     title: str
+    """What it is, with its source."""
     file: str | None
+    """Path below the folder ``datasets`` of statsmodels; None where it is simulated."""
     declarations: Mapping[str, Declaration]
+    """What inference cannot know."""
 
 
 def _declared(**kinds: Kind) -> Mapping[str, Declaration]:
@@ -117,13 +110,7 @@ def is_simulated(name: str) -> bool:
 
 
 def sample_path(name: str) -> Path:
-    """Return the file of a sample, without importing statsmodels.
-
-    Raises
-    ------
-    DataError
-        If there is no such sample, or statsmodels is not installed.
-    """
+    """Return the file of a sample, without importing statsmodels."""
     file = SAMPLES[name].file if name in SAMPLES else None
     if name not in SAMPLES:
         raise DataError(f"sample {name!r} is unknown; there are {', '.join(sorted(SAMPLES))}")

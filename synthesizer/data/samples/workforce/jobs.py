@@ -32,15 +32,7 @@ SAME_TABLE: Final = tuple(pay.PLAN_NAMES.index(name) for name in ("GS", "GM", "G
 
 
 class State:
-    """The current values of all persons, each of shape (n,); changed from year to year.
-
-    Parameters
-    ----------
-    world, persons
-        Where and who they are; not changed.
-    years : range
-        Fiscal years.
-    """
+    """The current values of all persons, each of shape (n,); changed from year to year."""
 
     def __init__(
         self, world: World, persons: Persons, years: range, rng: np.random.Generator
@@ -178,22 +170,15 @@ _STATES = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Jobs:
-    """One row a person and year in post, ordered by person and year; arrays of shape (rows,).
-
-    Parameters
-    ----------
-    person : ndarray of int32
-        Position of the person in the block.
-    period : ndarray of int8
-        From 0.
-    states : mapping of str to ndarray
-        ``agency``, ``service`` and the codes of occupation, plan, grade, step, supervisor (0/1),
-        schedule, education (true level), degree (year of it), demoted (year, 0 never).
-    """
+    """One row a person and year in post, ordered by person and year; arrays of shape (rows,)."""
 
     person: Integers
+    """Position of the person in the block."""
     period: Integers
+    """From 0."""
     states: dict[str, Integers]
+    """``agency``, ``service`` and the codes of occupation, plan, grade, step, supervisor (0/1),
+    schedule, education (true level), degree (year of it), demoted (year, 0 never)."""
 
 
 _NEXT_EDUCATION = np.array(

@@ -16,35 +16,22 @@ _NATIVE = "INBI HEIH"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Persons:
-    """Persons at their first period; arrays of shape (n,).
-
-    Parameters
-    ----------
-    start : ndarray of int16
-        Period of entry, from 0; those in post in the first year have 0.
-    in_stock : ndarray of bool
-        Whether they were in post before the first year.
-    agency, occupation : ndarray of int16
-        First agency and occupation.
-    sex, race, education : ndarray of int8
-        Indices of SEXES, RACES and EDUCATIONS.
-    birth : ndarray of int16
-        Year of birth.
-    service : ndarray of int8
-        Years of service before the first period.
-    temporary, political : ndarray of bool
-        Nonpermanent and political appointments.
-    """
+    """Persons at their first period; arrays of shape (n,)."""
 
     start: Integers
+    """Period of entry, from 0; those in post in the first year have 0."""
     in_stock: Booleans
+    """Whether they were in post before the first year."""
     agency: Integers
     occupation: Integers
+    """First agency and occupation."""
     sex: Integers
     race: Integers
     education: Integers
+    """Indices of SEXES, RACES and EDUCATIONS."""
     birth: Integers
     service: Integers
+    """Years of service before the first period."""
     temporary: Booleans
     political: Booleans
 
@@ -169,18 +156,12 @@ _NEVER = 127
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Careers:
-    """Careers of n persons over T periods.
-
-    Parameters
-    ----------
-    agency : ndarray of int16, shape (T, n)
-        The agency, -1 in years out.
-    service : ndarray of int8, shape (T, n)
-        Years of service completed.
-    """
+    """Careers of n persons over T periods."""
 
     agency: Integers
+    """The agency, -1 in years out, shape (T, n)."""
     service: Integers
+    """Years of service completed, shape (T, n)."""
 
 
 def simulate_careers(

@@ -106,47 +106,33 @@ _STOCK = 1.2e6
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class World:
-    """Tables of the fixed world; A agencies, O occupations, Y years from FIRST_YEAR.
-
-    Parameters
-    ----------
-    agencies, occupations : tuple of str
-        Codes in order; A = 607 and O = 803.
-    department : ndarray of int16, shape (A,)
-        Index of the department; agencies of one department are neighbours.
-    first, last : ndarray of int16, shape (A,)
-        Years in which the agency exists.
-    heirs : tuple of tuple of int
-        Agencies that take over the people when it closes.
-    size : ndarray, shape (Y, A)
-        Share of the agency among entrants of a year; rows sum to 1.
-    agency_effect : ndarray, shape (A,)
-        Shift of log pay.
-    mix : ndarray, shape (A, O)
-        Share of each occupation in an agency; 0 for pairs that do not occur.
-    family, category, needs : ndarray of int8, shape (O,)
-        Indices of FAMILIES, CATEGORIES, REQUIREMENTS.
-    grade, women : ndarray, shape (O,)
-        Aimed grade (General Schedule), share of women.
-    plan : ndarray of int8, shape (Y, A, O)
-        Index of the pay plan.
-    """
+    """Tables of the fixed world; A agencies, O occupations, Y years from FIRST_YEAR."""
 
     agencies: tuple[str, ...]
     department: Integers
+    """Index of the department; agencies of one department are neighbours, shape (A,)."""
     first: Integers
     last: Integers
+    """Years in which the agency exists, shape (A,)."""
     heirs: tuple[tuple[int, ...], ...]
+    """Agencies that take over the people when it closes."""
     size: Floats
+    """Share of the agency among entrants of a year; rows sum to 1, shape (Y, A)."""
     agency_effect: Floats
+    """Shift of log pay, shape (A,)."""
     occupations: tuple[str, ...]
+    """Codes in order; A = 607 and O = 803."""
     mix: Floats
+    """Share of each occupation in an agency; 0 for pairs that do not occur, shape (A, O)."""
     family: Integers
     category: Integers
     needs: Integers
+    """Indices of FAMILIES, CATEGORIES, REQUIREMENTS, shape (O,)."""
     grade: Floats
     women: Floats
+    """Aimed grade (General Schedule), share of women, shape (O,)."""
     plan: Integers
+    """Index of the pay plan, shape (Y, A, O)."""
 
     def places(self, tokens: str) -> Booleans:
         """Return which agencies begin with one of the codes (all, if there is none)."""
