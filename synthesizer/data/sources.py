@@ -297,19 +297,6 @@ def read_sql(url: str, query: str) -> RawTable:
     return typed(arrow, "sql", origin)
 
 
-def read_sample(name: str, persons: int | None = None) -> RawTable:
-    """Read a built-in sample by name, such as ``fair``; ``persons`` of a simulated one."""
-    from synthesizer.data.samples.builtin import DEFAULT_PERSONS, is_simulated, sample_path
-
-    if is_simulated(name):
-        from synthesizer.data.samples.workforce.simulation import simulate
-
-        return typed(simulate(persons or DEFAULT_PERSONS), "parquet", f"{name} (simulated)")
-    if persons is not None:
-        raise DataError(f"data.persons: sample {name!r} is a file of fixed size; take it out")
-    return read_path(sample_path(name))
-
-
 def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
     """Take a pandas frame with at least ``min_rows`` rows; its index is left out.
 

@@ -76,12 +76,13 @@ def read_frame(raw: RawTable, config: ChainConfig) -> Input:
 def read_raw(data: DataConfig) -> RawTable:
     """Read the source without deciding about kinds."""
     from synthesizer.data import sources
+    from synthesizer.data.samples.builtin import read_sample
 
     if data.path is not None:
         return sources.read_path(data.path, delimiter=data.delimiter, encoding=data.encoding)
     if data.sql is not None:
         return sources.read_sql(data.sql.url, data.sql.query)
-    return sources.read_sample(data.sample or "", data.persons)
+    return read_sample(data.sample or "", data.persons)
 
 
 def encoded(raw: RawTable, declared: Mapping[str, Declaration], drop: Collection[str]) -> Input:

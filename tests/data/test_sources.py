@@ -14,8 +14,8 @@ import pytest
 from synthesizer.data.codec import Codec
 from synthesizer.data.errors import DataError, SavedModelError
 from synthesizer.data.layout import Layout
-from synthesizer.data.samples import SAMPLES
-from synthesizer.data.sources import from_pandas, read_path, read_sample
+from synthesizer.data.samples.builtin import SAMPLES, read_sample
+from synthesizer.data.sources import from_pandas, read_path
 
 
 def _file(folder: Path, content: bytes, name: str = "people.csv") -> Path:
@@ -159,7 +159,8 @@ def test_samples_do_not_import_statsmodels() -> None:
     import subprocess
 
     code = (
-        "import sys; from synthesizer.data.sources import read_sample; read_sample('fair'); "
+        "import sys; from synthesizer.data.samples.builtin import read_sample; "
+        "read_sample('fair'); "
         "sys.exit('statsmodels' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

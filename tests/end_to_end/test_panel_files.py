@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from pyarrow import csv
 
-from synthesizer.data.sources import read_sample
+from synthesizer.data.samples.builtin import read_sample
 from synthesizer.measures.figure import Figure, typed
 from synthesizer.measures.results import CheckResults
 from tests.end_to_end.commands import call, write_yaml

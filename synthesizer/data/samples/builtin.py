@@ -1,4 +1,4 @@
-"""The built-in samples by name."""
+"""The built-in samples by name: public data that statsmodels carries, and simulated data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Final
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.samples.workforce.constants import AGE_RANGES, EDUCATIONS, MISSING
+from synthesizer.data.samples.workforce.constants import EDUCATIONS, MISSING, VARIABLES
+from synthesizer.data.sources import RawTable, read_path, typed
 from synthesizer.data.table import Kind
 
 
@@ -27,12 +28,22 @@ class Sample:
     """What inference cannot know."""
 
 
-def _declared(**kinds: Kind) -> Mapping[str, Declaration]:
-    return MappingProxyType({name: Declaration(kind=kind) for name, kind in kinds.items()})
+def _declared(kinds: Mapping[Kind, str]) -> dict[str, Declaration]:
+    return {name: Declaration(kind=kind) for kind, names in kinds.items() for name in names.split()}
 
 
-GRADES: Final = ("00", *(f"{grade:02d}" for grade in range(1, 19)), *"ABCDEFGHIJKLM")
-STEPS: Final = tuple(f"{step:02d}" for step in range(32))
+def _workforce() -> dict[str, Declaration]:
+    """Return what the simulator knows of its variables."""
+    missing = (MISSING,)
+    ordered = [variable for variable in VARIABLES.values() if variable.kind == "ordered"]
+    amounts = [variable.name for variable in VARIABLES.values() if variable.kind == "amount"]
+    return {
+        **_declared({Kind.ID: "person", Kind.NUMERIC: " ".join(["year", *amounts])}),
+        **{v.name: Declaration(kind=Kind.ORDERED, levels=v.levels) for v in ordered},
+        "education": Declaration(kind=Kind.ORDERED, levels=EDUCATIONS, missing=missing),
+        "years_since_degree": Declaration(kind=Kind.CATEGORICAL, missing=missing),
+    }
+
 
 SAMPLES: Final[Mapping[str, Sample]] = MappingProxyType(
     {
@@ -40,56 +51,27 @@ SAMPLES: Final[Mapping[str, Sample]] = MappingProxyType(
             title="Extramarital affairs of 6,366 women (Fair 1978)",
             file="fair/fair.csv",
             declarations=_declared(
-                rate_marriage=Kind.ORDERED,
-                age=Kind.NUMERIC,
-                yrs_married=Kind.NUMERIC,
-                children=Kind.NUMERIC,
-                religious=Kind.ORDERED,
-                educ=Kind.NUMERIC,
-                occupation=Kind.CATEGORICAL,
-                occupation_husb=Kind.CATEGORICAL,
-                affairs=Kind.NUMERIC,
+                {
+                    Kind.NUMERIC: "age yrs_married children educ affairs",
+                    Kind.ORDERED: "rate_marriage religious",
+                    Kind.CATEGORICAL: "occupation occupation_husb",
+                }
             ),
         ),
         "randhie": Sample(
             title="RAND health insurance experiment, 20,190 person years (Newhouse 1993)",
             file="randhie/randhie.csv",
             declarations=_declared(
-                mdvis=Kind.NUMERIC,
-                lncoins=Kind.NUMERIC,
-                idp=Kind.CATEGORICAL,
-                lpi=Kind.NUMERIC,
-                fmde=Kind.NUMERIC,
-                physlm=Kind.NUMERIC,
-                disea=Kind.NUMERIC,
-                hlthg=Kind.CATEGORICAL,
-                hlthf=Kind.CATEGORICAL,
-                hlthp=Kind.CATEGORICAL,
+                {
+                    Kind.NUMERIC: "mdvis lncoins lpi fmde physlm disea",
+                    Kind.CATEGORICAL: "idp hlthg hlthf hlthp",
+                }
             ),
         ),
         "federal_workforce": Sample(
             title="Simulated federal careers 1988-2011, 31 variables; no record is of a person",
             file=None,
-            declarations=MappingProxyType(
-                {
-                    "person": Declaration(kind=Kind.ID),
-                    "year": Declaration(kind=Kind.NUMERIC),
-                    "education": Declaration(
-                        kind=Kind.ORDERED, levels=EDUCATIONS, missing=(MISSING,)
-                    ),
-                    "age_range": Declaration(kind=Kind.ORDERED, levels=AGE_RANGES),
-                    "grade": Declaration(kind=Kind.ORDERED, levels=GRADES),
-                    "step": Declaration(kind=Kind.ORDERED, levels=STEPS),
-                    "years_since_degree": Declaration(kind=Kind.CATEGORICAL, missing=(MISSING,)),
-                    **_declared(
-                        military_service=Kind.NUMERIC,
-                        locality_adjustment=Kind.NUMERIC,
-                        basic_pay=Kind.NUMERIC,
-                        retention_allowance=Kind.NUMERIC,
-                        supervisory_differential=Kind.NUMERIC,
-                    ),
-                }
-            ),
+            declarations=_workforce(),
         ),
     }
 )
@@ -120,3 +102,14 @@ def sample_path(name: str) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise DataError("the samples need statsmodels: pip install 'synthesizer[samples]'")
     return Path(spec.submodule_search_locations[0]) / "datasets" / file
+
+
+def read_sample(name: str, persons: int | None = None) -> RawTable:
+    """Read a built-in sample by name, such as ``fair``; ``persons`` of a simulated one."""
+    if is_simulated(name):
+        from synthesizer.data.samples.workforce.simulation import simulate
+
+        return typed(simulate(persons or DEFAULT_PERSONS), "parquet", f"{name} (simulated)")
+    if persons is not None:
+        raise DataError(f"data.persons: sample {name!r} is a file of fixed size; take it out")
+    return read_path(sample_path(name))

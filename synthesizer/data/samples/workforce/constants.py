@@ -12,18 +12,39 @@ regression finds nearly, not exactly, what was injected. ``COEFFICIENTS`` is wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+from collections.abc import Callable, Mapping
+from importlib.resources import files
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.samples.workforce.code_lists import code_list
-
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.integer]
 Booleans = npt.NDArray[np.bool_]
+R = TypeVar("R")
+
+_READ: Final[Mapping[object, Callable[[str], Any]]] = {
+    str: str,
+    int: int,
+    float: float,
+    bool: lambda text: text == "1",
+    tuple[str, ...]: lambda text: tuple(text.split("|") if "|" in text else text.split()),
+    tuple[float, ...]: lambda text: tuple(map(float, text.split())),
+}
+
+
+def code_list(name: str, kind: Callable[..., R]) -> tuple[R, ...]:
+    """Return the rows of a file in ``lists``, each field of a row as its annotation says."""
+    hints = get_type_hints(kind)
+    text = files(__package__).joinpath("lists", f"{name}.csv").read_text(encoding="utf-8")
+    return tuple(
+        kind(**{field: _READ[hints[field]](row[field]) for field in hints})
+        for row in csv.DictReader(text.splitlines())
+    )
+
 
 FIRST_YEAR: Final = 1988
 LAST_YEAR: Final = 2011
@@ -31,7 +52,6 @@ MAX_PERSONS: Final = 50_000_000
 BLOCK: Final = 50_000
 """Persons that are simulated together; block b holds persons b * BLOCK + 1 and on."""
 
-# --- Who is there, and for how long -----------------------------------------------------------
 STOCK: Final = 10.9
 """Persons in post in the first year, in multiples of a year's mean number of entrants."""
 ENTRIES: Final[Mapping[int, float]] = MappingProxyType(
@@ -69,21 +89,42 @@ SCHEDULES: Final = (0.925, 0.035, 0.015, 0.025)
 SCHEDULE_CHANGES: Final = 0.02
 """Share whose schedule is drawn anew in a year."""
 
-# --- Who they are -------------------------------------------------------------------------------
-SEXES: Final = ("F", "M")
-RACES: Final = ("AIAN", "Asian", "Black", "Hispanic", "White", "unspecified")
-RACE_BRIDGES: Final = (*RACES[:2], "NHPI", *RACES[2:5], "two or more", RACES[5])
-RACE_BY_CATEGORY: Final[Mapping[str, tuple[float, float, float, float]]] = MappingProxyType(
-    {
-        "P": (0.012, 0.085, 0.090, 0.050),
-        "A": (0.012, 0.035, 0.165, 0.070),
-        "T": (0.030, 0.040, 0.210, 0.085),
-        "C": (0.022, 0.035, 0.270, 0.080),
-        "O": (0.020, 0.025, 0.180, 0.130),
-        "B": (0.025, 0.050, 0.170, 0.075),
-    }
-)
-"""Shares of the first four races in 2000 by occupational category; the rest is white."""
+
+class Variable(NamedTuple):
+    """A variable of the simulated file; some levels follow from the other lists."""
+
+    name: str
+    kind: str
+    """``coded``, ``ordered`` or ``amount``, a whole number."""
+    levels: tuple[str, ...]
+    meaning: str
+
+
+VARIABLES: Final = {variable.name: variable for variable in code_list("variables", Variable)}
+"""The 29 variables in column order."""
+SEXES: Final = VARIABLES["sex"].levels
+RACES: Final = VARIABLES["race"].levels
+RACE_BRIDGES: Final = VARIABLES["race_bridge"].levels
+AGE_RANGES: Final = VARIABLES["age_range"].levels
+
+
+class Category(NamedTuple):
+    """An occupational category: who is in it, and how they are paid."""
+
+    code: str
+    races: tuple[float, ...]
+    """Shares of the first four races in 2000; the rest is white."""
+    education: float
+    """Years of schooling after high school at which the aimed pay is that of the occupation."""
+    grade_shift: float
+    """Added to the grades of the occupations."""
+    person_sd: float
+    """Standard deviation of the person effect on the aimed log pay, by first category."""
+
+
+CATEGORY_TABLE: Final = code_list("categories", Category)
+CATEGORIES: Final = tuple(category.code for category in CATEGORY_TABLE)
+"""Professional, administrative, technical, clerical, other white-collar, blue-collar."""
 RACE_TREND: Final = 0.012
 """Yearly change of the log odds of the first four races among those who enter."""
 RACE_UNSPECIFIED: Final = 0.0006
@@ -101,30 +142,22 @@ ENTRANT_AGE: Final = (19, 15.5, 1.7)
 STOCK_AGE: Final = (43.0, 10.5)
 AGE_LIMITS: Final = (17, 72)
 STOCK_SERVICE: Final = 12.0
-AGE_RANGES: Final = (
-    *("15-19", "20-24", "25-29", "30-34", "35-39", "40-44", "45-49"),
-    *("50-54", "55-59", "60-64", "65-69", "70-74", "75+"),
-)
 
-EDUCATIONS: Final = tuple(f"{code:02d}" for code in range(1, 23))
+
+class Education(NamedTuple):
+    """A level: years of schooling after high school, and the level that follows it."""
+
+    code: str
+    years: float
+    next: str
+    entrants: tuple[float, ...]
+    """Frequency among entrants by category, before what the occupation requires."""
+
+
+EDUCATION_TABLE: Final = code_list("educations", Education)
+EDUCATIONS: Final = tuple(level.code for level in EDUCATION_TABLE)
 """Codes of the Office of Personnel Management: 04 high school, 13 bachelor's, 17 master's, ..."""
-EDUCATION_YEARS: Final = (
-    *(0.0, 0.0, 0.0, 0.0, 0.5, 1.0, 0.5, 1.0, 2.0, 2.0, 3.0),
-    *(4.0, 4.0, 5.0, 7.0, 8.0, 6.0, 7.0, 6.0, 7.0, 8.0, 9.0),
-)
-"""Years of schooling after high school, by level."""
-EDUCATION_BY_CATEGORY: Final[Mapping[str, Mapping[int, float]]] = MappingProxyType(
-    {
-        "P": {10: 8, 12: 3, 13: 48, 14: 4, 15: 5, 16: 0.3, 17: 26, 18: 2, 21: 8, 22: 0.7},
-        "A": {4: 22, 6: 1, 7: 5, 8: 4, 9: 4, 10: 7, 11: 3, 12: 3, 13: 33, 14: 2, 15: 1, 17: 16}
-        | {18: 0.5, 19: 0.2, 20: 0.1, 21: 1},
-        "T": {3: 1, 4: 46, 5: 1, 6: 5, 7: 8, 8: 6, 9: 6, 10: 12, 11: 3, 12: 2, 13: 9, 17: 1},
-        "C": {3: 2, 4: 58, 5: 1, 6: 5, 7: 9, 8: 6, 9: 5, 10: 6, 11: 2, 12: 1, 13: 5, 17: 0.5},
-        "O": {3: 1, 4: 40, 6: 2, 7: 9, 8: 7, 9: 7, 10: 9, 11: 3, 12: 2, 13: 18, 17: 2},
-        "B": {1: 4, 2: 1, 3: 6, 4: 65, 5: 2, 6: 8, 7: 5, 8: 3, 9: 2, 10: 3, 13: 1},
-    }
-)
-"""Relative frequency of levels among entrants, before what the occupation requires."""
+EDUCATION_YEARS: Final = tuple(level.years for level in EDUCATION_TABLE)
 REQUIREMENTS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
     {
         "none": tuple(range(1, 23)),
@@ -135,14 +168,6 @@ REQUIREMENTS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType(
     }
 )
 """Levels that an occupation admits; all other pairs are impossible."""
-EDUCATION_TYPICAL: Final[Mapping[str, float]] = MappingProxyType(
-    {"P": 4.7, "A": 2.7, "T": 1.0, "C": 0.7, "O": 1.3, "B": 0.3}
-)
-"""Years of schooling after high school at which the aimed pay is that of the occupation."""
-NEXT_EDUCATION: Final[Mapping[int, int]] = MappingProxyType(
-    {4: 7, 5: 6, 6: 10, 7: 8, 8: 9, 9: 10, 10: 13, 11: 12, 12: 13, 13: 17, 14: 17, 15: 16}
-    | {17: 18, 18: 21, 19: 20, 20: 21, 21: 22}
-)
 EDUCATION_RISES: Final = (0.025, 0.006)
 """Yearly share that reaches the next level: below 40 years of age, later."""
 EDUCATION_ALWAYS_MISSING: Final = 0.01
@@ -155,7 +180,6 @@ VETERANS: Final[Mapping[str, float]] = MappingProxyType({"F": 0.1, "M": 0.42})
 MILITARY_RISES: Final = 0.012
 MILITARY_VIOLATIONS: Final = 0.0015
 
-# --- Pay ----------------------------------------------------------------------------------------
 RAISES: Final = (
     *(2.0, 4.1, 3.6, 4.1, 4.2, 3.7, 0.0, 2.0, 2.0, 2.3, 2.3, 3.1),
     *(3.8, 2.7, 3.6, 3.1, 2.7, 2.5, 2.1, 1.7, 2.5, 2.9, 1.5, 0.0),
@@ -172,10 +196,6 @@ AGE_CURVE: Final = -0.00034
 EDUCATION_SLOPE: Final = 0.021
 WOMEN: Final = -0.02
 """Injected: log pay of women relative to men of the same race group, all years."""
-GRADE_SHIFT: Final = MappingProxyType({"P": 0.4, "A": 0.4, "T": 0.7, "C": 1.2, "O": 0.5, "B": 0.2})
-"""Added to the grades of ``occupations.py`` by occupational category."""
-PERSON_SD: Final = MappingProxyType({"P": 0.17, "A": 0.17, "T": 0.1, "C": 0.1, "O": 0.1, "B": 0.1})
-"""Standard deviation of the person effect on the aimed log pay, by first category."""
 AGENCY_SD: Final = 0.03
 ENTRY_DISCOUNT: Final = 0.12
 """Mean log distance below the aimed pay at which an entrant begins."""
@@ -183,19 +203,18 @@ PROMOTION: Final = (0.8, 0.11, 0.055)
 """Highest yearly share; shortfall of log pay at which half of it is promoted; width."""
 DEMOTION: Final = 0.002
 QUALITY_STEP: Final = 0.02
-GAPS: Final[Mapping[tuple[str, str], tuple[float, float]]] = MappingProxyType(
-    {
-        ("M", "AIAN"): (-0.030, -0.008),
-        ("M", "Asian"): (-0.055, -0.025),
-        ("M", "Black"): (-0.045, -0.027),
-        ("M", "Hispanic"): (-0.040, -0.018),
-        ("F", "AIAN"): (-0.034, -0.020),
-        ("F", "Asian"): (-0.018, -0.002),
-        ("F", "Black"): (0.006, -0.012),
-        ("F", "Hispanic"): (-0.026, -0.016),
-    }
-)
-"""Gap of log pay to white persons of the same sex in 1988 and in 2011."""
+
+
+class Gap(NamedTuple):
+    """Gap of log pay to white persons of the same sex in 1988 and in 2011."""
+
+    sex: str
+    race: str
+    first: float
+    last: float
+
+
+GAPS: Final = code_list("gaps", Gap)
 COEFFICIENTS: Final[Mapping[str, Mapping[str, float]]] = MappingProxyType(
     {
         "M": {"AIAN": -0.0265, "Asian": -0.0428, "Black": -0.0418, "Hispanic": -0.0329}
@@ -220,69 +239,32 @@ LOCALITIES: Final = (
 RETENTION: Final = 0.004
 DIFFERENTIAL: Final = 0.01
 
-# The pay plans of the simulated workforce: a formula for each table, and who is on which plan.
-
 
 class Plan(NamedTuple):
-    """A pay plan: labels of its grades, first steps in dollars of 2011, number of steps."""
+    """A pay plan: labels of its grades, and a formula for its table."""
 
+    code: str
     grades: tuple[str, ...]
     first: tuple[float, ...]
+    """First steps in dollars of 2011: of every grade, of the first one if there is a ratio; none
+    where the table is that of the General Schedule."""
+    ratio: str
+    """Of the first step of a grade to that of the grade below."""
     steps: int
     increment: float
-    stepped: bool = True
-    hourly: bool = False
-    two_step: bool = False
-    lag: float = 0.0
+    stepped: bool
+    hourly: bool
+    two_step: bool
+
+    def first_steps(self) -> tuple[float, ...]:
+        """Return the first step of every grade in dollars of 2011."""
+        if not self.first:
+            return tuple(
+                27_400 * 1.106 ** (min(g, 11) - 5) * 1.187 ** max(g - 11, 0) for g in range(1, 16)
+            )
+        if not self.ratio:
+            return self.first
+        return tuple(self.first[0] * float(self.ratio) ** k for k in range(len(self.grades)))
 
 
-class Rule(NamedTuple):
-    """Who is on a plan: categories or series, departments or bureaus, share, years."""
-
-    plan: str
-    who: str
-    where: str
-    share: float = 1.0
-    first: int = 0
-    last: int = 9999
-
-
-def _numbered(n: int) -> tuple[str, ...]:
-    return tuple(f"{grade:02d}" for grade in range(1, n + 1))
-
-
-def _geometric(first: float, ratio: float, n: int) -> tuple[float, ...]:
-    return tuple(first * ratio**k for k in range(n))
-
-
-_GENERAL: Final = tuple(
-    27_400 * 1.106 ** (min(g, 11) - 5) * 1.187 ** max(g - 11, 0) for g in range(1, 16)
-)
-_LETTERS: Final = tuple("ABCDEFGHIJKLM")
-
-PLANS: Final[dict[str, Plan]] = {
-    "GS": Plan(_numbered(15), _GENERAL, 10, 1 / 30, two_step=True),
-    "GM": Plan(_numbered(15), _GENERAL, 10, 1 / 30, stepped=False, two_step=True),
-    "GG": Plan(_numbered(15), _GENERAL, 10, 1 / 30, two_step=True),
-    "WG": Plan(_numbered(15), _geometric(24_500, 1.062, 15), 5, 0.04, hourly=True),
-    "WL": Plan(_numbered(15), _geometric(27_000, 1.062, 15), 5, 0.04, hourly=True),
-    "WS": Plan(_numbered(18), _geometric(34_500, 1.048, 18), 5, 0.04, hourly=True),
-    "VN": Plan(_numbered(5), _geometric(44_000, 1.23, 5), 12, 0.03),
-    "VM": Plan(("15",), (97_000.0,), 40, 0.025, stepped=False),
-    "SV": Plan(_LETTERS, _geometric(17_000, 1.165, 13), 25, 0.02, stepped=False),
-    "AT": Plan(_numbered(12), _geometric(36_000, 1.1, 12), 25, 0.02, stepped=False),
-    "FV": Plan(_LETTERS, _geometric(19_000, 1.17, 13), 25, 0.02, stepped=False),
-    "NH": Plan(_numbered(4), (17_803, 27_431, 60_274, 84_697), 60, 0.014, stepped=False),
-    "YA": Plan(_numbered(3), (27_000, 41_000, 84_000), 60, 0.016, stepped=False),
-    "DB": Plan(_numbered(5), (17_803, 33_900, 60_274, 84_697, 110_000), 50, 0.015, stepped=False),
-    "AD": Plan(("00",), (20_000.0,), 120, 0.06, stepped=False),
-    "TP": Plan(("00",), (38_000.0,), 15, 0.05, stepped=True),
-    "FP": Plan(tuple(f"{g:02d}" for g in range(9, 0, -1)), _geometric(28_500, 1.18, 9), 14, 0.03),
-    "CG": Plan(_numbered(15), _geometric(21_000, 1.14, 15), 25, 0.025, stepped=False),
-    "SK": Plan(_numbered(17), _geometric(22_000, 1.125, 17), 31, 0.02),
-    "IR": Plan(_numbered(9), _geometric(50_000, 1.12, 9), 20, 0.02, stepped=False),
-    "ES": Plan(("00",), (119_554.0,), 25, 0.02, stepped=False, lag=0.1),
-}
-
-RULES: Final = code_list("plan_rules", Rule)
-"""Later rules take precedence; a share picks (agency, occupation) pairs, once for all."""
+PLANS: Final = {plan.code: plan for plan in code_list("plans", Plan)}

@@ -15,14 +15,14 @@ import numpy as np
 
 from synthesizer.data.samples.workforce import constants as p
 from synthesizer.data.samples.workforce import pay
-from synthesizer.data.samples.workforce.constants import Booleans, Floats, Integers
+from synthesizer.data.samples.workforce.constants import CATEGORIES, Booleans, Floats, Integers
 from synthesizer.data.samples.workforce.persons import (
     Careers,
     Persons,
     allowed_educations,
     draw_occupation,
 )
-from synthesizer.data.samples.workforce.world import CATEGORIES, World
+from synthesizer.data.samples.workforce.world import World
 
 # Grades and steps: where entrants begin, promotions, within-grade increases, conversions.
 
@@ -56,7 +56,7 @@ class State:
         schedule = np.searchsorted(np.cumsum(p.SCHEDULES), rng.random(n), side="right")
         self.schedule = schedule.astype(np.int8)
         self.leader = rng.random(n) < p.LEADERS
-        spread = np.array([p.PERSON_SD[c] for c in CATEGORIES])
+        spread = np.array([category.person_sd for category in p.CATEGORY_TABLE])
         self.effect = rng.normal(0, spread[world.category[persons.occupation]])
         self.started = np.zeros(n, dtype=bool)
 
@@ -182,10 +182,9 @@ class Jobs:
 
 
 _NEXT_EDUCATION = np.array(
-    [p.NEXT_EDUCATION.get(level, level) - 1 for level in range(1, len(p.EDUCATIONS) + 1)],
-    dtype=np.int8,
+    [p.EDUCATIONS.index(level.next) for level in p.EDUCATION_TABLE], dtype=np.int8
 )
-_TYPICAL_YEARS = np.array([p.EDUCATION_TYPICAL[category] for category in CATEGORIES])
+_TYPICAL_YEARS = np.array([category.education for category in p.CATEGORY_TABLE])
 
 
 def simulate_jobs(
@@ -316,8 +315,9 @@ def _gaps(year: int) -> Floats:
     done = (year - p.FIRST_YEAR) / (p.LAST_YEAR - p.FIRST_YEAR)
     gaps = np.zeros((len(p.SEXES), len(p.RACES)))
     gaps[p.SEXES.index("F")] = p.WOMEN
-    for (sex, race), (begin, end) in p.GAPS.items():
-        gaps[p.SEXES.index(sex), p.RACES.index(race)] += begin + done * (end - begin)
+    for gap in p.GAPS:
+        place = p.SEXES.index(gap.sex), p.RACES.index(gap.race)
+        gaps[place] += gap.first + done * (gap.last - gap.first)
     return gaps
 
 

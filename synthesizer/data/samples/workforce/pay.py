@@ -21,7 +21,7 @@ _PLANS: Final = tuple(PLANS.values())
 _MOST: Final = max(len(plan.grades) for plan in _PLANS)
 
 FIRST: Final[Floats] = np.array(
-    [(*plan.first, *([np.inf] * (_MOST - len(plan.first)))) for plan in _PLANS]
+    [(*plan.first_steps(), *([np.inf] * (_MOST - len(plan.grades)))) for plan in _PLANS]
 )
 """First step in dollars of 2011 by plan and grade; infinite where there is no such grade."""
 INCREMENT: Final[Floats] = np.array([plan.increment for plan in _PLANS])

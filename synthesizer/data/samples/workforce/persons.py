@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from synthesizer.data.samples.workforce import constants as p
-from synthesizer.data.samples.workforce.constants import Booleans, Floats, Integers
-from synthesizer.data.samples.workforce.world import CATEGORIES, World
+from synthesizer.data.samples.workforce.constants import CATEGORIES, Booleans, Floats, Integers
+from synthesizer.data.samples.workforce.world import World
 
 _NATIVE = "INBI HEIH"
 
@@ -99,9 +99,7 @@ def allowed_educations() -> Booleans:
 def _education_table() -> Floats:
     """Return cumulative shares of levels, shape (requirements, categories, levels)."""
     table = np.zeros((len(p.REQUIREMENTS), len(CATEGORIES), len(p.EDUCATIONS)))
-    for column, category in enumerate(CATEGORIES):
-        for level, weight in p.EDUCATION_BY_CATEGORY[category].items():
-            table[:, column, level - 1] = weight
+    table[:] = np.array([level.entrants for level in p.EDUCATION_TABLE]).T
     table *= allowed_educations()[:, None, :]
     sums = table.sum(axis=2, keepdims=True)
     bachelor = np.zeros(len(p.EDUCATIONS))
@@ -139,7 +137,7 @@ def _ages(in_stock: Booleans, education: Integers, rng: np.random.Generator) -> 
 def _races(
     world: World, agency: Integers, category: Integers, year: Integers, rng: np.random.Generator
 ) -> Integers:
-    base = np.array([p.RACE_BY_CATEGORY[c] for c in CATEGORIES])[category]
+    base = np.array([row.races for row in p.CATEGORY_TABLE])[category]
     base = base * np.exp(p.RACE_TREND * (year - 2000.0))[:, None]
     native = world.places(_NATIVE)[agency]
     base[native] *= 0.5

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.samples.workforce import constants as p
-from synthesizer.data.samples.workforce.constants import Integers
+from synthesizer.data.samples.workforce.constants import CATEGORIES, Integers
 from synthesizer.data.samples.workforce.jobs import Jobs, simulate_jobs
 from synthesizer.data.samples.workforce.persons import (
     Persons,
@@ -30,7 +30,7 @@ from synthesizer.data.samples.workforce.positions import (
     positions,
     programs,
 )
-from synthesizer.data.samples.workforce.world import CATEGORIES, FAMILIES, World, world
+from synthesizer.data.samples.workforce.world import FAMILIES, World, world
 
 # What is recorded about the person: sex, race, education, age, degree, military service.
 

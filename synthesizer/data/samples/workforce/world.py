@@ -13,16 +13,20 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from synthesizer.data.samples.workforce import constants as p
-from synthesizer.data.samples.workforce.code_lists import code_list, keyed_list
-from synthesizer.data.samples.workforce.constants import PLANS, RULES, Booleans, Floats, Integers
-
-# The agencies of the simulated workforce: departments, and the bureaus that are set by hand.
+from synthesizer.data.samples.workforce.constants import (
+    CATEGORIES,
+    PLANS,
+    Booleans,
+    Floats,
+    Integers,
+    code_list,
+)
 
 
 class Department(NamedTuple):
-    """A department: name, size and number of its unnamed bureaus, yearly trend of its entrants."""
+    """A department: size and number of its unnamed bureaus, yearly trend of its entrants."""
 
-    name: str
+    code: str
     rest: float
     bureaus: int
     trend: float
@@ -52,16 +56,12 @@ N_AGENCIES: Final = 607
 SMALL: Final = Small(spread=1.7, renamed=0.12, founded=0.12, closed=0.08)
 """Standard deviation of log size; shares renamed, founded, closed in 1990-2010."""
 
-DEPARTMENTS: Final = keyed_list("departments", Department)
+DEPARTMENTS: Final = {d.code: d for d in code_list("departments", Department)}
 """The unnamed bureaus of ``ZZ`` are as many as bring the number of agencies to N_AGENCIES."""
 
 BUREAUS: Final = code_list("bureaus", Bureau)
 
-# The occupations of the simulated workforce: families, and the series that are set by hand.
-
 N_OCCUPATIONS: Final = 803
-CATEGORIES: Final = ("P", "A", "T", "C", "O", "B")
-"""Professional, administrative, technical, clerical, other white-collar, blue-collar."""
 
 
 class Family(NamedTuple):
@@ -93,6 +93,21 @@ class Series(NamedTuple):
 FAMILIES: Final = code_list("families", Family)
 
 SERIES: Final = code_list("series", Series)
+
+
+class Rule(NamedTuple):
+    """Who is on a plan: categories or series, departments or bureaus, share, years."""
+
+    plan: str
+    who: str
+    where: str
+    share: float
+    first: int
+    last: int
+
+
+RULES: Final = code_list("plan_rules", Rule)
+"""Later rules take precedence; a share picks (agency, occupation) pairs, once for all."""
 
 
 _SEED = 1988
@@ -163,7 +178,9 @@ def world() -> World:
         family=family,
         category=category,
         needs=np.array([tuple(p.REQUIREMENTS).index(s.needs) for s in series], dtype=np.int8),
-        grade=np.array([s.grade + p.GRADE_SHIFT[s.category] for s in series]),
+        grade=np.array(
+            [s.grade + p.CATEGORY_TABLE[CATEGORIES.index(s.category)].grade_shift for s in series]
+        ),
         women=np.array([s.women for s in series]),
         plan=_plans(rng, codes, series),
     )

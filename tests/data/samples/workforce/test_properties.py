@@ -5,13 +5,11 @@ import pytest
 
 from synthesizer.data.samples.workforce import constants as p
 from synthesizer.data.samples.workforce import pay
-from synthesizer.data.samples.workforce.constants import PLANS
+from synthesizer.data.samples.workforce.constants import PLANS, VARIABLES
 from synthesizer.data.samples.workforce.persons import allowed_educations
 from synthesizer.data.samples.workforce.positions import (
     AMOUNTS,
     COLUMNS,
-    LEVELS_OF,
-    VARIABLES,
     levels,
 )
 from synthesizer.data.samples.workforce.simulation import simulate
@@ -123,7 +121,7 @@ def test_occupations_belong_to_agencies_and_need_education(frame, codes):
 
 
 def test_pay_is_that_of_the_table_but_for_two_percent_at_a_neighbouring_step(codes):
-    grades = LEVELS_OF["grade"]
+    grades = levels()["grade"]
     stepped = np.array([plan.stepped for plan in PLANS.values()])[codes["pay_plan"]]
     rows = np.flatnonzero(stepped)
     plan, step, year = codes["pay_plan"][rows], codes["step"][rows] - 1, codes["year"][rows]
