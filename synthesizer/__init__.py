@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from synthesizer.jobs.refine import Refined, refine
     from synthesizer.jobs.run import RunResult, fit, run
     from synthesizer.jobs.synthesizer import Synthesizer
-    from synthesizer.measures.measure_options import FitRequest, Question
+    from synthesizer.measures.risk.inference import Question
     from synthesizer.measures.settings import CheckSettings, LimitConfig
     from synthesizer.measures.utility.combining import combine
-    from synthesizer.measures.utility.compare_fit import compare_fit
+    from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit
     from synthesizer.measures.utility.suite import Synthesis
 
 
@@ -49,9 +49,9 @@ __all__ = [
 
 _HOMES = {
     "CheckSettings": "measures.settings",
-    "FitRequest": "measures.measure_options",
+    "FitRequest": "measures.utility.compare_fit",
     "LimitConfig": "measures.settings",
-    "Question": "measures.measure_options",
+    "Question": "measures.risk.inference",
     "Refined": "jobs.refine",
     "Registry": "engine.registry",
     "RunResult": "jobs.run",

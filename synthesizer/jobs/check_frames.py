@@ -25,11 +25,10 @@ from synthesizer.data.progress import Listener, counted, silent
 from synthesizer.data.randomness import MAX_SEED, Seed
 from synthesizer.data.table import Table
 from synthesizer.measures.checks import Checks
-from synthesizer.measures.measure_options import Question
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.dominance import Exclusion, check_exclusions
 from synthesizer.measures.risk.identity import key_counts
-from synthesizer.measures.risk.inference import THRESHOLDS, check_inference
+from synthesizer.measures.risk.inference import THRESHOLDS, Question, check_inference
 from synthesizer.measures.risk.replicated import replicated_uniques
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
 from synthesizer.measures.risk.scenario_risk import unfamiliar

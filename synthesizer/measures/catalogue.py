@@ -34,28 +34,27 @@ from synthesizer.measures.measure import (
     Need,
     is_on,
 )
-from synthesizer.measures.measure_options import (
-    AttackOptions,
-    DifferentialOptions,
-    FitRequest,
-    PropensityOptions,
-    Question,
-    SudaOptions,
-)
-from synthesizer.measures.risk.attacks import attacks
+from synthesizer.measures.risk.attacks import AttackOptions, attacks
 from synthesizer.measures.risk.attribute import attribute
 from synthesizer.measures.risk.cap import cap, cap_regression
 from synthesizer.measures.risk.determined import determined
-from synthesizer.measures.risk.differential import Grouping, compare_halves, gather, with_cut_points
+from synthesizer.measures.risk.differential import (
+    DifferentialOptions,
+    Grouping,
+    compare_halves,
+    gather,
+    with_cut_points,
+)
 from synthesizer.measures.risk.identity import identity
-from synthesizer.measures.risk.inference import inference
+from synthesizer.measures.risk.inference import Question, inference
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.replicated import CareerReplicates, Replicates
 from synthesizer.measures.risk.scenario_risk import unfamiliar
-from synthesizer.measures.risk.suda import affordable_size, suda
+from synthesizer.measures.risk.suda import SudaOptions, affordable_size, suda
 from synthesizer.measures.risk.tcap import tcap
-from synthesizer.measures.utility.compare_fit import compare_fit
+from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit
 from synthesizer.measures.utility.longitudinal import PanelCollector
+from synthesizer.measures.utility.propensity import PropensityOptions
 from synthesizer.measures.utility.sequences import career_matrix
 from synthesizer.measures.utility.suite import (
     Collecting,

@@ -20,13 +20,13 @@ from synthesizer.data.table import IntArray, Kind, Table
 from synthesizer.measures.catalogue import MEASURES
 from synthesizer.measures.figure import Attempts, Units, in_units
 from synthesizer.measures.measure import Axis, Case, Family, Measure
-from synthesizer.measures.measure_options import FitRequest
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.halves import HalfRun, control_run, half_runs, units_of
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import CheckSettings
 from synthesizer.measures.utility.combining import rule_for
+from synthesizer.measures.utility.compare_fit import FitRequest
 from synthesizer.measures.utility.row_fits import RowFits, split_fits
 from synthesizer.measures.utility.suite import Collecting, Synthesis, UtilityResult
 

@@ -6,13 +6,15 @@ The YAML of a run, keyword arguments in Python and the command line fill the sam
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, create_model, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
 from synthesizer.measures.catalogue import CHECKS, LIMITS, MEASURES
 from synthesizer.measures.measure import Axis, Measure, Need
-from synthesizer.measures.measure_options import NamedScenario, Part, ScenarioConfig
+from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part, as_label
+from synthesizer.measures.risk.dominance import Exclusion
+from synthesizer.measures.risk.scenario import Scenario, Tolerance
 
 ALL_OFF: Mapping[str, Any] = {
     check: () if measure.several else False for check, measure in CHECKS.items()
@@ -23,6 +25,63 @@ ALL_OFF: Mapping[str, Any] = {
 def _one_or_many(value: Any) -> Any:
     """Take one thing for a list of it."""
     return [value] if isinstance(value, str | Mapping) else value
+
+
+def _labels(value: Any) -> Any:
+    """Take the levels of an exclusion as they stand in the data."""
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        name: as_label(level) if name == "target_level" or level is not None else None
+        for name, level in value.items()
+    }
+
+
+def _whole_pair(exclusion: Exclusion) -> Exclusion:
+    if (exclusion.key is None) != (exclusion.key_level is None):
+        raise ValueError("a pair needs both key and key_level")
+    return exclusion
+
+
+Excluded = Annotated[Exclusion, BeforeValidator(_labels), AfterValidator(_whole_pair)]
+
+
+class ScenarioConfig(Part):
+    """What an intruder knows and seeks."""
+
+    keys: Names | None = Field(None, description="what an intruder knows; suggested when absent")
+    target: Label | None = Field(None, description="what an intruder seeks; suggested when absent")
+    groups: GroupsMap = Field(
+        default_factory=dict,
+        description="numeric keys and target: number of quantile groups, or cut points",
+    )
+    tolerance: Tolerance | None = Field(
+        None, description="how near a numeric target must be, in place of groups"
+    )
+    exclude: tuple[Excluded, ...] = Field(
+        (), description="levels and pairs that dominate the attribute measures"
+    )
+
+    def scenario(self, **changes: Any) -> Scenario:
+        """Return the attack that it describes; ``changes`` replace fields of it.
+
+        Keys and target are empty where they are neither configured nor among the changes.
+        """
+        fields: dict[str, Any] = {
+            "keys": self.keys or (),
+            "target": self.target or "",
+            "groups": self.groups,
+            "tolerance": self.tolerance,
+            "exclude": self.exclude,
+        }
+        return Scenario(**(fields | changes))
+
+
+class NamedScenario(ScenarioConfig):
+    """A further scenario, whose keys and target are named."""
+
+    keys: Names = Field(description="what an intruder knows")
+    target: Label = Field(description="what an intruder seeks")
 
 
 class _Settings(ScenarioConfig):

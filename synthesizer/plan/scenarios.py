@@ -14,13 +14,14 @@ from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.catalogue import limit_problems
 from synthesizer.measures.figure import in_units
-from synthesizer.measures.measure_options import FitRequest, Question, ScenarioConfig
 from synthesizer.measures.risk.dominance import check_exclusions
 from synthesizer.measures.risk.halves import units_of
-from synthesizer.measures.risk.inference import THRESHOLDS, check_inference
+from synthesizer.measures.risk.inference import THRESHOLDS, Question, check_inference
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.suggest import suggest
+from synthesizer.measures.settings import ScenarioConfig
 from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for, rule_problems
+from synthesizer.measures.utility.compare_fit import FitRequest
 from synthesizer.measures.utility.fits import need_pyfixest, need_statsmodels
 from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.plan.columns import Columns

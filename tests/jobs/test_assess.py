@@ -7,7 +7,6 @@ import pytest
 from synthesizer.data.errors import DataError
 from synthesizer.jobs.check_frames import assess
 from synthesizer.measures.figure import plain
-from synthesizer.measures.measure_options import Question
 from synthesizer.measures.risk import (
     Exclusion,
     Scenario,
@@ -20,6 +19,7 @@ from synthesizer.measures.risk import (
     suda,
     tcap,
 )
+from synthesizer.measures.risk.inference import Question
 from tests.tables import persons
 
 

@@ -8,7 +8,7 @@ from synthesizer.config.reading import read_chain_config
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.randomness import Seed
 from synthesizer.engine.registry import Registry
-from synthesizer.measures.measure_options import FitRequest
+from synthesizer.measures.utility.compare_fit import FitRequest
 from synthesizer.plan.inputs import Input
 from synthesizer.plan.plan import Plan, make_plan
 from tests.tables import persons

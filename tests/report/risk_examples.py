@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from synthesizer import assess
-from synthesizer.measures.measure_options import Question
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.attacks import Attack, AttackResult
 from synthesizer.measures.risk.dominance import Exclusion
+from synthesizer.measures.risk.inference import Question
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
 from synthesizer.report.page import Chart, DataTable, Gap, Note, Section, Words
 from synthesizer.report.record import Record

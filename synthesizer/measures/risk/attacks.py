@@ -22,12 +22,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
+from pydantic import Field
 
 from synthesizer.data.codes import Codes, Groups, cut_points
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_keys
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
 from synthesizer.measures.figure import Figure, Row, column
+from synthesizer.measures.measure_options import Switched
 from synthesizer.measures.risk.comparable import OfTarget
 from synthesizer.measures.risk.halves import all_names, as_halves, equal_sizes
 from synthesizer.measures.risk.intervals import excess, wilson
@@ -44,6 +46,12 @@ SECRET_GROUPS = 10
 # Trying a condition takes a look at every synthetic record at most: five seconds for so many.
 MAX_LOOKS = 5_000_000_000
 FEWEST_ATTEMPTS = 1000
+
+
+class AttackOptions(Switched):
+    """Attacks of an intruder: singling out, linkability, inference."""
+
+    attempts: int = Field(500, ge=10, le=100_000, description="attempts of each attack")
 
 
 class Attack(Row):

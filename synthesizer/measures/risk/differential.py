@@ -14,11 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from pydantic import Field
 
 from synthesizer.data.codes import Codes, ColumnCoder, Groups, cut_points
 from synthesizer.data.pairs import check_keys
 from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.measures.figure import Figure, Row, column
+from synthesizer.measures.measure_options import Label, Switched
 from synthesizer.measures.risk.cap import CapScores, cap_scores, mean_or_none
 from synthesizer.measures.risk.comparable import OfTarget, fixed_groups
 from synthesizer.measures.risk.halves import HalfRun, Synthesise, half_runs
@@ -34,6 +36,19 @@ MIN_UNITS = 20
 """Smaller groups say nothing: their difference is noise, and their label might name somebody."""
 FIFTHS = 5
 MANY_VALUES = 10
+
+
+class DifferentialOptions(Switched):
+    """The half split of the differential confidentiality check."""
+
+    repeats: int = Field(1, ge=1, le=100, description="number of random splits")
+    m: int | None = Field(None, ge=1, description="datasets from each half; m of the run")
+    units: Label | None = Field(
+        None, description="variable that names the person of each record: persons are split"
+    )
+    by: Label | None = Field(
+        None, description="variable among whose groups the worst is looked for"
+    )
 
 
 class HalfComparison(Row):

@@ -14,11 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pydantic import Field
+
 from synthesizer.data.codes import Codes, Groups, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import Figure, Result
+from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part
 from synthesizer.measures.risk.curves import (
     InferenceScores,
     RocCurve,
@@ -45,6 +48,36 @@ from synthesizer.measures.risk.public_differences import (
 )
 
 THRESHOLDS = (0.5, 0.8, 0.9, 1.0)
+
+
+class Question(Part):
+    """A sensitive variable that might be inferred from public ones.
+
+    Examples
+    --------
+    >>> Question(sensitive="sex", public=("agency", "pay"), groups={"pay": 5}).names
+    ('sex', 'agency', 'pay')
+    """
+
+    sensitive: Label = Field(description="the sensitive variable")
+    public: Names = Field(description="variables that anybody can look up")
+    positive: Label | None = Field(None, description="the class that is looked for")
+    baseline: Names = Field(
+        (), description="public variables whose published tables everybody knows"
+    )
+    groups: GroupsMap = Field(
+        default_factory=dict, description="number of quantile groups, or cut points, of numbers"
+    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every variable that it needs."""
+        return (self.sensitive, *self.public)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The question as keyword arguments of `synthesizer.measures.risk.inference.inference`."""
+        return {name: getattr(self, name) for name in type(self).model_fields}
 
 
 class InferenceResult(Result):

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol
 
 import numpy as np
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups
 from synthesizer.data.errors import DataError
+from synthesizer.data.options import NotNegative, options
 from synthesizer.data.table import Column, FloatArray
 from synthesizer.measures.risk.dominance import Exclusion
 
@@ -20,16 +21,11 @@ from synthesizer.measures.risk.dominance import Exclusion
 _SLACK = 1e-12
 
 
-@dataclass(frozen=True, kw_only=True)
+@options(strict=False)
 class Tolerance:
-    """How near a number must be to count as attributed (Elliot 2014).
+    """How near a numeric target must be to count as attributed (Elliot 2014).
 
-    Parameters
-    ----------
-    absolute : float
-        Largest distance, at least 0.
-    relative : float
-        Largest distance as a share of the true value, at least 0; the larger of both counts.
+    The larger of both distances counts.
 
     Examples
     --------
@@ -37,13 +33,8 @@ class Tolerance:
     [-55.0, 90.0]
     """
 
-    absolute: float = 0.0
-    relative: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("absolute", "relative"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise DataError(f"{name} ({getattr(self, name)}) must be at least 0 and finite")
+    absolute: Annotated[NotNegative, Field(description="largest distance")] = 0.0
+    relative: Annotated[NotNegative, Field(description="largest share of the true value")] = 0.0
 
     @property
     def words(self) -> str:

@@ -20,12 +20,14 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from synthesizer.data.codes import Groups
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_table, check_keys
 from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
 from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.measures.measure_options import Switched
 from synthesizer.measures.risk.minimal_uniques import (
     Combinations,
     MinimalUniques,
@@ -38,6 +40,17 @@ Missing = Literal["value", "unknown"]
 _MOST_SETS = 100_000
 # Sets looked at unasked: sets times records, at least six keys in full, at most twelve.
 _MOST_CHEAP, _FEW_SETS, _MANY_SETS = 300_000_000, 300, 5_000
+
+
+class SudaOptions(Switched):
+    """Special uniques: SUDA2 and DIS-SUDA."""
+
+    max_size: int | None = Field(
+        None, ge=1, description="largest set of keys that is looked at; all keys when absent"
+    )
+    sampling_fraction: float = Field(
+        0.01, gt=0, le=1, description="share of the population that the data hold (DIS-SUDA)"
+    )
 
 
 class SudaSize(Row):

@@ -15,12 +15,14 @@ from functools import partial
 from typing import Any, get_args
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from synthesizer.data.errors import DataError, ExpressionError
 from synthesizer.data.expressions.language import quote_name
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
 from synthesizer.data.table import FloatArray, Table
+from synthesizer.measures.measure_options import Label, Part
 from synthesizer.measures.utility.coefficients import (
     FitComparison,
     FittedData,
@@ -46,6 +48,53 @@ from synthesizer.measures.utility.formulas import (
     parse_formula,
     unknown_names,
 )
+
+
+class FitRequest(Part):
+    """A model that a researcher might fit, compared between original and synthetic data.
+
+    Examples
+    --------
+    >>> FitRequest(formula="income ~ age", clusters="person").names
+    ('income', 'age', 'person')
+    """
+
+    formula: str = Field(description="such as income ~ age + sex:region")
+    family: Family = Field("ols", description="ols, logit, poisson or multinomial")
+    rule: Rule | None = Field(
+        None, description="how the m fits are combined; by the kind of synthesis when absent"
+    )
+    clusters: Label | None = Field(None, description="variable of cluster-robust errors")
+    weights: Label | None = Field(None, description="variable that weighs the records")
+    offset: str | None = Field(None, description="of poisson: a variable or I(log(hours))")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _formula(cls, value: Any) -> Any:
+        """Accept a formula in place of all options."""
+        return {"formula": value} if isinstance(value, str) else value
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every variable that the fit needs.
+
+        Raises
+        ------
+        ExpressionError
+            If the formula or the offset cannot be read.
+        """
+        further = [name for name in (self.clusters, self.weights) if name is not None]
+        offset = () if self.offset is None else parse_atom(self.offset, "offset").names
+        return (*parse_formula(self.formula).names, *further, *offset)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Everything but the formula, as `compare_fit` takes it."""
+        return self.model_dump(exclude={"formula"})
+
+    def ruled(self, natural: Rule) -> FitRequest:
+        """Return the fit with the rule of the kind of synthesis, unless it names its own."""
+        return self if self.rule is not None else self.model_copy(update={"rule": natural})
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,19 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
+from pydantic import Field, model_validator
 from sklearn.tree import DecisionTreeClassifier
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data
 from synthesizer.data.table import Column, FloatArray, Table
 from synthesizer.measures.figure import Figure, Row, column
+from synthesizer.measures.measure_options import Switched
 from synthesizer.measures.utility.cells import (
     Comparison,
     combine_datasets,
@@ -44,6 +46,24 @@ from synthesizer.measures.utility.stacked import (
 
 Model = Literal["logit", "cart"]
 _WHO = {"logit": "a logit", "cart": "a classification tree"}
+
+
+class PropensityOptions(Switched):
+    """Propensity scores: can a model tell synthetic from original records?"""
+
+    models: tuple[Model, ...] = Field(
+        ("logit",), description="logit, whose null is known; cart, whose null is permuted"
+    )
+    interactions: int = Field(1, ge=1, description="order of the logit's interactions")
+    permutations: int = Field(10, ge=2, description="permutations for the null of cart")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _models(cls, value: Any) -> Any:
+        """Accept the models in place of all options."""
+        if isinstance(value, str):
+            return {"models": [value]}
+        return {"models": value} if isinstance(value, list | tuple) else value
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from synthesizer.data.panel.arrangement import panel_rows, person_name
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import Attempts
-from synthesizer.measures.measure_options import FitRequest
 from synthesizer.measures.utility.coefficients import FitComparison
-from synthesizer.measures.utility.compare_fit import compare_fit
+from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit
 
 
 def split_fits(

@@ -15,7 +15,6 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.figure import plain, typed
-from synthesizer.measures.measure_options import FitRequest
 from synthesizer.measures.settings import CheckSettings
 from synthesizer.measures.utility import (
     Synthesis,
@@ -27,6 +26,7 @@ from synthesizer.measures.utility import (
     suite,
     table_utility,
 )
+from synthesizer.measures.utility.compare_fit import FitRequest
 from tests.tables import coded, persons
 
 ORIGINAL, MADE = persons(300), [persons(300, 1), persons(200, 2)]
