@@ -26,11 +26,11 @@ from synthesizer.data.randomness import MAX_SEED, Seed
 from synthesizer.data.table import Table
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.results import CheckResults, RiskResult
-from synthesizer.measures.risk.dominance import Exclusion, check_exclusions
+from synthesizer.measures.risk.attribute import check_exclusions
 from synthesizer.measures.risk.identity import key_counts
 from synthesizer.measures.risk.inference import THRESHOLDS, Question, check_inference
 from synthesizer.measures.risk.replicated import replicated_uniques
-from synthesizer.measures.risk.scenario import Scenario, Tolerance
+from synthesizer.measures.risk.scenario import Exclusion, Scenario, Tolerance
 from synthesizer.measures.risk.scenario_risk import unfamiliar
 from synthesizer.measures.risk.suggest import suggest
 from synthesizer.measures.settings import CheckSettings

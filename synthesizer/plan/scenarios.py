@@ -14,7 +14,7 @@ from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.catalogue import limit_problems
 from synthesizer.measures.figure import in_units
-from synthesizer.measures.risk.dominance import check_exclusions
+from synthesizer.measures.risk.attribute import check_exclusions
 from synthesizer.measures.risk.halves import units_of
 from synthesizer.measures.risk.inference import THRESHOLDS, Question, check_inference
 from synthesizer.measures.risk.scenario import Scenario

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
-from synthesizer.measures.risk.attribute import AttributeResult, AttributeValues
+from synthesizer.measures.risk.attribute import AttributeResult, AttributeValues, Dominance
 from synthesizer.measures.risk.curves import RocCurve
 from synthesizer.measures.risk.determined import DeterminedResult, KeyDetermination
-from synthesizer.measures.risk.dominance import Dominance
 from synthesizer.measures.risk.identity import IdentityResult, IdentityValues
 from synthesizer.measures.risk.inference import InferenceResult
 from synthesizer.measures.risk.public_cells import CellUniqueness

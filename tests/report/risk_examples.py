@@ -11,9 +11,8 @@ import pandas as pd
 from synthesizer import assess
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.attacks import Attack, AttackResult
-from synthesizer.measures.risk.dominance import Exclusion
 from synthesizer.measures.risk.inference import Question
-from synthesizer.measures.risk.scenario import Scenario, Tolerance
+from synthesizer.measures.risk.scenario import Exclusion, Scenario, Tolerance
 from synthesizer.report.page import Chart, DataTable, Gap, Note, Section, Words
 from synthesizer.report.record import Record
 from tests.report.utility_examples import manifest

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from synthesizer.measures.risk.attribute import AttributeResult
+from synthesizer.measures.risk.attribute import AttributeResult, Dominance
 from synthesizer.measures.risk.determined import KeyDetermination
-from synthesizer.measures.risk.dominance import Dominance, Exclusion
 from synthesizer.measures.risk.inference import InferenceResult
+from synthesizer.measures.risk.scenario import Exclusion
 from synthesizer.measures.risk.suda import SudaResult
 from synthesizer.report.charts import MOST_CURVES
 from synthesizer.report.page import Section

@@ -28,7 +28,6 @@ from synthesizer.measures.risk.differential import (
     differential_confidentiality,
     gather,
 )
-from synthesizer.measures.risk.dominance import Exclusion
 from synthesizer.measures.risk.halves import HalfRun, control_run, half_runs
 from synthesizer.measures.risk.identity import (
     IdentityResult,
@@ -46,7 +45,7 @@ from synthesizer.measures.risk.replicated import (
     replicated_rows,
     replicated_uniques,
 )
-from synthesizer.measures.risk.scenario import Scenario, Tolerance
+from synthesizer.measures.risk.scenario import Exclusion, Scenario, Tolerance
 from synthesizer.measures.risk.suda import SudaResult, SudaScores, special_uniques, suda
 from synthesizer.measures.risk.suggest import Suggestion, suggest
 from synthesizer.measures.risk.tcap import TcapResult, tcap

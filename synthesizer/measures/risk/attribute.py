@@ -4,34 +4,43 @@ The attack: an intruder looks up a person's key in the synthetic data; where all
 key show one value of the target, the intruder believes it. DiSCO is the share of the original
 records that are disclosed this way and correctly.
 
+A high share of disclosed records need not be news: where nearly everybody has the target level,
+or nearly everybody with a certain level of one key, the rest of the key adds nothing. One-way and
+two-way warnings name such levels, and exclusions leave them out.
+
 Sources: Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic data
 (arXiv 2406.16826), whose names the measures bear; Taub, Elliot, Pampaka and Smith (2018) for CAP.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
-from synthesizer.data.codes import Codes, Dictionary, Groups
+from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data
-from synthesizer.data.table import BoolArray, Table
+from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table
+from synthesizer.data.values import MICROSECONDS_A_DAY
 from synthesizer.measures.figure import Figure, Row, column
-from synthesizer.measures.risk.comparable import OfTarget, SharedCoder, checked_tables, fixed_groups
-from synthesizer.measures.risk.dominance import (
-    Disclosed,
-    Dominance,
-    Exclusion,
-    Level,
-    Thresholds,
-    check_exclusions,
-    check_thresholds,
-    excluded_rows,
+from synthesizer.measures.risk.comparable import (
+    GroupsOf,
+    OfTarget,
+    SharedCoder,
+    Synthetic,
+    checked_tables,
+    date_text,
+    fixed_groups,
 )
+from synthesizer.measures.risk.scenario import Exclusion, Level
+
+Thresholds = tuple[int, float]
+"""A number of records and a share in [0, 1], both to be exceeded."""
 
 
 class AttributeValues(Row):
@@ -81,17 +90,31 @@ class AttributeValues(Row):
     )
 
 
-def average(datasets: Sequence[AttributeValues]) -> AttributeValues:
-    """Return the mean of every measure over the datasets where it is defined.
+class Dominance(Row):
+    """A target level, or a pair of a key level and a target level, behind many disclosures."""
 
-    ``max_denom`` is the largest of all.
-    """
-    values: dict[str, Any] = {}
-    for name in AttributeValues.model_fields:
-        known = [getattr(d, name) for d in datasets if getattr(d, name) is not None]
-        pool = max if name == "max_denom" else np.mean
-        values[name] = float(pool(known)) if known else None
-    return AttributeValues(**values)
+    dataset: int = column("Dataset", "count", "number of the synthetic dataset, from 1")
+    target: str = column("Target", "text", "what the intruder wants to learn")
+    target_rank: int = column(
+        "Rank of its level", "count", "by frequency in the original; 1 is the most frequent"
+    )
+    key: str | None = column("Key", "text", "empty where the target level dominates", default=None)
+    key_rank: int | None = column("Rank of the key's level", "count", default=None)
+    records: int = column("Records", "count", "counted in DiSCO, with the level or the pair")
+    share: float = column("Of all", "share", "share of what DiSCO counts")
+    prior: float = column(
+        "Known anyway",
+        "share",
+        "share of the original records with the level of the key that have this target",
+    )
+    exclusion: Exclusion = Field(repr=False)
+    """What to add to ``exclude`` if this discloses nothing. Confidential: it holds the levels,
+    and it is not printed."""
+
+    @property
+    def kind(self) -> str:
+        """``one-way`` (a target level) or ``two-way`` (a key level with a target level)."""
+        return "one-way" if self.key is None else "two-way"
 
 
 class AttributeResult(OfTarget):
@@ -142,11 +165,11 @@ _WORDS = (
 
 def attribute(
     original: Data,
-    synthetic: Data | Sequence[Data],
+    synthetic: Synthetic,
     *,
     keys: Sequence[str],
     target: str,
-    groups: Mapping[str, Groups] | None = None,
+    groups: GroupsOf = None,
     exclude: Sequence[Exclusion | Mapping[str, Level]] = (),
     exclude_above: int | None = None,
     use_missing_target: bool = True,
@@ -209,19 +232,32 @@ def attribute(
     >>> attribute(people, made, keys=["age"], target="ill", exclude=known).mean.disco
     0.25
     """
-    left_out = [e if isinstance(e, Exclusion) else _exclusion(e) for e in exclude]
+    exclusions = [e if isinstance(e, Exclusion) else _exclusion(e) for e in exclude]
     original, tables = checked_tables(original, synthetic, keys=keys, target=target, groups=groups)
-    check_thresholds(thresholds_1way=thresholds_1way, thresholds_2way=thresholds_2way)
-    missing_keys = _missing_out(keys, use_missing_keys, exclude_above)
-    check_exclusions([original, *tables], keys=keys, target=target, exclude=left_out)
+    missing_keys = tuple(keys if use_missing_keys else ())
+    if not isinstance(use_missing_keys, bool):
+        missing_keys = tuple(use_missing_keys)
+    limits = {"thresholds_1way": thresholds_1way, "thresholds_2way": thresholds_2way}
+    problems = [*_threshold_problems(limits), *_missing_problems(keys, missing_keys, exclude_above)]
+    if problems:
+        raise DataError(problems)
+    check_exclusions([original, *tables], keys=keys, target=target, exclude=exclusions)
 
-    missing_out = (*missing_keys, *(() if use_missing_target else (target,)))
-    choice = {"target": target, "exclude": left_out, "missing_out": missing_out}
-    attack = _Attack(original, keys, fixed_groups(original, groups), choice, exclude_above)
+    cuts = fixed_groups(original, groups)
+    excluded = partial(
+        _excluded,
+        target=target,
+        exclude=exclusions,
+        missing_out=[key for key in keys if key not in missing_keys]
+        + ([] if use_missing_target else [target]),
+        groups=cuts,
+    )
+    attack = _Attack(original, keys, target, cuts, excluded, exclude_above or np.inf)
     values: list[AttributeValues] = []
     warnings: list[Dominance] = []
     for number, table in enumerate(tables, start=1):
-        shares, disclosed = attack.values(table, number)
+        shares, rows = attack.values(table)
+        disclosed = _Disclosed(attack, rows, number)
         values.append(shares)
         warnings += [*disclosed.one_way(thresholds_1way), *disclosed.two_way(thresholds_2way)]
     return AttributeResult(
@@ -231,7 +267,7 @@ def attribute(
         n_synthetic=tuple(table.n_rows for table in tables),
         excluded=int(attack.out.sum()),
         datasets=tuple(values),
-        mean=average(values),
+        mean=_average(values),
         warnings=tuple(warnings),
     )
 
@@ -243,65 +279,73 @@ def _exclusion(fields: Mapping[str, Any]) -> Exclusion:
         raise DataError("an exclusion has target_level, and may have key and key_level") from None
 
 
-def _missing_out(
-    keys: Sequence[str], use: bool | Sequence[str], exclude_above: int | None
-) -> tuple[str, ...]:
-    """Return the keys whose missing codes do not count; check the options on the way."""
-    problems = []
+def _missing_problems(
+    keys: Sequence[str], missing_keys: Sequence[str], exclude_above: int | None
+) -> Iterator[str]:
     if exclude_above is not None and exclude_above < 1:
-        problems.append(f"exclude_above ({exclude_above}) must be at least 1")
-    used = (tuple(keys) if use else ()) if isinstance(use, bool) else tuple(use)
-    problems += [
-        f"use_missing_keys names {name!r}, which is not among the keys: add it or leave it out"
-        for name in used
-        if name not in keys
-    ]
-    if problems:
-        raise DataError(problems)
-    return tuple(key for key in keys if key not in used)
+        yield f"exclude_above ({exclude_above}) must be at least 1"
+    for name in missing_keys:
+        if name not in keys:
+            yield (
+                f"use_missing_keys names {name!r}, which is not among the keys: add it or leave it "
+                "out"
+            )
+
+
+def _threshold_problems(thresholds: Mapping[str, Thresholds]) -> Iterator[str]:
+    for name, pair in thresholds.items():
+        if not (len(pair) == 2 and pair[0] >= 0 and 0 <= pair[1] <= 1):
+            yield f"{name} {pair} must be a number of records of at least 0 and a share in [0, 1]"
+
+
+def _average(datasets: Sequence[AttributeValues]) -> AttributeValues:
+    """Return the mean of every measure where it is defined; of ``max_denom`` the largest."""
+    values: dict[str, Any] = {}
+    for name in AttributeValues.model_fields:
+        known = [getattr(d, name) for d in datasets if getattr(d, name) is not None]
+        pool = max if name == "max_denom" else np.mean
+        values[name] = float(pool(known)) if known else None
+    return AttributeValues(**values)
 
 
 class _Attack:
     """The original's side of the comparison, computed once for all synthetic datasets.
 
-    ``choice`` holds target, exclusions and variables whose missing codes do not count, as keyword
-    arguments of `excluded_rows`; ``limit`` is the largest group of records that counts.
+    ``excluded`` says which records of a table do not count as disclosed, ``limit`` how many records
+    with one key and one target count at most.
     """
 
     def __init__(
         self,
         original: Table,
         keys: Sequence[str],
+        target: str,
         groups: Mapping[str, Groups],
-        choice: Mapping[str, Any],
-        limit: int | None,
+        excluded: Callable[[Table], BoolArray],
+        limit: float,
     ) -> None:
-        self._original, self._keys, self._groups = original, keys, groups
-        self._choice, self._limit = choice, limit
+        self.original, self.keys, self.target, self.groups = original, keys, target, groups
+        self._excluded, self._limit = excluded, limit
         self._key_coder = SharedCoder(original, keys, groups)
-        self._target_coder = SharedCoder(original, [choice["target"]], groups)
-        self._known, self._truth = self._key_coder.codes, self._target_coder.codes
-        self.out = excluded_rows(original, groups=groups, **choice)
-        sizes = np.bincount(self._known)[self._known]
-        only = _only_level(self._known, self._truth, self._key_coder.size)
-        self._disclosive = (only[self._known] >= 0) & ~self.out & self._counts(sizes)
+        self._target_coder = SharedCoder(original, [target], groups)
+        self.combinations, self.levels = self._key_coder.codes, self._target_coder.codes
+        self.out = excluded(original)
+        sizes = np.bincount(self.combinations)[self.combinations]
+        only = _only_level(self.combinations, self.levels, self._key_coder.size)
+        self._disclosive = (only[self.combinations] >= 0) & ~self.out & (sizes <= limit)
 
-    def _counts(self, sizes: Codes) -> BoolArray:
-        """Return which groups of these sizes count."""
-        return np.asarray(sizes <= (self._limit or np.inf))
-
-    def values(self, table: Table, dataset: int) -> tuple[AttributeValues, Disclosed]:
-        """Return the measures of one synthetic dataset, and the records counted in DiSCO."""
-        known, truth, n = self._known, self._truth, len(self._known)
+    def values(self, table: Table) -> tuple[AttributeValues, BoolArray]:
+        """Return the measures of one synthetic dataset, and which records DiSCO counts."""
+        known, truth, n = self.combinations, self.levels, len(self.levels)
         theirs, size = self._key_coder.encode(table)
         levels, width = self._target_coder.encode(table)
         ours, made = (np.bincount(codes, minlength=size) for codes in (known, theirs))
 
         shown = _only_level(theirs, levels, size)
         right = shown[known] == truth
-        shown[theirs[excluded_rows(table, groups=self._groups, **self._choice)]] = -1
-        dsyn = (shown[theirs] >= 0) & self._counts(made[theirs])
-        shown[~self._counts(np.bincount(known[right], minlength=size))] = -1
+        shown[theirs[self._excluded(table)]] = -1
+        dsyn = (shown[theirs] >= 0) & (made[theirs] <= self._limit)
+        shown[np.bincount(known[right], minlength=size) > self._limit] = -1
         disclosed = shown[known] == truth
 
         matched = int((made[known] > 0).sum())
@@ -320,10 +364,7 @@ class _Attack:
             left_out=int(right.sum() - disclosed.sum()),
             **_caps((known, truth), (theirs, levels), (ours, made), width),
         )
-        target = self._choice["target"]
-        return values, Disclosed(
-            self._original, self._keys, target, self._groups, known, truth, disclosed, dataset
-        )
+        return values, disclosed
 
 
 def _only_level(keys: Codes, levels: Codes, size: int) -> Codes:
@@ -357,3 +398,193 @@ def _caps(
         # A key without a synthetic record counts as 0: neither count is divided by nothing.
         "dcap": float((in_synthetic[here] / np.maximum(made[known], 1)).mean()),
     }
+
+
+def _excluded(
+    table: Table,
+    *,
+    target: str,
+    exclude: Sequence[Exclusion],
+    missing_out: Collection[str],
+    groups: Mapping[str, Groups],
+) -> BoolArray:
+    """Return which records fall under an exclusion, or have missing codes that do not count."""
+    rows = np.zeros(table.n_rows, dtype=bool)
+    for name in missing_out:
+        rows |= ~table[name].is_observed
+    for item in exclude:
+        chosen = _has_level(table[target], item.target_level, groups.get(target))
+        if item.key is not None and item.key_level is not None:
+            chosen &= _has_level(table[item.key], item.key_level, groups.get(item.key))
+        rows |= chosen
+    return rows
+
+
+def _has_level(column: Column, level: Level, groups: Groups | None) -> BoolArray:
+    """Return where a column has a level, shape (n,); with cut points a number is its group."""
+    variable = column.variable
+    if column.is_coded:
+        codes = [code for code, label in enumerate(variable.labels) if label == str(level)]
+        return np.isin(column.data, codes)
+    if str(level) in variable.missing:
+        return np.asarray(column.missing_state() == variable.missing.index(str(level)) + 1)
+    value = _number(level, variable.kind)
+    if groups is None:
+        return np.asarray(column.data == value)
+    group = np.searchsorted(groups, value, side="right")
+    same = np.searchsorted(groups, column.data, side="right") == group
+    return np.asarray(same & column.is_observed & np.isfinite(value))
+
+
+def _level_at(column: Column, row: int) -> Level:
+    """Return the level of one record, as `Exclusion` takes it. It is confidential."""
+    variable = column.variable
+    if column.is_coded:
+        return variable.labels[int(column.data[row])]
+    state = int(column.missing_state()[row])
+    if state:
+        return variable.missing[state - 1]
+    value = float(column.data[row])
+    return date_text(value) if variable.kind is Kind.DATE else value
+
+
+def check_exclusions(
+    tables: Sequence[Table], *, keys: Sequence[str], target: str, exclude: Sequence[Exclusion]
+) -> None:
+    """Raise one DataError that lists every exclusion that can have no effect."""
+    problems = [
+        f"exclusion {number} {problem}"
+        for number, item in enumerate(exclude, start=1)
+        for problem in _exclusion_problems(item, tables, keys, target)
+    ]
+    if problems:
+        raise DataError(problems)
+
+
+def _exclusion_problems(
+    item: Exclusion, tables: Sequence[Table], keys: Sequence[str], target: str
+) -> Iterator[str]:
+    named = [(target, item.target_level)]
+    if item.key is not None and item.key not in keys:
+        yield f"names {item.key!r}, which is not among the keys: add it to them or leave it out"
+    elif item.key is not None and item.key_level is not None:
+        named.append((item.key, item.key_level))
+    if (item.key is None) != (item.key_level is None):
+        yield "has only one of key and key_level: give both or none"
+    for name, level in named:
+        if not any(_knows(table[name], level) for table in tables):
+            yield f"names a level of {name!r} that no dataset has: check how it is written"
+
+
+def _knows(column: Column, level: Level) -> bool:
+    """Whether a level is possible: labels without a record are, numbers must be written right."""
+    if column.is_coded:
+        return str(level) in column.variable.labels
+    number = _number(level, column.variable.kind)
+    return str(level) in column.variable.missing or bool(np.isfinite(number))
+
+
+def _number(level: Level, kind: Kind) -> float:
+    """Return the number that a level stands for (dates in days), NaN if it stands for none."""
+    try:
+        if kind is Kind.DATE and isinstance(level, str):
+            stamp = np.datetime64(level, "us")
+            return np.nan if np.isnat(stamp) else float(stamp.astype(np.int64) / MICROSECONDS_A_DAY)
+        return float(level)
+    except ValueError:
+        return np.nan
+
+
+@dataclass(frozen=True, eq=False)
+class _Disclosed:
+    """The original records that DiSCO counts of one dataset, to see what stands behind them."""
+
+    attack: _Attack
+    rows: BoolArray
+    """Where a record is counted, shape (n,)."""
+    dataset: int
+    """Number of the synthetic dataset."""
+
+    def one_way(self, thresholds: Thresholds) -> Iterator[Dominance]:
+        """Yield target levels with many of the disclosures, those with most records first.
+
+        Both their number and their share must exceed the thresholds.
+        """
+        levels = self.attack.levels
+        sizes = np.bincount(levels)
+        counts = np.bincount(levels[self.rows], minlength=len(sizes))
+        for level in np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]:
+            records = int(counts[level])
+            if records <= thresholds[0] or records / self.rows.sum() <= thresholds[1]:
+                return
+            row = int(np.argmax(levels == level))
+            yield self._dominance(row, records, float(sizes[level] / len(levels)))
+
+    def two_way(self, thresholds: Thresholds) -> list[Dominance]:
+        """Return pairs of a key level and a target level behind large groups of disclosures.
+
+        Every group of records with the same key and target that is larger than the first
+        threshold is explained by its key level that makes its target likeliest in the original;
+        the pair is a warning where that share exceeds the second threshold. Those with most
+        disclosed records come first.
+        """
+        combinations = self.attack.combinations
+        sizes = np.bincount(combinations[self.rows], minlength=1)
+        rows = np.flatnonzero(self.rows)
+        rows = rows[sizes[combinations[rows]] > thresholds[0]]
+        # All records of a group share every key level and the target: one stands for them.
+        rows = rows[np.unique(combinations[rows], return_index=True)[1]]
+        if not len(rows):
+            return []
+        keys = [_KeyLevels(self.attack, key) for key in self.attack.keys]
+        priors = np.stack([key.priors[rows] for key in keys])
+        best, large = np.argmax(priors, axis=0), priors.max(axis=0) > thresholds[1]
+        warnings = []
+        for position, key in enumerate(keys):
+            records = np.bincount(key.pairs[self.rows])
+            explained = rows[large & (best == position)]
+            for row in explained[np.unique(key.pairs[explained], return_index=True)[1]].tolist():
+                prior = float(key.priors[row])
+                warnings.append(self._dominance(row, int(records[key.pairs[row]]), prior, key))
+        return sorted(warnings, key=lambda warning: -warning.records)
+
+    def _dominance(
+        self, row: int, records: int, prior: float, key: _KeyLevels | None = None
+    ) -> Dominance:
+        """Return the warning about the target level, or the pair, that a record has."""
+        original, target, levels = self.attack.original, self.attack.target, self.attack.levels
+        name = None if key is None else key.name
+        return Dominance(
+            dataset=self.dataset,
+            target=target,
+            target_rank=_rank(levels, row),
+            key=name,
+            key_rank=None if key is None else _rank(key.codes, row),
+            records=records,
+            share=records / int(self.rows.sum()),
+            prior=prior,
+            exclusion=Exclusion(
+                target_level=_level_at(original[target], row),
+                key=name,
+                key_level=None if name is None else _level_at(original[name], row),
+            ),
+        )
+
+
+class _KeyLevels:
+    """One key against the target: how likely the target is given the key's level alone."""
+
+    def __init__(self, attack: _Attack, key: str) -> None:
+        coder = ColumnCoder.fit(attack.original[key], attack.groups.get(key))
+        self.name, self.codes = key, coder.encode(attack.original[key])
+        width = int(attack.levels.max()) + 1
+        joint = self.codes * width + attack.levels
+        self.pairs = Dictionary(joint, coder.size * width).find(joint)
+        sizes = np.bincount(self.codes)[self.codes]
+        self.priors: FloatArray = np.bincount(self.pairs)[self.pairs] / sizes
+
+
+def _rank(codes: Codes, row: int) -> int:
+    """Return the rank by frequency of a record's code, 1 for the most frequent; ties alike."""
+    sizes = np.bincount(codes)
+    return int((sizes > sizes[codes[row]]).sum()) + 1

@@ -12,20 +12,22 @@ attribution probability for synthetic data, equations 3 to 6.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
-from synthesizer.data.codes import Groups, JointCoder
+from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_table
-from synthesizer.data.table import BoolArray, FloatArray
+from synthesizer.data.table import BoolArray, Column, FloatArray
 from synthesizer.measures.figure import Figure, Row, column
-from synthesizer.measures.risk.comparable import OfTarget, checked_tables
-from synthesizer.measures.risk.scenario import Tolerance, check_tolerance, hits_counter
+from synthesizer.measures.risk.comparable import GroupsOf, OfTarget, Synthetic, checked_tables
+from synthesizer.measures.risk.scenario import Tolerance
 from synthesizer.measures.risk.suda import affordable_size, suda
 
 _FEWEST = 3
@@ -91,7 +93,11 @@ class CapResult(OfTarget):
     @property
     def figures(self) -> tuple[Figure, ...]:
         """Mean CAP of all datasets pooled, for every subset, and of matches."""
-        zero = [self._figure(subset) for subset in _WORDS if subset in self.sizes]
+        zero = [
+            _figure(self.row(self.last, subset), self.target, self.original[subset])
+            for subset in _WORDS
+            if subset in self.sizes
+        ]
         whole = self.row(self.last)
         matches = Figure(
             key="cap_undefined",
@@ -105,22 +111,6 @@ class CapResult(OfTarget):
         )
         return (zero[0], matches, *zero[1:])
 
-    def _figure(self, subset: str) -> Figure:
-        key, name, whose = _WORDS[subset]
-        row = self.row(self.last, subset)
-        return Figure(
-            key=key,
-            name=name,
-            value=row.zero,
-            meaning=f"how often an intruder with the keys reads off the right {self.target} "
-            f"of {whose} in all datasets pooled, non-matches as zero; baseline: the target of "
-            "those that match guessed from its distribution",
-            direction="lower is safer",
-            n=self.sizes[subset],
-            baseline=row.chance_zero,
-            original=self.original[subset],
-        )
-
 
 _WORDS = {
     "all": ("cap", "CAP", "all {records}"),
@@ -132,6 +122,22 @@ _WORDS = {
     ),
 }
 """Key and name of the figure of a subset, and whose CAP it is."""
+
+
+def _figure(row: CapRow, target: str, original: float | None) -> Figure:
+    key, name, whose = _WORDS[row.subset]
+    return Figure(
+        key=key,
+        name=name,
+        value=row.zero,
+        meaning=f"how often an intruder with the keys reads off the right {target} of {whose} in "
+        "all datasets pooled, non-matches as zero; baseline: the target of those that match "
+        "guessed from its distribution",
+        direction="lower is safer",
+        n=row.size,
+        baseline=row.chance_zero,
+        original=original,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +158,11 @@ class CapScores:
 
 def cap_scores(
     original: Data,
-    synthetic: Data | Sequence[Data],
+    synthetic: Synthetic,
     *,
     keys: Sequence[str],
     target: str,
-    groups: Mapping[str, Groups] | None = None,
+    groups: GroupsOf = None,
     tolerance: Tolerance | None = None,
     constant_target: bool = False,
 ) -> CapScores:
@@ -166,7 +172,7 @@ def cap_scores(
     Time is that of sorting; memory does not grow with the number of synthetic datasets (except
     for the scores themselves).
     """
-    original, synthetic = checked_tables(
+    original, tables = checked_tables(
         original,
         synthetic,
         keys=keys,
@@ -174,43 +180,106 @@ def cap_scores(
         groups=groups,
         constant_target=constant_target,
     )
-    check_tolerance(original[target], tolerance)
-    groups = groups or {}
+    truth = original[target]
+    _check_tolerance(truth, tolerance)
     coder = JointCoder(original, keys, groups)
-    ours, truth = coder.codes, original[target]
+    ours = coder.codes
     size_of_key = np.bincount(ours, minlength=coder.size)[ours]
-    hits = hits_counter(ours, truth, groups.get(target), tolerance)
+    if tolerance is None:
+        counter = partial(_exact, target=truth, groups=(groups or {}).get(target))
+    else:
+        counter = partial(_within, target=truth, tolerance=tolerance)
+    hits = counter(ours)
     one_key = np.zeros_like(ours)
-    everywhere = hits_counter(one_key, truth, groups.get(target), tolerance)
 
     matched = np.zeros(original.n_rows, dtype=np.int64)
     right = np.zeros(original.n_rows, dtype=np.int64)
-    scores = np.full((len(synthetic), original.n_rows), np.nan)
+    scores = np.full((len(tables), original.n_rows), np.nan)
     singles = scores.copy()
-    for position, table in enumerate(synthetic):
+    for position, table in enumerate(tables):
         theirs = coder.encode(table)
         single_matched = np.bincount(theirs[theirs >= 0], minlength=coder.size)[ours]
-        single_right = hits.count(theirs, table[target])
+        single_right = hits(theirs, table[target])
         np.divide(single_right, single_matched, out=singles[position], where=single_matched > 0)
         matched += single_matched
         right += single_right
         np.divide(right, matched, out=scores[position], where=matched > 0)
     return CapScores(
-        original=hits.count(ours, truth) / size_of_key,
-        baseline=everywhere.count(one_key, truth) / original.n_rows,
+        original=hits(ours, truth) / size_of_key,
+        baseline=counter(one_key)(one_key, truth) / original.n_rows,
         synthetic=scores,
         singles=singles,
         uniques=size_of_key == 1,
     )
 
 
+def _check_tolerance(target: Column, tolerance: Tolerance | None) -> None:
+    if tolerance is not None and not isinstance(tolerance, Tolerance):
+        raise DataError("tolerance must be Tolerance(absolute=..., relative=...)")
+    if tolerance is not None and target.is_coded:
+        raise DataError(f"target {target.name!r} is not numeric: take the tolerance out")
+
+
+_Count = Callable[[Codes, Column], Codes]
+"""Takes keys and target of other records; returns for each original record how many of them have
+its key and its target, shape (n,). Keys of -1 never match."""
+
+
+def _exact(keys: Codes, target: Column, groups: Groups | None = None) -> _Count:
+    """Count targets with the same value, group or missing code."""
+    coder = ColumnCoder.fit(target, groups)
+    pairs = keys * coder.size + coder.encode(target)
+    known = Dictionary(pairs, (int(keys.max(initial=0)) + 1) * coder.size)
+    own = known.find(pairs)
+
+    def count(keys: Codes, target: Column) -> Codes:
+        codes = coder.encode(target)
+        use = (keys >= 0) & (codes >= 0)
+        places = known.find(keys[use] * coder.size + codes[use])
+        return np.bincount(places[places >= 0], minlength=len(known))[own]
+
+    return count
+
+
+def _within(keys: Codes, target: Column, tolerance: Tolerance) -> _Count:
+    """Count numbers within a tolerance; missing codes are right when equal.
+
+    The records are sorted by key and, within it, by value: each original record's interval is
+    then found by two binary searches.
+    """
+    observed = target.is_observed
+    low, high = tolerance.around(target.data[observed].astype(np.float64))
+    own = keys[observed]
+    missing = _exact(keys, _missing_part(target))
+
+    def count(keys: Codes, target: Column) -> Codes:
+        counts = missing(keys, _missing_part(target))
+        use = target.is_observed & (keys >= 0)
+        values = target.data[use]
+        ranked = np.sort(values)
+        width = len(ranked) + 1
+        places = np.sort(keys[use] * width + np.searchsorted(ranked, values))
+        first = np.searchsorted(places, own * width + np.searchsorted(ranked, low, side="left"))
+        last = np.searchsorted(places, own * width + np.searchsorted(ranked, high, side="right"))
+        counts[observed] = last - first
+        return counts
+
+    return count
+
+
+def _missing_part(column: Column) -> Column:
+    """Return the column with every observed number set to zero: only missing codes differ."""
+    data = np.where(column.is_observed, 0.0, np.nan)
+    return Column(column.variable, data, column.states)
+
+
 def cap(
     original: Data,
-    synthetic: Data | Sequence[Data],
+    synthetic: Synthetic,
     *,
     keys: Sequence[str],
     target: str,
-    groups: Mapping[str, Groups] | None = None,
+    groups: GroupsOf = None,
     tolerance: Tolerance | None = None,
     special_uniques: bool = True,
     subsets: Mapping[str, BoolArray] | None = None,
@@ -268,6 +337,7 @@ def cap(
     if special_uniques and "special_uniques" not in masks:
         size = affordable_size(len(keys), table.n_rows)
         masks["special_uniques"] = suda(table, keys, groups=groups, max_size=size).special
+    means = partial(_means, baseline=scores.baseline, masks=masks)
     return CapResult(
         keys=tuple(keys),
         target=target,
@@ -276,11 +346,12 @@ def cap(
         original={name: mean_or_none(scores.original[mask]) for name, mask in masks.items()},
         baseline={name: mean_or_none(scores.baseline[mask]) for name, mask in masks.items()},
         synthetic=tuple(
-            CapRow(m=m, **row) for m, row in _rows(scores.synthetic, scores.baseline, masks)
+            CapRow(m=m, **row) for m, own in enumerate(scores.synthetic, 1) for row in means(own)
         ),
         singles=tuple(
             CapSingle(dataset=number, **row)
-            for number, row in _rows(scores.singles, scores.baseline, masks)
+            for number, own in enumerate(scores.singles, 1)
+            for row in means(own)
         ),
     )
 
@@ -290,27 +361,23 @@ def mean_or_none(values: FloatArray | BoolArray) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def _rows(
+def _means(
     scores: FloatArray, baseline: FloatArray, masks: Mapping[str, BoolArray]
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number of every row of scores, from 1, and its means by subset."""
-    for number, row in enumerate(scores, start=1):
-        matched = ~np.isnan(row)
-        for name, mask in masks.items():
-            size, use = int(mask.sum()), mask & matched
-            right, chance = row[use], baseline[use]
-            yield (
-                number,
-                {
-                    "subset": name,
-                    "size": size,
-                    "matched": len(right),
-                    "zero": float(right.sum() / size) if size else None,
-                    "undefined": mean_or_none(right),
-                    "chance_zero": float(chance.sum() / size) if size else None,
-                    "chance_undefined": mean_or_none(chance),
-                },
-            )
+) -> Iterator[dict[str, Any]]:
+    """Yield the fields of `CapMeans` for each subset."""
+    matched = ~np.isnan(scores)
+    for name, mask in masks.items():
+        size, use = int(mask.sum()), mask & matched
+        right, chance = scores[use], baseline[use]
+        yield {
+            "subset": name,
+            "size": size,
+            "matched": len(right),
+            "zero": float(right.sum() / size) if size else None,
+            "undefined": mean_or_none(right),
+            "chance_zero": float(chance.sum() / size) if size else None,
+            "chance_undefined": mean_or_none(chance),
+        }
 
 
 def _checked_subsets(subsets: Mapping[str, BoolArray], n: int) -> dict[str, BoolArray]:
@@ -343,27 +410,16 @@ class CapUResult(OfTarget):
     @property
     def figures(self) -> tuple[Figure, ...]:
         """CAP-U of all datasets together."""
-        figure = Figure(
-            key="cap_u",
-            name="CAP-U",
-            value=self.value,
-            meaning=f"mean CAP of {self.target} for people whose key nobody shares, "
-            "non-matches as zero",
-            direction="lower is safer",
-            n=self.uniques,
-            baseline=self.synthetic[-1].chance_zero,
-            original=1.0 if self.uniques else None,
-        )
-        return (figure,)
+        return (_figure(self.synthetic[-1], self.target, 1.0 if self.uniques else None),)
 
 
 def cap_u(
     original: Data,
-    synthetic: Data | Sequence[Data],
+    synthetic: Synthetic,
     *,
     keys: Sequence[str],
     target: str,
-    groups: Mapping[str, Groups] | None = None,
+    groups: GroupsOf = None,
     tolerance: Tolerance | None = None,
 ) -> CapUResult:
     """Return CAP-U for nested m = 1, ..., M: the mean CAP of uniques, non-matches as zero.
@@ -379,8 +435,15 @@ def cap_u(
     >>> result.uniques, result.value
     (2, 0.5)
     """
-    asked: dict[str, Any] = {"keys": keys, "target": target, "groups": groups}
-    result = cap(original, synthetic, **asked, tolerance=tolerance, special_uniques=False)
+    result = cap(
+        original,
+        synthetic,
+        keys=keys,
+        target=target,
+        groups=groups,
+        tolerance=tolerance,
+        special_uniques=False,
+    )
     return CapUResult(
         keys=result.keys,
         target=target,
@@ -445,17 +508,7 @@ def regress_on_m(means: Sequence[float | None]) -> Line | None:
 
 
 def cap_regression(result: CapResult) -> tuple[CapRegression, ...]:
-    """Regress the mean CAP on m, for each subset and each rule for non-matches.
-
-    Parameters
-    ----------
-    result : CapResult
-        From `cap` with at least three datasets.
-
-    Returns
-    -------
-    tuple of CapRegression
-        Subsets in the order of the result, "zero" before "undefined".
+    """Regress the mean CAP on m, for each subset (in their order) and each rule for non-matches.
 
     Examples
     --------
@@ -466,16 +519,12 @@ def cap_regression(result: CapResult) -> tuple[CapRegression, ...]:
     >>> zero.subset, zero.rule, round(zero.line.slope, 3)
     ('all', 'zero', 0.125)
     """
-    rows = sorted(result.synthetic, key=lambda row: row.m)
-    means = {
-        (subset, rule): [getattr(row, rule) for row in rows if row.subset == subset]
-        for subset in result.sizes
-        for rule in ("zero", "undefined")
-    }
-    return tuple(
-        CapRegression(subset=subset, rule=rule, n_m=len(points), line=regress_on_m(points))
-        for (subset, rule), points in means.items()
-    )
+    regressions = []
+    for subset, rule in product(result.sizes, ("zero", "undefined")):
+        means = [getattr(row, rule) for row in result.synthetic if row.subset == subset]
+        line = regress_on_m(means)
+        regressions.append(CapRegression(subset=subset, rule=rule, n_m=len(means), line=line))
+    return tuple(regressions)
 
 
 def _p_value(estimate: float, error: float, df: int) -> float | None:

@@ -1,16 +1,24 @@
-"""What a measure compares: tables that were checked, groups, and numbers for combinations."""
+"""What a measure compares: checked tables, fixed groups, values numbered alike in all tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from synthesizer.data.codes import Codes, Groups, JointCoder, cut_points
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
-from synthesizer.data.table import Table
+from synthesizer.data.table import Column, Table
 from synthesizer.data.values import MICROSECONDS_A_DAY
 from synthesizer.measures.figure import Result
+
+Synthetic = Data | Sequence[Data]
+"""One synthetic dataset, or several of any sizes."""
+GroupsOf = Mapping[str, Groups] | None
+"""Number of quantile groups of the original, or cut points, of some numeric variables."""
 
 
 class OfTarget(Result):
@@ -24,11 +32,11 @@ class OfTarget(Result):
 
 def checked_tables(
     original: Data,
-    synthetic: Data | Sequence[Data],
+    synthetic: Synthetic,
     *,
     keys: Sequence[str],
     target: str | None = None,
-    groups: Mapping[str, Groups] | None = None,
+    groups: GroupsOf = None,
     constant_target: bool = False,
 ) -> tuple[Table, tuple[Table, ...]]:
     """Return the original and the synthetic datasets as tables that can be compared.
@@ -48,7 +56,7 @@ def checked_tables(
     return original, tables
 
 
-def fixed_groups(table: Table, groups: Mapping[str, Groups] | None) -> dict[str, Groups]:
+def fixed_groups(table: Table, groups: GroupsOf) -> dict[str, Groups]:
     """Return the groups as cut points computed from ``table``, to be used for parts of it."""
     return {
         name: tuple(cut_points(table[name], wanted).tolist())
@@ -60,23 +68,10 @@ class SharedCoder:
     """Numbers for combinations of values that mean the same in the original and in others.
 
     Unlike `JointCoder` it also numbers the combinations that the original lacks, so that records
-    of a synthetic dataset can be compared with each other. Quantile groups are those of the
-    original.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Column, Kind, Variable
-    >>> age = Variable(name="age", kind=Kind.NUMERIC)
-    >>> one, other = (Table([Column(age, np.array(v))]) for v in ([3.0, 5.0], [7.0, 5.0, 7.0]))
-    >>> coder = SharedCoder(one, ["age"])
-    >>> codes, size = coder.encode(other)
-    >>> coder.codes.tolist(), codes.tolist(), size
-    ([0, 1], [2, 1, 2], 3)
+    of a synthetic dataset can be compared with each other. Groups are those of the original.
     """
 
-    def __init__(
-        self, original: Table, names: Sequence[str], groups: Mapping[str, Groups] | None = None
-    ) -> None:
+    def __init__(self, original: Table, names: Sequence[str], groups: GroupsOf = None) -> None:
         wanted = {name: cuts for name, cuts in (groups or {}).items() if name in names}
         self._names = tuple(names)
         self._groups = fixed_groups(original, wanted)
@@ -92,6 +87,33 @@ class SharedCoder:
         others = JointCoder(table.select(self._names).take(new), self._names, self._groups)
         codes[new] = self.size + others.codes
         return codes, self.size + others.size
+
+
+def stacked(columns: Sequence[Column]) -> Column:
+    """Stack columns of one variable by label: their levels and missing codes may differ."""
+    first = columns[0].variable
+    data = np.concatenate([column.data for column in columns])
+    if first.is_coded:
+        labels, codes = _merged([(c.variable.labels, c.data) for c in columns])
+        return Column(replace(first, levels=labels, missing=()), codes.astype(np.int32))
+    # State 0 is an observed value in every column; no missing code is None.
+    codes_of = [((None, *c.variable.missing), c.missing_state()) for c in columns]
+    (_, *missing), states = _merged(codes_of)
+    return Column(replace(first, missing=tuple(missing)), data, states.astype(np.int8))
+
+
+def split(values: npt.NDArray[Any], columns: Sequence[Column]) -> list[npt.NDArray[Any]]:
+    """Return the values of each of the columns that were stacked."""
+    return np.split(values, np.cumsum([len(column) for column in columns])[:-1])
+
+
+def _merged(columns: Sequence[tuple[Sequence[Any], npt.NDArray[Any]]]) -> tuple[Any, Codes]:
+    """Return all labels, and the codes of all columns by their place among these."""
+    union = tuple(dict.fromkeys(label for labels, _ in columns for label in labels))
+    place = {label: code for code, label in enumerate(union)}
+    places = [np.array([place[label] for label in labels], np.int64) for labels, _ in columns]
+    parts = [own[codes] for own, (_, codes) in zip(places, columns, strict=True)]
+    return union, np.concatenate(parts)
 
 
 def date_text(days: float) -> str:

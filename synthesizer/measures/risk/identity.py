@@ -10,15 +10,20 @@ Source: Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic d
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from synthesizer.data.codes import Codes, Groups, JointCoder
+from synthesizer.data.codes import Codes, JointCoder
 from synthesizer.data.pairs import Data, as_table, check_keys
 from synthesizer.data.table import BoolArray, Table
 from synthesizer.measures.figure import Figure, Result, Row, column
-from synthesizer.measures.risk.comparable import SharedCoder, checked_tables
+from synthesizer.measures.risk.comparable import (
+    GroupsOf,
+    SharedCoder,
+    Synthetic,
+    checked_tables,
+)
 
 
 class IdentityValues(Row):
@@ -75,11 +80,7 @@ _WORDS = (
 
 
 def identity(
-    original: Data,
-    synthetic: Data | Sequence[Data],
-    *,
-    keys: Sequence[str],
-    groups: Mapping[str, Groups] | None = None,
+    original: Data, synthetic: Synthetic, *, keys: Sequence[str], groups: GroupsOf = None
 ) -> IdentityResult:
     """Return the shares of records with unique keys, and of those that synthesis repeats.
 
@@ -93,11 +94,6 @@ def identity(
     -------
     IdentityResult
         Shares in [0, 1]; lower is safer.
-
-    Raises
-    ------
-    DataError
-        For unknown keys, an empty synthetic dataset and the like, all at once.
 
     Examples
     --------
@@ -113,17 +109,16 @@ def identity(
     original, tables = checked_tables(original, synthetic, keys=keys, groups=groups)
     coder = SharedCoder(original, keys, groups)
     datasets = tuple(_values(coder, table) for table in tables)
+    means = {
+        name: float(np.mean([getattr(values, name) for values in datasets]))
+        for name in IdentityValues.model_fields
+    }
     return IdentityResult(
         keys=tuple(keys),
         n=original.n_rows,
         n_synthetic=tuple(table.n_rows for table in tables),
         datasets=datasets,
-        mean=IdentityValues(
-            **{
-                name: float(np.mean([getattr(values, name) for values in datasets]))
-                for name in IdentityValues.model_fields
-            }
-        ),
+        mean=IdentityValues(**means),
     )
 
 
@@ -149,9 +144,7 @@ class ReproducedUniques(Row):
     once: int = column("shown once", "count", "those whose key they have exactly once")
 
 
-def key_counts(
-    table: Data, keys: Sequence[str], groups: Mapping[str, Groups] | None = None
-) -> Codes:
+def key_counts(table: Data, keys: Sequence[str], groups: GroupsOf = None) -> Codes:
     """Return how many records share each record's key (itself included), shape (n,)."""
     table = as_table(table, keys)
     check_keys(table, keys=keys, groups=groups)
@@ -159,9 +152,7 @@ def key_counts(
     return np.bincount(coder.codes, minlength=coder.size)[coder.codes]
 
 
-def statistical_uniques(
-    table: Data, keys: Sequence[str], groups: Mapping[str, Groups] | None = None
-) -> BoolArray:
+def statistical_uniques(table: Data, keys: Sequence[str], groups: GroupsOf = None) -> BoolArray:
     """Return where the key occurs only once in the table, shape (n,).
 
     Examples
@@ -174,11 +165,7 @@ def statistical_uniques(
 
 
 def reproduced_uniques(
-    records: Data,
-    synthetic: Data | Sequence[Data],
-    *,
-    keys: Sequence[str],
-    groups: Mapping[str, Groups] | None = None,
+    records: Data, synthetic: Synthetic, *, keys: Sequence[str], groups: GroupsOf = None
 ) -> tuple[ReproducedUniques, ...]:
     """Count the uniques of ``records`` that nested synthetic datasets show, m = 1, ..., M.
 
@@ -189,21 +176,15 @@ def reproduced_uniques(
     >>> reproduced_uniques(records, [made, made], keys=["age"])[1]
     ReproducedUniques(m=2, uniques=1, present=1, once=0)
     """
-    records, synthetic = checked_tables(records, synthetic, keys=keys, groups=groups)
+    records, tables = checked_tables(records, synthetic, keys=keys, groups=groups)
     coder = JointCoder(records, keys, groups)
     unique = np.bincount(coder.codes, minlength=coder.size) == 1
     shown = np.zeros(coder.size, dtype=np.int64)
     results = []
-    for m, table in enumerate(synthetic, start=1):
+    for m, table in enumerate(tables, start=1):
         theirs = coder.encode(table)
         shown += np.bincount(theirs[theirs >= 0], minlength=coder.size)
         counts = shown[unique]
-        results.append(
-            ReproducedUniques(
-                m=m,
-                uniques=len(counts),
-                present=int((counts > 0).sum()),
-                once=int((counts == 1).sum()),
-            )
-        )
+        present, once = int((counts > 0).sum()), int((counts == 1).sum())
+        results.append(ReproducedUniques(m=m, uniques=len(counts), present=present, once=once))
     return tuple(results)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups
-from synthesizer.data.errors import DataError
+from synthesizer.data.codes import Groups
 from synthesizer.data.options import NotNegative, options
-from synthesizer.data.table import Column, FloatArray
-from synthesizer.measures.risk.dominance import Exclusion
-
-# Counting right attributions: how many records share a record's key, and its target too.
-
+from synthesizer.data.table import FloatArray
+from synthesizer.measures.figure import Result
 
 _SLACK = 1e-12
+
+Level = str | int | float
+"""A label or a missing code as text, a number, or a date as ISO text (``2019-02-28``)."""
 
 
 @options(strict=False)
@@ -49,94 +48,25 @@ class Tolerance:
         return truth - reach, truth + reach
 
 
-def check_tolerance(target: Column, tolerance: Tolerance | None) -> None:
-    """Raise DataError unless a tolerance, where there is one, suits the target.
+class Exclusion(Result):
+    """A level of the target that discloses nothing, for everybody or for one level of a key.
 
     Examples
     --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
-    >>> check_tolerance(Column(sex, np.array([0])), Tolerance(absolute=1))
-    Traceback (most recent call last):
-    ...
-    synthesizer.data.errors.DataError: target 'sex' is not numeric: take the tolerance out
-    """
-    if tolerance is None:
-        return
-    if not isinstance(tolerance, Tolerance):
-        raise DataError("tolerance must be Tolerance(absolute=..., relative=...)")
-    if target.is_coded:
-        raise DataError(f"target {target.name!r} is not numeric: take the tolerance out")
+    Levels are data: they are left out where an exclusion is printed.
 
-
-class Hits(Protocol):
-    """Counts, for each original record, the given records with its key and its target."""
-
-    def count(self, keys: Codes, target: Column) -> Codes:
-        """Return counts per original record, shape (n,); keys of -1 never match."""
-        ...
-
-
-class ExactHits:
-    """Targets are right when they have the same value, group or missing code."""
-
-    def __init__(self, keys: Codes, target: Column, groups: Groups | None = None) -> None:
-        self._coder = ColumnCoder.fit(target, groups)
-        pairs = keys * self._coder.size + self._coder.encode(target)
-        size = (int(keys.max(initial=0)) + 1) * self._coder.size
-        self._known = Dictionary(pairs, size)
-        self._own = self._known.find(pairs)
-
-    def count(self, keys: Codes, target: Column) -> Codes:
-        """Return counts per original record, shape (n,)."""
-        codes = self._coder.encode(target)
-        known = (keys >= 0) & (codes >= 0)
-        pairs = self._known.find(keys[known] * self._coder.size + codes[known])
-        counts = np.bincount(pairs[pairs >= 0], minlength=len(self._known))
-        return counts[self._own]
-
-
-class ToleranceHits:
-    """Numbers are right within a tolerance; missing codes are right when equal.
-
-    The records are sorted by key and, within it, by value: each original record's interval is
-    then found by two binary searches.
+    >>> Exclusion(target_level="not applicable", key="age", key_level=9)
+    Exclusion(key='age')
     """
 
-    def __init__(self, keys: Codes, target: Column, tolerance: Tolerance) -> None:
-        self._keys = keys
-        self._observed = target.is_observed
-        self._low, self._high = tolerance.around(target.data[self._observed].astype(np.float64))
-        self._missing = ExactHits(keys, _missing_part(target))
-
-    def count(self, keys: Codes, target: Column) -> Codes:
-        """Return counts per original record, shape (n,)."""
-        counts = self._missing.count(keys, _missing_part(target))
-        use = target.is_observed & (keys >= 0)
-        values = target.data[use]
-        ranked = np.sort(values)
-        width = len(ranked) + 1
-        places = np.sort(keys[use] * width + np.searchsorted(ranked, values))
-        own = self._keys[self._observed] * width
-        first = np.searchsorted(places, own + np.searchsorted(ranked, self._low, side="left"))
-        last = np.searchsorted(places, own + np.searchsorted(ranked, self._high, side="right"))
-        counts[self._observed] = last - first
-        return counts
-
-
-def hits_counter(
-    keys: Codes, target: Column, groups: Groups | None, tolerance: Tolerance | None
-) -> Hits:
-    """Return the counter for a target: within the tolerance where one is given, else exact."""
-    if tolerance is None or target.is_coded:
-        return ExactHits(keys, target, groups)
-    return ToleranceHits(keys, target, tolerance)
-
-
-def _missing_part(column: Column) -> Column:
-    """Return the column with every observed number set to zero: only missing codes differ."""
-    data = np.where(column.is_observed, 0.0, np.nan)
-    return Column(column.variable, data, column.states)
+    target_level: Level = Field(repr=False)
+    """Level of the target: a label or a missing code as text, a number (where the target is
+    grouped: any number of the group), or a date as ISO text. synthpop: ``not.targetlev``, and with
+    a key ``exclude.targetlevs``."""
+    key: str | None = None
+    """Key of a two-way exclusion; synthpop: ``exclude.keys``."""
+    key_level: Level | None = Field(None, repr=False)
+    """Level of that key; synthpop: ``exclude.keylevs``."""
 
 
 def _cuts(wanted: Any) -> Any:
@@ -146,23 +76,7 @@ def _cuts(wanted: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """One attack that a release is tried with.
-
-    Parameters
-    ----------
-    keys : tuple of str
-        Variables that the intruder knows.
-    target : str
-        Variable that the intruder wants to learn.
-    groups : mapping of str to int or sequence of float
-        Number of quantile groups of the original, or cut points, of numeric keys and target;
-        others count by exact value.
-    tolerance : Tolerance or None
-        How near a numeric target must be to be right, in place of groups.
-    exclude : tuple of Exclusion
-        What dominates the attribute measures without disclosing anything.
-    reason : str
-        Why these, in plain words.
+    """One attack that a release is tried with; the measures take its fields by keyword.
 
     Examples
     --------
@@ -171,11 +85,18 @@ class Scenario:
     """
 
     keys: tuple[str, ...]
+    """Variables that the intruder knows."""
     target: str
+    """Variable that the intruder wants to learn."""
     groups: Mapping[str, Annotated[Groups, BeforeValidator(_cuts)]] = field(default_factory=dict)
+    """Number of quantile groups of the original, or cut points, of numeric keys and target; others
+    count by exact value."""
     tolerance: Tolerance | None = None
+    """How near a numeric target must be to be right, in place of groups."""
     exclude: tuple[Exclusion, ...] = ()
+    """What dominates the attribute measures without disclosing anything."""
     reason: str = "as configured"
+    """Why these, in plain words."""
 
     @property
     def label(self) -> str:

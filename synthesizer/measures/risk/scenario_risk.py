@@ -9,11 +9,10 @@ from pydantic import Field
 from synthesizer.data.codes import ColumnCoder, Groups
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import Figure, Further, Result
-from synthesizer.measures.risk.attribute import AttributeResult
+from synthesizer.measures.risk.attribute import AttributeResult, Dominance
 from synthesizer.measures.risk.cap import CapRegression, CapResult
 from synthesizer.measures.risk.determined import DeterminedResult
 from synthesizer.measures.risk.differential import MIN_UNITS, DifferentialResult
-from synthesizer.measures.risk.dominance import Dominance
 from synthesizer.measures.risk.identity import IdentityResult
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.suda import SudaResult

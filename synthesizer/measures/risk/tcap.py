@@ -12,16 +12,24 @@ of microdata.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
-from synthesizer.data.codes import Codes, ColumnCoder, Groups, JointCoder, cut_points
+from synthesizer.data.codes import Codes, ColumnCoder, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
-from synthesizer.data.table import Column, FloatArray, Table
+from synthesizer.data.table import Table
 from synthesizer.measures.figure import Figure, Row, column
-from synthesizer.measures.risk.comparable import OfTarget
+from synthesizer.measures.risk.comparable import (
+    GroupsOf,
+    OfTarget,
+    Synthetic,
+    fixed_groups,
+    split,
+    stacked,
+)
 from synthesizer.measures.risk.scenario import Tolerance
 
 
@@ -39,53 +47,18 @@ def agreement(one: Codes, other: Codes) -> float | None:
     return int(one @ other) / pairs if pairs else None
 
 
-def target_codes(columns: Sequence[Column], groups: Groups | None = None) -> tuple[Codes, ...]:
-    """Return codes of the same target in several tables; values of any of them have a code.
-
-    A value that the original (the first) lacks must have its own code: it decides whether a class
-    agrees. Groups are those of the original.
-    """
-    first = columns[0]
-    if first.is_coded:
-        labels = dict.fromkeys(label for c in columns for label in c.variable.labels)
-        coder = ColumnCoder(len(labels), tuple(labels))
-    else:
-        labels = dict.fromkeys(code for c in columns for code in c.variable.missing)
-        if groups is None:
-            values, cuts = _distinct(columns), None
-            size = len(values)
-        else:
-            values, cuts = None, cut_points(first, groups)
-            size = len(cuts) + 1
-        coder = ColumnCoder(size + len(labels), tuple(labels), values, cuts)
-    return tuple(coder.encode(column) for column in columns)
-
-
-def _distinct(columns: Sequence[Column]) -> FloatArray:
-    return np.unique(np.concatenate([c.data[c.is_observed].astype(np.float64) for c in columns]))
-
-
 class Classes:
-    """Equivalence classes: how often each target occurs with each key, over all datasets so far.
-
-    Examples
-    --------
-    >>> classes = Classes(n_keys=3, n_targets=5)
-    >>> classes.add(np.array([0, 0, 2, -1]), np.array([4, 1, 3, 3]))
-    >>> classes.add(np.array([0]), np.array([4]))
-    >>> [part.tolist() for part in classes.modal()]
-    [[3, 0, 1], [4, -1, 3], [2, 0, 1]]
-    """
+    """Equivalence classes: how often each target occurs with each key, over all datasets so far."""
 
     def __init__(self, n_keys: int, n_targets: int) -> None:
-        self._n_keys, self._n_targets = n_keys, n_targets
+        self._n_keys, self.n_targets = n_keys, n_targets
         self._pairs = np.empty(0, dtype=np.int64)
         self._counts = np.empty(0, dtype=np.int64)
 
     def add(self, keys: Codes, targets: Codes) -> None:
         """Count more records; keys of -1 belong to no class."""
         use = keys >= 0
-        pairs, counts = np.unique(keys[use] * self._n_targets + targets[use], return_counts=True)
+        pairs, counts = np.unique(keys[use] * self.n_targets + targets[use], return_counts=True)
         every = np.concatenate([self._pairs, pairs])
         self._pairs, position = np.unique(every, return_inverse=True)
         weights = np.concatenate([self._counts, counts])
@@ -96,13 +69,13 @@ class Classes:
 
         Of equally frequent targets the one with the lowest code; -1 for an empty class.
         """
-        keys = self._pairs // self._n_targets
+        keys = self._pairs // self.n_targets
         # The sort is stable and pairs ascend: of equal counts the first target comes first.
         order = np.lexsort((-self._counts, keys))
         first = order[np.flatnonzero(np.diff(keys[order], prepend=-1))]
         size = np.bincount(keys, weights=self._counts, minlength=self._n_keys).astype(np.int64)
         target, top = np.full(self._n_keys, -1), np.zeros(self._n_keys, dtype=np.int64)
-        target[keys[first]] = self._pairs[first] % self._n_targets
+        target[keys[first]] = self._pairs[first] % self.n_targets
         top[keys[first]] = self._counts[first]
         return size, target, top
 
@@ -169,47 +142,43 @@ class TcapResult(OfTarget):
         row, released = self.synthetic[-1], self.original
         chance = None if row.chance is None else row.chance * row.attributed / row.matched
         return (
-            self._figure("TCAP", "attributed", row.tcap, row.attributed, row.chance, released.tcap),
-            self._figure(
-                "TCAP of matched {records}",
-                "matched",
-                row.of_matched,
-                row.matched,
-                chance,
-                released.of_matched,
+            Figure(
+                key="tcap",
+                name="TCAP",
+                value=row.tcap,
+                meaning=self._meaning("attributed"),
+                direction="lower is safer",
+                n=row.attributed,
+                baseline=row.chance,
+                original=released.tcap,
+            ),
+            Figure(
+                key="tcap_of_matched",
+                name="TCAP of matched {records}",
+                value=row.of_matched,
+                meaning=self._meaning("matched"),
+                direction="lower is safer",
+                n=row.matched,
+                baseline=chance,
+                original=released.of_matched,
             ),
         )
 
-    def _figure(
-        self,
-        name: str,
-        which: str,
-        value: float | None,
-        n: int,
-        baseline: float | None,
-        original: float | None,
-    ) -> Figure:
-        return Figure(
-            key="tcap" if which == "attributed" else "tcap_of_matched",
-            name=name,
-            value=value,
-            meaning=f"share of {which} {{records}} whose {self.target} is read off rightly where "
-            "synthetic {records} of the same key in all datasets pooled agree "
-            f"(tau = {self.tau:g}); more datasets agree less often",
-            direction="lower is safer",
-            n=n,
-            baseline=baseline,
-            original=original,
+    def _meaning(self, which: str) -> str:
+        return (
+            f"share of {which} {{records}} whose {self.target} is read off rightly where synthetic "
+            "{records} of the same key in all datasets pooled agree "
+            f"(tau = {self.tau:g}); more datasets agree less often"
         )
 
 
 def tcap(
     original: Data,
-    synthetic: Data | Sequence[Data],
+    synthetic: Synthetic,
     *,
     keys: Sequence[str],
     target: str,
-    groups: Mapping[str, Groups] | None = None,
+    groups: GroupsOf = None,
     tolerance: Tolerance | None = None,
     tau: float = 1.0,
 ) -> TcapResult:
@@ -249,86 +218,71 @@ def tcap(
     >>> row.matched, row.attributed, row.correct, row.tcap, row.of_matched
     (4, 2, 1, 0.5, 0.25)
     """
-    original, tables = as_tables(original, synthetic, [*keys, target])
-    _check(original, keys, target, groups, tolerance, tau)
-    check_comparable(original, tables, [*keys, target])
+    names = [*keys, target]
+    original, tables = as_tables(original, synthetic, names)
+    problems = list(_problems(original, target, tolerance, tau))
+    try:
+        check_keys(original, keys=keys, target=target, groups=groups)
+    except DataError as error:
+        problems += error.problems
+    if problems:
+        raise DataError(problems)
+    check_comparable(original, tables, names)
     coder = JointCoder(original, keys, groups)
-    truth, *theirs = target_codes(
-        [t[target] for t in (original, *tables)], (groups or {}).get(target)
-    )
+    # A value that the original lacks has a code of its own: it decides whether a class agrees.
+    columns = [table[target] for table in (original, *tables)]
+    together = stacked(columns)
+    targets = ColumnCoder.fit(together, fixed_groups(original, groups).get(target))
+    truth, *theirs = split(targets.encode(together), columns)
     size = 1 + max(int(codes.max(initial=0)) for codes in (truth, *theirs))
-    people = _People(coder.codes, truth, size)
+    attack = partial(_row, ours=coder.codes, truth=truth, tau=tau)
     released = Classes(coder.size, size)
     released.add(coder.codes, truth)
     classes = Classes(coder.size, size)
     rows = []
-    for m, (table, targets) in enumerate(zip(tables, theirs, strict=True), start=1):
-        classes.add(coder.encode(table), targets)
-        rows.append(people.row(m, classes, tau))
+    for m, (table, codes) in enumerate(zip(tables, theirs, strict=True), start=1):
+        classes.add(coder.encode(table), codes)
+        rows.append(attack(m, classes))
     return TcapResult(
         keys=tuple(keys),
         target=target,
         tau=tau,
-        original=people.row(1, released, tau),
+        original=attack(1, released),
         synthetic=tuple(rows),
     )
+
+
+def _problems(
+    original: Table, target: str, tolerance: Tolerance | None, tau: float
+) -> Iterator[str]:
+    if not 0 < tau <= 1:
+        yield f"tau ({tau}) must be above 0 and at most 1"
+    if tolerance is not None and target in original and not original[target].is_coded:
+        yield f"TCAP knows no tolerance for the numeric target {target!r}: give groups in its place"
 
 
 def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def _check(
-    original: Table,
-    keys: Sequence[str],
-    target: str,
-    groups: Mapping[str, Groups] | None,
-    tolerance: Tolerance | None,
-    tau: float,
-) -> None:
-    problems = []
-    if not 0 < tau <= 1:
-        problems.append(f"tau ({tau}) must be above 0 and at most 1")
-    if tolerance is not None and target in original and not original[target].is_coded:
-        problems.append(
-            f"TCAP knows no tolerance for the numeric target {target!r}: give groups in its place"
-        )
-    try:
-        check_keys(original, keys=keys, target=target, groups=groups)
-    except DataError as error:
-        problems.extend(error.problems)
-    if problems:
-        raise DataError(problems)
-
-
-class _People:
-    """The original records that classes are asked about."""
-
-    def __init__(self, keys: Codes, truth: Codes, n_targets: int) -> None:
-        self._keys, self._truth, self._n_targets = keys, truth, n_targets
-        counts = np.bincount(truth, minlength=n_targets)
-        self._mode = int(counts.argmax())
-        self._baseline = counts[truth] / len(truth)
-
-    def row(self, m: int, classes: Classes, tau: float) -> TcapRow:
-        size, target, top = classes.modal()
-        # A quotient, not a product: 9 / 10 is the same number as the 0.9 that is asked for.
-        agrees = np.zeros(len(size), dtype=bool)
-        agrees[size > 0] = top[size > 0] / size[size > 0] >= tau
-        chosen = agrees[self._keys]
-        baseline = self._baseline[chosen]
-        return TcapRow(
-            m=m,
-            records=len(self._keys),
-            matched=int((size[self._keys] > 0).sum()),
-            attributed=int(chosen.sum()),
-            correct=int((target[self._keys] == self._truth)[chosen].sum()),
-            guessed=int((self._truth[chosen] == self._mode).sum()),
-            baseline=float(baseline.mean()) if len(baseline) else None,
-            chance=agreement(
-                *(
-                    np.bincount(codes[chosen], minlength=self._n_targets)
-                    for codes in (target[self._keys], self._truth)
-                )
-            ),
-        )
+def _row(m: int, classes: Classes, *, ours: Codes, truth: Codes, tau: float) -> TcapRow:
+    """Ask the classes about the original records, by their keys and targets."""
+    size, target, top = classes.modal()
+    # A quotient, not a product: 9 / 10 is the same number as the 0.9 that is asked for.
+    agrees = np.zeros(len(size), dtype=bool)
+    agrees[size > 0] = top[size > 0] / size[size > 0] >= tau
+    chosen = agrees[ours]
+    attributed, true = target[ours][chosen], truth[chosen]
+    counts = np.bincount(truth, minlength=classes.n_targets)
+    return TcapRow(
+        m=m,
+        records=len(ours),
+        matched=int((size[ours] > 0).sum()),
+        attributed=len(true),
+        correct=int((attributed == true).sum()),
+        guessed=int((true == counts.argmax()).sum()),
+        baseline=float((counts[true] / len(truth)).mean()) if len(true) else None,
+        chance=agreement(
+            *(np.bincount(codes, minlength=len(counts)) for codes in (attributed, true))
+        ),
+    )
