@@ -13,8 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, create_model, model
 from synthesizer.measures.catalogue import CHECKS, LIMITS, MEASURES
 from synthesizer.measures.measure import Axis, Measure, Need
 from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part, as_label
-from synthesizer.measures.risk.dominance import Exclusion
-from synthesizer.measures.risk.scenario import Scenario, Tolerance
+from synthesizer.measures.risk.scenario import Exclusion, Scenario, Tolerance
 
 ALL_OFF: Mapping[str, Any] = {
     check: () if measure.several else False for check, measure in CHECKS.items()
