@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from synthesizer.data.panel.reports import replication
 from synthesizer.data.table import Table
 from synthesizer.measures.utility.sequences import (
     SequenceDistances,
@@ -34,14 +35,17 @@ from synthesizer.measures.utility.sequences import (
     noise_floor,
     sequence_distances,
 )
-from synthesizer.models.careers import CareerOptions, fit_careers, replication, to_runs
-from synthesizer.models.careers.fitting import (
+from synthesizer.models.careers.dirichlet import centre, fit_mixture, log_n_compositions
+from synthesizer.models.careers.fitted_careers import CareerOptions, fit_careers
+from synthesizer.models.careers.lengths import (
     THETAS,
-    held_out_bootstrap,
+    Group,
+    cell_points,
     held_out_groups,
-    held_out_mixture,
     held_out_patterns,
+    log_likelihood,
 )
+from synthesizer.models.careers.runs import to_runs
 
 FILES = (("mvad", "Jul.93", "Jun.99"), ("actcal", "jan00", "dec00"))
 MEASURES = ("headcounts", "transitions", "changes", "n_moves", "spells", "first_last")
@@ -120,7 +124,7 @@ def held_out_table(data: Careers, seeds: int) -> None:
     runs = to_runs(data.sequences)
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
-        groups = held_out_groups(runs, data.sequences.shape[1], rng=rng)
+        groups = held_out_groups(runs, rng=rng)
         found = {"bootstrap, no smoothing": held_out_bootstrap(groups, 0.0)}
         found |= {f"bootstrap, additive {a:g}": held_out_bootstrap(groups, a) for a in ADDITIVES}
         patterns = held_out_patterns(groups, THETAS[:6], rng=rng)
@@ -133,6 +137,52 @@ def held_out_table(data: Careers, seeds: int) -> None:
     row(("---", "---:"))
     for label, each in values.items():
         row((label, f"{np.mean(each):.1f}"))
+
+
+def held_out_mixture(
+    groups: Sequence[Group], n_components: int, *, rng: np.random.Generator
+) -> float:
+    """Return the held-out log likelihood of ``components: K``."""
+    value = 0.0
+    for group in groups:
+        points = cell_points(group.patterns)
+        logs = points.mean_logs()
+        flat = points.masses(np.ones((1, group.patterns.shape[1])))[:, 0]
+        for fitted, held in group.splits():
+            mass, seen = flat, fitted > 0
+            if seen.any():
+                mixture = fit_mixture(
+                    centre(group.patterns[seen]),
+                    fitted[seen],
+                    n_components,
+                    mean_logs=logs[seen],
+                    rng=rng,
+                )
+                mass = points.masses(mixture.alpha) @ mixture.weights
+            value += log_likelihood(held, mass)
+    return value
+
+
+def held_out_bootstrap(groups: Sequence[Group], additive: float) -> float:
+    """Return the held-out log likelihood of drawing observed patterns.
+
+    A held-out pattern that nobody else has makes it minus infinity. ``additive`` persons, spread
+    evenly over all compositions, make it finite.
+    """
+    value = 0.0
+    for group in groups:
+        n_parts = group.patterns.shape[1]
+        n_periods = int(group.patterns[0].sum()) + n_parts
+        even = np.exp(-log_n_compositions(n_periods, n_parts))
+        for fitted, held in group.splits():
+            n, seen = fitted.sum() + additive, held > 0
+            if not seen.any():
+                continue
+            mass = (fitted + additive * even)[seen] / n if n else np.zeros(1)
+            if (mass <= 0).any():
+                return -np.inf
+            value += float(held[seen] @ np.log(mass))
+    return value
 
 
 def row(cells: Sequence[str]) -> None:

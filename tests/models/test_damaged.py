@@ -12,9 +12,8 @@ from synthesizer.data.errors import SavedModelError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import codec
-from synthesizer.models.careers.career_options import CareerOptions
 from synthesizer.models.careers.dirichlet import Mixture
-from synthesizer.models.careers.fitting import fit_careers
+from synthesizer.models.careers.fitted_careers import CareerOptions, fit_careers
 from synthesizer.models.careers.lengths import Components
 from synthesizer.models.cart import Cart
 from synthesizer.models.forest import Forest
@@ -29,7 +28,7 @@ from synthesizer.models.normrank import Normrank
 from synthesizer.models.ordinal import Ordinal
 from synthesizer.models.pmm import Pmm
 from synthesizer.models.sample import Sample
-from tests.models.careers.test_fitted import careers
+from tests.models.careers.test_fitted_careers import careers
 
 CODEC = codec(Registry.load())
 N = 60

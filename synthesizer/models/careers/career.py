@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -12,11 +11,9 @@ from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
-from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Variable
-from synthesizer.models.base import Abilities, FittedModel
-from synthesizer.models.careers.career_options import CareerOptions
-from synthesizer.models.careers.fitted import FittedCareers
-from synthesizer.models.careers.fitting import fit_careers
+from synthesizer.data.table import BoolArray, Column, IntArray, Variable
+from synthesizer.models.base import Abilities
+from synthesizer.models.careers.fitted_careers import CareerOptions, FittedCareers, fit_careers
 from synthesizer.models.histories.history import FittedCareerModel, HistoryModel
 
 TRIES = 50
@@ -37,8 +34,8 @@ class FittedCareer(FittedCareerModel):
 
     @property
     def absent(self) -> int:
-        """Code of absence: one more than the codes of the variable."""
-        return self.variable.n_codes if self.variable.is_coded else 1
+        """Code of absence, see `_absence`."""
+        return _absence(self.variable)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -49,8 +46,7 @@ class FittedCareer(FittedCareerModel):
         self, persons: PanelTable, *, rng: np.random.Generator
     ) -> tuple[PanelIndex, Column | None]:
         """Draw the careers of n persons; see `FittedCareerModel.open`."""
-        n = persons.n_units
-        drawn = self.careers.sample(persons.first_rows, n, rng=rng)
+        drawn = self.careers.sample(persons.first_rows, persons.n_units, rng=rng)
         nobody = np.flatnonzero((drawn >= self.absent).all(axis=1))
         for _ in range(TRIES):
             if not len(nobody):
@@ -92,15 +88,9 @@ class Career(HistoryModel, CareerOptions):
     (30, [0, 0, 0, 0, 0])
     """
 
-    abilities: ClassVar[Abilities] = Abilities(
-        kinds=frozenset({Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERIC, Kind.DATE}),
-        panel=True,
-        career=True,
-    )
-    fitted_type: ClassVar[type[FittedModel]] = FittedCareer
-    in_words: ClassVar[str] = (
-        "a model of whole careers (number, lengths and states of their spells)"
-    )
+    abilities = Abilities(panel=True, career=True)
+    fitted_type = FittedCareer
+    in_words = "a model of whole careers (number, lengths and states of their spells)"
 
     def fit_history(
         self,
@@ -112,23 +102,27 @@ class Career(HistoryModel, CareerOptions):
     ) -> FittedCareer:
         """Fit to the whole careers; see `HistoryModel.fit_history`."""
         index, variable = predictors.index, target.variable
-        absent = variable.n_codes if variable.is_coded else 1
-        states = target.data if variable.is_coded else np.zeros(index.n_rows, dtype=np.int32)
-        sequences = index.matrix(np.asarray(states, dtype=np.int32), absent)
+        absent = _absence(variable)
+        states = target.data if variable.is_coded else np.zeros(index.n_rows)
+        sequences = index.matrix(states.astype(np.int32), absent)
         steps = _steps(rules, absent)
-        if steps is not None:
-            sequences = steps.with_gaps(sequences)
+        n_states = absent + 1 if steps is None else len(steps.allowed)
         careers = fit_careers(
-            sequences,
-            absent + 1 if steps is None else len(steps.allowed),
+            sequences if steps is None else steps.with_gaps(sequences),
+            n_states,
             predictors.first_rows,
             self,
             allowed=None if steps is None else steps.allowed,
             first_allowed=None if steps is None else steps.first,
-            out_codes=range(absent, absent + 1 if steps is None else len(steps.allowed)),
+            out_codes=range(absent, n_states),
             rng=rng,
         )
         return FittedCareer(careers, variable, tuple(rules))
+
+
+def _absence(variable: Variable) -> int:
+    """Return the code of absence: one more than the codes of the variable."""
+    return variable.n_codes if variable.is_coded else 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,23 +133,17 @@ class _Steps:
     code of absence; the first of these codes is absence after which anything may come. A gap may
     always lead back to the state before it, since staying is never a step: an absorbing state may
     have gaps, too. Absence for good is the highest code.
-
-    Parameters
-    ----------
-    allowed : ndarray of bool, shape (A, A)
-        Which code may follow which.
-    group : ndarray of int, shape (S,)
-        Code of absence after each of S states.
     """
 
     allowed: BoolArray
+    """Which code may follow which, shape (A, A)."""
     group: IntArray
+    """Code of absence after each of S states, shape (S,)."""
 
     @property
     def first(self) -> BoolArray:
         """Which codes may come first, shape (A,)."""
-        states = len(self.group)
-        return np.arange(len(self.allowed)) <= states
+        return np.arange(len(self.allowed)) <= len(self.group)
 
     def with_gaps(self, sequences: IntArray) -> IntArray:
         """Write the codes of absence into sequences that have one for all, shape (n, T)."""
@@ -175,13 +163,9 @@ def _steps(rules: Sequence[PathRule], states: int) -> _Steps | None:
     if not matrices:
         return None
     reach = np.logical_and.reduce(matrices) | np.eye(states, dtype=bool)
-    ways, group = np.unique(
-        np.vstack([np.ones(states, dtype=bool), reach]), axis=0, return_inverse=True
-    )
-    ways, group = (
-        ways[::-1],
-        len(ways) - 1 - group.ravel(),
-    )  # all ways are the last of the sorted rows
+    every_way = np.ones(states, dtype=bool)
+    ways, group = np.unique(np.vstack([every_way, reach]), axis=0, return_inverse=True)
+    ways, group = ways[::-1], len(ways) - 1 - group.ravel()  # all ways were sorted last
     gone = states + len(ways)
     allowed = np.zeros((gone + 1, gone + 1), dtype=bool)
     allowed[:states, :states] = reach

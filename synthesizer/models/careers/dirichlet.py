@@ -1,9 +1,12 @@
-"""Dirichlet distributions and mixtures of them: densities, draws and a fit by EM."""
+"""Dirichlet distributions, mixtures of them, and the way from run lengths to the simplex and back.
+
+The excess of a run is its length less 1. The excesses of a person with G runs sum to N = T - G, and
+each is the centre of a cell of the simplex with G parts.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -24,18 +27,12 @@ LEAST_PERSONS = 10  # for each component
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """A mixture of K Dirichlet distributions on the simplex with G parts.
-
-    Parameters
-    ----------
-    weights : ndarray, shape (K,)
-        Positive, sum 1.
-    alpha : ndarray, shape (K, G)
-        Parameters, > 0.
-    """
+    """A mixture of K Dirichlet distributions on the simplex with G parts."""
 
     weights: FloatArray
+    """Positive, sum 1; shape (K,)."""
     alpha: FloatArray
+    """Parameters, > 0; shape (K, G)."""
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
@@ -43,11 +40,6 @@ class Mixture:
             raise ValueError("a mixture must have one weight for each component")
         if not ((self.weights > 0).all() and abs(self.weights.sum() - 1) < 1e-6):
             raise ValueError("weights of components must be positive and sum to 1")
-
-    def log_density(self, log_points: FloatArray) -> FloatArray:
-        """Return the log density at points whose logarithms are given, shape (m,)."""
-        each = log_densities(log_points, self.alpha) + np.log(self.weights)
-        return np.asarray(logsumexp(each, axis=1))
 
 
 def check_alpha(alpha: FloatArray) -> None:
@@ -59,20 +51,10 @@ def check_alpha(alpha: FloatArray) -> None:
 
 
 def log_densities(log_points: FloatArray, alpha: FloatArray) -> FloatArray:
-    """Return the log density of each Dirichlet distribution at each point.
+    """Return the log density of each of K distributions at each of m points, shape (m, K).
 
-    Densities are with respect to the first G - 1 coordinates.
-
-    Parameters
-    ----------
-    log_points : ndarray, shape (m, G)
-        Logarithms of the coordinates.
-    alpha : ndarray, shape (K, G)
-        Parameters, > 0.
-
-    Returns
-    -------
-    ndarray, shape (m, K)
+    ``log_points``, shape (m, G), are logarithms of the coordinates. Densities are with respect to
+    the first G - 1 of them.
 
     Examples
     --------
@@ -129,8 +111,6 @@ def fit_mixture(
     mean_logs : ndarray, shape (P, G), optional
         Mean logarithms of the coordinates over the surroundings of each point; by default those
         of the point itself.
-    rng : numpy.random.Generator
-        Chooses the starts.
 
     Examples
     --------
@@ -229,8 +209,6 @@ def _inverse_digamma(y: FloatArray) -> FloatArray:
     return np.asarray(x)
 
 
-# From run lengths to the simplex and back: the cell map of the career model.
-
 DECIMALS = 9  # remainders that agree so far are ties: rounding errors must not decide
 
 
@@ -247,19 +225,9 @@ def centre(excess: npt.ArrayLike) -> FloatArray:
 
 
 def cell(u: npt.ArrayLike, total: int) -> npt.NDArray[np.int64]:
-    """Return c(u), the excess whose cell each point of the simplex lies in.
+    """Return c(u), the excess whose cell each point of the simplex lies in, shape (m, G).
 
-    Parameters
-    ----------
-    u : array_like, shape (m, G)
-        Points of the simplex: not negative, rows sum to 1.
-    total : int
-        N = T - G >= 0, the sum of every excess.
-
-    Returns
-    -------
-    ndarray of int64, shape (m, G)
-        Not negative, rows sum to ``total``. Ties go to the earlier run.
+    Rows of ``u`` sum to 1, those of the result to ``total``, N >= 0. Ties go to the earlier run.
 
     Examples
     --------
@@ -297,22 +265,6 @@ def _round_to_sum(x: FloatArray, total: int, *, lowest: int | None) -> npt.NDArr
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.arange(x.shape[1])[None, :], axis=1)
     return np.asarray(base + (rank < missing[:, None]))
-
-
-def compositions(n_periods: int, count: int) -> npt.NDArray[np.int64]:
-    """Return the excess of every way to split ``n_periods`` into ``count`` runs, in order.
-
-    There are (T - 1 choose G - 1) of them: for small cases.
-
-    Examples
-    --------
-    >>> compositions(4, 2).tolist()
-    [[0, 2], [1, 1], [2, 0]]
-    """
-    cuts = list(combinations(range(1, n_periods), count - 1))
-    inner = np.array(cuts, dtype=np.int64).reshape(len(cuts), count - 1)
-    edges = np.pad(inner, ((0, 0), (1, 1)), constant_values=((0, 0), (0, n_periods)))
-    return np.diff(edges, axis=1) - 1
 
 
 def log_n_compositions(n_periods: int, count: int | IntArray) -> FloatArray:

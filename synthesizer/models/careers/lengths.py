@@ -1,17 +1,22 @@
-"""G and Z: how many runs a person has and how long they last."""
+"""G and Z: how many runs a person has and how long they last.
+
+A composition is the excess (length less 1) of each of the G runs of a person over T periods; its
+probability is the mass of its cell under a density on the simplex.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
-from synthesizer.models.careers.career_options import CareerOptions
+from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.careers.dirichlet import (
     cell,
     centre,
@@ -26,8 +31,6 @@ from synthesizer.models.careers.runs import Index, Runs
 from synthesizer.models.cart import Cart, FittedCart
 from synthesizer.models.kit.numerics import check_rising
 
-# The probability of a composition: the mass of its cell under a density on the simplex.
-
 POINTS = 128  # in a cell
 CANDIDATES = 2048  # offsets tried to find so many inside the simplex
 FEW_COMPOSITIONS = 5_000
@@ -35,24 +38,20 @@ LEAST_POINTS, MAX_POINTS = 65_536, 400_000  # on a simplex
 BLOCK = 4_000_000
 
 
+@dataclass(frozen=True, eq=False)
 class CellPoints:
-    """Points that fill the cells of m compositions.
+    """Points that fill the cells of m compositions."""
 
-    Parameters
-    ----------
-    logs : ndarray, shape (S, G)
-        Logarithms of the points, cell after cell.
-    sizes : ndarray of int, shape (m,)
-        Points of each cell, >= 1.
-    log_volume : ndarray, shape (m,)
-        Volume of each cell in the first G - 1 coordinates.
-    """
+    logs: FloatArray
+    """Logarithms of the points, cell after cell; shape (S, G)."""
+    sizes: IntArray
+    """Points of each cell, >= 1; shape (m,)."""
+    log_volume: FloatArray
+    """Volume of each cell in the first G - 1 coordinates; shape (m,)."""
 
-    def __init__(self, logs: FloatArray, sizes: IntArray, log_volume: FloatArray) -> None:
-        self.logs = logs
-        self.sizes = sizes
-        self.log_volume = log_volume
-        self._ends = np.cumsum(sizes)
+    @cached_property
+    def _ends(self) -> IntArray:
+        return np.cumsum(self.sizes)
 
     def masses(self, alpha: FloatArray) -> FloatArray:
         """Return the probability of each cell under each Dirichlet, shape (m, K), at most 1."""
@@ -77,8 +76,15 @@ class CellPoints:
         return np.asarray(sums / self.sizes[:, None])
 
 
-def cell_points(excess: npt.NDArray[np.integer]) -> CellPoints:
-    """Fill the cells of distinct compositions of one T and one G, shape (m, G), m >= 1."""
+def cell_points(excess: IntArray) -> CellPoints:
+    """Fill the cells of distinct compositions of one T and one G, shape (m, G), m >= 1.
+
+    Examples
+    --------
+    >>> points = cell_points(np.array([[0, 2], [1, 1], [2, 0]]))
+    >>> float(points.masses(np.ones((1, 2))).sum().round(3))
+    1.0
+    """
     n_parts, total = excess.shape[1], int(excess[0].sum())
     if n_parts == 1:
         one = np.ones(len(excess), dtype=np.int64)
@@ -89,42 +95,13 @@ def cell_points(excess: npt.NDArray[np.integer]) -> CellPoints:
     return _points_of_cells(excess, total)
 
 
-def cell_matrix(excess: npt.NDArray[np.integer], alpha: FloatArray) -> FloatArray:
-    """Return the probability of each composition under each Dirichlet distribution.
-
-    Parameters
-    ----------
-    excess : ndarray of int, shape (m, G)
-        Distinct compositions of one T and one G, as excess over length 1.
-    alpha : ndarray, shape (K, G)
-        Parameters, > 0.
-
-    Returns
-    -------
-    ndarray, shape (m, K)
-
-    Examples
-    --------
-    >>> from synthesizer.models.careers.dirichlet import compositions
-    >>> float(cell_matrix(compositions(6, 3), np.ones((1, 3))).sum().round(3))
-    1.0
-    """
-    return cell_points(excess).masses(alpha)
-
-
-def cell_offsets(count: int, size: int = CANDIDATES) -> FloatArray:
-    """Return points that fill the cell around the origin evenly, shape (size, G), rows sum to 0.
+def _cell_offsets(count: int) -> FloatArray:
+    """Return points that fill the cell around the origin evenly, shape (S, G), rows sum to 0.
 
     A point that is uniform modulo the lattice, minus its nearest lattice point, is uniform in the
     cell.
-
-    Examples
-    --------
-    >>> offsets = cell_offsets(2, 8)
-    >>> bool((abs(offsets) <= 0.5).all()), bool(np.allclose(offsets.sum(axis=1), 0))
-    (True, True)
     """
-    uniform = _kronecker(size, count - 1)
+    uniform = _kronecker(CANDIDATES, count - 1)
     points = np.column_stack([uniform, -uniform.sum(axis=1)])
     return np.asarray(points - nearest(points, 0))
 
@@ -141,7 +118,7 @@ def _kronecker(size: int, dimension: int) -> FloatArray:
     return np.asarray((0.5 + np.arange(1, size + 1)[:, None] * steps) % 1.0)
 
 
-def _points_of_simplex(excess: npt.NDArray[np.integer], total: int, n_cells: int) -> CellPoints:
+def _points_of_simplex(excess: IntArray, total: int, n_cells: int) -> CellPoints:
     """Spread points over the simplex (gaps of sorted uniforms) and keep those in the cells."""
     n_parts = excess.shape[1]
     size = min(max(POINTS * n_cells, LEAST_POINTS), MAX_POINTS)
@@ -161,10 +138,10 @@ def _points_of_simplex(excess: npt.NDArray[np.integer], total: int, n_cells: int
     return CellPoints(np.log(points[mine][order]), sizes, log_volume)
 
 
-def _points_of_cells(excess: npt.NDArray[np.integer], total: int) -> CellPoints:
+def _points_of_cells(excess: IntArray, total: int) -> CellPoints:
     """Shift the same offsets to every cell; keep the first ones that lie in the simplex."""
     n_parts = excess.shape[1]
-    offsets = cell_offsets(n_parts) / (total + 1)
+    offsets = _cell_offsets(n_parts) / (total + 1)
     log_volume = np.full(len(excess), -(n_parts - 1) * np.log(total + 1))
     logs, sizes = [], np.empty(len(excess), dtype=np.int64)
     for i, middle in enumerate(centre(excess)):
@@ -177,85 +154,67 @@ def _points_of_cells(excess: npt.NDArray[np.integer], total: int) -> CellPoints:
     return CellPoints(np.vstack(logs), sizes, log_volume)
 
 
-# Components of the run lengths of persons with the same number of runs.
-
-IndexArray = npt.NDArray[np.int64]
-
-
 @dataclass(frozen=True, eq=False)
 class Components:
     """K Dirichlet distributions around patterns, or with parameters of their own.
 
     Components are sorted by the first principal component of their means, so that neighbours
     are alike.
-
-    Parameters
-    ----------
-    total : int
-        N = T - G, the sum of every excess.
-    patterns : ndarray of int64, shape (K, G), or None
-        Excess of observed patterns; then the parameters are 1 + theta (N + 1) m(pattern).
-    theta : float
-        In [0, inf]; used with patterns.
-    alpha : ndarray, shape (K, G), or None
-        Parameters of fitted components.
     """
 
     total: int
-    patterns: IndexArray | None = None
+    """N = T - G, the sum of every excess."""
+    patterns: Index | None = None
+    """Excess of observed patterns e, shape (K, G); the parameters are 1 + theta (N + 1) m(e)."""
     theta: float = math.inf
+    """In [0, inf]; used with patterns."""
     alpha: FloatArray | None = None
+    """Parameters of fitted components, shape (K, G)."""
 
     def __post_init__(self) -> None:
         if self.total < 0 or not self.theta >= 0:
             raise ValueError("components must have a total and a theta that are at least 0")
-        if self.alpha is not None:
-            check_alpha(self.alpha)
+        if self.patterns is None:
+            check_alpha(self._rows)
             return
-        patterns = self._patterns
+        patterns = self.patterns
         if patterns.ndim != 2 or 0 in patterns.shape:
             raise ValueError("patterns must be a table of whole numbers")
         if patterns.min() < 0 or (patterns.sum(axis=1) != self.total).any():
             raise ValueError("patterns must sum to the same total and not be negative")
 
-    def draw(self, component: IntArray, *, rng: np.random.Generator) -> IndexArray:
+    def draw(self, component: IntArray, *, rng: np.random.Generator) -> Index:
         """Draw an excess from the given components, shape (m, G)."""
-        if self.alpha is None and math.isinf(self.theta):
-            return self._patterns[component]
-        points = draw_dirichlet(self.parameters(component), rng=rng)
-        return cell(points, self.total)
+        if self.patterns is not None and math.isinf(self.theta):
+            return self.patterns[component]
+        return cell(draw_dirichlet(self.parameters(component), rng=rng), self.total)
 
     def parameters(self, component: IntArray | slice = slice(None)) -> FloatArray:
         """Return the Dirichlet parameters of components, shape (m, G); finite theta only."""
-        if self.alpha is not None:
-            return self.alpha[component]
-        return 1.0 + self.theta * (self.total + 1) * centre(self._patterns[component])
+        rows = self._rows[component]
+        if self.patterns is None:
+            return rows
+        return 1.0 + self.theta * (self.total + 1) * centre(rows)
 
     @property
-    def _patterns(self) -> IndexArray:
-        return np.empty((0, 1), dtype=np.int64) if self.patterns is None else self.patterns
+    def _rows(self) -> npt.NDArray[Any]:
+        if self.patterns is not None:
+            return self.patterns
+        return np.empty((0, 1)) if self.alpha is None else self.alpha
 
     def __len__(self) -> int:
-        return len(self._patterns if self.alpha is None else self.alpha)
+        return len(self._rows)
 
     @property
     def n_parts(self) -> int:
         """Number of runs, G."""
-        return int((self._patterns if self.alpha is None else self.alpha).shape[1])
+        return int(self._rows.shape[1])
 
 
-def distinct_patterns(excess: IntArray) -> tuple[IndexArray, IndexArray]:
-    """Return the distinct rows in the order of their first principal component, and who has them.
+def distinct_patterns(excess: IntArray) -> tuple[Index, Index]:
+    """Return the distinct rows, shape (P, G), and which of them each person has, shape (m,).
 
-    Parameters
-    ----------
-    excess : ndarray of int, shape (m, G)
-
-    Returns
-    -------
-    patterns : ndarray of int64, shape (P, G)
-    member : ndarray of int64, shape (m,)
-        Row of ``patterns`` of each person.
+    They are in the order of their first principal component.
     """
     patterns, member = np.unique(np.asarray(excess, np.int64), axis=0, return_inverse=True)
     order = _principal_order(patterns.astype(np.float64), np.bincount(member.reshape(-1)))
@@ -265,16 +224,11 @@ def distinct_patterns(excess: IntArray) -> tuple[IndexArray, IndexArray]:
 
 
 def fitted_components(
-    patterns: IndexArray, member: IndexArray, n_components: int, *, rng: np.random.Generator
-) -> tuple[Components, IndexArray]:
+    patterns: Index, member: Index, n_components: int, *, rng: np.random.Generator
+) -> tuple[Components, Index]:
     """Fit K components by EM and draw the component of each person given the pattern.
 
-    Returns
-    -------
-    Components
-        Those that at least one person is drawn into.
-    ndarray of int64, shape (m,)
-        Component of each person.
+    Returns those that at least one person is drawn into, and the component of each, shape (m,).
     """
     total = int(patterns[0].sum())
     mixture = fit_mixture(
@@ -299,7 +253,7 @@ def fitted_components(
     return Components(total, alpha=mixture.alpha[order]), place[own]
 
 
-def _principal_order(points: FloatArray, weights: npt.NDArray[Any]) -> IndexArray:
+def _principal_order(points: FloatArray, weights: npt.NDArray[Any]) -> Index:
     """Sort points by their score on the first principal component (ties: as they come)."""
     share = weights / weights.sum()
     centred = points - share @ points
@@ -311,26 +265,18 @@ def _principal_order(points: FloatArray, weights: npt.NDArray[Any]) -> IndexArra
 
 @dataclass(frozen=True, eq=False)
 class FittedLengths:
-    """G by a tree on the persons (observed frequencies without predictors), then Z given G.
-
-    Parameters
-    ----------
-    n_periods : int
-        T.
-    groups : ndarray of int64, shape (M,)
-        The numbers of runs that occur, ascending.
-    count_tree : FittedCart
-        Draws the position of G in ``groups``.
-    component_trees : tuple of FittedCart, length M
-        Draw the component of a person with this G.
-    components : tuple of Components, length M
-    """
+    """G by a tree on the persons (observed frequencies without predictors), then Z given G."""
 
     n_periods: int
+    """T."""
     groups: Index
+    """The numbers of runs that occur, ascending; shape (M,)."""
     count_tree: FittedCart
+    """Draws the position of G in ``groups``."""
     component_trees: tuple[FittedCart, ...]
+    """Draw the component of a person, one tree for each G."""
     components: tuple[Components, ...]
+    """One set for each G."""
 
     def __post_init__(self) -> None:
         check_rising("numbers of runs", self.groups)
@@ -338,13 +284,13 @@ class FittedLengths:
             raise ValueError("numbers of runs must lie between 1 and the number of periods")
         if not len(self.component_trees) == len(self.components) == len(self.groups):
             raise ValueError("every number of runs must have components and a tree")
-        check_donors(self.count_tree, len(self.groups))
+        _check_donors(self.count_tree, len(self.groups))
         for count, tree, part in zip(
             self.groups.tolist(), self.component_trees, self.components, strict=True
         ):
             if part.n_parts != count or part.total != self.n_periods - count:
                 raise ValueError("components must have as many parts as there are runs")
-            check_donors(tree, len(part))
+            _check_donors(tree, len(part))
 
     def draw_counts(self, persons: Table, *, rng: np.random.Generator) -> Index:
         """Draw the number of runs of each person, shape (n,)."""
@@ -376,72 +322,128 @@ def fit_lengths(
     runs: Runs,
     n_periods: int,
     persons: Table,
-    options: CareerOptions,
+    tree: Cart,
+    n_components: int | None,
     theta: float,
     *,
     rng: np.random.Generator,
-) -> tuple[FittedLengths, Index, tuple[str, ...]]:
-    """Fit G and Z; also return the component of each person, and notes on what was reduced.
+) -> tuple[FittedLengths, Index]:
+    """Fit G and Z to n persons; also return the component of each, shape (n,).
 
-    Parameters
-    ----------
-    runs : Runs
-        Of n persons.
-    n_periods : int
-        T.
-    persons : Table
-        n rows of person-level predictors, maybe without columns.
-    options : CareerOptions
-    theta : float
-        Already chosen if the option says "auto".
-    rng : numpy.random.Generator
+    ``n_components`` are fitted by EM for each number of runs; None puts one on each pattern, as
+    narrow as ``theta`` says.
     """
     groups, position = np.unique(runs.counts, return_inverse=True)
-    tree = Cart(min_leaf=options.person_min_leaf, even=options.even)
-    target = _column("runs", Kind.CATEGORICAL, position.reshape(-1), len(groups))
+    levels = tuple(str(i) for i in range(len(groups)))
+    variable = Variable(name="runs", kind=Kind.CATEGORICAL, levels=levels)
+    target = Column(variable, position.reshape(-1).astype(np.int32))
     count_tree = tree.fit(persons, target, rng=rng)
     own = np.empty(runs.n_persons, dtype=np.int64)
-    trees, parts, reduced = [], [], []
+    trees, parts = [], []
     for count in groups.tolist():
         rows = np.flatnonzero(runs.counts == count)
         patterns, member = distinct_patterns(runs.lengths_of(rows, count) - 1)
-        if options.components == "patterns":
+        if n_components is None:
             part = Components(n_periods - count, patterns=patterns, theta=theta)
         else:
-            part, member = fitted_components(patterns, member, options.components, rng=rng)
-            if options.components > len(patterns):
-                reduced.append(count)
+            part, member = fitted_components(patterns, member, n_components, rng=rng)
         own[rows] = member
-        target = _column("component", Kind.NUMERIC, member, len(part))
+        variable = Variable(name="component", kind=Kind.NUMERIC, decimals=0)
+        target = Column(variable, member.astype(np.float64))
         trees.append(tree.fit(persons.take(rows), target, rng=rng))
         parts.append(part)
-    fitted = FittedLengths(n_periods, groups, count_tree, tuple(trees), tuple(parts))
-    return fitted, own, _notes(options, reduced)
+    return FittedLengths(n_periods, groups, count_tree, tuple(trees), tuple(parts)), own
 
 
-def check_donors(tree: FittedCart, n_values: int) -> None:
+def _check_donors(tree: FittedCart, n_values: int) -> None:
     """Raise ValueError unless the donors of a saved tree are whole numbers in [0, n_values)."""
     data = tree.leaves.donors.data
     if (data < 0).any() or (data >= n_values).any() or (data != np.floor(data)).any():
         raise ValueError("donors of a career model are out of range")
 
 
-def _column(name: str, kind: Kind, values: IntArray, n_values: int) -> Column:
-    if kind is Kind.NUMERIC:
-        return Column(Variable(name=name, kind=kind, decimals=0), values.astype(np.float64))
-    levels = tuple(str(i) for i in range(n_values))
-    codes: npt.NDArray[np.int32] = values.astype(np.int32)
-    return Column(Variable(name=name, kind=kind, levels=levels), codes)
+THETAS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
+N_FOLDS = 5
+MAX_PERSONS = 400  # of one number of runs: the work grows with the square of the distinct patterns
+OWN_DRAWS = 256
+LEAST = 1e-300
 
 
-def _notes(options: CareerOptions, reduced: list[int]) -> tuple[str, ...]:
-    notes = []
-    if reduced:
-        notes.append(
-            f"components ({options.components}) is more than the distinct patterns of careers with "
-            f"{len(reduced)} of the numbers of runs: they have one component for each pattern"
-        )
-    if options.components != "patterns" and options.theta not in ("auto", CareerOptions.theta):
-        shown = "inf" if options.theta == math.inf else options.theta
-        notes.append(f"theta ({shown}) has no effect, since components is a number")
-    return tuple(notes)
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Persons with the same number of runs, and the folds they are in."""
+
+    patterns: Index
+    """Distinct compositions, shape (P, G)."""
+    folds: Index
+    """Persons of each fold with each pattern, shape (F, P)."""
+
+    def splits(self) -> Iterator[tuple[Index, Index]]:
+        """Yield the counts of patterns to fit to and to judge by, each of shape (P,)."""
+        for held in self.folds:
+            yield self.folds.sum(axis=0) - held, held
+
+
+def held_out_groups(runs: Runs, *, rng: np.random.Generator) -> list[Group]:
+    """Split persons into folds of about equal size and gather them by their number of runs.
+
+    Of many persons with the same number of runs a random sample is used; more persons would bear a
+    somewhat larger theta.
+    """
+    n_folds = min(N_FOLDS, runs.n_persons)
+    fold = rng.permutation(np.arange(runs.n_persons) % n_folds)
+    groups = []
+    for count in np.unique(runs.counts).tolist():
+        rows = np.flatnonzero(runs.counts == count)
+        if len(rows) > MAX_PERSONS:
+            rows = rng.choice(rows, size=MAX_PERSONS, replace=False)
+        patterns, member = distinct_patterns(runs.lengths_of(rows, count) - 1)
+        cells = np.bincount(fold[rows] * len(patterns) + member, minlength=n_folds * len(patterns))
+        groups.append(Group(patterns, cells.reshape(n_folds, -1)))
+    return groups
+
+
+def held_out_patterns(
+    groups: Sequence[Group], thetas: Sequence[float] = THETAS, *, rng: np.random.Generator
+) -> dict[float, float]:
+    """Return the held-out log likelihood of ``components: patterns`` for each theta (finite)."""
+    values = dict.fromkeys(thetas, 0.0)
+    for group in groups:
+        points = cell_points(group.patterns)
+        flat = points.masses(np.ones((1, group.patterns.shape[1])))[:, 0]
+        for theta in thetas:
+            masses = _pattern_masses(group.patterns, points, theta, rng)
+            for fitted, held in group.splits():
+                n = fitted.sum()
+                mass = masses @ (fitted / n) if n else flat
+                values[theta] += log_likelihood(held, mass)
+    return values
+
+
+def _pattern_masses(
+    patterns: Index, points: CellPoints, theta: float, rng: np.random.Generator
+) -> FloatArray:
+    """Return the mass of each pattern's cell under each pattern's component, shape (P, P).
+
+    The mass of a component's own cell is the share of its draws that fall into it: with a large
+    theta it is too narrow for the points that fill the cell.
+    """
+    if patterns.shape[1] == 1:
+        return np.ones((1, 1))
+    total = int(patterns[0].sum())
+    alpha = 1.0 + theta * (total + 1) * centre(patterns)
+    masses = points.masses(alpha)
+    drawn = draw_dirichlet(np.repeat(alpha, OWN_DRAWS, axis=0), rng=rng)
+    own = np.repeat(patterns, OWN_DRAWS, axis=0)
+    hits: BoolArray = (cell(drawn, total) == own).all(axis=1)
+    share = (hits.reshape(-1, OWN_DRAWS).sum(axis=1) + 0.5) / (OWN_DRAWS + 1)
+    # Few hits: then the component is wide and the points do well.
+    own_mass = np.where(share > 0.1, share, masses.diagonal())
+    np.fill_diagonal(masses, own_mass)
+    return masses
+
+
+def log_likelihood(held: Index, mass: FloatArray) -> float:
+    """Return the log likelihood of persons held out under the masses of their patterns."""
+    seen = held > 0
+    return float(held[seen] @ np.log(np.maximum(mass[seen], LEAST)))

@@ -1,9 +1,9 @@
-"""Sequences as runs: (G, Z, W) of the career model, both ways.
+"""Sequences as runs, which is (G, Z, W) of the career model, and the states that runs may have.
 
 A run is a stretch of periods in one state. A person's sequence and the triple (G, Z, W) determine
 each other: G is the number of runs, Z the periods at which a new run starts (equivalently the
-lengths d of the runs, which sum to T), W the states of the runs. Persons have different numbers
-of runs, so runs are kept as flat arrays, person after person.
+lengths of the runs, which sum to T), W the states of the runs. Persons have different numbers of
+runs, so runs are kept as flat arrays, person after person.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, IntArray
@@ -25,15 +26,6 @@ Index = npt.NDArray[np.int64]
 class Runs:
     """The runs of n persons over T periods, R runs in all, in the order of persons and periods.
 
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (n,)
-        G: the number of runs of each person, >= 1.
-    length : ndarray of int64, shape (R,)
-        Periods that each run lasts, >= 1; those of a person sum to T.
-    state : ndarray of int32, shape (R,)
-        W: the state of each run.
-
     Examples
     --------
     >>> runs = to_runs(np.array([[0, 0, 1], [2, 2, 2]]))
@@ -44,8 +36,16 @@ class Runs:
     """
 
     counts: Index
+    """G: the number of runs of each person, >= 1; shape (n,)."""
     length: Index
+    """Periods that each run lasts, >= 1; those of a person sum to T; shape (R,)."""
     state: Codes
+    """W: the state of each run; shape (R,), or (0,) where only lengths are known."""
+
+    @classmethod
+    def without_states(cls, counts: Index, length: Index) -> Runs:
+        """Return runs of which only numbers and lengths are known."""
+        return cls(counts, length, np.empty(0, dtype=np.int32))
 
     @cached_property
     def first(self) -> Index:
@@ -78,19 +78,20 @@ class Runs:
         """Return the run lengths of persons who have ``count`` runs each, shape (m, count)."""
         return np.asarray(self.length[self.first[persons][:, None] + np.arange(count)])
 
+    def state_before(self, at: Index, steps: int, none: int) -> Codes:
+        """Return the state ``steps`` runs before the runs at ``at``, ``none`` before the first."""
+        earlier = self.state[np.maximum(at - steps, 0)]
+        return np.where(self.index[at] >= steps, earlier, np.int32(none))
+
+    def length_after(self, at: Index, steps: int) -> Index:
+        """Return the length ``steps`` runs after (before, if negative) those at ``at``, else 0."""
+        place = self.index[at] + steps
+        inside = (place >= 0) & (place < self.counts[self.person[at]])
+        return np.where(inside, self.length[np.clip(at + steps, 0, len(self.length) - 1)], 0)
+
 
 def to_runs(sequences: npt.ArrayLike) -> Runs:
-    """Split sequences into runs.
-
-    Parameters
-    ----------
-    sequences : array_like of int, shape (n, T)
-        State codes; T >= 1, n may be 0.
-
-    Returns
-    -------
-    Runs
-    """
+    """Split sequences of codes, shape (n, T), into runs; n may be 0."""
     array = np.asarray(sequences)
     n, periods = array.shape
     starts = np.ones((n, periods), dtype=bool)
@@ -114,26 +115,6 @@ def to_sequences(runs: Runs, n_periods: int) -> Codes:
     return np.repeat(runs.state, runs.length).reshape(runs.n_persons, n_periods)
 
 
-def pattern_keys(sequences: npt.ArrayLike) -> npt.NDArray[np.void]:
-    """Return a key of (G, Z) for every person, shape (n,): equal keys, equal run lengths.
-
-    Examples
-    --------
-    >>> keys = pattern_keys([[0, 0, 1], [2, 2, 0], [0, 1, 1]])
-    >>> bool(keys[0] == keys[1]), bool(keys[0] == keys[2])
-    (True, False)
-    """
-    array = np.asarray(sequences)
-    return _as_keys(array[:, 1:] != array[:, :-1])
-
-
-def _as_keys(changes: BoolArray) -> npt.NDArray[np.void]:
-    packed = np.packbits(changes, axis=1)
-    if packed.shape[1] == 0:
-        packed = np.zeros((len(changes), 1), dtype=np.uint8)
-    return np.ascontiguousarray(packed).view(f"V{packed.shape[1]}")[:, 0]
-
-
 def check_sequences(sequences: npt.ArrayLike, n_states: int) -> Codes:
     """Return sequences as int32 codes; raises DataError if they are not what a fit needs."""
     array = np.asarray(sequences)
@@ -144,3 +125,112 @@ def check_sequences(sequences: npt.ArrayLike, n_states: int) -> Codes:
     if array.min() < 0 or array.max() >= n_states:
         raise DataError(f"sequences must hold codes of states from 0 to {n_states - 1}")
     return array.astype(np.int32, copy=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """Rules that every drawn career obeys, for A states and T periods."""
+
+    until: npt.NDArray[np.int32]
+    """For each state and period, shape (A, T): the period before which a run of this state that
+    starts here must end, since then nobody of the confidential data is in it; the period itself if
+    nobody is in it at once."""
+    allowed: BoolArray
+    """Which state may follow which, shape (A, A); the diagonal is False, and a row of False is an
+    absorbing state."""
+    first: BoolArray
+    """Which state may come first, shape (A,)."""
+
+    def __post_init__(self) -> None:
+        n, n_periods = len(self.first), self.until.shape[-1]
+        shapes = (self.first.shape, self.allowed.shape, self.until.shape)
+        if not n or shapes != ((n,), (n, n), (n, n_periods)):
+            raise ValueError("rules of careers must have one row for each state")
+        if not 0 <= self.until.min(initial=0) <= self.until.max(initial=0) <= n_periods:
+            raise ValueError("rules of careers are out of range")
+        if self.allowed.diagonal().any():
+            raise ValueError("a state must not follow itself")
+
+    @property
+    def n_states(self) -> int:
+        """Number of states, A."""
+        return len(self.until)
+
+    @cached_property
+    def steps(self) -> BoolArray:
+        """Which state may be there one period after which, shape (A, A)."""
+        return np.asarray(self.allowed | np.eye(self.n_states, dtype=bool))
+
+    def supported(self, start: IntArray, length: IntArray) -> BoolArray:
+        """Return which states exist in every period of each run, shape (m, A)."""
+        return np.asarray(self.until.T[start] >= (start + length)[:, None])
+
+    def feasible(self, runs: Runs, within: BoolArray | None = None) -> BoolArray:
+        """Return which states each run may have so that the career can go on, shape (R, A).
+
+        ``within``, shape (R, A), says which states are wanted; all by default.
+        """
+        result = self.supported(runs.start, runs.length)
+        if within is not None:
+            result &= within
+        result[runs.first] &= self.first
+        for r in range(int(runs.counts.max(initial=1)) - 2, -1, -1):
+            here = runs.first[runs.counts > r + 1] + r
+            result[here] &= self._has_successor(result[here + 1])
+        return result
+
+    def _has_successor(self, later: BoolArray) -> BoolArray:
+        """Return the states that some allowed later state can follow, shape (m, A)."""
+        matrix, is_forbidden = self._sparse
+        counts = (matrix @ later.T.astype(np.float32)).T
+        if is_forbidden:
+            return np.asarray(later.sum(axis=1, dtype=np.float32)[:, None] > counts)
+        return np.asarray(counts > 0)
+
+    @cached_property
+    def _sparse(self) -> tuple[sparse.csr_array, bool]:
+        """Return the transitions that are forbidden or those that are allowed: the fewer."""
+        is_forbidden = bool(self.allowed.mean() > 0.5)
+        chosen = ~self.allowed if is_forbidden else self.allowed
+        return sparse.csr_array(chosen.astype(np.float32)), is_forbidden
+
+    def violations(self, sequences: npt.NDArray[np.int32]) -> BoolArray:
+        """Return which careers break a rule on first states or transitions, shape (n,)."""
+        steps = self.steps[sequences[:, :-1], sequences[:, 1:]]
+        return np.asarray(~self.first[sequences[:, 0]] | ~steps.all(axis=1))
+
+
+def fit_rules(
+    sequences: npt.NDArray[np.int32],
+    n_states: int,
+    allowed: npt.ArrayLike | None = None,
+    first_allowed: npt.ArrayLike | None = None,
+) -> Rules:
+    """Learn from sequences, shape (n, T), when each state exists; take over the user's rules.
+
+    Raises
+    ------
+    ValueError
+        If ``allowed`` is not (A, A) or ``first_allowed`` not (A,); both allow all by default.
+
+    Examples
+    --------
+    >>> rules = fit_rules(np.array([[0, 0, 1]], dtype=np.int32), 2)
+    >>> rules.until.tolist()
+    [[2, 2, 2], [0, 1, 3]]
+    """
+    n_periods = sequences.shape[1]
+    until = np.empty((n_states, n_periods), dtype=np.int32)
+    ends = np.full(n_states, n_periods)
+    for t in range(n_periods - 1, -1, -1):
+        ends = np.where(np.bincount(sequences[:, t], minlength=n_states) > 0, ends, t)
+        until[:, t] = ends
+    shape = (n_states, n_states)
+    matrix = np.ones(shape, dtype=bool) if allowed is None else np.array(allowed, dtype=bool)
+    if matrix.shape != shape:
+        raise ValueError(f"allowed (shape {matrix.shape}) must have shape {shape}")
+    np.fill_diagonal(matrix, False)
+    first = np.ones(n_states, bool) if first_allowed is None else np.array(first_allowed, bool)
+    if first.shape != (n_states,):
+        raise ValueError(f"first_allowed (shape {first.shape}) must have shape ({n_states},)")
+    return Rules(until, matrix, first)

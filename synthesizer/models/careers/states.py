@@ -1,22 +1,21 @@
-"""Models of the states of runs: the paper's chain of order one, and trees on the history."""
+"""W: models of the states of runs, the paper's chain of order one and trees on the history.
+
+Arrays ``at`` hold positions of runs, shape (m,); A is the number of states.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
-from synthesizer.models.careers.career_options import CareerOptions
 from synthesizer.models.careers.runs import Codes, Index, Runs
 from synthesizer.models.cart import Cart, FittedCart
 from synthesizer.models.kit.numerics import check_codes, check_rising
-
-# A conditional distribution by counts that are shrunk towards coarser cells.
 
 LARGEST_KEY = 2**62
 
@@ -47,24 +46,16 @@ def cell_keys(columns: Sequence[IntArray], sizes: Sequence[int]) -> Index:
 
 @dataclass(frozen=True, eq=False)
 class CountTable:
-    """Counts of states by cell.
-
-    Parameters
-    ----------
-    cells : ndarray of int64, shape (C,)
-        Keys of the cells, ascending.
-    ends : ndarray of int64, shape (C,)
-        Where the entries of each cell end.
-    states : ndarray of int32, shape (E,)
-        State of each entry.
-    counts : ndarray of int64, shape (E,)
-        Persons of each entry, >= 1.
-    """
+    """Counts of states by cell, E entries in C cells."""
 
     cells: Index
+    """Keys of the cells, ascending; shape (C,)."""
     ends: Index
+    """Where the entries of each cell end; shape (C,)."""
     states: Codes
+    """State of each entry; shape (E,)."""
     counts: Index
+    """Persons of each entry, >= 1; shape (E,)."""
 
     def __post_init__(self) -> None:
         check_rising("cells of tables of counts", self.cells)
@@ -120,13 +111,8 @@ class CountTable:
 class Hierarchy:
     """Tables of counts from the finest level to the margin (one cell with key 0).
 
-    Parameters
-    ----------
-    tables : tuple of CountTable
-    concentration : float
-        c > 0, in persons.
-    n_states : int
-        A.
+    The law of a cell is its frequencies, shrunk towards those of the next coarser cell, which count
+    as ``concentration`` persons.
     """
 
     tables: tuple[CountTable, ...]
@@ -169,7 +155,7 @@ class Hierarchy:
 
 
 def fit_hierarchy(
-    keys: Sequence[Index], states: npt.NDArray[np.integer], n_states: int, concentration: float
+    keys: Sequence[Index], states: IntArray, n_states: int, concentration: float
 ) -> Hierarchy:
     """Count states by the cells of every level, finest first.
 
@@ -184,7 +170,7 @@ def fit_hierarchy(
     return Hierarchy(tables, concentration, n_states)
 
 
-def _count(keys: Index, states: npt.NDArray[np.integer], n_states: int) -> CountTable:
+def _count(keys: Index, states: IntArray, n_states: int) -> CountTable:
     cells, cell = np.unique(keys, return_inverse=True)
     pairs, counts = np.unique(cell.reshape(-1) * n_states + states, return_counts=True)
     owner = pairs // n_states
@@ -197,170 +183,16 @@ def _count(keys: Index, states: npt.NDArray[np.integer], n_states: int) -> Count
     )
 
 
-# What is known of a career when the state of its next run is drawn.
-
-FIRST = ("runs", "length")
-STATES = ("current", "before", "earlier", "first")
-LATER = ("start", "current_length", "before_length", "length", "next_length", "runs", "left")
-PERSON = "person:"  # so that a variable called "first" does not hide what is known of runs
-
-
-class Career:
-    """Careers whose run lengths are known and whose states are filled in run by run.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (n,)
-        Number of runs of each person.
-    length : ndarray of int64, shape (R,)
-        Lengths of all runs, person after person.
-    n_states : int
-        A; the code A stands for "no such run".
-    state : ndarray of int32, shape (R,), optional
-        States that are known already.
-    """
-
-    def __init__(
-        self, counts: Index, length: Index, n_states: int, state: Codes | None = None
-    ) -> None:
-        empty = np.full(len(length), n_states, dtype=np.int32)
-        self.runs = Runs(counts, length, empty if state is None else state)
-        self.n_states = n_states
-
-    def state_before(self, at: Index, r: IntArray, steps: int) -> Codes:
-        """Return the state ``steps`` runs before run ``r`` at position ``at``, else A."""
-        found = self.runs.state[np.maximum(at - steps, 0)]
-        return np.where(r >= steps, found, np.int32(self.n_states))
-
-    def length_at(self, at: Index, r: IntArray, steps: int) -> Index:
-        """Return the length of the run ``steps`` after (before, if negative) run ``r``, else 0."""
-        runs = self.runs
-        inside = (r + steps >= 0) & (r + steps < runs.counts[runs.person[at]])
-        place = np.clip(at + steps, 0, len(runs.length) - 1)
-        return np.where(inside, runs.length[place], 0)
-
-
-@dataclass(frozen=True, eq=False)
-class Features:
-    """Which predictors the trees of states see.
-
-    Parameters
-    ----------
-    n_states : int
-        A.
-    frequent : ndarray of int32, shape (F,)
-        The most frequent states (in periods): time spent in each so far is a predictor.
-    """
-
-    n_states: int
-    frequent: Codes
-
-    def __post_init__(self) -> None:
-        check_codes("frequent states", self.frequent, self.n_states)
-
-    def first(self, career: Career, at: Index, persons: Table) -> Table:
-        """Return the predictors of the first state of persons at run positions ``at``."""
-        runs = career.runs
-        # The lengths of later runs were tried as well: no better, and worse with small leaves.
-        numbers = dict(zip(FIRST, (runs.counts[runs.person[at]], runs.length[at]), strict=True))
-        return self._table({}, numbers, persons, len(at))
-
-    def next(self, career: Career, at: Index, spent: FloatArray, persons: Table) -> Table:
-        """Return the predictors of the states of the runs at positions ``at`` (not first runs).
-
-        Parameters
-        ----------
-        career : Career
-            With the states before the runs.
-        at : ndarray of int64, shape (m,)
-        spent : ndarray, shape (m, F)
-            Periods spent so far in each frequent state.
-        persons : Table
-            m rows.
-        """
-        runs = career.runs
-        r, counts = runs.index[at], runs.counts[runs.person[at]]
-        before = [career.state_before(at, r, steps) for steps in (1, 2, 3)]
-        states = dict(zip(STATES, (*before, runs.state[at - r]), strict=True))
-        known: list[npt.NDArray[Any]] = [
-            runs.start[at],
-            runs.length[at - 1],
-            career.length_at(at, r, -2),
-            runs.length[at],
-            career.length_at(at, r, 1),
-            counts,
-            counts - r - 1,
-        ]
-        numbers = dict(zip(LATER, known, strict=True))
-        numbers |= dict(zip(self.spent_names, spent.T, strict=True))
-        return self._table(states, numbers, persons, len(at))
+class Transitions(Protocol):
+    """Draws states of runs: all of them first runs, or all of them later ones."""
 
     @property
-    def spent_names(self) -> tuple[str, ...]:
-        """Names of the predictors that say how long a person was in each frequent state."""
-        return tuple(f"spent_{code}" for code in self.frequent.tolist())
+    def frequent(self) -> Codes:
+        """States whose time so far a draw asks for, shape (F,)."""
 
-    def check_encoding(
+    def draw(
         self,
-        names: Sequence[str],
-        positions: Sequence[npt.NDArray[Any]],
-        known: Sequence[str],
-    ) -> None:
-        """Raise ValueError if a saved tree asks for predictors that there will not be."""
-        for name, places in zip(names, positions, strict=True):
-            if not name.startswith(PERSON) and name not in known:
-                raise ValueError("a tree of careers has an unknown predictor")
-            if name in STATES and len(places) != self.n_states + 1:
-                raise ValueError("a tree of careers must have a position for every state")
-
-    def spent_before(self, career: Career) -> FloatArray:
-        """Return the periods spent in each frequent state before each run, shape (R, F)."""
-        runs = career.runs
-        result = np.empty((len(runs.length), len(self.frequent)), dtype=np.float64)
-        for k, code in enumerate(self.frequent):
-            own = np.where(runs.state == code, runs.length, 0)
-            before = np.cumsum(own) - own
-            result[:, k] = before - np.repeat(before[runs.first], runs.counts)
-        return result
-
-    def _table(
-        self,
-        states: Mapping[str, Codes],
-        numbers: Mapping[str, npt.NDArray[Any]],
-        persons: Table,
-        n_rows: int,
-    ) -> Table:
-        levels = tuple(str(i) for i in range(self.n_states + 1))
-        columns = [
-            Column(Variable(name=name, kind=Kind.CATEGORICAL, levels=levels), codes)
-            for name, codes in states.items()
-        ]
-        columns += [
-            Column(Variable(name=name, kind=Kind.NUMERIC), values.astype(np.float64))
-            for name, values in numbers.items()
-        ]
-        for column in persons.columns:
-            variable = replace(column.variable, name=f"{PERSON}{column.name}")
-            columns.append(replace(column, variable=variable))
-        return Table(columns, n_rows)
-
-
-FIRST_LEVELS, NEXT_LEVELS = 3, 5
-N_FREQUENT = 8
-MANY = 30
-
-
-class Transitions(Protocol):
-    """Draws states of runs at flat positions ``at``; first runs and later ones apart."""
-
-    def draw_first(
-        self, career: Career, at: Index, persons: Table, *, steps: int, rng: np.random.Generator
-    ) -> Codes:
-        """Draw first states, ``steps`` >= 0 neighbourhoods wider than usual, shape (m,)."""
-
-    def draw_next(
-        self,
-        career: Career,
+        runs: Runs,
         at: Index,
         spent: FloatArray,
         persons: Table,
@@ -368,7 +200,14 @@ class Transitions(Protocol):
         steps: int,
         rng: np.random.Generator,
     ) -> Codes:
-        """Draw the states of later runs, shape (m,)."""
+        """Draw states, ``steps`` >= 0 neighbourhoods wider than usual, shape (m,).
+
+        ``spent``, shape (m, F), is the time in each frequent state before the run; ``persons`` are
+        m rows of predictors.
+        """
+
+
+FIRST_LEVELS, NEXT_LEVELS = 3, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,12 +217,6 @@ class Chain:
     First state by (G, length), (G), margin; next state by (state, start and length of its run,
     length of the next run, G), (state, G, start of the next run), (state, start of the next run),
     (state), margin.
-
-    Parameters
-    ----------
-    first, later : Hierarchy
-    n_periods : int
-        T.
     """
 
     first: Hierarchy
@@ -396,160 +229,52 @@ class Chain:
         if self.first.n_states != self.later.n_states or self.n_periods < 1:
             raise ValueError("parts of a chain must have the same states")
 
-    def draw_first(
-        self, career: Career, at: Index, persons: Table, *, steps: int, rng: np.random.Generator
-    ) -> Codes:
-        """Draw first states; see `Transitions`."""
-        del persons, steps
-        return self.first.draw(_first_keys(career, at, self.n_periods), rng=rng)
+    @property
+    def frequent(self) -> Codes:
+        """None: the chain does not look further back."""
+        return np.empty(0, dtype=np.int32)
 
-    def draw_next(
+    def draw(
         self,
-        career: Career,
+        runs: Runs,
         at: Index,
-        spent: FloatArray,
-        persons: Table,
+        spent: FloatArray,  # noqa: ARG002
+        persons: Table,  # noqa: ARG002
         *,
-        steps: int,
+        steps: int,  # noqa: ARG002
         rng: np.random.Generator,
     ) -> Codes:
-        """Draw the states of later runs; see `Transitions`."""
-        del spent, persons, steps
-        return self.later.draw(_next_keys(career, at, self.n_periods), rng=rng)
+        """Draw states by the run before; see `Transitions`."""
+        table, keys = self._cells(runs, at)
+        return table.draw(keys, rng=rng)
 
-    def probabilities(self, career: Career, at: Index, *, is_first: bool) -> FloatArray:
+    def probabilities(self, runs: Runs, at: Index) -> FloatArray:
         """Return the probabilities of all states for runs, shape (m, A); for few rows."""
-        if is_first:
-            return self.first.probabilities(_first_keys(career, at, self.n_periods))
-        return self.later.probabilities(_next_keys(career, at, self.n_periods))
+        table, keys = self._cells(runs, at)
+        return table.probabilities(keys)
+
+    def _cells(self, runs: Runs, at: Index) -> tuple[Hierarchy, list[Index]]:
+        if runs.index[at[0]] == 0:
+            return self.first, _first_keys(runs, at, self.n_periods)
+        return self.later, _next_keys(runs, at, self.first.n_states, self.n_periods)
 
 
-@dataclass(frozen=True, eq=False)
-class StateTrees:
-    """A tree for first states and one for all later states, given the history.
-
-    Parameters
-    ----------
-    first : FittedCart
-    later : FittedCart or None
-        None if nobody has more than one run.
-    features : Features
-    """
-
-    first: FittedCart
-    later: FittedCart | None
-    features: Features
-
-    def __post_init__(self) -> None:
-        features, later = self.features, self.later
-        for tree in (self.first,) if later is None else (self.first, later):
-            donors = tree.leaves.donors
-            n_codes = features.n_states + (tree is later)
-            if not donors.is_coded or donors.data.max(initial=0) >= n_codes:
-                raise ValueError("states in the trees of careers are out of range")
-        encoding = self.first.encoding
-        features.check_encoding(encoding.names, encoding.positions, FIRST)
-        if later is not None:
-            names = (*STATES, *LATER, *features.spent_names)
-            features.check_encoding(later.encoding.names, later.encoding.positions, names)
-
-    def draw_first(
-        self, career: Career, at: Index, persons: Table, *, steps: int, rng: np.random.Generator
-    ) -> Codes:
-        """Draw first states; see `Transitions`."""
-        return _drawn(self.first, self.features.first(career, at, persons), steps, rng)
-
-    def draw_next(
-        self,
-        career: Career,
-        at: Index,
-        spent: FloatArray,
-        persons: Table,
-        *,
-        steps: int,
-        rng: np.random.Generator,
-    ) -> Codes:
-        """Draw the states of later runs; see `Transitions`."""
-        tree = self.first if self.later is None else self.later
-        drawn = _drawn(tree, self.features.next(career, at, spent, persons), steps, rng)
-        # who has no run to return to draws the current state, which is refused and drawn again
-        back = career.state_before(at, career.runs.index[at], 2)
-        back = np.where(back < career.n_states, back, career.runs.state[at - 1])
-        return np.where(drawn == career.n_states, back, drawn)
-
-
-def fit_chain(career: Career, n_periods: int, concentration: float) -> Chain:
+def fit_chain(runs: Runs, n_states: int, n_periods: int, concentration: float) -> Chain:
     """Count first states and transitions at every level."""
-    runs, n_states = career.runs, career.n_states
     later = np.flatnonzero(runs.index > 0)
-    first = fit_hierarchy(
-        _first_keys(career, runs.first, n_periods), runs.state[runs.first], n_states, concentration
-    )
     if not len(later):  # nobody ever moves: any state, should one be asked for
         later = np.zeros(1, dtype=np.int64)
-    following = fit_hierarchy(
-        _next_keys(career, later, n_periods), runs.state[later], n_states, concentration
+    first_keys = _first_keys(runs, runs.first, n_periods)
+    next_keys = _next_keys(runs, later, n_states, n_periods)
+    return Chain(
+        fit_hierarchy(first_keys, runs.state[runs.first], n_states, concentration),
+        fit_hierarchy(next_keys, runs.state[later], n_states, concentration),
+        n_periods,
     )
-    return Chain(first, following, n_periods)
 
 
-def fit_trees(
-    career: Career, persons: Table, options: CareerOptions, *, rng: np.random.Generator
-) -> StateTrees:
-    """Grow the trees of first and of later states."""
-    runs = career.runs
-    features = Features(career.n_states, _frequent(career))
-    tree = Cart(min_leaf=options.min_leaf, even=options.even, shrinkage=options.shrinkage)
-    first = tree.fit(
-        features.first(career, runs.first, persons), _target(career, runs.first), rng=rng
-    )
-    later = np.flatnonzero(runs.index > 0)
-    if not len(later):
-        return StateTrees(first, None, features)
-    table = features.next(
-        career, later, features.spent_before(career)[later], persons.take(runs.person[later])
-    )
-    return StateTrees(first, tree.fit(table, _later_target(career, later), rng=rng), features)
-
-
-def _frequent(career: Career) -> Codes:
-    periods = np.bincount(career.runs.state, career.runs.length, minlength=career.n_states)
-    order = np.argsort(-periods, kind="stable")[:N_FREQUENT]
-    return order[periods[order] > 0].astype(np.int32)
-
-
-def _target(career: Career, at: Index) -> Column:
-    levels = tuple(str(i) for i in range(career.n_states))
-    variable = Variable(name="state", kind=Kind.CATEGORICAL, levels=levels)
-    return Column(variable, career.runs.state[at])
-
-
-def _later_target(career: Career, at: Index) -> Column:
-    """Return the next state, and where it is that of the run before the current one, "back".
-
-    With many states a tree cannot say "the same as before the gap" otherwise.
-    """
-    levels = (*(str(i) for i in range(career.n_states)), "back")
-    variable = Variable(name="state", kind=Kind.CATEGORICAL, levels=levels)
-    runs = career.runs
-    back = runs.state[at] == career.state_before(at, runs.index[at], 2)
-    codes = (
-        np.where(back, career.n_states, runs.state[at])
-        if career.n_states > MANY
-        else runs.state[at]
-    )
-    return Column(variable, codes.astype(np.int32))
-
-
-def _drawn(tree: FittedCart, table: Table, steps: int, rng: np.random.Generator) -> Codes:
-    column = (
-        tree.sample_wider(table, steps=steps, rng=rng) if steps else tree.sample(table, rng=rng)
-    )
-    return column.data.astype(np.int32)
-
-
-def _first_keys(career: Career, at: Index, n_periods: int) -> list[Index]:
-    runs, size = career.runs, n_periods + 1
+def _first_keys(runs: Runs, at: Index, n_periods: int) -> list[Index]:
+    size = n_periods + 1
     counts, length = runs.counts[runs.person[at]], runs.length[at]
     return [
         cell_keys([counts, length], [size, size]),
@@ -558,13 +283,12 @@ def _first_keys(career: Career, at: Index, n_periods: int) -> list[Index]:
     ]
 
 
-def _next_keys(career: Career, at: Index, n_periods: int) -> list[Index]:
-    runs, size = career.runs, n_periods + 1
+def _next_keys(runs: Runs, at: Index, n_states: int, n_periods: int) -> list[Index]:
+    n, size = n_states + 1, n_periods + 1
     before = np.maximum(at - 1, 0)
     state, start = runs.state[before], runs.start[at]
     counts = runs.counts[runs.person[at]]
     fine: list[IntArray] = [state, runs.start[before], runs.length[before], runs.length[at], counts]
-    n = career.n_states + 1
     return [
         cell_keys(fine, [n, size, size, size, size]),
         cell_keys([state, counts, start], [n, size, size]),
@@ -572,3 +296,156 @@ def _next_keys(career: Career, at: Index, n_periods: int) -> list[Index]:
         cell_keys([state], [n]),
         np.zeros(len(at), dtype=np.int64),
     ]
+
+
+STATES = ("current", "before", "earlier", "first")
+FIRST = ("runs", "length")
+LATER = ("start", "current_length", "before_length", "length", "next_length", "runs", "left")
+PERSON = "person:"  # so that a variable called "first" does not hide what is known of runs
+N_FREQUENT = 8
+MANY = 30  # states, from which on "back" is a state of its own
+
+
+@dataclass(frozen=True, eq=False)
+class StateTrees:
+    """A tree for first states and one for all later states, given the history."""
+
+    first: FittedCart
+    later: FittedCart | None
+    """None if nobody has more than one run."""
+    n_states: int
+    """A; the code A stands for no such run, and of a later state for the one before the current."""
+    frequent: Codes
+    """The most frequent states (in periods), shape (F,): time in each so far is a predictor."""
+
+    def __post_init__(self) -> None:
+        check_codes("frequent states", self.frequent, self.n_states)
+        self._check_tree(self.first, self.n_states, FIRST)
+        if self.later is not None:
+            names = (*STATES, *LATER, *_spent_names(self.frequent))
+            self._check_tree(self.later, self.n_states + 1, names)
+
+    def _check_tree(self, tree: FittedCart, n_codes: int, names: Sequence[str]) -> None:
+        """Raise ValueError if a saved tree draws other states, or asks for other predictors."""
+        donors = tree.leaves.donors
+        if not donors.is_coded or donors.data.max(initial=0) >= n_codes:
+            raise ValueError("states in the trees of careers are out of range")
+        for name, places in zip(tree.encoding.names, tree.encoding.positions, strict=True):
+            if not name.startswith(PERSON) and name not in names:
+                raise ValueError("a tree of careers has an unknown predictor")
+            if name in STATES and len(places) != self.n_states + 1:
+                raise ValueError("a tree of careers must have a position for every state")
+
+    def draw(
+        self,
+        runs: Runs,
+        at: Index,
+        spent: FloatArray,
+        persons: Table,
+        *,
+        steps: int,
+        rng: np.random.Generator,
+    ) -> Codes:
+        """Draw states by the history; see `Transitions`."""
+        if runs.index[at[0]] == 0:
+            table = first_predictors(runs, at, persons)
+            return self.first.sample_wider(table, steps=steps, rng=rng).data.astype(np.int32)
+        table = later_predictors(runs, at, self.n_states, self.frequent, spent, persons)
+        tree = self.first if self.later is None else self.later
+        drawn = tree.sample_wider(table, steps=steps, rng=rng).data.astype(np.int32)
+        # who has no run to return to draws the current state, which is refused and drawn again
+        back = runs.state_before(at, 2, self.n_states)
+        back = np.where(back < self.n_states, back, runs.state[at - 1])
+        return np.where(drawn == self.n_states, back, drawn)
+
+
+def fit_trees(
+    runs: Runs, n_states: int, persons: Table, tree: Cart, *, rng: np.random.Generator
+) -> StateTrees:
+    """Grow the trees of first and of later states."""
+    frequent = _frequent(runs, n_states)
+    table = first_predictors(runs, runs.first, persons)
+    first = tree.fit(table, _states(runs.state[runs.first], n_states), rng=rng)
+    later = np.flatnonzero(runs.index > 0)
+    if not len(later):
+        return StateTrees(first, None, n_states, frequent)
+    codes = runs.state[later]
+    if n_states > MANY:  # a tree cannot say "the same as before the gap" otherwise
+        codes = np.where(codes == runs.state_before(later, 2, n_states), np.int32(n_states), codes)
+    spent = _spent_before(runs, frequent)[later]
+    people = persons.take(runs.person[later])
+    table = later_predictors(runs, later, n_states, frequent, spent, people)
+    grown = tree.fit(table, _states(codes, n_states, "back"), rng=rng)
+    return StateTrees(first, grown, n_states, frequent)
+
+
+def first_predictors(runs: Runs, at: Index, persons: Table) -> Table:
+    """Return the predictors of first states.
+
+    The lengths of later runs were tried as well: no better, and worse with small leaves.
+    """
+    known = (runs.counts[runs.person[at]], runs.length[at])
+    return _with_persons(_numbers(FIRST, known), persons)
+
+
+def later_predictors(
+    runs: Runs, at: Index, n_states: int, frequent: Codes, spent: FloatArray, persons: Table
+) -> Table:
+    """Return the predictors of the states of later runs; see `Transitions.draw`."""
+    r, counts = runs.index[at], runs.counts[runs.person[at]]
+    before = [runs.state_before(at, steps, n_states) for steps in (1, 2, 3)]
+    levels = tuple(str(i) for i in range(n_states + 1))
+    columns = [
+        Column(Variable(name=name, kind=Kind.CATEGORICAL, levels=levels), codes)
+        for name, codes in zip(STATES, (*before, runs.state[at - r]), strict=True)
+    ]
+    known = (
+        runs.start[at],
+        runs.length[at - 1],
+        runs.length_after(at, -2),
+        runs.length[at],
+        runs.length_after(at, 1),
+        counts,
+        counts - r - 1,
+    )
+    columns += _numbers((*LATER, *_spent_names(frequent)), (*known, *spent.T))
+    return _with_persons(columns, persons)
+
+
+def _numbers(names: Sequence[str], values: Sequence[IntArray | FloatArray]) -> list[Column]:
+    return [
+        Column(Variable(name=name, kind=Kind.NUMERIC), array.astype(np.float64))
+        for name, array in zip(names, values, strict=True)
+    ]
+
+
+def _with_persons(columns: list[Column], persons: Table) -> Table:
+    for column in persons.columns:
+        variable = replace(column.variable, name=f"{PERSON}{column.name}")
+        columns.append(replace(column, variable=variable))
+    return Table(columns)
+
+
+def _spent_names(frequent: Codes) -> tuple[str, ...]:
+    return tuple(f"spent_{code}" for code in frequent.tolist())
+
+
+def _spent_before(runs: Runs, frequent: Codes) -> FloatArray:
+    """Return the periods spent in each frequent state before each run, shape (R, F)."""
+    result = np.empty((len(runs.length), len(frequent)), dtype=np.float64)
+    for k, code in enumerate(frequent):
+        own = np.where(runs.state == code, runs.length, 0)
+        before = np.cumsum(own) - own
+        result[:, k] = before - np.repeat(before[runs.first], runs.counts)
+    return result
+
+
+def _frequent(runs: Runs, n_states: int) -> Codes:
+    periods = np.bincount(runs.state, runs.length, minlength=n_states)
+    order = np.argsort(-periods, kind="stable")[:N_FREQUENT]
+    return order[periods[order] > 0].astype(np.int32)
+
+
+def _states(codes: Codes, n_states: int, *more: str) -> Column:
+    levels = (*(str(i) for i in range(n_states)), *more)
+    return Column(Variable(name="state", kind=Kind.CATEGORICAL, levels=levels), codes)

@@ -1,8 +1,30 @@
+"""Dirichlet distributions and their mixtures, and the cells of compositions on the simplex."""
+
+import math
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import digamma, logsumexp
 
-from synthesizer.models.careers.dirichlet import Mixture, draw_dirichlet, fit_mixture, log_densities
+from synthesizer.models.careers.dirichlet import (
+    Mixture,
+    _m_step,
+    cell,
+    centre,
+    draw_dirichlet,
+    fit_mixture,
+    log_densities,
+    log_n_compositions,
+    nearest,
+)
+
+
+def compositions(n_periods, count):
+    """Return the excess of every way to split ``n_periods`` into ``count`` runs, in order."""
+    cuts = [(0, *inner, n_periods) for inner in combinations(range(1, n_periods), count - 1)]
+    return np.diff(np.array(cuts), axis=1) - 1
 
 
 def test_densities_agree_with_scipy():
@@ -36,8 +58,11 @@ def test_the_likelihood_is_no_worse_than_that_of_the_truth():
     true = Mixture(np.array([0.5, 0.5]), np.array([[8.0, 2.0], [2.0, 8.0]]))
     points = draw_dirichlet(np.repeat(true.alpha, 300, axis=0), rng=rng)
     fitted = fit_mixture(points, np.ones(600, dtype=int), 2, rng=rng)
-    logs = np.log(points)
-    assert fitted.log_density(logs).sum() > true.log_density(logs).sum() - 2
+    values = [
+        logsumexp(log_densities(np.log(points), m.alpha) + np.log(m.weights), axis=1).sum()
+        for m in (fitted, true)
+    ]
+    assert values[0] > values[1] - 2
 
 
 def test_equal_points_do_not_make_a_component_degenerate():
@@ -60,3 +85,77 @@ def test_the_last_component_is_uniform_and_counts():
 def test_tiny_parameters_do_not_underflow():
     points = draw_dirichlet(np.full((2_000, 3), 0.001), rng=np.random.default_rng(7))
     assert np.allclose(points.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("precision", [0.5, 9.0, 40.0, 900.0])
+def test_one_group_has_its_precision(precision):
+    mean = np.array([0.5, 0.3, 0.2])
+    points = draw_dirichlet(np.tile(precision * mean, (4_000, 1)), rng=np.random.default_rng(8))
+    mixture = fit_mixture(points, np.ones(4_000, int), 1, rng=np.random.default_rng(9))
+    assert np.allclose(mixture.alpha[0], precision * mean, rtol=0.07)
+
+
+@pytest.mark.parametrize("start", [0.1, 1.0, 50.0])
+def test_the_m_step_solves_the_equations_of_the_likelihood(start):
+    alpha = np.array([[0.3, 2.0, 1.0], [80.0, 15.0, 200.0]])
+    mean_logs = digamma(alpha) - digamma(alpha.sum(axis=1, keepdims=True))
+    found = np.full_like(alpha, start)
+    for _ in range(60):
+        found = _m_step(found, mean_logs)
+    assert np.allclose(found, alpha, rtol=1e-6)
+
+
+@pytest.mark.parametrize("count", range(1, 7))
+def test_every_centre_lies_in_its_cell(count):
+    every = compositions(6, count)
+    assert len(every) == math.comb(5, count - 1) == round(np.exp(log_n_compositions(6, count)))
+    assert np.allclose(centre(every).sum(axis=1), 1)
+    assert (cell(centre(every), 6 - count) == every).all()
+
+
+@pytest.mark.parametrize("count", range(1, 7))
+def test_every_composition_is_reached(count):
+    points = draw_dirichlet(np.ones((20_000, count)), rng=np.random.default_rng(1))
+    reached = np.unique(cell(points, 6 - count), axis=0)
+    assert reached.tolist() == sorted(compositions(6, count).tolist())
+
+
+@pytest.mark.parametrize(("count", "total"), [(2, 70), (5, 3), (12, 60), (6, 0), (20, 4)])
+def test_cells_are_never_negative_even_at_the_border(count, total):
+    rng = np.random.default_rng(2)
+    inner = draw_dirichlet(np.full((5_000, count), 0.05), rng=rng)
+    corners = np.eye(count)
+    edges = (corners[:, None, :] + corners[None, :, :]).reshape(-1, count) / 2
+    for points in (inner, corners, edges):
+        found = cell(points, total)
+        assert found.min() >= 0
+        assert (found.sum(axis=1) == total).all()
+
+
+def test_corners_belong_to_the_longest_run():
+    assert cell(np.eye(3), 4).tolist() == (4 * np.eye(3)).tolist()
+
+
+def test_ties_go_to_the_earlier_run_whatever_the_rounding_error():
+    for wobble in (0.0, 1e-14, -1e-14):
+        points = np.array([[0.5 + wobble, 0.5 - wobble]])
+        assert cell(points, 3).tolist() == [[2, 1]]
+
+
+def test_cells_are_nearest_lattice_points():
+    rng = np.random.default_rng(3)
+    every = compositions(8, 3)
+    points = draw_dirichlet(np.ones((500, 3)), rng=rng)
+    stretched = points * (5 + 1) - 1 / 3
+    gaps = ((stretched[:, None, :] - every) ** 2).sum(axis=2)
+    assert (every[gaps.argmin(axis=1)] == cell(points, 5)).all()
+
+
+def test_nearest_allows_negative_coordinates():
+    rng = np.random.default_rng(4)
+    points = rng.normal(size=(200, 3)) * 2
+    points -= points.mean(axis=1, keepdims=True)
+    grid = np.stack(np.meshgrid(*[np.arange(-9, 10)] * 2), axis=-1).reshape(-1, 2)
+    lattice = np.column_stack([grid, -grid.sum(axis=1)])
+    gaps = ((points[:, None, :] - lattice) ** 2).sum(axis=2)
+    assert (lattice[gaps.argmin(axis=1)] == nearest(points, 0)).all()

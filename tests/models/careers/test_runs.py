@@ -1,8 +1,10 @@
+"""Sequences as runs, and the states that runs may have."""
+
 import numpy as np
 import pytest
 
 from synthesizer.data.errors import DataError
-from synthesizer.models.careers.runs import check_sequences, pattern_keys, to_runs, to_sequences
+from synthesizer.models.careers.runs import check_sequences, fit_rules, to_runs, to_sequences
 
 
 def random_sequences(seed):
@@ -11,7 +13,7 @@ def random_sequences(seed):
     return rng.integers(0, states, size=(n, periods)).astype(np.int32)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(10))
 def test_sequences_survive_the_way_to_runs_and_back(seed):
     data = random_sequences(seed)
     runs = to_runs(data)
@@ -33,6 +35,17 @@ def test_runs_agree_with_a_loop(seed):
             expected.append((person, index, start, end - start, row[start]))
     found = zip(runs.person, runs.index, runs.start, runs.length, runs.state, strict=True)
     assert list(found) == expected
+    at = np.arange(len(expected))
+    for steps in (1, 2, 3):
+        for which, column, none in (("state", 4, 9), ("length", 3, 0)):
+            earlier = [expected[i - steps][column] if expected[i][1] >= steps else none for i in at]
+            before = runs.state_before(at, steps, 9), runs.length_after(at, -steps)
+            assert before[which == "length"].tolist() == earlier
+    later = [
+        expected[i + 1][3] if i + 1 < len(at) and expected[i + 1][0] == expected[i][0] else 0
+        for i in at
+    ]
+    assert runs.length_after(at, 1).tolist() == later
 
 
 def test_the_careers_of_the_paper():
@@ -40,15 +53,6 @@ def test_the_careers_of_the_paper():
     runs = to_runs([[0, 0, 1, 1, 0, 0, 3, 3, 3, 3]])
     assert runs.start.tolist() == [0, 2, 4, 6]
     assert runs.state.tolist() == [0, 1, 0, 3]
-
-
-def test_equal_keys_mean_equal_lengths():
-    data = random_sequences(3)
-    keys, runs = pattern_keys(data), to_runs(data)
-    for i in range(len(data)):
-        for j in range(len(data)):
-            same = runs.length[runs.person == i].tolist() == runs.length[runs.person == j].tolist()
-            assert bool(keys[i] == keys[j]) == same
 
 
 def test_nobody():
@@ -63,3 +67,51 @@ def test_nobody():
 def test_bad_sequences_are_refused(data):
     with pytest.raises(DataError, match="sequences must h"):
         check_sequences(data, 2)
+
+
+DATA = np.array([[0, 0, 1, 1], [2, 2, 2, 0]], dtype=np.int32)
+
+
+def test_states_are_supported_where_somebody_is_in_them():
+    rules = fit_rules(DATA, 3)
+    found = rules.supported(np.array([0, 2, 3, 0]), np.array([2, 2, 1, 4]))
+    assert found.tolist() == [
+        [True, False, True],
+        [False, True, False],
+        [True, True, False],
+        [False, False, False],
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_feasible_states_agree_with_trying_all_careers(seed):
+    rng = np.random.default_rng(seed)
+    n_states, periods = 4, 6
+    data = rng.integers(0, n_states, size=(3, periods)).astype(np.int32)
+    allowed = rng.random((n_states, n_states)) < (0.8 if seed % 2 else 0.4)
+    first = rng.random(n_states) < 0.7
+    rules = fit_rules(data, n_states, allowed, first)
+    drawn = rng.integers(0, 2, size=(20, periods))  # only its lengths are used
+    runs = to_runs(drawn)
+    found = rules.feasible(runs)
+    exists = np.array([[(data[:, t] == a).any() for t in range(periods)] for a in range(n_states)])
+
+    def possible(j, state):
+        start, end = runs.start[j], runs.start[j] + runs.length[j]
+        if not exists[state, start:end].all():
+            return False
+        if runs.index[j] == 0 and not first[state]:
+            return False
+        if runs.index[j] == runs.counts[runs.person[j]] - 1:
+            return True
+        return any(b != state and allowed[state, b] and possible(j + 1, b) for b in range(n_states))
+
+    expected = [[possible(j, a) for a in range(n_states)] for j in range(len(runs.length))]
+    assert found.tolist() == expected
+
+
+def test_rules_of_another_shape_are_refused():
+    with pytest.raises(ValueError, match=r"allowed \(shape"):
+        fit_rules(DATA, 3, np.ones((2, 2)))
+    with pytest.raises(ValueError, match=r"first_allowed \(shape"):
+        fit_rules(DATA, 3, None, np.ones(2))

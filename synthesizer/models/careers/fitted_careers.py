@@ -1,0 +1,543 @@
+"""The career model of sequences of codes: its options, its fit, and how careers are drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from synthesizer.data.errors import ModelError
+from synthesizer.data.options import Count, NotNegative, Positive, options
+from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
+from synthesizer.models.careers.lengths import (
+    THETAS,
+    FittedLengths,
+    fit_lengths,
+    held_out_groups,
+    held_out_patterns,
+)
+from synthesizer.models.careers.quota import (
+    Cells,
+    Quota,
+    draw_matched,
+    fit_quota,
+    match_cells,
+    unfilled,
+    wanted_states,
+)
+from synthesizer.models.careers.runs import (
+    Codes,
+    Index,
+    Rules,
+    Runs,
+    check_sequences,
+    fit_rules,
+    to_runs,
+    to_sequences,
+)
+from synthesizer.models.careers.states import Chain, StateTrees, Transitions, fit_chain, fit_trees
+from synthesizer.models.cart import Cart
+from synthesizer.models.kit.numerics import check_codes
+
+# Of states, for one run: wider neighbourhoods know less of the history.
+REDRAWS = 20
+WIDER_STEPS = (1, 2, 4, 8)
+MASKED_CELLS = 20_000_000  # rows times states drawn under a mask at a time
+
+BLOCK_CELLS = 100_000_000  # runs times states held as booleans at a time
+LENGTH_REDRAWS = 50  # of Z, for those whom no states fit
+RESTARTS = 10  # then of G and Z
+DRAWS_WITHIN = (1, 4, 16, 64, 256, 256)  # of G and Z at once, for given cells
+
+COPIED_RUNS = 100_000
+RESERVE = 20  # observed careers kept for each number of runs
+TRIALS = 2_000  # careers drawn to try what a draw will not be able to do
+
+
+@options
+class CareerOptions:
+    """Options of the career model (G, Z, W).
+
+    Parameters
+    ----------
+    components : "patterns" or int
+        Dirichlet components of the run lengths for each number of runs: one on each observed
+        pattern, or so many fitted by EM, >= 1.
+    theta : float or "auto"
+        How narrowly the components lie around observed patterns, >= 0: ``inf`` gives observed
+        patterns only, 0 forgets them, "auto" maximises the likelihood of held-out persons.
+        Without effect if ``components`` is a number.
+    transition : {"cart", "markov"}
+        Next state by a tree on the history, or by the paper's chain of order one.
+    concentration : float
+        Persons that a coarser level of the chain counts as, > 0 (see `markov`).
+    min_leaf : int
+        Smallest leaf of the trees of states, in runs, >= 1.
+    copies : int
+        Times that every person enters the trees of states, each time with run lengths redrawn
+        around the own pattern (as those of synthetic careers are), >= 1; fewer where there are
+        many persons.
+    person_min_leaf : int
+        Smallest leaf of the trees of G and of the patterns, in persons, >= 1.
+    shrinkage : float
+        With probability shrinkage / (shrinkage + N) a draw leaves a node of the trees of states
+        for its parent of N runs, >= 0.
+    even : bool
+        Spread the draws evenly over the donors of a leaf, which removes most of the noise of
+        drawing.
+    person_predictors : bool or None
+        Whether careers depend on the person-level variables; None: if there are any.
+    match : bool
+        Whether to keep the careers that reproduce exact joint counts of first and last period at
+        work and first and last state.
+    oversample : int
+        Careers drawn for each one that is kept by ``match``, >= 1.
+
+    Examples
+    --------
+    >>> CareerOptions(theta=-1)
+    Traceback (most recent call last):
+    ...
+    synthesizer.data.errors.OptionError: theta (-1) must be at least 0 or 'auto'
+    """
+
+    components: Literal["patterns"] | Count = "patterns"
+    theta: Annotated[float, Field(ge=0)] | Literal["auto"] = 100.0
+    transition: Literal["cart", "markov"] = "cart"
+    concentration: Positive = 5.0
+    min_leaf: Count = 10
+    person_min_leaf: Count = 50
+    shrinkage: NotNegative = 0.0
+    copies: Count = 10
+    even: bool = True
+    person_predictors: bool | None = None
+    match: bool = False
+    oversample: Count = 3
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FittedCareers:
+    """What `fit_careers` learnt of A states and T periods."""
+
+    n_states: int
+    """A."""
+    n_periods: int
+    """T."""
+    theta: float
+    """In use, in [0, inf]."""
+    uses_persons: bool
+    """Whether careers depend on the person-level predictors."""
+    lengths: FittedLengths
+    rules: Rules
+    chain: Chain
+    trees: StateTrees | None
+    """None for ``transition: markov``."""
+    reserve: Codes
+    """Observed careers for drawn lengths that no allowed states fit, shape (m, T)."""
+    quota: Quota | None
+    """Exact counts, for ``match``."""
+    out_codes: tuple[int, ...]
+    """Codes of absence."""
+    oversample: int
+    notes: tuple[str, ...] = ()
+    """What was chosen or reduced; no confidential values."""
+
+    def __post_init__(self) -> None:
+        if min(self.n_states, self.n_periods, self.oversample) < 1 or not self.theta >= 0:
+            raise ValueError("sizes of a career model must be at least 1")
+        if self.lengths.n_periods != self.n_periods:
+            raise ValueError("parts of a career model must have the same periods")
+        if self.rules.until.shape != (self.n_states, self.n_periods):
+            raise ValueError("rules of a career model must have its states and periods")
+        if (self.chain.first.n_states, self.chain.n_periods) != self.rules.until.shape:
+            raise ValueError("the chain of a career model must have its states and periods")
+        if self.trees is not None and self.trees.n_states != self.n_states:
+            raise ValueError("the trees of a career model must have its states")
+        if self.reserve.ndim != 2 or self.reserve.shape[1] != self.n_periods:
+            raise ValueError("observed careers must have all periods")
+        check_codes("observed careers", self.reserve.ravel(), self.n_states)
+
+    def sample(self, persons: Table, n: int, *, rng: np.random.Generator) -> Codes:
+        """Draw n >= 0 careers, shape (n, T).
+
+        ``persons`` are n rows with the predictors of the fit; they may have no columns if careers
+        do not depend on them.
+        """
+        persons = persons if self.uses_persons else Table([], n)
+        if persons.n_rows != n:
+            raise ModelError(f"persons must have {n} rows, one for each career")
+        if self.quota is None or n == 0:
+            return self._draw(persons, rng)
+        return draw_matched(
+            self.quota,
+            lambda people: self._draw(persons.take(people), rng),
+            lambda people, cells: self._draw_within(cells, persons.take(people), rng),
+            self.out_codes,
+            n,
+            oversample=self.oversample,
+            is_owned=self.uses_persons,
+            rng=rng,
+        )
+
+    def count_observed(self, persons: Table, *, rng: np.random.Generator) -> int:
+        """Return how many careers of persons would be observed ones.
+
+        For these no drawn lengths have allowed states; see `sample`.
+        """
+        persons = persons if self.uses_persons else Table([], persons.n_rows)
+        for _ in range(1 + RESTARTS):
+            counts = self.lengths.draw_counts(persons, rng=rng)
+            left = [np.empty(0, dtype=np.int64)]
+            for rows in _blocks(counts, BLOCK_CELLS // self.n_states):
+                stuck = self._lengths(counts[rows], persons.take(rows), rng)[2]
+                left.append(stuck + rows.start)
+            persons = persons.take(np.concatenate(left))
+            if not persons.n_rows:
+                break
+        return persons.n_rows
+
+    def _draw(self, persons: Table, rng: np.random.Generator) -> Codes:
+        counts = self.lengths.draw_counts(persons, rng=rng)
+        result = np.empty((len(counts), self.n_periods), dtype=np.int32)
+        for rows in _blocks(counts, BLOCK_CELLS // self.n_states):
+            result[rows] = self._draw_block(counts[rows], persons.take(rows), rng)
+        return result
+
+    def _draw_block(
+        self, counts: Index, persons: Table, rng: np.random.Generator, restarts: int = RESTARTS
+    ) -> Codes:
+        lengths, feasible, stuck = self._lengths(counts, persons, rng)
+        if not len(stuck):
+            return self._walk(counts, lengths, feasible, persons, rng)
+        free = np.ones(len(counts), dtype=bool)
+        free[stuck] = False
+        result = np.empty((len(counts), self.n_periods), dtype=np.int32)
+        if free.any():
+            runs = np.repeat(free, counts)
+            people = persons.take(free)
+            result[free] = self._walk(counts[free], lengths[runs], feasible[runs], people, rng)
+        # Rare: G anew, too, before careers of the data are copied.
+        people = persons.take(stuck)
+        if restarts:
+            again = self.lengths.draw_counts(people, rng=rng)
+            result[stuck] = self._draw_block(again, people, rng, restarts - 1)
+        else:
+            result[stuck] = self._observed(counts[stuck], rng)
+        return result
+
+    def _lengths(
+        self, counts: Index, persons: Table, rng: np.random.Generator
+    ) -> tuple[Index, BoolArray, Index]:
+        """Draw Z, feasible states of all runs, and those whom no states fit after many redraws."""
+        lengths = self.lengths.draw_lengths(counts, persons, rng=rng)
+        runs = Runs.without_states(counts, lengths)
+        feasible = self.rules.feasible(runs)
+        stuck = np.flatnonzero(~feasible[runs.first].any(axis=1))
+        for _ in range(LENGTH_REDRAWS):
+            if not len(stuck):
+                break
+            own = counts[stuck]
+            redrawn = self.lengths.draw_lengths(own, persons.take(stuck), rng=rng)
+            again = Runs.without_states(own, redrawn)
+            place = np.repeat(runs.first[stuck], own) + again.index
+            lengths[place] = redrawn
+            feasible[place] = possible = self.rules.feasible(again)
+            stuck = stuck[~possible[again.first].any(axis=1)]
+        return lengths, feasible, stuck
+
+    def _observed(self, counts: Index, rng: np.random.Generator) -> Codes:
+        """Draw from the reserve, with the same number of runs where there are such careers."""
+        if not len(self.reserve):
+            raise ModelError(
+                "no career that the rules allow was found: no confidential career obeys the rules "
+                "on first states and transitions; loosen them"
+            )
+        owned = to_runs(self.reserve).counts
+        rows = rng.integers(len(self.reserve), size=len(counts))
+        for count in np.unique(counts).tolist():
+            same = np.flatnonzero(owned == count)
+            wanted = np.flatnonzero(counts == count)
+            if len(same):
+                rows[wanted] = rng.choice(same, size=len(wanted))
+        return self.reserve[rows]
+
+    def _draw_within(
+        self, cells: Cells, persons: Table, rng: np.random.Generator
+    ) -> tuple[Codes, BoolArray]:
+        """Draw careers in given cells, shape (n, T), and tell for whom there is one, shape (n,).
+
+        Numbers and lengths of runs are drawn until they fit, then states among those that lead
+        there. The other rows mean nothing.
+        """
+        result = np.zeros((len(cells), self.n_periods), dtype=np.int32)
+        left = np.arange(len(cells))
+        for draws in DRAWS_WITHIN:
+            if not len(left):
+                break
+            most = BLOCK_CELLS // (len(left) * self.n_periods * self.n_states)
+            copies = max(1, min(draws, most))
+            owner = np.repeat(left, copies)
+            people = persons.take(owner)
+            counts = self.lengths.draw_counts(people, rng=rng)
+            lengths = self.lengths.draw_lengths(counts, people, rng=rng)
+            runs = Runs.without_states(counts, lengths)
+            wanted = wanted_states(cells[owner], runs, self.n_states, self.out_codes)
+            feasible = self.rules.feasible(runs, wanted)
+            fits = feasible[runs.first].any(axis=1).reshape(len(left), copies)
+            lucky = np.flatnonzero(fits.any(axis=1))
+            chosen = lucky * copies + fits[lucky].argmax(axis=1)
+            own = np.isin(runs.person, chosen)
+            if len(lucky):
+                result[left[lucky]] = self._walk(
+                    counts[chosen], lengths[own], feasible[own], people.take(chosen), rng
+                )
+            left = np.delete(left, lucky)
+        return result, ~np.isin(np.arange(len(cells)), left)
+
+    def _walk(
+        self,
+        counts: Index,
+        lengths: Index,
+        feasible: BoolArray,
+        persons: Table,
+        rng: np.random.Generator,
+    ) -> Codes:
+        """Fill in the states of all runs, all persons at once, run by run.
+
+        Every first run has one of the ``feasible`` states, shape (R, A).
+        """
+        runs = Runs(counts, lengths, np.full(len(lengths), self.n_states, dtype=np.int32))
+        model: Transitions = self.chain if self.trees is None else self.trees
+        spent: FloatArray = np.zeros((runs.n_persons, len(model.frequent)))
+        for r in range(int(counts.max(initial=0))):
+            rows = np.flatnonzero(counts > r)
+            at = runs.first[rows] + r
+            people = persons.take(rows) if r else persons
+            state = self._states(model, runs, at, feasible, spent[rows], people, rng)
+            runs.state[at] = state
+            spent[rows] += (state[:, None] == model.frequent) * lengths[at][:, None]
+        return to_sequences(runs, self.n_periods)
+
+    def _states(
+        self,
+        model: Transitions,
+        runs: Runs,
+        at: Index,
+        feasible: BoolArray,
+        spent: FloatArray,
+        persons: Table,
+        rng: np.random.Generator,
+    ) -> Codes:
+        """Draw a feasible state for each run: again, then wider, then from the masked chain."""
+        result = np.empty(len(at), dtype=np.int32)
+        left = np.arange(len(at))
+        for steps in (0, *(0,) * REDRAWS, *WIDER_STEPS):
+            if not len(left):
+                return result
+            place = at[left]
+            state = model.draw(runs, place, spent[left], persons.take(left), steps=steps, rng=rng)
+            result[left] = state
+            allowed = feasible[place, state]
+            if runs.index[at[0]]:
+                allowed &= self.rules.allowed[runs.state[place - 1], state]
+            left = left[~allowed]
+        size = max(1, MASKED_CELLS // self.n_states)
+        for begin in range(0, len(left), size):
+            rows = left[begin : begin + size]
+            result[rows] = self._masked_states(runs, at[rows], feasible, rng)
+        return result
+
+    def _masked_states(
+        self, runs: Runs, at: Index, feasible: BoolArray, rng: np.random.Generator
+    ) -> Codes:
+        mask = feasible[at]
+        if runs.index[at[0]]:
+            mask &= self.rules.allowed[runs.state[at - 1]]
+        odds = self.chain.probabilities(runs, at) * mask
+        # The chain may never have seen what the rules leave: then all that is left is alike.
+        odds = np.where(odds.sum(axis=1, keepdims=True) > 0, odds, mask)
+        cumulated = np.cumsum(odds, axis=1)
+        points = (1.0 - rng.random(len(at))) * cumulated[:, -1]  # never 0
+        return np.asarray((cumulated < points[:, None]).sum(axis=1), dtype=np.int32)
+
+
+def _blocks(counts: IntArray, max_runs: int) -> Iterator[slice]:
+    """Cut persons into blocks of at most so many runs (at least one person)."""
+    ends = np.cumsum(counts)
+    begin = 0
+    while begin < len(counts):
+        done = ends[begin - 1] if begin else 0
+        end = int(np.searchsorted(ends, done + max_runs, side="right"))
+        end = max(end, begin + 1)
+        yield slice(begin, end)
+        begin = end
+
+
+def fit_careers(
+    sequences: npt.ArrayLike,
+    n_states: int,
+    persons: Table,
+    options: CareerOptions,
+    *,
+    allowed: npt.ArrayLike | None = None,
+    first_allowed: npt.ArrayLike | None = None,
+    out_codes: Sequence[int] = (),
+    rng: np.random.Generator,
+) -> FittedCareers:
+    """Fit the career model.
+
+    Parameters
+    ----------
+    sequences : array_like of int, shape (n, T)
+        State codes in [0, n_states); n and T >= 1.
+    n_states : int
+        A.
+    persons : Table
+        n rows of person-level predictors, maybe without columns.
+    options : CareerOptions
+    allowed : array_like of bool, shape (A, A), optional
+        Which state may follow which; a row of False is an absorbing state.
+    first_allowed : array_like of bool, shape (A,), optional
+        Which state may come first.
+    out_codes : sequence of int
+        Codes of absence, used by ``match``; several where absence remembers what was before it.
+    rng : numpy.random.Generator
+
+    Raises
+    ------
+    DataError
+        If the sequences are empty or hold other codes.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> data = np.repeat([[0, 0, 1, 1, 1], [2, 2, 2, 2, 0]], 50, axis=0)
+    >>> fitted = fit_careers(data, 3, Table([], 100), CareerOptions(theta=np.inf), rng=rng)
+    >>> drawn = fitted.sample(Table([], 4), 4, rng=rng)
+    >>> drawn.shape, set(map(tuple, drawn.tolist())) <= set(map(tuple, data.tolist()))
+    ((4, 5), True)
+    """
+    array = check_sequences(sequences, n_states)
+    n, n_periods = array.shape
+    if persons.n_rows != n:
+        raise ModelError(f"persons must have {n} rows, one for each career")
+    uses_persons = len(persons) > 0 and options.person_predictors is not False
+    people = persons if uses_persons else Table([], n)
+    rules = fit_rules(array, n_states, allowed, first_allowed)
+    runs = to_runs(array)
+    theta, notes = _theta(runs, options, rng)
+    n_components = None if options.components == "patterns" else options.components
+    tree = Cart(min_leaf=options.person_min_leaf, even=options.even)
+    lengths, own = fit_lengths(runs, n_periods, people, tree, n_components, theta, rng=rng)
+    quota, lost = fit_quota(array, out_codes, rules) if options.match else (None, ())
+    is_cart = options.transition == "cart"
+    fitted = FittedCareers(
+        n_states=n_states,
+        n_periods=n_periods,
+        theta=theta,
+        uses_persons=uses_persons,
+        lengths=lengths,
+        rules=rules,
+        chain=fit_chain(runs, n_states, n_periods, options.concentration),
+        trees=_fit_trees(runs, n_states, lengths, own, people, options, rng) if is_cart else None,
+        reserve=_reserve(array, runs, rules, rng),
+        quota=quota,
+        out_codes=tuple(int(code) for code in out_codes),
+        oversample=options.oversample,
+        notes=(*notes, *_component_notes(runs, options), *lost),
+    )
+    return replace(fitted, notes=fitted.notes + _tried(fitted, people, rng))
+
+
+def _theta(
+    runs: Runs, options: CareerOptions, rng: np.random.Generator
+) -> tuple[float, tuple[str, ...]]:
+    """Return the theta in use, and a note where it was chosen."""
+    if options.theta != "auto":
+        return float(options.theta), ()
+    if options.components != "patterns" or runs.n_persons < 2:
+        return float(CareerOptions.theta), ()
+    values = held_out_patterns(held_out_groups(runs, rng=rng), rng=rng)
+    theta = max(values, key=lambda theta: values[theta])
+    edge = " among those tried" if theta in (min(THETAS), max(THETAS)) else ""
+    return theta, (f"theta {theta:g} maximises the likelihood of held-out persons{edge}",)
+
+
+def _component_notes(runs: Runs, options: CareerOptions) -> Iterator[str]:
+    """Say where there are fewer patterns than components, and that theta has no effect."""
+    if options.components == "patterns":
+        return
+    groups = [np.flatnonzero(runs.counts == count) for count in np.unique(runs.counts)]
+    patterns = [np.unique(runs.lengths_of(rows, runs.counts[rows[0]]), axis=0) for rows in groups]
+    reduced = sum(len(distinct) < options.components for distinct in patterns)
+    if reduced:
+        yield (
+            f"components ({options.components}) is more than the distinct patterns of careers with "
+            f"{reduced} of the numbers of runs: they have one component for each pattern"
+        )
+    if options.theta not in ("auto", CareerOptions.theta):
+        shown = "inf" if options.theta == math.inf else options.theta
+        yield f"theta ({shown}) has no effect, since components is a number"
+
+
+def _fit_trees(
+    runs: Runs,
+    n_states: int,
+    lengths: FittedLengths,
+    own: Index,
+    persons: Table,
+    options: CareerOptions,
+    rng: np.random.Generator,
+) -> StateTrees:
+    """Grow the trees of states on lengths that are blurred as those of drawn careers will be.
+
+    The trees learn W given Z from (W, Z) of the persons with Z redrawn from the own component,
+    hence from the joint distribution that the model has, and see in the fit what they will see in
+    a draw. With few persons each enters several times, so that the blur is averaged.
+    """
+    exact = lengths.components[0].theta == np.inf and options.components == "patterns"
+    copies = 1 if exact else int(np.clip(COPIED_RUNS // len(runs.length), 1, options.copies))
+    counts, state = np.tile(runs.counts, copies), np.tile(runs.state, copies)
+    length = lengths.redraw(counts, np.tile(own, copies), rng=rng)
+    people = persons.take(np.tile(np.arange(runs.n_persons), copies))
+    tree = Cart(min_leaf=options.min_leaf * copies, even=options.even, shrinkage=options.shrinkage)
+    return fit_trees(Runs(counts, length, state), n_states, people, tree, rng=rng)
+
+
+def _reserve(array: Codes, runs: Runs, rules: Rules, rng: np.random.Generator) -> Codes:
+    """Keep a few observed careers that obey the rules, for every number of runs."""
+    kept = []
+    for count in np.unique(runs.counts).tolist():
+        rows = rng.permutation(np.flatnonzero(runs.counts == count))[: 50 * RESERVE]
+        rows = rows[~rules.violations(array[rows])]
+        kept.append(rows[:RESERVE])
+    return np.asarray(array[np.concatenate(kept)])
+
+
+def _tried(fitted: FittedCareers, persons: Table, rng: np.random.Generator) -> tuple[str, ...]:
+    """Draw some careers to tell what cannot be kept."""
+    n = min(persons.n_rows, TRIALS)
+    few = persons.take(np.sort(rng.permutation(persons.n_rows)[:n]))
+    notes = []
+    stuck = fitted.count_observed(few, rng=rng)
+    if stuck:
+        notes.append(
+            f"of {n} careers drawn to try, {stuck} found no states that the rules and the periods "
+            "of the states allow, and would be careers of confidential persons; loosen the rules, "
+            "or raise theta"
+        )
+    if fitted.quota is not None and len(fitted.reserve):
+        cells = match_cells(fitted.sample(few, n, rng=rng), fitted.out_codes)
+        empty = unfilled(fitted.quota, cells)
+        if empty:
+            notes.append(
+                f"match: of {n} careers drawn to try, {empty} found no place, and as many places "
+                "stayed empty, since hardly any run lengths lead there; raise oversample, or lower "
+                "theta"
+            )
+    return tuple(notes)

@@ -1,0 +1,290 @@
+"""Exact joint counts of the first and last periods at work, and the states then.
+
+A cell is a row (first period at work, its state, last period at work, its state), -1 for persons
+who never work. Absence may have several codes, where it remembers the state before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from synthesizer.data.table import BoolArray
+from synthesizer.models.careers.runs import Codes, Index, Rules, Runs
+
+N_KEYS = 4
+Cells = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Quota:
+    """How many careers shall lie in each of C cells."""
+
+    cells: Cells
+    """Distinct rows, shape (C, 4)."""
+    counts: Index
+    """Persons in each cell, >= 1; shape (C,)."""
+
+    def __post_init__(self) -> None:
+        if self.cells.shape != (len(self.counts), N_KEYS) or self.counts.ndim != 1:
+            raise ValueError("a quota must have one count for each cell")
+        if not len(self.counts) or self.counts.min() < 1:
+            raise ValueError("counts of a quota must be at least 1")
+
+    @classmethod
+    def of(cls, sequences: npt.ArrayLike, out_codes: Sequence[int]) -> Self:
+        """Count the cells of the confidential careers."""
+        cells, counts = np.unique(match_cells(sequences, out_codes), axis=0, return_counts=True)
+        return cls(cells, counts.astype(np.int64))
+
+    def scaled(self, n: int) -> Index:
+        """Return counts for n careers: in proportion, largest remainders."""
+        exact = self.counts * (n / self.counts.sum())
+        base = np.floor(np.round(exact, 9)).astype(np.int64)
+        order = np.argsort(base - exact, kind="stable")
+        base[order[: n - int(base.sum())]] += 1
+        return np.asarray(base)
+
+
+def match_cells(sequences: npt.ArrayLike, out_codes: Sequence[int]) -> Cells:
+    """Return the cell of each career, shape (n, 4).
+
+    Examples
+    --------
+    >>> match_cells([[0, 1, 2, 0], [3, 1, 3, 2]], out_codes=[0, 3]).tolist()
+    [[1, 1, 2, 2], [1, 1, 3, 2]]
+    """
+    array = np.asarray(sequences)
+    at_work = ~np.isin(array, out_codes)
+    first = at_work.argmax(axis=1)
+    last = array.shape[1] - 1 - at_work[:, ::-1].argmax(axis=1)
+    rows = np.arange(len(array))
+    cells = np.column_stack([first, array[rows, first], last, array[rows, last]])
+    cells[~at_work.any(axis=1)] = -1
+    return cells.astype(np.int64)
+
+
+def fit_quota(
+    sequences: Codes, out_codes: Sequence[int], rules: Rules
+) -> tuple[Quota | None, tuple[str, ...]]:
+    """Return the cells that careers within the rules can have, and a note on what is left out.
+
+    The places of the others are shared out in proportion.
+    """
+    quota = Quota.of(sequences, out_codes)
+    obeys = ~rules.violations(sequences)
+    had = Quota.of(sequences[obeys], out_codes).cells if obeys.any() else quota.cells[:0]
+    possible = _places(had, quota.cells) < len(had)
+    doubtful = np.flatnonzero(~possible)
+    possible[doubtful] = possible_cells(quota.cells[doubtful], rules, out_codes)
+    if possible.all():
+        return quota, ()
+    persons = int(quota.counts[~possible].sum())
+    note = (
+        f"match: {persons} confidential persons have a first and last period and state between "
+        "which the rules allow no career; their places go to the others in proportion"
+    )
+    kept = Quota(quota.cells[possible], quota.counts[possible]) if possible.any() else None
+    return kept, (note,)
+
+
+def draw_matched(
+    quota: Quota,
+    draw: Callable[[Index], Codes],
+    draw_within: Callable[[Index, Cells], tuple[Codes, BoolArray]],
+    out_codes: Sequence[int],
+    n: int,
+    *,
+    oversample: int,
+    is_owned: bool,
+    rng: np.random.Generator,
+) -> Codes:
+    """Draw n careers that fill the quota; places that stay empty are drawn for on purpose.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws a career for each of some persons, 0 to n - 1.
+    draw_within : callable
+        Draws careers for persons in given cells, and tells for whom there is one.
+    oversample : int
+        Careers drawn for each person at first, >= 1.
+    is_owned : bool
+        Whether careers depend on persons.
+    """
+    people = np.tile(np.arange(n), oversample)
+    drawn = draw(people)
+    owners = people if is_owned else None
+    chosen = drawn[take_quota(quota, match_cells(drawn, out_codes), owners, n, rng=rng)]
+    which, room = _places_and_room(quota, match_cells(chosen, out_codes), n)
+    over = np.flatnonzero(_rank(which) >= room[which])
+    if len(over):
+        empty = room - np.bincount(np.delete(which, over), minlength=len(room))
+        places = rng.permutation(np.repeat(np.arange(len(room)), empty))
+        more, is_drawn = draw_within(over, quota.cells[places])
+        chosen[over[is_drawn]] = more[is_drawn]
+    return chosen
+
+
+def unfilled(quota: Quota, cells: Cells) -> int:
+    """Return for how many of n drawn careers the quota has no place, so as many stay empty.
+
+    Examples
+    --------
+    >>> quota = Quota(np.array([[0, 0, 1, 0], [0, 1, 1, 1]]), np.array([1, 1]))
+    >>> unfilled(quota, np.array([[0, 0, 1, 0], [0, 0, 1, 0]]))
+    1
+    """
+    which, room = _places_and_room(quota, cells, len(cells))
+    return int((_rank(which) >= room[which]).sum())
+
+
+def take_quota(
+    quota: Quota,
+    candidates: Cells,
+    owners: Index | None,
+    n: int,
+    *,
+    rng: np.random.Generator,
+) -> Index:
+    """Choose n candidates that fill the quota; what stays empty is filled at random.
+
+    ``candidates`` are the cells of m >= n careers. ``owners``, shape (m,), are the persons, 0 to
+    n - 1, with whose predictors they were drawn: every person keeps one of the own candidates. None
+    if careers do not depend on persons.
+
+    Examples
+    --------
+    >>> quota = Quota(np.array([[0, 0, 1, 0], [0, 1, 1, 1]]), np.array([1, 1]))
+    >>> cells = np.array([[0, 0, 1, 0]] * 3 + [[0, 1, 1, 1]])
+    >>> sorted(take_quota(quota, cells, None, 2, rng=np.random.default_rng(1)).tolist())[1]
+    3
+    """
+    which, room = _places_and_room(quota, candidates, n)
+    if owners is None:
+        return _take_any(room, which, n, rng)
+    return _take_own(room, which, owners, n, rng)
+
+
+def _take_any(room: Index, which: Index, n: int, rng: np.random.Generator) -> Index:
+    order = rng.permutation(len(which))
+    kept = _rank(which[order]) < room[which[order]]
+    chosen, rest = order[kept], order[~kept]
+    chosen = np.concatenate([chosen, rest[: n - len(chosen)]])
+    return rng.permutation(chosen)
+
+
+def _take_own(room: Index, which: Index, owners: Index, n: int, rng: np.random.Generator) -> Index:
+    """Go through the candidates of all persons round by round."""
+    order = rng.permutation(len(which))
+    order = order[np.argsort(owners[order], kind="stable")]
+    turn = _rank(owners[order])
+    result = np.full(n, -1, dtype=np.int64)
+    room = room.copy()
+    for number in range(int(turn.max(initial=-1)) + 1):
+        mine = order[turn == number]
+        mine = rng.permutation(mine[result[owners[mine]] < 0])
+        kept = mine[_rank(which[mine]) < room[which[mine]]]
+        result[owners[kept]] = kept
+        room -= np.bincount(which[kept], minlength=len(room))
+    left = result < 0
+    result[left] = order[turn == 0][left]  # any of the own candidates: they are in random order
+    return result
+
+
+def _places_and_room(quota: Quota, cells: Cells, n: int) -> tuple[Index, Index]:
+    """Return the place of each cell in the quota, and the room of places; the last has none."""
+    return _places(quota.cells, cells), np.append(quota.scaled(n), 0)
+
+
+def _places(cells: Cells, candidates: Cells) -> Index:
+    """Return the row of ``cells`` that equals each candidate, len(cells) where none does."""
+    both = np.concatenate([cells, candidates])
+    codes = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
+    place = np.full(int(codes.max()) + 1, len(cells), dtype=np.int64)
+    place[codes[: len(cells)]] = np.arange(len(cells))
+    return place[codes[len(cells) :]]
+
+
+def _rank(groups: Index) -> Index:
+    """Return how many earlier rows have the same group, shape (m,)."""
+    order = np.argsort(groups, kind="stable")
+    ordered = groups[order]
+    begin = np.searchsorted(ordered, ordered)  # where the group of each row begins
+    result = np.empty(len(groups), dtype=np.int64)
+    result[order] = np.arange(len(groups)) - begin
+    return result
+
+
+def possible_cells(cells: Cells, rules: Rules, out_codes: Sequence[int]) -> BoolArray:
+    """Return for which cells there is a career, whatever its number of runs, shape (m,).
+
+    Examples
+    --------
+    >>> from synthesizer.models.careers.runs import fit_rules
+    >>> data = np.array([[0, 0, 1], [1, 1, 0]], dtype=np.int32)
+    >>> rules = fit_rules(data, 2, allowed=[[True, True], [False, True]])
+    >>> possible_cells(np.array([[0, 0, 2, 1], [0, 1, 2, 0]]), rules, ()).tolist()
+    [True, False]
+    """
+    n_states, n_periods = rules.until.shape
+    exists = np.asarray(rules.until > np.arange(n_periods)).T
+    absence = exists & np.isin(np.arange(n_states), np.asarray(out_codes, dtype=np.int64))
+    until = np.empty((n_periods + 1, n_states), dtype=bool)  # what may come after absence alone
+    until[0] = rules.first
+    for period in range(n_periods):
+        until[period + 1] = _moved((until[period] & absence[period])[None, :], rules.steps)[0]
+    since = np.empty((n_periods + 1, n_states), dtype=bool)  # after what it may be absence alone
+    since[-1] = True
+    for period in range(n_periods - 1, -1, -1):
+        since[period] = _moved((since[period + 1] & absence[period])[None, :], rules.steps.T)[0]
+    result = np.zeros(len(cells), dtype=bool)
+    result[cells[:, 0] < 0] = bool(until[n_periods].any())
+    for start in np.unique(cells[cells[:, 0] >= 0, 0]).tolist():
+        rows = np.flatnonzero(cells[:, 0] == start)
+        codes, own = np.unique(cells[rows, 1], return_inverse=True)
+        reached = np.zeros((len(codes), n_states), dtype=bool)
+        reached[np.arange(len(codes)), codes] = (until[start] & exists[start])[codes]
+        ends, states = cells[rows, 2], cells[rows, 3]
+        for period in range(start, n_periods):
+            if period > start:
+                reached = _moved(reached, rules.steps) & exists[period]
+            here = ends == period
+            state = states[here]
+            result[rows[here]] = reached[own.reshape(-1)[here], state] & since[period + 1, state]
+    return result
+
+
+def _moved(reached: BoolArray, steps: BoolArray) -> BoolArray:
+    """Return the states one period after those that were reached, shape (k, A)."""
+    return np.asarray(reached.astype(np.float32) @ steps.astype(np.float32) > 0)
+
+
+def wanted_states(cells: Cells, runs: Runs, n_states: int, out_codes: Sequence[int]) -> BoolArray:
+    """Return the states that runs may have so that careers lie in given cells, shape (R, A).
+
+    Examples
+    --------
+    >>> from synthesizer.models.careers.runs import to_runs
+    >>> runs = to_runs([[0, 1, 1, 0]])
+    >>> wanted_states(np.array([[1, 2, 2, 2]]), runs, 3, [0]).astype(int).tolist()
+    [[1, 0, 0], [0, 0, 1], [1, 0, 0]]
+    """
+    start, end = runs.start, runs.start + runs.length
+    begin, one, last, other = cells[runs.person].T
+    result = np.ones((len(start), n_states), dtype=bool)
+    result[(start < begin) | (start > last)] = np.isin(
+        np.arange(n_states), np.asarray(out_codes, dtype=np.int64)
+    )
+    for inside, edge, state in (
+        ((start <= begin) & (begin < end), start == begin, one),
+        ((start <= last) & (last < end), end == last + 1, other),
+    ):
+        rows = np.flatnonzero(inside)
+        fits = state[rows, None] == np.arange(n_states)
+        result[rows] &= fits & edge[rows, None]
+    return result

@@ -1,0 +1,187 @@
+"""Run lengths: masses of cells, components, and the choice of theta."""
+
+import math
+
+import numpy as np
+import pytest
+from benchmark_careers import held_out_bootstrap, held_out_mixture
+from scipy import stats
+
+from synthesizer.data.codec import Codec
+from synthesizer.models.careers import lengths
+from synthesizer.models.careers.dirichlet import cell, centre, draw_dirichlet
+from synthesizer.models.careers.lengths import (
+    Components,
+    cell_points,
+    distinct_patterns,
+    fitted_components,
+    held_out_groups,
+    held_out_patterns,
+)
+from synthesizer.models.careers.runs import to_runs
+from tests.models.careers.test_dirichlet import compositions
+
+RNG_SEED = 5
+CODEC = Codec()
+
+
+def frequencies(drawn, every):
+    """How often each of some compositions, in order, is drawn."""
+    radix = (every.sum(axis=1).max() + 1) ** np.arange(every.shape[1])[::-1]
+    keys = every @ radix
+    assert (np.diff(keys) > 0).all()
+    return np.bincount(np.searchsorted(keys, drawn @ radix), minlength=len(every))
+
+
+def simulated(alpha, total, every, draws=100_000):
+    points = draw_dirichlet(np.tile(alpha, (draws, 1)), rng=np.random.default_rng(1))
+    return frequencies(cell(points, total), every) / draws
+
+
+@pytest.mark.parametrize("theta", [0.0, 1.0, 5.0, 20.0])
+@pytest.mark.parametrize("count", range(1, 7))
+def test_masses_agree_with_simulation_at_six_periods(count, theta):
+    every = compositions(6, count)
+    for pattern in (every[0], every[len(every) // 2]):
+        alpha = 1 + theta * (7 - count) * centre(pattern[None, :])
+        masses = cell_points(every).masses(alpha)[:, 0]
+        assert np.abs(masses - simulated(alpha, 6 - count, every)).max() < 0.02
+        assert masses.sum() == pytest.approx(1, abs=0.03)
+
+
+@pytest.mark.parametrize("theta", [0.0, 1.0, 5.0])
+def test_masses_agree_with_simulation_where_cells_are_shifted(theta, monkeypatch):
+    monkeypatch.setattr(lengths, "FEW_COMPOSITIONS", 1)
+    every = compositions(20, 4)
+    pattern = np.array([[8, 0, 3, 5]])
+    alpha = 1 + theta * 17 * centre(pattern)
+    masses = cell_points(every).masses(alpha)[:, 0]
+    expected = simulated(alpha, 16, every)
+    assert masses.sum() == pytest.approx(1, abs=0.02)
+    assert np.abs(masses - expected).max() < 0.004
+
+
+def test_mean_logs_are_a_lower_bound():
+    """Jensen: the logarithm of a mean is no less than the mean of logarithms."""
+    every = compositions(12, 3)
+    points = cell_points(every)
+    assert (np.exp(points.mean_logs()).sum(axis=1) < 1).all()
+
+
+def test_many_periods_do_not_overflow():
+    excess = np.zeros((1, 800), dtype=np.int64)
+    excess[0, 0] = 1200
+    assert 0 <= cell_points(excess).masses(np.ones((1, 800)))[0, 0] <= 1
+
+
+@pytest.mark.parametrize("count", range(1, 7))
+def test_theta_zero_is_a_rounded_uniform_point(count):
+    every = compositions(6, count)
+    part = Components(6 - count, patterns=every[:1], theta=0.0)
+    rng = np.random.default_rng(RNG_SEED)
+    drawn = part.draw(np.zeros(20_000, dtype=np.int64), rng=rng)
+    direct = cell(draw_dirichlet(np.ones((20_000, count)), rng=rng), 6 - count)
+    table = np.array([frequencies(drawn, every), frequencies(direct, every)])
+    if len(every) > 1:
+        assert stats.chi2_contingency(table).pvalue > 0.001
+
+
+@pytest.mark.parametrize("count", range(1, 7))
+def test_every_composition_is_reached_at_theta_five(count):
+    every = compositions(6, count)
+    part = Components(6 - count, patterns=every, theta=5.0)
+    rng = np.random.default_rng(RNG_SEED)
+    for start in range(len(every)):
+        drawn = part.draw(np.full(30_000, start), rng=rng)
+        near = np.abs(every - every[start]).sum(axis=1) <= 2
+        assert (frequencies(drawn, every)[near] > 0).all()
+    drawn = part.draw(rng.integers(len(every), size=30_000), rng=rng)
+    assert (frequencies(drawn, every) > 0).all()
+
+
+def test_near_compositions_are_more_likely_than_far_ones():
+    every = compositions(12, 2)
+    part = Components(10, patterns=every[5:6], theta=2.0)
+    counts = frequencies(part.draw(np.zeros(50_000, int), rng=np.random.default_rng(1)), every)
+    assert counts[5] > counts[4] > counts[3] > counts[2]
+
+
+def test_infinite_theta_returns_the_patterns():
+    every = compositions(7, 3)
+    part = Components(4, patterns=every, theta=math.inf)
+    chosen = np.arange(len(every))[::-1]
+    assert (part.draw(chosen, rng=np.random.default_rng(1)) == every[::-1]).all()
+
+
+def test_distinct_patterns_are_in_order():
+    excess = np.array([[3, 1], [0, 4], [3, 1], [2, 2]])
+    patterns, member = distinct_patterns(excess)
+    assert (patterns[member] == excess).all()
+    steps = np.diff(patterns[:, 0])
+    assert (steps > 0).all() or (steps < 0).all()
+
+
+def test_fitted_components_serve_every_person():
+    rng = np.random.default_rng(2)
+    excess = np.vstack([compositions(20, 3), compositions(20, 3)[:40]])
+    patterns, member = distinct_patterns(excess)
+    parts, own = fitted_components(patterns, member, 4, rng=rng)
+    assert len(own) == len(excess)
+    assert sorted(np.unique(own).tolist()) == list(range(len(parts)))
+    drawn = parts.draw(own, rng=rng)
+    assert drawn.min() >= 0
+    assert (drawn.sum(axis=1) == 17).all()
+    again = CODEC.typed(Components, CODEC.plain(Components, parts))
+    assert (again.parameters() == parts.parameters()).all()
+
+
+def sequences_of(excess):
+    states = np.tile(np.arange(excess.shape[1]), (len(excess), 1))
+    return np.repeat(states.ravel(), (excess + 1).ravel()).reshape(len(excess), -1)
+
+
+def groups_of(excess, seed=1):
+    return held_out_groups(to_runs(sequences_of(excess)), rng=np.random.default_rng(seed))
+
+
+def best_theta(groups, rng):
+    values = held_out_patterns(groups, rng=rng)
+    return max(values, key=values.get)
+
+
+def test_repeated_patterns_want_a_large_theta_and_spread_ones_a_small():
+    rng = np.random.default_rng(1)
+    spikes = np.repeat([[20, 2, 5], [3, 14, 10], [9, 9, 9]], 60, axis=0)
+    spread = cell(draw_dirichlet(np.ones((150, 3)), rng=rng), 27)
+    assert best_theta(groups_of(spikes), rng) >= 50 > 5 >= best_theta(groups_of(spread), rng)
+
+
+def test_the_bootstrap_cannot_expect_new_patterns():
+    rng = np.random.default_rng(2)
+    groups = groups_of(cell(draw_dirichlet(np.ones((100, 4)), rng=rng), 30))
+    assert held_out_bootstrap(groups, 0.0) == -np.inf
+    assert held_out_bootstrap(groups, 10.0) > -1e4
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_mixture_beats_the_bootstrap_on_smooth_lengths(seed):
+    rng = np.random.default_rng(seed)
+    alpha = np.repeat([[8.0, 3.0, 2.0], [2.0, 6.0, 20.0]], 100, axis=0)
+    groups = groups_of(cell(draw_dirichlet(alpha, rng=rng), 40))
+    best = max(held_out_bootstrap(groups, a) for a in (1, 10, 100, 1000))
+    assert held_out_mixture(groups, 2, rng=rng) > best
+
+
+def test_a_mixture_never_loses_to_chance_by_much():
+    """With three persons a component may not claim to know where the next one is."""
+    groups = groups_of(np.array([[30, 1, 2, 0, 4], [3, 20, 5, 9, 0], [0, 0, 37, 0, 0]]))
+    even = held_out_bootstrap(groups, 1e9)
+    assert held_out_mixture(groups, 5, rng=np.random.default_rng(1)) > even - 12
+
+
+def test_one_person_has_one_fold():
+    groups = groups_of(np.array([[3, 2]]))
+    assert len(groups) == 1
+    values = held_out_patterns(groups, (1.0, 5.0), rng=np.random.default_rng(1))
+    assert set(values) == {1.0, 5.0}
+    assert np.isfinite(list(values.values())).all()

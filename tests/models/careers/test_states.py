@@ -1,0 +1,82 @@
+"""States of runs: shrunk counts, and what trees know of the history."""
+
+import numpy as np
+import pytest
+
+from synthesizer.data.table import Table
+from synthesizer.models.careers.runs import to_runs
+from synthesizer.models.careers.states import (
+    _spent_before,
+    cell_keys,
+    fit_hierarchy,
+    later_predictors,
+)
+
+
+@pytest.fixture
+def fitted():
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(0, 3, 400), rng.integers(0, 4, 400)
+    states = (a + rng.integers(0, 3, 400)) % 5
+    keys = [cell_keys([a, b], [3, 4]), a.astype(np.int64), np.zeros(400, dtype=np.int64)]
+    return fit_hierarchy(keys, states, 5, concentration=10.0), keys, states
+
+
+def test_probabilities_follow_the_formula(fitted):
+    model, keys, states = fitted
+    found = model.probabilities([level[:7] for level in keys])
+    for i in range(7):
+        p = np.bincount(states, minlength=5) / 400
+        for level in (1, 0):
+            own = states[keys[level] == keys[level][i]]
+            n = len(own)
+            p = np.bincount(own, minlength=5) / (n + 10) + p * 10 / (n + 10)
+        assert np.allclose(found[i], p)
+
+
+def test_draws_have_these_probabilities(fitted):
+    model, keys, _ = fitted
+    rows = np.zeros(60_000, dtype=np.int64)
+    drawn = model.draw([level[rows] for level in keys], rng=np.random.default_rng(2))
+    expected = model.probabilities([level[:1] for level in keys])[0]
+    assert np.allclose(np.bincount(drawn, minlength=5) / 60_000, expected, atol=0.01)
+
+
+def test_unknown_cells_use_the_coarser_level(fitted):
+    model, _keys, states = fitted
+    new = [np.array([10**6]), np.array([77]), np.array([0])]
+    assert np.allclose(model.probabilities(new)[0], np.bincount(states, minlength=5) / 400)
+
+
+def test_keys_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="too many"):
+        cell_keys([np.zeros(1, dtype=int)] * 4, [10**6] * 4)
+
+
+def test_trees_see_the_history_as_a_loop_tells_it():
+    data = np.random.default_rng(3).integers(0, 3, size=(40, 9)).astype(np.int32)
+    runs, frequent = to_runs(data), np.array([2, 0], dtype=np.int32)
+    at = np.flatnonzero(runs.index > 0)
+    spent = _spent_before(runs, frequent)[at]
+    table = later_predictors(runs, at, 3, frequent, spent, Table([], len(at)))
+    for row, place in enumerate(at):
+        r, first = runs.index[place], runs.first[runs.person[place]]
+        own = slice(first, first + runs.counts[runs.person[place]])
+        states, lengths = runs.state[own].tolist(), runs.length[own].tolist()
+        expected = {
+            "current": states[r - 1],
+            "before": states[r - 2] if r > 1 else 3,
+            "earlier": states[r - 3] if r > 2 else 3,
+            "first": states[0],
+            "start": sum(lengths[:r]),
+            "current_length": lengths[r - 1],
+            "before_length": lengths[r - 2] if r > 1 else 0,
+            "length": lengths[r],
+            "next_length": lengths[r + 1] if r + 1 < len(lengths) else 0,
+            "runs": len(lengths),
+            "left": len(lengths) - r - 1,
+        }
+        for code in (2, 0):
+            own_time = [n for s, n in zip(states[:r], lengths[:r], strict=True) if s == code]
+            expected[f"spent_{code}"] = sum(own_time)
+        assert {name: table[name].data[row] for name in table} == expected
