@@ -77,6 +77,7 @@ class Career(HistoryModel, CareerOptions):
 
     Examples
     --------
+    >>> from synthesizer.data.table import Kind
     >>> index = PanelIndex.of_presence(np.ones((40, 6), dtype=bool), np.arange(6.0))
     >>> state = Variable(name="state", kind=Kind.CATEGORICAL, levels=("school", "work"))
     >>> codes = np.repeat(np.array([[0, 0, 1, 1, 1, 1]], dtype=np.int32), 40, axis=0)
