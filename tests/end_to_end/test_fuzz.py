@@ -17,7 +17,7 @@ from synthesizer.data.sources import read_path
 from tests.end_to_end.commands import call
 
 FUZZ = settings(
-    max_examples=60,
+    max_examples=30,
     deadline=None,
     derandomize=True,
     database=None,

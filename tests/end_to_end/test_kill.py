@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -53,17 +54,35 @@ PHASES = {
 }
 
 
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    persons_frame(60).to_csv(tmp_path / "persons.csv", index=False)
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with data, a configuration and its result."""
+    folder = tmp_path_factory.mktemp("finished")
+    persons_frame(60).to_csv(folder / "persons.csv", index=False)
     content = {
         "data": {"path": "persons.csv"},
-        "output": {"directory": "out"},
+        "output": {"directory": "out", "report": False},
         "seed": 1,
         "workers": 1,
         "checks": {"keys": ["sex", "region"], "target": "marital"},
     }
-    return write_yaml(tmp_path / "run.yaml", content)
+    config = write_yaml(folder / "run.yaml", content)
+    assert call("run", config, "-q").exit_code == 0
+    return folder
+
+
+@pytest.fixture
+def config(finished: Path, tmp_path: Path) -> Path:
+    """The configuration in a copy of that folder."""
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "run.yaml"
+
+
+@pytest.fixture
+def config_alone(config: Path) -> Path:
+    """The same before any run."""
+    shutil.rmtree(config.parent / "out")
+    return config
 
 
 def content_of(directory: Path) -> dict[str, bytes]:
@@ -96,7 +115,6 @@ def stopped(phase: str, config: Path, how: signal.Signals) -> subprocess.Popen[s
 @pytest.mark.parametrize("phase", PHASES)
 def test_killed(phase: str, config: Path) -> None:
     folder = config.parent
-    assert call("run", config, "-q").exit_code == 0
     old = content_of(folder / "out")
     process = stopped(phase, config, signal.SIGKILL)
     process.communicate()
@@ -104,28 +122,28 @@ def test_killed(phase: str, config: Path) -> None:
     assert content_of(folder / "out") == old
     left = [path.name for path in folder.iterdir() if path.name.startswith(".")]
     assert left == ([] if phase == "read" else [f".out.partial-{process.pid}"])
-    assert call("run", config, "-q", "--overwrite").exit_code == 0
+    assert call("run", config, "-q", "--overwrite", "--no-checks").exit_code == 0
     assert sorted(path.name for path in folder.iterdir()) == ["out", "persons.csv", "run.yaml"]
     assert hashes(folder / "out")["synthetic_1.csv"]
 
 
-def test_a_first_run_that_is_killed_leaves_no_result(config: Path) -> None:
-    stopped("write", config, signal.SIGKILL).communicate()
-    assert not (config.parent / "out").exists()
+def test_a_first_run_that_is_killed_leaves_no_result(config_alone: Path) -> None:
+    stopped("write", config_alone, signal.SIGKILL).communicate()
+    assert not (config_alone.parent / "out").exists()
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted(config: Path, how: signal.Signals) -> None:
-    process = stopped("fit", config, how)
+def test_interrupted(config_alone: Path, how: signal.Signals) -> None:
+    process = stopped("fit", config_alone, how)
     out, error = process.communicate()
     assert process.returncode == 130
     assert "interrupted" in error
     assert "Traceback" not in out + error
-    assert sorted(path.name for path in config.parent.iterdir()) == ["persons.csv", "run.yaml"]
+    left = sorted(path.name for path in config_alone.parent.iterdir())
+    assert left == ["persons.csv", "run.yaml"]
 
 
 def test_a_full_disk_is_told(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert call("run", config, "-q").exit_code == 0
     old = content_of(config.parent / "out")
 
     def full(*_: object, **__: object) -> None:

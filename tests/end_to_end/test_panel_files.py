@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.end_to_end.test_panel import LONG, long_frame
 
 SECRET = "SECRET123"
 SEED = 7
+PERSONS = 150
 WORKFORCE = {
     "panel": {"person": "person", "time": "year", "career": "agency", "view": ["1990"]},
     "drop": [
@@ -78,7 +80,7 @@ def run_of(folder: Path, data: dict[str, Any], form: dict[str, Any]) -> Path:
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("long")
-    csv.write_csv(read_sample("federal_workforce", 300).arrow, folder / "original.csv")
+    csv.write_csv(read_sample("federal_workforce", PERSONS).arrow, folder / "original.csv")
     return run_of(folder, {"path": "original.csv"}, WORKFORCE)
 
 
@@ -99,10 +101,16 @@ def asked(
     command: str, folder: Path, *words: object, config: str = "run.yaml"
 ) -> tuple[CheckResults, dict[str, Any]]:
     """Return results and file of a command on the original and the datasets of its run."""
+    return read(json_of(command, folder, config, *map(str, words)))
+
+
+@cache
+def json_of(command: str, folder: Path, config: str, *words: str) -> str:
+    """Return what a command prints; several tests look at the same."""
     files = (folder / "original.csv", folder / "out")
     result = call(command, *files, "--config", folder / config, "--json", *words)
     assert result.exit_code == 0, result.output[-2000:]
-    return read(result.output)
+    return result.output
 
 
 def read(text: str) -> tuple[CheckResults, dict[str, Any]]:
@@ -126,7 +134,7 @@ def test_risk_is_that_of_the_run(folder: Path) -> None:
     scenarios = (run.scenarios[0].model_copy(update=reason),)
     assert found == run.model_copy(update={"scenarios": scenarios, "notes": found.notes})
     assert found.careers is not None
-    assert found.careers.n in (120, 300)
+    assert found.careers.n in (120, PERSONS)
     assert found.careers.figures[0].name == "careers of one person"
 
 
@@ -159,7 +167,7 @@ def test_rows_count_where_a_fit_is_of_rows(long: Path) -> None:
     assert found is not None
     rows = len(pd.read_csv(long / "original.csv"))
     sizes = {fit.formula: fit.datasets[0].n for fit in found.fits}
-    assert sizes == {"basic_pay ~ C(sex)": rows, "`career.moves` ~ C(sex)": 300}
+    assert sizes == {"basic_pay ~ C(sex)": rows, "`career.moves` ~ C(sex)": PERSONS}
     named = asked("utility", long, "--fit", "basic_pay ~ C(sex)", "--clusters", "agency")[0].utility
     assert named is not None
     assert named.fits[0].clusters == "agency"

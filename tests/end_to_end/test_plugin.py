@@ -7,6 +7,7 @@ import re
 import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -14,49 +15,19 @@ import pytest
 import typer
 
 from synthesizer import Synthesizer
-from synthesizer.data.errors import SavedModelError
+from synthesizer.data.errors import ConfigError, SavedModelError, SynthesizerError
 from synthesizer.engine.registry import Registry
+from synthesizer.engine.testing import check_model
 from tests.end_to_end.commands import call, hashes
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "plugin_example"
 MODULE = "synthesizer_hotdeck"
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "generate_parallel.py"
 
-FIND = """
-import json
-from synthesizer.engine.registry import Registry
-from synthesizer.engine.testing import check_model
-
-registry = Registry.load()
-assert "hotdeck" in registry.names
-entry = registry.entry("hotdeck")
-check_model(registry.build("hotdeck", {"by": "p_coded"}))
-check_model(registry.build("hotdeck"))
-print(json.dumps({
-    "package": entry.package,
-    "version": entry.version,
-    "summary": entry.summary,
-    "schema": registry.options_schema("hotdeck"),
-    "builtin": "sample" in registry.names,
-}))
-"""
-
 
 def searched(folder: Path) -> str:
     """Return where modules are looked for: a folder, then where this process does."""
     return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH", "")]))
-
-
-def run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": searched(folder)}
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        env=environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -80,45 +51,32 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_registry_finds_the_model_and_it_keeps_the_contract(installed):
-    done = run(FIND, installed)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["package"] == "synthesizer-hotdeck"
-    assert found["version"] == "0.3.0"
-    assert found["summary"] == "Copy a random donor of the same class."
-    assert found["schema"]["properties"]["by"]["type"] == "string"
-    assert found["builtin"]
+@pytest.fixture
+def environment(installed: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
+    """The registry of an environment that holds the example."""
+    monkeypatch.syspath_prepend(installed)
+    yield Registry.load()
+    sys.modules.pop(MODULE, None)
 
 
-def test_the_model_is_used_from_yaml(installed, tmp_path):
-    rows = "".join(f"{'fm'[i % 2]},{i % 7 + 10 * (i % 2)}\n" for i in range(100))
-    (tmp_path / "data.csv").write_text("sex,x\n" + rows)
-    (tmp_path / "run.yaml").write_text(
-        "data: {path: data.csv}\nseed: 1\nchecks: false\n"
-        "variables:\n  sex: {kind: categorical}\n"
-        "  x: {kind: numeric, method: hotdeck, options: {by: sex}}\n"
-    )
-    code = (
-        "import sys\nfrom synthesizer.cli.commands import main\n"
-        f"sys.argv = ['synthesizer', 'run', {str(tmp_path / 'run.yaml')!r}]\nmain()"
-    )
-    done = run(code, installed)
-    assert done.returncode == 0, done.stderr
-    assert "models: sample 1, hotdeck 1" in done.stdout
-    lines = (tmp_path / "synthetic" / "synthetic_1.csv").read_text().splitlines()[1:]
+def test_registry_finds_the_model_and_it_keeps_the_contract(environment):
+    entry = environment.entry("hotdeck")
+    assert (entry.package, entry.version) == ("synthesizer-hotdeck", "0.3.0")
+    assert entry.summary == "Copy a random donor of the same class."
+    assert environment.options_schema("hotdeck")["properties"]["by"]["type"] == "string"
+    assert {"hotdeck", "sample"} <= set(environment.names)
+    check_model(environment.build("hotdeck", {"by": "p_coded"}))
+    check_model(environment.build("hotdeck"))
+    with pytest.raises(ConfigError, match="unknown option 'bye'; did you mean 'by'?"):
+        environment.build("hotdeck", {"bye": 1})
+
+
+@pytest.mark.usefixtures("environment")
+def test_an_installed_model_is_used_from_yaml(folder):
+    assert "models: sample 1, hotdeck 1" in command(0, "run", "run.yaml")
+    lines = (folder / "synthetic" / "synthetic_1.csv").read_text().splitlines()[1:]
     assert len(lines) == 100
     assert all((int(line[2:]) >= 10) == (line[0] == "m") for line in lines)
-
-
-def test_wrong_option_of_a_plugin_names_model_and_option(installed):
-    code = (
-        "from synthesizer.engine.registry import Registry\n"
-        "Registry.load().build('hotdeck', {'bye': 1})"
-    )
-    done = run(code, installed)
-    assert done.returncode == 1
-    assert "model 'hotdeck': unknown option 'bye'; did you mean 'by'?" in done.stderr
 
 
 def declare(folder: Path, package: str, line: str) -> None:
@@ -129,13 +87,13 @@ def declare(folder: Path, package: str, line: str) -> None:
     (info / "entry_points.txt").write_text(f"[synthesizer.models]\n{line}\n")
 
 
-def test_two_packages_with_one_name_are_both_named(tmp_path):
+def test_two_packages_with_one_name_are_both_named(tmp_path, monkeypatch):
     declare(tmp_path, "rival", "sample = rival:Sample")
-    done = run("from synthesizer.engine.registry import Registry\nRegistry.load()", tmp_path)
-    assert done.returncode == 1
-    assert "model 'sample' is offered twice" in done.stderr
-    assert "'rival'" in done.stderr
-    assert "'synthesizer'" in done.stderr
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SynthesizerError, match="model 'sample' is offered twice") as caught:
+        Registry.load()
+    for package in ("'rival'", "'synthesizer'"):
+        assert package in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -146,17 +104,17 @@ def test_two_packages_with_one_name_are_both_named(tmp_path):
         ("json:dumps", "is no subclass of ConditionalModel"),
     ],
 )
-def test_broken_plugin_is_named_and_hurts_only_who_asks_for_it(tmp_path, target, reason):
+def test_broken_plugin_is_named_and_hurts_only_who_asks_for_it(
+    tmp_path, monkeypatch, target, reason
+):
     declare(tmp_path, "broken", f"ruin = {target}")
-    code = (
-        "from synthesizer.engine.registry import Registry\n"
-        "registry = Registry.load()\nregistry.build('sample')\nprint('alive')\nregistry.get('ruin')"
-    )
-    done = run(code, tmp_path)
-    assert done.returncode == 1
-    assert done.stdout == "alive\n"
+    monkeypatch.syspath_prepend(tmp_path)
+    registry = Registry.load()
+    assert registry.build("sample")
+    with pytest.raises(SynthesizerError) as caught:
+        registry.get("ruin")
     for part in ("'ruin'", repr(target), "'broken'", reason):
-        assert part in done.stderr
+        assert part in str(caught.value)
 
 
 @pytest.fixture
