@@ -33,12 +33,12 @@ from synthesizer.data.sources import from_pandas
 from synthesizer.engine.genetic import evolution
 from synthesizer.engine.genetic.evolution import hypervolume
 from synthesizer.engine.genetic.evolver import Evolver
-from synthesizer.engine.genetic.genetic_options import GeneticOptions
+from synthesizer.engine.genetic.genetic_options import GeneticOptions, RiskName
 from synthesizer.engine.genetic.population import Candidate
-from synthesizer.engine.genetic.scores import Score, Sought, make_risk
-from synthesizer.engine.genetic.source import sought_in
+from synthesizer.engine.genetic.scores import RISKS, Score, Sought
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.plan.evolving import like_original
+from synthesizer.plan.inputs import declarations
 
 ROWS = 82_851
 KEYS = ("parish", "sex", "marital", "age")
@@ -95,8 +95,8 @@ class World:
     def __init__(self, data: Path) -> None:
         self.frame = original(data)
         declared = Synthesizer(variables={n: {"kind": "categorical"} for n in self.frame})
-        self.table = as_table(self.frame, self.frame.columns, declared.config.declarations())
-        self.sought: Sought = sought_in(self.table, KEYS, TARGET)
+        self.table = as_table(self.frame, self.frame.columns, declarations(declared.config))
+        self.sought: Sought = Sought.of(self.table, KEYS, TARGET)
 
     def records(self, made: pd.DataFrame) -> Any:
         """Return a synthetic frame as a candidate's records."""
@@ -110,7 +110,7 @@ class World:
     @property
     def baseline(self) -> float:
         """CAP-U if targets were guessed from their distribution."""
-        return float(make_risk("cap_u", self.sought).baseline or 0.0)
+        return float(RISKS["cap_u"](self.sought).baseline or 0.0)
 
     def chain_start(self, count: int, seed: int) -> list[Any]:
         """Return the records of datasets of the synthpop-like chain."""
@@ -137,8 +137,8 @@ def paper(data: Path) -> Iterator[str]:
         start = evolver.mutants(Seed(seed), 0, LARGEST)
         outcome = evolver.evolve(start, Seed(seed), 0)
         taken = perf_counter() - begin
-        first, last = outcome.evolved.history[0], outcome.evolved.history[-1]
-        unchanged = float(np.mean(outcome.evolved.best.records == world.sought.records))
+        first, last = outcome.history[0], outcome.history[-1]
+        unchanged = float(np.mean(outcome.best.records == world.sought.records))
         rows.append(
             (
                 seed, f"{taken:.1f}", f"{first.utility:.4f}", f"{last.utility:.4f}",
@@ -148,7 +148,7 @@ def paper(data: Path) -> Iterator[str]:
         )  # fmt: skip
     columns = "seed, seconds, U start, U end, R start, R end, F start, F end, unchanged"
     yield from markdown(columns.split(", "), rows)
-    risk = make_risk("cap_u", world.sought)
+    risk = RISKS["cap_u"](world.sought)
     people = len(risk.margins[0].cells)
     yield (
         f"\n{people} people with a key of their own, baseline {world.baseline:.3f}; "
@@ -200,7 +200,7 @@ def _frontier_row(
             if start == "mutants"
             else evolver.around(chain, Seed(seed), 0, LARGEST)
         )
-        evolved = evolver.evolve(people, Seed(seed), 0).evolved
+        evolved = evolver.evolve(people, Seed(seed), 0)
         points = points_of(evolved.frontier)
         found.append(
             (
@@ -288,7 +288,7 @@ def moves(data: Path) -> Iterator[str]:
                     if start == "mutants"
                     else [evolver.breeder.candidate(records) for records in chain]
                 )
-                evolved = evolver.evolve(people, Seed(seed), 0).evolved
+                evolved = evolver.evolve(people, Seed(seed), 0)
                 areas.append(hypervolume(points_of(evolved.frontier)))
                 generations.append(len(evolved.history) - 1)
             rows.append(
@@ -314,15 +314,14 @@ def price(data: Path) -> Iterator[str]:
         )
         made[f"down to the baseline, from {start}"] = evolver.evolve(
             people, Seed(1), 0
-        ).evolved.best.records
+        ).best.records
     rows = []
-    names = ("cap_u", "cap", "disco", "repu", "replicated_uniques")
     for label, records in made.items():
-        cells = [f"{_measured(world, name, records):.4f}" for name in names]
+        cells = [f"{_measured(world, name, records):.4f}" for name in RISKS]
         utility = Evolver(world.sought, GeneticOptions()).breeder.candidate(records).score.utility
         unchanged = float(np.mean(records == world.sought.records))
         rows.append((label, f"{utility:.4f}", *cells, f"{unchanged:.3f}"))
-    yield from markdown(("dataset", "U", *names, "records as in the original, in place"), rows)
+    yield from markdown(("dataset", "U", *RISKS, "records as in the original, in place"), rows)
     yield "\nDifferential confidentiality (half split; 0 is the aim), CAP of all records\n"
     limit = {"risk_at_most": world.baseline}
     kinds: dict[str, dict[str, Any] | None] = {
@@ -354,7 +353,7 @@ def _half_split(world: World, genetic: dict[str, Any] | None) -> tuple[str, str]
     return f"{summary.differential_confidentiality:.4f}", f"{low:.4f} to {high:.4f}"
 
 
-def _measured(world: World, name: str, records: Any) -> float:
+def _measured(world: World, name: RiskName, records: Any) -> float:
     """Return a measure of risk of a candidate's records."""
     return Evolver(world.sought, GeneticOptions(risk=name)).breeder.candidate(records).score.risk
 

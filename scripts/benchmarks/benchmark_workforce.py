@@ -24,6 +24,7 @@ import pandas as pd
 
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule, broken_steps
+from synthesizer.data.panel.view import changers
 from synthesizer.data.randomness import Seed
 from synthesizer.data.samples.workforce import constants as p
 from synthesizer.data.samples.workforce.constants import PLANS
@@ -33,7 +34,6 @@ from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.utility.compare_fit import compare_fit
 from synthesizer.models.histories.history import panel_of
-from synthesizer.models.histories.mostly_constant import changers
 from synthesizer.models.limits import Support
 from synthesizer.plan.plan import Plan
 from synthesizer.plan.prepare import prepare

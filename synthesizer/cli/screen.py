@@ -6,7 +6,7 @@ import inspect
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,11 +65,11 @@ def plan_lines(plan: GeneticPlan, m: int) -> Iterator[str]:
         f"generations{_ends(options)}{each}"
     )
     yield (
-        f"  utility U: {options.utility}, {_meaning(UTILITIES, options.utility)}; in [0, 1], lower "
+        f"  utility U: {options.utility}, {UTILITIES[options.utility].meaning}; in [0, 1], lower "
         "is better, 0 is the original's"
     )
     yield (
-        f"  risk R: {options.risk}, {_meaning(RISKS, options.risk)}{_known(plan)}; in [0, 1], "
+        f"  risk R: {options.risk}, {RISKS[options.risk].meaning}{_known(plan)}; in [0, 1], "
         "lower is safer"
     )
     yield f"  mode {options.mode}: {_wanted(plan)}"
@@ -78,11 +78,11 @@ def plan_lines(plan: GeneticPlan, m: int) -> Iterator[str]:
 
 
 def _start(plan: GeneticPlan) -> str:
-    size = plan.options.population
+    options, size = plan.options, plan.options.population
     if plan.start == "mutants":
         return (
-            f"{size} versions of the original, with up to {100 * plan.mutants:g} % of their cells "
-            "drawn anew; no chain is fitted"
+            f"{size} versions of the original, with up to {100 * options.mutants:g} % of their "
+            "cells drawn anew; no chain is fitted"
         )
     if plan.start == "chain":
         return f"{size} datasets drawn from the chain above"
@@ -101,10 +101,6 @@ def _ends(options: GeneticOptions) -> str:
     if options.seconds is not None:
         found.append(f"{options.seconds:g} seconds")
     return f"; ends after {' or '.join(found)}" if found else ""
-
-
-def _meaning(measures: Mapping[str, object], name: str) -> str:
-    return str(getattr(measures[name], "meaning", "a measure"))
 
 
 def _known(plan: GeneticPlan) -> str:
@@ -126,7 +122,7 @@ def _wanted(plan: GeneticPlan) -> str:
     if options.mode == "single":
         return best
     return (
-        f"{best}, and at most {plan.points} datasets of the frontier: those that no other one "
+        f"{best}, and at most {options.points} datasets of the frontier: those that no other one "
         f"beats on both U and R ({PICK})"
     )
 
@@ -725,7 +721,7 @@ def _lines(refined: Refined) -> Iterator[str]:
         "their margins alone"
     )
     if refined.outcome is not None:
-        evolved = refined.outcome.evolved
+        evolved = refined.outcome
         count = f"{len(evolved.history) - 1} generations"
         why = "" if evolved.stopped == count else f": {evolved.stopped}"
         yield f"ended after {count}{why}"

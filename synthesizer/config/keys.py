@@ -6,15 +6,13 @@ the configuration fits the data is the plan's question (`synthesizer.plan.plan`)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.panel.wide_form import wide_columns
 from synthesizer.data.randomness import MAX_SEED
 from synthesizer.data.table import Kind
 from synthesizer.data.yaml_text import without_infinities
@@ -303,29 +301,6 @@ class ChainConfig(Part):
     def named_methods(self) -> Mapping[str, str]:
         """What ``method`` says by name; nothing where it is a list by position."""
         return self.method if isinstance(self.method, dict) else {}
-
-    def declarations(self, columns: Sequence[str] = ()) -> dict[str, Declaration]:
-        """Return what the configuration says of the reading of each variable.
-
-        What it says of a longitudinal variable of a wide panel holds for all of its columns, if
-        those of the source are known.
-        """
-        said = {name: variable.declaration() for name, variable in self.variables.items()}
-        if self.panel is None:
-            return said
-        person, time = self.panel.person, self.panel.time
-        if person is not None and (person not in said or said[person].kind is None):
-            said[person] = Declaration(kind=Kind.ID)
-        for name in (person, time):
-            if name is not None:
-                said[name] = replace(said.get(name, Declaration()), every_row=True)
-        for name, given in self.panel.wide.items():
-            own = said.get(name)
-            if own is not None and columns and name not in columns:
-                del said[name]
-                cells = wide_columns(given, columns)
-                said |= {cell: own for cell in cells if cell not in said}
-        return said
 
 
 class Config(ChainConfig):

@@ -15,6 +15,7 @@ from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from synthesizer.config.keys import ChainConfig, Config
 from synthesizer.config.synthpop import (
@@ -26,44 +27,28 @@ from synthesizer.config.synthpop import (
     unsupported,
 )
 from synthesizer.data.errors import ConfigError, Problems
+from synthesizer.data.options import reason
 from synthesizer.data.yaml_text import parse_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
-
-_WORDS: Mapping[str, str] = {
-    "tuple_type": "must be a list",
-    "list_type": "must be a list",
-    "dict_type": "must be a map",
-    "model_type": "must be a map",
-    "model_attributes_type": "must be a map",
-}
-"""What pydantic says in words of Python, by its type of fault."""
 
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 """What pydantic calls an unknown key, of a map and of options."""
 
 
-def sentence(kind: type[BaseModel], content: Any, item: Mapping[str, Any]) -> str:
-    """Say what is wrong at one place of a configuration.
-
-    Parameters
-    ----------
-    kind : type
-        What ``content`` was read as.
-    content : object
-        The configuration; tells positions in a list from keys that are numbers.
-    item : mapping
-        One fault as pydantic tells it.
-    """
-    location: tuple[int | str, ...] = item["loc"]
+def sentence(kind: type[BaseModel], content: Any, item: ErrorDetails) -> str:
+    """Say what is wrong at one place of a configuration that was read as ``kind``."""
+    location = item["loc"]
     place = ".".join(_steps(content, location)) or "configuration"
     if item["type"] in _UNKNOWN:
         return f"{place}: unknown key{nearest(str(location[-1]), _siblings(kind, location))}"
     if item["type"] == "missing":
         return f"{place}: is needed"
-    message = str(item["msg"]).removeprefix("Value error, ")
-    message = _WORDS.get(item["type"], f"{message[0].lower()}{message[1:]}")
-    given = item.get("input")
-    shown = f" (got {given!r})" if isinstance(given, str | int | float) else ""
+    if item["type"] == "value_error":
+        message = item["msg"].removeprefix("Value error, ")
+    else:
+        message = f"must be {reason(item)}"
+    value = item["input"]
+    shown = f" (got {value!r})" if isinstance(value, str | int | float) else ""
     return f"{place}: {message}{shown}"
 
 
@@ -94,7 +79,9 @@ def _steps(content: Any, location: tuple[int | str, ...]) -> Iterator[str]:
 
 def _is_branch(part: int | str) -> bool:
     """Whether a part of a location is pydantic's name for a branch of a union."""
-    return isinstance(part, str) and part.startswith(("dict[", "tuple[", "str[", "function-"))
+    return isinstance(part, str) and part.startswith(
+        ("dict[", "tuple[", "str[", "literal[", "function-")
+    )
 
 
 def _siblings(kind: type[BaseModel], location: tuple[int | str, ...]) -> set[str]:

@@ -113,7 +113,7 @@ def _sentences(name: str, faults: Sequence[ErrorDetails]) -> Iterator[str]:
     elif not name:  # of several options together: the class words it
         yield from (fault["msg"].removeprefix("Value error, ") for fault in faults)
     else:
-        reasons = " or ".join(dict.fromkeys(_reason(fault) for fault in faults))
+        reasons = " or ".join(dict.fromkeys(reason(fault) for fault in faults))
         value = first["input"]
         yield f"{name} ({value!r}) must be {reasons}{_number_hint(value)}"
 
@@ -125,22 +125,34 @@ _REASONS: Mapping[str, str] = {
     "finite_number": "a finite number",
     "bool_type": "true or false",
     "string_type": "a text",
+    "string_sub_type": "a text",
+    "int_parsing": "a whole number",
+    "float_parsing": "a number",
+    "bool_parsing": "true or false",
     "tuple_type": "a list",
     "list_type": "a list",
     "dict_type": "a map",
+    "model_type": "a map",
+    "model_attributes_type": "a map",
+    "dataclass_type": "a map",
+    "path_type": "a path",
     "greater_than_equal": "at least {ge:g}",
     "greater_than": "above {gt:g}",
     "less_than_equal": "at most {le:g}",
     "less_than": "below {lt:g}",
     "literal_error": "{expected}",
+    "enum": "{expected}",
     "too_short": "a list of at least {min_length}",
 }
 
 
-def _reason(fault: ErrorDetails) -> str:
-    known = _REASONS.get(fault["type"])
-    if known is not None:
-        return known.format(**fault.get("ctx", {}))
+def reason(fault: ErrorDetails) -> str:
+    """Say what a value must be."""
+    words, context = _REASONS.get(fault["type"]), fault.get("ctx", {})
+    if fault["type"] == "too_short" and context["field_type"] == "Dictionary":
+        words = "a map of at least {min_length}"
+    if words is not None:
+        return words.format(**context)
     text = fault["msg"].removeprefix("Value error, ")
     return text.removeprefix("Input should be ").removeprefix("must be ")
 

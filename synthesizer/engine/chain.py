@@ -10,7 +10,7 @@ Source: Reiter (2005); Raab, Nowok and Dibben (2016).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,6 @@ import numpy.typing as npt
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
-from synthesizer.data.errors import ModelError
 from synthesizer.data.panel.frame import ROWS, Frame, RowFrame
 from synthesizer.data.randomness import Seed, salts
 from synthesizer.data.table import Column, IntArray, Kind, Schema, Table
@@ -30,11 +29,10 @@ from synthesizer.engine.drawing import (
     split_strata,
     whole_number_problems,
 )
+from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.histories.history import FittedCareerModel
 from synthesizer.models.limits import Support
 from synthesizer.models.step import FittedStep, Forbid, Rule, Step, error_context
-
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,29 +128,20 @@ class FittedStratum:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FittedChain:
-    """A chain after the fit. It may hold donors, that is confidential values.
-
-    Parameters
-    ----------
-    schema : Schema
-        The confidential table's variables in column order.
-    strata : tuple of FittedStratum
-        One without strata.
-    rules, forbids : tuples
-        Applied while drawing.
-    proper : bool
-        Whether every dataset has fits of its own.
-    frame : Frame or RowFrame
-        The periods of a panel, whose units are persons; or the rows of a plain table.
-    """
+class FittedChain(Source):
+    """A chain after the fit. It may hold donors, that is confidential values."""
 
     schema: Schema
+    """The confidential table's variables in column order."""
     strata: tuple[FittedStratum, ...]
+    """One without strata."""
     rules: tuple[Rule, ...] = ()
     forbids: tuple[Forbid | Support, ...] = ()
+    """Applied while drawing."""
     proper: bool = False
+    """Whether every dataset has fits of its own."""
     frame: Frame | RowFrame = ROWS
+    """The periods of a panel, whose units are persons; or the rows of a plain table."""
 
     def __post_init__(self) -> None:
         fits = {len(stratum.replicates) for stratum in self.strata}
@@ -187,84 +176,33 @@ class FittedChain:
             for steps in stratum.replicates
             for step in steps
         )
-        told = [note for m in models if isinstance(m, FittedCareerModel) for note in m.notes]
-        return tuple(dict.fromkeys(told))
-
-    @property
-    def interrupted(self) -> bool:
-        """An interrupt keeps nothing of a chain."""
-        return False
-
-    @property
-    def half_problems(self) -> tuple[str, ...]:
-        """A half can always be fitted."""
-        return ()
-
-    def exceeded(self, pooled: Mapping[str, float | None]) -> tuple[str, ...]:  # noqa: ARG002
-        """Return nothing: a chain has no limits of its own."""
-        return ()
-
-    def evolution(self, seed: Seed) -> None:
-        """Return nothing: a chain makes datasets only."""
+        notes = [note for m in models if isinstance(m, FittedCareerModel) for note in m.notes]
+        return tuple(dict.fromkeys(notes))
 
     def count_blocks(self, m: int, rows: int | None) -> int:
-        """Return about how many blocks `generate` draws, for progress bars."""
+        """Return the blocks that are drawn."""
         rows = self.n_units if rows is None else rows
         return m * len(self._blocks(allocate(rows, self._stratum_sizes)))
 
     def _blocks(self, sizes: Sequence[int]) -> list[tuple[int, int, int]]:
         return row_blocks(sizes, self.frame.block)
 
-    def generate(
-        self,
-        seed: Seed,
-        *,
-        m: int = 1,
-        rows: int | None = None,
-        n_jobs: int | None = None,
-        first: int = 0,
-        progress: Progress | None = None,
-    ) -> Iterator[Table]:
-        """Yield ``m`` synthetic tables with the columns of the confidential one.
+    def drawn(self, request: Request) -> Iterator[Table]:
+        """Yield the datasets; only those that are being drawn are held in memory.
 
-        Dataset number d is the same whatever ``m`` is, so datasets are nested. Only the datasets
-        that are being drawn are held in memory.
-
-        Parameters
-        ----------
-        seed : Seed
-            Decides every draw.
-        m : int
-            Number of datasets, at least 1.
-        rows : int, optional
-            Rows of each dataset, at least 1; as many as the confidential table by default.
-        n_jobs : int, optional
-            Workers of joblib.
-        first : int
-            Number of the first dataset, from 0.
-        progress : callable, optional
-            Called with 1 after each block.
-
-        Raises
-        ------
-        ModelError
-            If the chain was fitted for fewer datasets (``proper``) or rows cannot be changed.
-        RuleError
-            If rules leave no allowed value.
+        Dataset number d is the same whatever ``m`` is, so datasets are nested.
         """
-        problems = self.request_problems(m, rows, first)
-        if problems:
-            raise ModelError(problems)
-        rows = self.n_units if rows is None else rows
+        seed, n_jobs, end = request.seed, request.n_jobs, request.first + request.m
+        rows = self.n_units if request.rows is None else request.rows
         # small datasets are drawn side by side, large ones one after the other: memory stays flat
         wave = max(1, effective_n_jobs(n_jobs) // self.count_blocks(1, rows))
-        for start in range(first, first + m, wave):
-            datasets = range(start, min(start + wave, first + m))
+        for start in range(request.first, end, wave):
+            datasets = range(start, min(start + wave, end))
             blocks = {d: self._blocks(self._sizes(rows, seed, d)) for d in datasets}
-            parts = iter(_parallel(n_jobs, self._draws(seed, blocks), progress))
+            tables = iter(_parallel(n_jobs, self._draws(seed, blocks), request.progress))
             for d in datasets:
-                own = [next(parts) for _ in blocks[d]]
-                yield self._assemble(own, rows, seed.generator("shuffle", self._secret, d))
+                drawn = [next(tables) for _ in blocks[d]]
+                yield self._assemble(drawn, rows, seed.generator("shuffle", self._secret, d))
 
     @property
     def _stratum_sizes(self) -> list[int]:

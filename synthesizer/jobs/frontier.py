@@ -41,7 +41,7 @@ from synthesizer.jobs.run import run
 from synthesizer.jobs.run_points import RunPoint, read_run
 from synthesizer.measures.catalogue import axis_problems
 from synthesizer.measures.figure import plain
-from synthesizer.plan.inputs import Input, read_input
+from synthesizer.plan.inputs import Input, declarations, read_input
 from synthesizer.plan.plan import Plan, make_plan, plain_config
 from synthesizer.report.comparison import comparison_page
 from synthesizer.report.record import read_record
@@ -83,7 +83,7 @@ def _rest(config: ChainConfig) -> dict[str, Any]:
         "forbid": config.forbid,
         "on_violation": config.on_violation,
         "genetic": config.genetic,
-        "declared": config.declarations(),
+        "declared": declarations(config),
     }
 
 
@@ -382,7 +382,7 @@ def _check(
     plans: dict[str, tuple[Setting, Plan]] = {}
     for setting in settings:
         config = setting.config
-        reading = repr((config.declarations(), config.drop))
+        reading = repr((declarations(config), config.drop))
         if reading not in sources:
             sources[reading] = read_input(config)
         try:

@@ -17,8 +17,8 @@ from synthesizer.data.progress import Phases
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.data.writing import Format, suffix, write
-from synthesizer.engine.genetic.source import Source
 from synthesizer.engine.registry import Registry
+from synthesizer.engine.source import Source
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.step import Step
 from synthesizer.plan.plan import Plan

@@ -29,12 +29,14 @@ from synthesizer.data.sources import CSV_SUFFIXES, RawTable, from_pandas
 from synthesizer.data.table import Kind, Table
 from synthesizer.data.writing import Format, to_pandas, write
 from synthesizer.engine.genetic.coding import coding_problems
-from synthesizer.engine.genetic.evolver import Evolver, Outcome, below_random
+from synthesizer.engine.genetic.evolution import Outcome
+from synthesizer.engine.genetic.evolver import Evolver, below_random
 from synthesizer.engine.genetic.genetic_options import STARTS, GeneticOptions
-from synthesizer.engine.genetic.scores import Score, make_risk
-from synthesizer.engine.genetic.source import Words, sought_in, told_in_words
+from synthesizer.engine.genetic.scores import RISKS, Score, Sought
+from synthesizer.engine.genetic.source import Words, told_in_words
 from synthesizer.jobs.check_files import read_files
 from synthesizer.plan.evolving import like_original
+from synthesizer.plan.inputs import declarations
 
 FILE = 0
 """The evolution's number among those of a seed."""
@@ -92,7 +94,7 @@ class Refined:
     @property
     def interrupted(self) -> bool:
         """Whether somebody stopped the evolution before its time."""
-        return self.outcome is not None and self.outcome.evolved.interrupted
+        return self.outcome is not None and self.outcome.interrupted
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -114,9 +116,6 @@ class Refined:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for a file."""
-        outcome = None if self.outcome is None else self.outcome.to_dict()
-        if outcome is not None:
-            del outcome["frontier"], outcome["unchanged"]
         return {
             "keys": list(self.keys),
             "target": self.target,
@@ -131,7 +130,9 @@ class Refined:
             "random": self.random,
             "changed": self.changed,
             "found": self.found,
-            "evolution": outcome,
+            "evolution": None
+            if self.outcome is None
+            else self.outcome.dataset.model_dump(exclude={"frontier", "unchanged"}),
             "notes": list(self.notes),
         }
 
@@ -198,8 +199,8 @@ def refine(
     with problems.gathered():
         table, made = _tables(original, raw, tuple(keys), target, codes, declared or {})
     problems.settle(DataError)
-    sought = sought_in(table, keys, target)
-    risk = make_risk(settings.risk, sought)
+    sought = Sought.of(table, keys, target)
+    risk = RISKS[settings.risk](sought)
     if risk.undefined:
         raise DataError(f"{risk.undefined} (keys: {', '.join(keys)})")
     limit = risk.baseline if risk_at_most is None else risk_at_most
@@ -223,7 +224,7 @@ def refine(
             n_jobs=n_jobs,
             told=told_in_words(told, advance),
         )
-        best = outcome.evolved.best
+        best = outcome.best
     return Refined(
         table=_restored(sought.coding.decode(best.records), raw),
         layout=raw.layout,
@@ -386,7 +387,7 @@ def refine_file(
             target=target,
             risk_at_most=risk_at_most,
             codes=codes,
-            declared=None if settings is None else settings.declarations(),
+            declared=None if settings is None else declarations(settings),
             seed=seed,
             n_jobs=workers,
             advance=advance,

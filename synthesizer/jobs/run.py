@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from synthesizer.config.keys import Config
 from synthesizer.data.errors import SynthesizerError
@@ -17,9 +17,8 @@ from synthesizer.data.files import new_directory, write_secret
 from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
-from synthesizer.engine.genetic.source import Evolved, Source
 from synthesizer.engine.registry import Registry
-from synthesizer.engine.saved import SavedModel
+from synthesizer.engine.source import Evolved, Source
 from synthesizer.jobs.manifest import file_entry, manifest_of, write_dataset, write_json
 from synthesizer.measures.figure import plain
 from synthesizer.measures.results import CheckResults, checks_content
@@ -29,6 +28,9 @@ from synthesizer.plan.prepare import prepare
 from synthesizer.report.build import REPORT, build_report
 from synthesizer.report.codebook.write import write_release_codebook
 from synthesizer.report.record import CHECKS, MANIFEST, FileEntry, Manifest, Record
+
+if TYPE_CHECKING:
+    from synthesizer.engine.saved import SavedModel
 
 HISTORY = "history.csv"
 """What an evolution came to, generation by generation."""
@@ -141,6 +143,8 @@ def fit(
     ModelError
         If the configuration evolves whole datasets, which leaves no model.
     """
+    from synthesizer.engine.saved import SavedModel
+
     phases = Phases(listener)
     with phases.phase("read"):
         plan = prepare(config, registry, check_directory=False)
@@ -198,7 +202,9 @@ class _Folder:
         """
         if evolved is None:
             return None
-        write_secret(self.place / HISTORY, history_text(evolved.told.datasets), overwrite=False)
+        write_secret(
+            self.place / HISTORY, history_text(evolved.evolution.datasets), overwrite=False
+        )
         files: list[FrontierFile] = []
         for table, point in zip(evolved.frontier, evolved.points, strict=True):
             name = write_dataset(
@@ -213,7 +219,7 @@ class _Folder:
             )
             files.append(FrontierFile(file=name, **point.model_dump()))
         self.stewards += [HISTORY, *(file.file for file in files)]
-        return evolved.told.model_copy(update={"written": tuple(files)})
+        return evolved.evolution.model_copy(update={"written": tuple(files)})
 
     def write(self, record: Record) -> RunResult:
         """Write checks, codebook, manifest and report of the datasets."""

@@ -19,7 +19,7 @@ from synthesizer.data.panel.wide_form import WideForm, wide_columns
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Kind, Table, Variable
-from synthesizer.plan.arrange import arrange
+from synthesizer.plan.inputs import arrangement_of
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe_encoded
 
 
@@ -107,7 +107,7 @@ def read_as_panel(raw: RawTable, panel: PanelConfig | None) -> Reading:
     if ordered:
         inferred = infer(raw, declared | ordered)
     table = encode_inferred(raw, inferred)
-    form, _ = arrange(panel, table)
+    form, _ = arrangement_of(panel, table)
     variables = {v.name: v for v in form.variables} if isinstance(form, WideForm) else {}
     units = form.viewed(form.modelled(table))
     return Reading(

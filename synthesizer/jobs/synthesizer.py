@@ -22,9 +22,9 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
 from synthesizer.data.writing import to_pandas
-from synthesizer.engine.genetic.source import NOT_SAVED, Source
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
+from synthesizer.engine.source import NOT_SAVED, Source
 from synthesizer.jobs.manifest import manifest_of
 from synthesizer.jobs.run import limits_exceeded
 from synthesizer.measures.figure import plain
@@ -188,7 +188,7 @@ class Synthesizer:
             raise ModelError(
                 "nothing is evolved yet; give genetic={...}, call fit(frame) and generate()"
             )
-        return self._generated.evolution.told
+        return self._generated.evolution.evolution
 
     def frontier(self) -> list[pd.DataFrame]:
         """Return the datasets of the frontier of the last `generate`, by rising risk.

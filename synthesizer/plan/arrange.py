@@ -10,7 +10,7 @@ from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, read_like
-from synthesizer.data.panel.arrangement import PLAIN, Arrangement, label_problems
+from synthesizer.data.panel.arrangement import Arrangement, label_problems
 from synthesizer.data.panel.frame import PREFIX, Frame, RowFrame
 from synthesizer.data.panel.long_form import long_form
 from synthesizer.data.panel.paths import OWN
@@ -18,27 +18,20 @@ from synthesizer.data.panel.view import PersonView, constant_names
 from synthesizer.data.panel.wide_form import wide_columns, wide_form
 from synthesizer.data.sources import RawTable
 from synthesizer.data.table import Column, Kind, Table
-from synthesizer.plan.inputs import declared_for, encoded
+from synthesizer.plan.inputs import declarations, declared_for, encoded
 
 MOST_NAMED = 5
 """Columns that a note names."""
 
 
-def arrange(config: PanelConfig | None, table: Table) -> tuple[Arrangement, tuple[str, ...]]:
+def arrange(config: PanelConfig, table: Table) -> tuple[Arrangement, tuple[str, ...]]:
     """Return the form of a source, and what a steward should know of it.
 
     Raises
     ------
     ConfigError
         With everything that stands against such a panel.
-
-    Examples
-    --------
-    >>> arrange(None, Table((), 2)) == (PLAIN, ())
-    True
     """
-    if config is None:
-        return PLAIN, ()
     taken = [name for name in table.names if name.startswith((PREFIX, OWN))]
     if taken:
         raise ConfigError(
@@ -150,7 +143,7 @@ def compared_data(
         With every problem of every file, each with the file's name.
     """
     if config is None or config.panel is None:
-        declared = None if config is None else config.declarations()
+        declared = None if config is None else declarations(config)
         return ComparedData(
             original=original, synthetic=synthetic, control=control, declared=declared
         )
@@ -189,7 +182,8 @@ def _original(
     raw: RawTable, config: Config, panel: PanelConfig, name: str
 ) -> tuple[Table, Problems]:
     """Return the original as a run reads it, or its sound part and what is wrong with it."""
-    data = encoded(raw, declared_for(config.data, raw, config.declarations(raw.names)), config.drop)
+    declared = declared_for(config.data, raw, declarations(config, raw.names))
+    data = encoded(raw, declared, config.drop)
     found = Problems(problem.removeprefix(f"{raw.origin}: ") for problem in data.problems)
     if not found:
         with found.gathered():

@@ -11,11 +11,10 @@ from synthesizer.data.errors import Problems
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.frame import Frame, RowFrame
 from synthesizer.data.panel.paths import PathRule
-from synthesizer.data.panel.view import period_labels
+from synthesizer.data.panel.view import changers, period_labels
 from synthesizer.data.table import Kind, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.models.histories.history import panel_of
-from synthesizer.models.histories.mostly_constant import changers
 from synthesizer.plan.columns import Columns
 from synthesizer.plan.inputs import Input
 

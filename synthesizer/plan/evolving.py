@@ -15,20 +15,20 @@ from synthesizer.data.table import Schema, Table
 from synthesizer.engine.genetic.coding import Coding, Records, coding_problems
 from synthesizer.engine.genetic.evolver import Evolver, below_random
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.engine.genetic.scores import make_risk
-from synthesizer.engine.genetic.source import GeneticPlan, evolved_names, sought_in
+from synthesizer.engine.genetic.scores import RISKS, Sought, evolved_names
+from synthesizer.engine.genetic.source import GeneticPlan
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
 
 
 def plan_genetic(
-    context: Context, steps: Sequence[Step], scenarios: Sequence[Scenario]
+    context: Context,
+    config: GeneticOptions,
+    steps: Sequence[Step],
+    scenarios: Sequence[Scenario],
 ) -> GeneticPlan | None:
-    """Return what will be evolved, None where nothing is or where there are problems."""
-    config = context.config.genetic
-    if config is None:
-        return None
+    """Return what will be evolved, None where there are problems."""
     found = [f"genetic: {problem}" for problem in _problems(context, config, steps)]
     context.problems += found
     if context.problems or not context.columns.is_complete:
@@ -47,15 +47,7 @@ def plan_genetic(
     if context.problems:
         return None
     context.notes += [*_ignored(context, config), *_notes(context.table, config, main)]
-    return GeneticPlan(
-        options=config,
-        start=config.start if isinstance(config.start, str) else "files",
-        mutants=config.mutants,
-        points=config.points,
-        keys=main.keys,
-        target=main.target,
-        files=tuple(files),
-    )
+    return GeneticPlan(options=config, keys=main.keys, target=main.target, files=tuple(files))
 
 
 def _problems(context: Context, config: GeneticOptions, steps: Sequence[Step]) -> Iterator[str]:
@@ -122,7 +114,7 @@ def _scenario_problems(table: Table, config: GeneticOptions, scenario: Scenario)
             "one under checks.target"
         )
         return
-    undefined = make_risk(config.risk, sought_in(table, scenario.keys, scenario.target)).undefined
+    undefined = RISKS[config.risk](Sought.of(table, scenario.keys, scenario.target)).undefined
     if undefined:
         yield f"{undefined} (checks.keys: {', '.join(scenario.keys)})"
 
@@ -201,7 +193,7 @@ def _new_levels(table: Table, made: Table) -> Mapping[str, int]:
 
 def _notes(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator[str]:
     """Yield what a steward should know of this evolution before it starts."""
-    sought = sought_in(table, scenario.keys, scenario.target)
+    sought = Sought.of(table, scenario.keys, scenario.target)
     cells = len(np.unique(sought.records))
     # parents and children: their records, and counts of at most three margins
     size = 2.2 * config.population * (sought.records.nbytes + 24 * cells)
@@ -210,7 +202,7 @@ def _notes(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator
         f"{max(size / 1e9, 0.1):.1f} GB for the candidates"
     )
     limit = config.risk_at_most
-    yield f"genetic: R rests on {make_risk(config.risk, sought).people:,} people"
+    yield f"genetic: R rests on {RISKS[config.risk](sought).people:,} people"
     if limit is not None:
         random = Evolver(sought, config).random_risk(Seed(0))
         if limit < random:

@@ -7,20 +7,21 @@ import gzip
 import hashlib
 import re
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from typing import Self
 
-from synthesizer.config.keys import ChainConfig, Config, DataConfig
+from synthesizer.config.keys import ChainConfig, Config, DataConfig, PanelConfig
 from synthesizer.data.encoding import data_notes, encode
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.files import sha256
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
+from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.sources import RawTable
-from synthesizer.data.table import Column, Table
+from synthesizer.data.table import Column, Kind, Table
 from synthesizer.plan.columns import Columns
 
 
@@ -60,7 +61,7 @@ def read_input(config: Config) -> Input:
     except SynthesizerError as error:
         columns = Columns(names=_header(data), sound=frozenset())
         return Input(table=Table((), 0), columns=columns, problems=error.problems)
-    declared = declared_for(data, raw, config.declarations(raw.names))
+    declared = declared_for(data, raw, declarations(config, raw.names))
     return replace(
         encoded(raw, declared, config.drop),
         origin=without_password(raw.origin),
@@ -70,7 +71,53 @@ def read_input(config: Config) -> Input:
 
 def read_frame(raw: RawTable, config: ChainConfig) -> Input:
     """Encode a source that was read already."""
-    return encoded(raw, config.declarations(raw.names), config.drop)
+    return encoded(raw, declarations(config, raw.names), config.drop)
+
+
+def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, Declaration]:
+    """Return what a configuration says of the reading of each variable.
+
+    What it says of a longitudinal variable of a wide panel holds for all of its columns, if those
+    of the source are known.
+    """
+    said = {name: variable.declaration() for name, variable in config.variables.items()}
+    if config.panel is None:
+        return said
+    from synthesizer.data.panel.wide_form import wide_columns
+
+    person, time = config.panel.person, config.panel.time
+    if person is not None and (person not in said or said[person].kind is None):
+        said[person] = Declaration(kind=Kind.ID)
+    for name in (person, time):
+        if name is not None:
+            said[name] = replace(said.get(name, Declaration()), every_row=True)
+    for name, given in config.panel.wide.items():
+        own = said.get(name)
+        if own is not None and columns and name not in columns:
+            del said[name]
+            cells = wide_columns(given, columns)
+            said |= {cell: own for cell in cells if cell not in said}
+    return said
+
+
+def arrangement_of(panel: PanelConfig | None, table: Table) -> tuple[Arrangement, tuple[str, ...]]:
+    """Return how a source holds its units, and what a steward should know of it.
+
+    Raises
+    ------
+    ConfigError
+        With everything that stands against such a panel.
+
+    Examples
+    --------
+    >>> arrangement_of(None, Table((), 2)) == (PLAIN, ())
+    True
+    """
+    if panel is None:
+        return PLAIN, ()
+    from synthesizer.plan.arrange import arrange
+
+    return arrange(panel, table)
 
 
 def read_raw(data: DataConfig) -> RawTable:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,29 +25,24 @@ from synthesizer.data.randomness import Seed, fresh_seed
 from synthesizer.data.table import Table
 from synthesizer.engine.chain import ChainSpec, FittedChain
 from synthesizer.engine.drawing import split_strata, whole_number_problems
-from synthesizer.engine.genetic.source import (
-    NOT_SAVED,
-    Evolving,
-    GeneticPlan,
-    Source,
-    keeping,
-)
 from synthesizer.engine.registry import NO_MODELS, Registry
+from synthesizer.engine.source import NOT_SAVED, Source
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.models.step import Step
-from synthesizer.plan.arrange import arrange
 from synthesizer.plan.columns import models_without_use, unknown_variables
 from synthesizer.plan.context import Context
-from synthesizer.plan.evolving import plan_genetic
-from synthesizer.plan.inputs import Input, without_password
+from synthesizer.plan.inputs import Input, arrangement_of, without_password
 from synthesizer.plan.methods import plan_methods
 from synthesizer.plan.order import Places, plan_order
 from synthesizer.plan.rules import overridden, plan_paths, plan_rules
 from synthesizer.plan.scenarios import plan_fits, plan_scenarios
 from synthesizer.plan.steps import panel_problems, plan_steps
+
+if TYPE_CHECKING:
+    from synthesizer.engine.genetic.source import GeneticPlan
 
 GENERATE = "generate and write"
 """The phase in which datasets are drawn."""
@@ -190,7 +185,9 @@ class Plan:
         m: int,
         progress: Advance | None = None,
         **settings: Any,
-    ) -> Evolving:
+    ) -> Source:
+        from synthesizer.engine.genetic.source import Evolving, keeping
+
         return Evolving(
             plan=genetic,
             table=table,
@@ -229,7 +226,7 @@ def make_plan(
         # without all columns persons and periods cannot be told apart: their problems come first
         raise kind(problems)
     with problems.gathered():
-        arrangement, notes = arrange(config.panel, data.table)
+        arrangement, notes = arrangement_of(config.panel, data.table)
         plan = _planned(config, data, registry, arrangement, notes, seed)
     problems.settle(kind)
     return plan
@@ -259,7 +256,11 @@ def _planned(
     scenarios = plan_scenarios(context)
     keeps = any(step.model.abilities.copies_rows for step in steps)
     plan_fits(context, keeps=keeps)
-    genetic = plan_genetic(context, steps, scenarios)
+    genetic = None
+    if config.genetic is not None:
+        from synthesizer.plan.evolving import plan_genetic
+
+        genetic = plan_genetic(context, config.genetic, steps, scenarios)
     context.problems.settle(ConfigError)
     usual = fresh_seed() if seed is None else seed
     return Plan(

@@ -113,10 +113,8 @@ def test_validate_says_what_is_done(folder: Path, start: str, what: str) -> None
 
 
 def plan(**settings: Any) -> GeneticPlan:
-    options = GeneticOptions(**{"population": 8, **settings})
-    return GeneticPlan(
-        options=options, start="mutants", mutants=0.005, points=3, keys=("a", "b"), target="c"
-    )
+    options = GeneticOptions(**{"population": 8, "mutants": 0.005, "points": 3, **settings})
+    return GeneticPlan(options=options, keys=("a", "b"), target="c")
 
 
 def test_plans_in_words() -> None:

@@ -220,7 +220,7 @@ BAD = {
     "population": ({"genetic": {"population": 1}}, "genetic.population"),
     "rate": ({"genetic": {"crossover": 1.5}}, "genetic.crossover"),
     "elites": ({"genetic": {"elites": 8}}, "fewer than the population"),
-    "measure": ({"genetic": {"risk": "k_anonymity"}}, "must be one of: cap_u"),
+    "measure": ({"genetic": {"risk": "k_anonymity"}}, "must be 'cap_u', 'cap', 'disco'"),
     "rows": ({"rows": 10}, "rows (10) must be 600"),
     "kept": ({"keep": ["sex"]}, "cannot be kept"),
     "proper": ({"proper": True}, "proper"),

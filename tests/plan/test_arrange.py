@@ -22,6 +22,7 @@ from synthesizer.data.panel.wide_form import WideForm
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Kind
 from synthesizer.plan.arrange import arrange
+from synthesizer.plan.inputs import arrangement_of
 
 CODEC = Codec(FORMS)
 LONG = pd.DataFrame(
@@ -61,7 +62,7 @@ def long_form(**more: Any) -> tuple[Any, tuple[str, ...], Any]:
 
 def test_without_a_panel_nothing_is_arranged() -> None:
     table = encode(from_pandas(LONG))
-    assert arrange(None, table) == (PLAIN, ())
+    assert arrangement_of(None, table) == (PLAIN, ())
     assert PLAIN.frame is ROWS
     assert PLAIN.facts is None
     assert PLAIN.viewed(PLAIN.modelled(table)) is table

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from synthesizer.data.panel.frame import person_summary
-from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Rows, Table
 from synthesizer.data.writing import number_texts
 
@@ -37,6 +37,12 @@ def constant_names(table: PanelTable) -> frozenset[str]:
 def changed_rows(column: Column, other: IntArray) -> BoolArray:
     """Return where a row's value or missing code differs from that of row ``other``, shape (r,)."""
     return differing(column, column.take(other))
+
+
+def changers(index: PanelIndex, column: Column) -> BoolArray:
+    """Return which persons ever have another value than in their first row, shape (n_persons,)."""
+    other = changed_rows(column, index.starts[index.person])
+    return np.asarray(np.bincount(index.person[other], minlength=index.n_persons) > 0)
 
 
 def differing(column: Column, other: Column) -> BoolArray:

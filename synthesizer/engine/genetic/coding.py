@@ -45,15 +45,6 @@ def coding_problems(variables: Sequence[Variable]) -> list[str]:
 class Coding:
     """A mixed-radix number for every combination of levels; missing codes are levels.
 
-    Parameters
-    ----------
-    variables : tuple of Variable
-        Categorical, ordered or boolean, the last one the fastest digit.
-    levels : ndarray of int64, shape (p,)
-        Number of levels of each variable.
-    strides : ndarray of int64, shape (p,)
-        What one level more adds to the number.
-
     Examples
     --------
     >>> from synthesizer.data.table import Kind
@@ -65,8 +56,11 @@ class Coding:
     """
 
     variables: tuple[Variable, ...]
+    """Categorical, ordered or boolean, the last one the fastest digit."""
     levels: Integers
+    """Number of levels of each variable, shape (p,)."""
     strides: Integers
+    """What one level more adds to the number, shape (p,)."""
 
     @classmethod
     def of(cls, variables: Sequence[Variable]) -> Self:
@@ -118,8 +112,6 @@ class Coding:
         return Table(columns, len(records))
 
 
-# Counts of the cells of a table that matter, without laying the table out.
-
 DIRECT = 1 << 17
 """Up to so many combinations of all levels, records are looked up in an array as they are."""
 
@@ -128,19 +120,10 @@ DENSE = 1 << 20
 
 
 class Margin:
-    """Some cells of the table of some variables: what is counted of a candidate.
+    """Some cells of the table of the variables at some places: what is counted of a candidate.
 
-    Nothing grows with the product of levels where that is large: records are then looked for
-    among the cells that count.
-
-    Parameters
-    ----------
-    coding : Coding
-        Of the records.
-    places : sequence of int
-        Positions of the variables in the coding, at least one.
-    cells : ndarray of int64, shape (c,)
-        The cells that are counted, rising, as `cell_numbers` gives them.
+    The cells rise, as `cell_numbers` gives them. Nothing grows with the product of levels where
+    that is large: records are then looked for among the cells that count.
 
     Examples
     --------

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from synthesizer.data.errors import Terminated
+from synthesizer.data.evolved import EvolvedDataset, Generation, Point
 from synthesizer.data.randomness import Seed
-from synthesizer.engine.genetic.coding import Integers
+from synthesizer.engine.genetic.coding import Integers, Records
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.population import Breeder, Candidate
-
-# Who has offspring, and who survives.
+from synthesizer.engine.genetic.scores import Score, Scorer
 
 Floats = npt.NDArray[np.float64]
 
@@ -143,27 +142,18 @@ def hypervolume(points: Floats) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The candidates of a generation in order.
-
-    Parameters
-    ----------
-    order : ndarray of int, shape (N,)
-        Positions of the candidates, the best one to have offspring first.
-    place : ndarray of int, shape (N,)
-        Place of every candidate in that order.
-    chosen : int
-        The candidate that would be the result.
-    front : ndarray of int, shape (N,)
-        Number of the front.
-    aim : float
-        What the evolution lowers: the result's value, or the area that no candidate dominates.
-    """
+    """The candidates of a generation in order; all arrays have shape (N,)."""
 
     order: Integers
+    """Positions of the candidates, the best one to have offspring first."""
     place: Integers
+    """Place of every candidate in that order."""
     chosen: int
+    """The candidate that would be the result."""
     front: Integers
+    """Number of the front."""
     aim: float
+    """What the evolution lowers: the result's value, or the area that no candidate dominates."""
 
 
 def ranking(points: Floats, options: GeneticOptions) -> Ranking:
@@ -193,64 +183,74 @@ LEAST_GAIN = 1e-6
 """Gains below this are rounding, or not worth a generation."""
 
 
-@dataclass(frozen=True)
-class Generation:
-    """What is kept of a generation; generation 0 is the start population.
-
-    Parameters
-    ----------
-    generation : int
-        Its number.
-    utility, risk, fitness : float
-        Of the candidate that would be the result; F with the weights of the options, as in the
-        paper: without the floor below which selection does not reward a lower risk.
-    median_utility, median_risk : float
-        Over all candidates.
-    frontier : int
-        Points that no other one beats on both.
-    """
-
-    generation: int
-    utility: float
-    risk: float
-    fitness: float
-    median_utility: float
-    median_risk: float
-    frontier: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return asdict(self)
-
-
-Told = Callable[[Generation], None]
-
-
 @dataclass(frozen=True, eq=False)
-class Evolved:
-    """What an evolution came to.
-
-    Parameters
-    ----------
-    best : Candidate
-        The one that the options ask for.
-    frontier : tuple of Candidate
-        Those that no other one beats on both objectives, by rising risk.
-    history : tuple of Generation
-        From the start population on.
-    stopped : str
-        Why it ended.
-    """
+class Outcome:
+    """What became of one start population."""
 
     best: Candidate
+    """The one that the options ask for."""
     frontier: tuple[Candidate, ...]
+    """Those that no other one beats on both objectives, by rising risk."""
     history: tuple[Generation, ...]
+    """From the start population on."""
     stopped: str
+    """Why it ended."""
+    options: GeneticOptions
+    """What was asked for, with the risk floor as a number."""
+    scorer: Scorer
+    origin: Records | None = None
+    """What `unchanged` compares with, row by row: the original of mutants; None elsewhere."""
 
     @property
     def interrupted(self) -> bool:
         """Whether somebody stopped it before its time."""
         return self.stopped == INTERRUPTED
+
+    @property
+    def score(self) -> Score:
+        """Utility and risk of the result."""
+        return self.best.score
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the risk is within ``risk_at_most``; None without such a limit."""
+        limit = self.options.risk_at_most
+        return None if limit is None else self.score.risk <= limit
+
+    def unchanged(self, candidate: Candidate) -> float | None:
+        """Return the share of records that are still those of the start at their place."""
+        if self.origin is None or len(self.origin) != len(candidate.records):
+            return None
+        return float(np.mean(candidate.records == self.origin))
+
+    def point(self, candidate: Candidate) -> Point:
+        """Return where a candidate lies, and how much of the start is left in it."""
+        score = candidate.score
+        found, right = self.scorer.found(candidate.counts) or (None, None)
+        value = fitness(np.array([[score.utility, score.risk]]), weight=self.options.weight)
+        return Point(
+            utility=score.utility,
+            risk=score.risk,
+            fitness=float(value[0]),
+            unchanged=self.unchanged(candidate),
+            found=found,
+            right_of_found=right,
+        )
+
+    @property
+    def dataset(self) -> EvolvedDataset:
+        """The result and how it was bred, for files."""
+        return EvolvedDataset(
+            **self.point(self.best).model_dump(),
+            reached=self.reached,
+            stopped=self.stopped,
+            generations=len(self.history) - 1,
+            history=self.history,
+            frontier=tuple(self.point(candidate) for candidate in self.frontier),
+        )
+
+
+Told = Callable[[Generation], None]
 
 
 def evolve(
@@ -259,10 +259,11 @@ def evolve(
     seed: Seed,
     path: Sequence[str | int],
     *,
+    origin: Records | None = None,
     n_jobs: int = 1,
     told: Told | None = None,
     keeps_best: bool = True,
-) -> Evolved:
+) -> Outcome:
     """Evolve a population until a stop.
 
     Parameters
@@ -275,6 +276,8 @@ def evolve(
         Decides everything, together with ``path``.
     path : sequence of str or int
         Names this evolution among those of a seed.
+    origin : ndarray, optional
+        What the result's records are compared with, row by row.
     n_jobs : int
         Threads; they do not change the result.
     told : callable, optional
@@ -307,7 +310,15 @@ def evolve(
     front = [people[i] for i in np.flatnonzero(ranks.front == 0)]
     front = list({c.score: c for c in front}.values())  # equal scores are one point
     front.sort(key=lambda c: (c.score.risk, c.score.utility))
-    return Evolved(people[ranks.chosen], tuple(front), tuple(history), stopped)
+    return Outcome(
+        best=people[ranks.chosen],
+        frontier=tuple(front),
+        history=tuple(history),
+        stopped=stopped,
+        options=options,
+        scorer=breeder.scorer,
+        origin=origin,
+    )
 
 
 def _stop(options: GeneticOptions, number: int, since: int, seconds: float) -> str | None:

@@ -1,91 +1,25 @@
-"""From an original and options to a start population, an evolution and its outcome."""
+"""From an original and options to a start population and its evolution."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from synthesizer.data.errors import DataError, RuleError
 from synthesizer.data.randomness import Seed, salts
 from synthesizer.engine.genetic.coding import Records
-from synthesizer.engine.genetic.evolution import Evolved, Told, evolve, fitness
+from synthesizer.engine.genetic.evolution import Outcome, Told, evolve
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.population import Allowed, Breeder, Candidate, Redraw, replaced
-from synthesizer.engine.genetic.scores import Score, Scorer, Sought, make_risk, make_utility
+from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Scorer, Sought
 
 RANDOM_FILES = 10
 """Files drawn from the margins for the risk that needs no information on anybody."""
 
 ALONE = 250_000
 """Below so many records in a dataset threads wait for each other longer than they work."""
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What became of one start population.
-
-    Parameters
-    ----------
-    evolved : Evolved
-        The best dataset, the frontier, the history.
-    start : Records or None
-        What `unchanged` compares with, row by row: the original of mutants; None elsewhere.
-    options : Options
-        What was asked for, with the risk floor as a number.
-    scorer : Scorer or None
-        Tells who is found in a candidate.
-    """
-
-    evolved: Evolved
-    start: Records | None
-    options: GeneticOptions
-    scorer: Scorer | None = None
-
-    @property
-    def score(self) -> Score:
-        """Utility and risk of the result."""
-        return self.evolved.best.score
-
-    @property
-    def reached(self) -> bool | None:
-        """Whether the risk is within ``risk_at_most``; None without such a limit."""
-        limit = self.options.risk_at_most
-        return None if limit is None else self.score.risk <= limit
-
-    def unchanged(self, candidate: Candidate) -> float | None:
-        """Return the share of records that are still those of the start at their place."""
-        if self.start is None or len(self.start) != len(candidate.records):
-            return None
-        return float(np.mean(candidate.records == self.start))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        evolved = self.evolved
-        return {
-            **self.point(evolved.best),
-            "reached": self.reached,
-            "stopped": evolved.stopped,
-            "generations": len(evolved.history) - 1,
-            "history": [generation.to_dict() for generation in evolved.history],
-            "frontier": [self.point(candidate) for candidate in evolved.frontier],
-        }
-
-    def point(self, candidate: Candidate) -> dict[str, Any]:
-        """Return where a candidate lies, and how much of the start is left in it."""
-        score = candidate.score
-        found = None if self.scorer is None else self.scorer.found(candidate.counts)
-        value = fitness(np.array([[score.utility, score.risk]]), weight=self.options.weight)
-        return {
-            "utility": score.utility,
-            "risk": score.risk,
-            "fitness": float(value[0]),
-            "unchanged": self.unchanged(candidate),
-            "found": None if found is None else found[0],
-            "right_of_found": None if found is None else found[1],
-        }
 
 
 def below_random(place: str, limit: float, random: float) -> str:
@@ -110,31 +44,26 @@ def spread(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
 
 
 class Evolver:
-    """Evolves datasets against one original.
-
-    Parameters
-    ----------
-    sought : Sought
-        The original with keys and target.
-    options : Options
-        Settings.
-    allowed : callable, optional
-        Says which records keep to the rules.
-    """
+    """Evolves datasets against one original, inside the rules."""
 
     def __init__(
         self, sought: Sought, options: GeneticOptions, *, allowed: Allowed | None = None
     ) -> None:
         self.sought, self.options = sought, options
         coding, records = sought.coding, sought.records
-        self.risk = make_risk(options.risk, sought)
-        self.scorer = Scorer(make_utility(options.utility, sought), self.risk)
+        self.risk = RISKS[options.risk](sought)
+        self.scorer = Scorer(UTILITIES[options.utility](sought), self.risk)
         self._margins = Redraw.marginal(coding, records)
         redraw = self._margins if options.redraw == "marginal" else Redraw.uniform(coding)
         self.breeder = Breeder(self.scorer, options, redraw, allowed=allowed)
         self._random: dict[int, float] = {}
         # draws depend on the data too: who knows the seed must not be able to undo mutations
         self._salt = salts([("records", [np.asarray(records, dtype=np.int64)])])["records"]
+
+    @property
+    def size(self) -> int:
+        """Candidates of a generation."""
+        return self.options.population
 
     def random_risk(self, seed: Seed) -> float:
         """Return the mean risk of files whose variables are drawn from their margins alone."""
@@ -154,17 +83,12 @@ class Evolver:
     def mutants(self, seed: Seed, dataset: int, largest: float) -> list[Candidate]:
         """Return mutants of the original at increasing rates, as in the paper.
 
-        Parameters
-        ----------
-        seed, dataset : Seed, int
-            Decide the draws.
-        largest : float
-            Share of cells drawn anew in the last one, in (0, 1].
+        ``largest`` is the share of cells drawn anew in the last one, in (0, 1].
         """
-        base = self._ruled(self.sought.records, self._start(seed, dataset, 0))
+        base, size = self._ruled(self.sought.records, self._start(seed, dataset, 0)), self.size
         return [
-            self._mutant(base, largest * share, self._start(seed, dataset, number))
-            for number, share in enumerate(self._shares(), start=1)
+            self._mutant(base, largest * (number / size), self._start(seed, dataset, number))
+            for number in range(1, size + 1)
         ]
 
     def around(
@@ -175,19 +99,19 @@ class Evolver:
         Versions have an increasing share of the records that carry risk replaced by others of
         the same file; without ``aimed`` moves they are mutants at increasing rates.
         """
-        made = [
+        people = [
             self.breeder.candidate(self._ruled(records, self._start(seed, dataset, -1 - number)))
             for number, records in enumerate(files)
         ]
-        fill = self.options.population - len(files)
+        fill = self.size - len(files)
         for number in range(fill):
-            one, share = made[number % len(files)], (number + 1) / fill
+            one, share = people[number % len(files)], (number + 1) / fill
             rng = self._start(seed, dataset, number)
             if self.options.aimed:
-                made.append(self._safer(one, share, rng))
+                people.append(self._safer(one, share, rng))
             else:
-                made.append(self._mutant(one.records, largest * share, rng))
-        return made
+                people.append(self._mutant(one.records, largest * share, rng))
+        return people
 
     def evolve(
         self,
@@ -200,23 +124,7 @@ class Evolver:
         told: Told | None = None,
         keeps_best: bool = True,
     ) -> Outcome:
-        """Evolve a start population.
-
-        Parameters
-        ----------
-        start : sequence of Candidate
-            At least two.
-        seed, dataset : Seed, int
-            Decide every draw.
-        origin : ndarray, optional
-            What the result's records are compared with, row by row.
-        n_jobs : int
-            Threads, for large datasets; they do not change the result.
-        told : callable, optional
-            Is called after every generation.
-        keeps_best : bool
-            Whether an interrupt ends the evolution with the best so far.
-        """
+        """Evolve a start population; see `evolution.evolve`. Threads serve large datasets only."""
         if self.risk.undefined:
             raise DataError(self.risk.undefined)
         if self.options.risk_floor is None:
@@ -224,10 +132,16 @@ class Evolver:
         n = len(start[0].records)
         path = ("genetic", self._salt, dataset)
         threads = 1 if n < ALONE else n_jobs
-        evolved = evolve(
-            start, self.breeder, seed, path, n_jobs=threads, told=told, keeps_best=keeps_best
+        return evolve(
+            start,
+            self.breeder,
+            seed,
+            path,
+            origin=origin,
+            n_jobs=threads,
+            told=told,
+            keeps_best=keeps_best,
         )
-        return Outcome(evolved, origin, self.breeder.options, self.scorer)
 
     def shuffled(self, candidate: Candidate, seed: Seed, dataset: int, number: int = 0) -> Records:
         """Return a candidate's records in an order that tells nothing of the original's."""
@@ -247,10 +161,6 @@ class Evolver:
         out = records.copy()
         out[wrong] = records[rng.choice(np.flatnonzero(right), size=len(wrong))]
         return out
-
-    def _shares(self) -> list[float]:
-        size = self.options.population
-        return [number / size for number in range(1, size + 1)]
 
     def _start(self, seed: Seed, dataset: int, number: int) -> np.random.Generator:
         return seed.generator("genetic", self._salt, dataset, "start", number)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Field,
     SerializerFunctionWrapHandler,
@@ -17,7 +15,6 @@ from pydantic import (
 )
 
 from synthesizer.data.options import options
-from synthesizer.engine.genetic.scores import RISKS, UTILITIES
 
 
 def _paths(value: object) -> object:
@@ -25,17 +22,10 @@ def _paths(value: object) -> object:
     return [value] if isinstance(value, str) and value not in ("mutants", "chain") else value
 
 
-def _known(measures: Collection[str]) -> AfterValidator:
-    def check(name: str) -> str:
-        if name not in measures:
-            raise ValueError(f"must be one of: {', '.join(measures)}")
-        return name
-
-    return AfterValidator(check)
-
-
 Whole = Annotated[int, Strict()]
 Rate = Annotated[float, Strict(), Field(ge=0, le=1)]
+UtilityName = Literal["full_table", "two_way"]
+RiskName = Literal["cap_u", "cap", "disco", "repu", "replicated_uniques"]
 Start = Annotated[
     Literal["mutants", "chain"] | tuple[Path, ...], BeforeValidator(_paths), Field(min_length=1)
 ]
@@ -77,14 +67,8 @@ class GeneticOptions:
             "margins when absent; 0 is the algorithm of the paper"
         ),
     ] = None
-    utility: Annotated[
-        str, _known(UTILITIES), Field(description="measure of utility: full_table, two_way")
-    ] = "full_table"
-    risk: Annotated[
-        str,
-        _known(RISKS),
-        Field(description="measure of risk: cap_u, cap, disco, repu, replicated_uniques"),
-    ] = "cap_u"
+    utility: Annotated[UtilityName, Field(description="measure of utility")] = "full_table"
+    risk: Annotated[RiskName, Field(description="measure of risk")] = "cap_u"
     weight: Annotated[Rate, Field(description="weight of the utility in F, in [0, 1]")] = 0.5
     population: Annotated[
         Whole, Field(ge=2, description="datasets of a generation, at least 2")

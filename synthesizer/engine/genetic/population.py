@@ -14,8 +14,6 @@ from synthesizer.engine.genetic.coding import Coding, Integers, Records
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.scores import Counts, Score, Scorer
 
-# How candidates change: records swapped between two, cells drawn anew, records replaced.
-
 
 def chosen(n: int, rate: float, rng: np.random.Generator) -> Integers:
     """Return each of n positions with probability ``rate``, rising.
@@ -47,10 +45,7 @@ def crossed(
 ) -> tuple[Records, Records, Integers]:
     """Swap each record of two candidates with probability ``rate`` (whole-case crossover).
 
-    Returns
-    -------
-    tuple
-        Both children, and the rows that changed places.
+    Returns both children, and the rows that changed places.
     """
     rows = chosen(len(one), rate, rng)
     first, second = one.copy(), other.copy()
@@ -59,14 +54,7 @@ def crossed(
 
 
 class Redraw:
-    """Draws cells anew: uniformly from the levels of a variable, or from its margin.
-
-    Parameters
-    ----------
-    coding : Coding
-        Of the records.
-    shares : sequence of ndarray
-        Probability of every level, for each variable.
+    """Draws cells anew with a probability of every level, for each variable.
 
     Examples
     --------
@@ -154,19 +142,7 @@ class Candidate:
 
 
 class Breeder:
-    """Makes children of two candidates.
-
-    Parameters
-    ----------
-    scorer : Scorer
-        Counts and scores.
-    options : Options
-        Rates.
-    redraw : Redraw
-        How cells are drawn anew.
-    allowed : callable or None
-        Says which records keep to the rules; others are taken back.
-    """
+    """Makes children of two candidates; moves that break a rule are taken back."""
 
     def __init__(
         self,

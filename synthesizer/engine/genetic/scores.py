@@ -3,54 +3,55 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.errors import ConfigError
-from synthesizer.data.table import BoolArray
+from synthesizer.data.table import BoolArray, Kind, Table
 from synthesizer.engine.genetic.coding import Coding, Integers, Margin, Records, sorted_cells
-
-# Measures that a candidate's counts give, and those of utility: what evolution minimises.
+from synthesizer.engine.genetic.genetic_options import RiskName, UtilityName
 
 Floats = npt.NDArray[np.float64]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
 class Sought:
-    """The original, and what an intruder knows and seeks.
-
-    Parameters
-    ----------
-    records : ndarray, shape (n,)
-        Confidential records.
-    coding : Coding
-        Of all records.
-    keys : tuple of int
-        Positions of the key variables.
-    target : int
-        Position of the target.
-    """
+    """The original, and what an intruder knows and seeks."""
 
     records: Records
+    """Confidential records, shape (n,)."""
     coding: Coding
     keys: tuple[int, ...]
+    """Positions of the key variables."""
     target: int
+    """Position of the target."""
+
+    @classmethod
+    def of(cls, table: Table, keys: Sequence[str], target: str) -> Self:
+        """Return a table as candidates are scored against it.
+
+        Raises
+        ------
+        DataError
+            For variables that are no categories.
+        """
+        names = evolved_names(table)
+        coding = Coding.of([table[name].variable for name in names])
+        places = tuple(names.index(key) for key in keys)
+        return cls(coding.encode(table), coding, places, names.index(target))
+
+
+def evolved_names(table: Table) -> list[str]:
+    """Return the variables of a candidate: all but identifiers."""
+    return [variable.name for variable in table.schema if variable.kind is not Kind.ID]
 
 
 class Objective(ABC):
-    """A measure in [0, 1] from counts of cells, lower is better.
-
-    Parameters
-    ----------
-    sought : Sought
-        The original with its keys and target.
-    """
+    """A measure in [0, 1] from counts of cells, lower is better."""
 
     meaning: ClassVar[str]
     margins: tuple[Margin, ...]
@@ -122,31 +123,7 @@ def _entropy(q: Floats) -> float:
     return float(np.sum(q * np.log2(q, out=np.zeros_like(q), where=q > 0)))
 
 
-UTILITIES: Mapping[str, Callable[[Sought], Objective]] = {
-    "full_table": FullTable,
-    "two_way": TwoWay,
-}
-
-
-def make_utility(name: str, sought: Sought) -> Objective:
-    """Return the measure of utility of that name.
-
-    Raises
-    ------
-    ConfigError
-        If there is none.
-    """
-    return named(name, UTILITIES, "utility")(sought)
-
-
-def named(name: str, known: Mapping[str, T], what: str) -> T:
-    """Return what has that name; raises ConfigError where nothing has."""
-    if name not in known:
-        raise ConfigError(f"{what} ({name}): unknown; known: {', '.join(known)}")
-    return known[name]
-
-
-# Measures of risk that a candidate's counts give; see `synthesizer.engine.genetic.scores`.
+UTILITIES: Mapping[UtilityName, type[Objective]] = {"full_table": FullTable, "two_way": TwoWay}
 
 
 class Risk(Objective):
@@ -339,24 +316,13 @@ class ReplicatedUniques(RepU):
         return float((counts[0] == 1).sum()) / n
 
 
-RISKS: Mapping[str, Callable[[Sought], Risk]] = {
+RISKS: Mapping[RiskName, type[Risk]] = {
     "cap_u": CapU,
     "cap": Cap,
     "disco": Disco,
     "repu": RepU,
     "replicated_uniques": ReplicatedUniques,
 }
-
-
-def make_risk(name: str, sought: Sought) -> Risk:
-    """Return the measure of risk of that name.
-
-    Raises
-    ------
-    ConfigError
-        If there is none.
-    """
-    return named(name, RISKS, "risk")(sought)
 
 
 Counts = tuple[Integers, ...]
@@ -372,15 +338,7 @@ class Score:
 
 
 class Scorer:
-    """Scores candidates against one original.
-
-    Parameters
-    ----------
-    utility : Objective
-        What tells how far a candidate is from the original.
-    risk : Risk
-        What tells how much it gives away.
-    """
+    """Scores candidates against one original: how far they are from it, and what they give away."""
 
     def __init__(self, utility: Objective, risk: Risk) -> None:
         self.utility, self.risk = utility, risk

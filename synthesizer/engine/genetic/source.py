@@ -1,26 +1,25 @@
-"""What datasets are drawn from: a fitted chain, or an evolution against the confidential data."""
+"""An evolution against the confidential data as a source of datasets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
-from synthesizer.data.errors import ModelError
-from synthesizer.data.evolved import Evolution, EvolvedDataset, Point, Risk, Utility
+from synthesizer.data.evolved import Evolution, EvolvedDataset, Generation, Risk, Utility
 from synthesizer.data.panel.frame import ROWS
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import BoolArray, Kind, Table
-from synthesizer.engine.chain import FittedChain, Progress
+from synthesizer.data.table import BoolArray, Table
+from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.drawing import whole_number_problems
 from synthesizer.engine.genetic.coding import Coding, Records
-from synthesizer.engine.genetic.evolution import Generation
-from synthesizer.engine.genetic.evolver import Evolver, Outcome, spread
+from synthesizer.engine.genetic.evolution import Outcome
+from synthesizer.engine.genetic.evolver import Evolver, spread
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.population import Allowed, Candidate
-from synthesizer.engine.genetic.scores import Sought
+from synthesizer.engine.genetic.scores import Sought, evolved_names
+from synthesizer.engine.source import Evolved, Progress, Request, Source
 from synthesizer.models.step import Rule, Zero, forbidden_rows
 
 
@@ -52,11 +51,6 @@ def keeping(rules: Sequence[Rule], zeros: Sequence[Zero], table: Table) -> Allow
 
 Words = Callable[[str], None]
 
-NOT_SAVED = (
-    "datasets of the genetic synthesizer are evolved against the confidential data, so there is no "
-    "model to save; use 'run' or generate(), or take genetic out of the configuration"
-)
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GeneticPlan:
@@ -64,12 +58,6 @@ class GeneticPlan:
 
     options: GeneticOptions
     """Settings of the evolution."""
-    start: str
-    """``mutants``, ``chain`` or ``files``."""
-    mutants: float
-    """Largest share of cells drawn anew in the start population."""
-    points: int
-    """Most datasets of a frontier that are written."""
     keys: tuple[str, ...]
     """What an intruder knows."""
     target: str
@@ -77,94 +65,17 @@ class GeneticPlan:
     files: tuple[Records, ...] = ()
     """Records of the start files."""
 
-
-def evolved_names(table: Table) -> list[str]:
-    """Return the variables of a candidate: all but identifiers."""
-    return [variable.name for variable in table.schema if variable.kind is not Kind.ID]
-
-
-def sought_in(table: Table, keys: Sequence[str], target: str) -> Sought:
-    """Return an original as candidates are scored against it.
-
-    Raises
-    ------
-    DataError
-        For variables that are no categories.
-    """
-    names = evolved_names(table)
-    coding = Coding.of([table[name].variable for name in names])
-    places = tuple(names.index(key) for key in keys)
-    return Sought(coding.encode(table), coding, places, names.index(target))
-
-
-class Source(Protocol):
-    """What datasets are drawn from: a fitted chain, or an evolution."""
-
     @property
-    def n_units(self) -> int:
-        """Units of a dataset where nobody asks for another number: rows, or persons of a panel."""
-
-    @property
-    def keeps_rows(self) -> bool:
-        """Whether the number of rows cannot be changed."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the fit tells a steward."""
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether somebody stopped the work before its time and the best so far was kept."""
-
-    @property
-    def half_problems(self) -> tuple[str, ...]:
-        """Why a half of the data cannot be synthesised as the whole was."""
-
-    def exceeded(self, pooled: Mapping[str, float | None]) -> tuple[str, ...]:
-        """Return limits of its own that the datasets lie above, in words.
-
-        ``pooled`` holds figures of risk, by key, of all datasets together.
-        """
-
-    def evolution(self, seed: Seed) -> Evolved | None:
-        """Return what came out beside the datasets of the last `generate` with this seed."""
-
-    def request_problems(self, m: int, rows: int | None, first: int = 0) -> list[str]:
-        """Say everything that is wrong with a request for datasets."""
-
-    def count_blocks(self, m: int, rows: int | None) -> int:
-        """Return the steps of `generate`, for progress bars."""
-
-    def generate(
-        self,
-        seed: Seed,
-        *,
-        m: int = 1,
-        rows: int | None = None,
-        n_jobs: int | None = None,
-        first: int = 0,
-        progress: Progress | None = None,
-    ) -> Iterator[Table]:
-        """Yield m datasets; see `FittedChain.generate`."""
-
-
-@dataclass(frozen=True, eq=False)
-class Evolved:
-    """What an evolution leaves beside its datasets."""
-
-    told: Evolution
-    """Settings, and utility, risk and history of every dataset."""
-    frontier: tuple[Table, ...] = ()
-    """In mode pareto: the datasets of the frontier that are written, by rising risk."""
-    points: tuple[Point, ...] = ()
-    """Where each of them lies."""
+    def start(self) -> str:
+        """``mutants``, ``chain`` or ``files``."""
+        return self.options.start if isinstance(self.options.start, str) else "files"
 
 
 @dataclass(kw_only=True, eq=False)
-class Evolving:
+class Evolving(Source):
     """Makes datasets by evolution; it holds the confidential data, which candidates are scored by.
 
-    A `Source`.
+    An interrupt ends it after the best dataset so far.
     """
 
     plan: GeneticPlan
@@ -184,7 +95,7 @@ class Evolving:
     _last: Outcome | None = None
 
     def __post_init__(self) -> None:
-        sought = sought_in(self.table, self.plan.keys, self.plan.target)
+        sought = Sought.of(self.table, self.plan.keys, self.plan.target)
         self.evolver = Evolver(sought, self.plan.options, allowed=self.allowed)
 
     @property
@@ -200,7 +111,7 @@ class Evolving:
     @property
     def interrupted(self) -> bool:
         """Whether somebody stopped the last evolution before its time."""
-        return self._last is not None and self._last.evolved.interrupted
+        return self._last is not None and self._last.interrupted
 
     @property
     def half_problems(self) -> tuple[str, ...]:
@@ -249,52 +160,40 @@ class Evolving:
             problems.append(f"rows ({rows}) must be {self.n_units}, which the start population has")
         return problems
 
-    def generate(
-        self,
-        seed: Seed,
-        *,
-        m: int = 1,
-        rows: int | None = None,
-        n_jobs: int | None = None,
-        first: int = 0,
-        progress: Progress | None = None,
-    ) -> Iterator[Table]:
-        """Yield ``m`` datasets, each of an evolution of its own; an interrupt ends after the best.
-
-        Parameters are those of `FittedChain.generate`.
-        """
-        problems = self.request_problems(m, rows)
-        if problems:
-            raise ModelError(problems)
+    def drawn(self, request: Request) -> Iterator[Table]:
+        """Yield the datasets, each of an evolution of its own."""
+        seed = request.seed
         self.results.clear()
-        for dataset in range(first, first + m):
-            start = self._start(seed, dataset, rows, n_jobs)
+        for dataset in range(request.first, request.first + request.m):
             outcome = self.evolver.evolve(
-                start,
+                self._start(request, dataset),
                 seed,
                 dataset,
                 origin=self.evolver.sought.records if self.plan.start == "mutants" else None,
-                n_jobs=n_jobs or 1,
-                told=told_in_words(self.told, progress),
+                n_jobs=request.n_jobs or 1,
+                told=told_in_words(self.told, request.progress),
                 keeps_best=self.keeps_best,
             )
             # of the datasets themselves only the last one's stay: memory does not grow with m
-            self.results.append(EvolvedDataset.model_validate(outcome.to_dict()))
+            self.results.append(outcome.dataset)
             self._last = outcome
-            yield self.as_table(self.evolver.shuffled(outcome.evolved.best, seed, dataset))
-            if outcome.evolved.interrupted:
+            yield self.as_table(self.evolver.shuffled(outcome.best, seed, dataset))
+            if outcome.interrupted:
                 return
 
-    def _start(
-        self, seed: Seed, dataset: int, rows: int | None, n_jobs: int | None
-    ) -> list[Candidate]:
-        plan, evolver = self.plan, self.evolver
-        if plan.start == "mutants":
-            return evolver.mutants(seed, dataset, plan.mutants)
+    def _start(self, request: Request, dataset: int) -> list[Candidate]:
+        evolver, seed, largest = self.evolver, request.seed, self.plan.options.mutants
+        if self.plan.start == "mutants":
+            return evolver.mutants(seed, dataset, largest)
         if self.chain is None:
-            return evolver.around(plan.files, seed, dataset, plan.mutants)
-        size = plan.options.population
-        tables = self.chain.generate(seed, m=size, rows=rows, n_jobs=n_jobs, first=dataset * size)
+            return evolver.around(self.plan.files, seed, dataset, largest)
+        tables = self.chain.generate(
+            seed,
+            m=evolver.size,
+            rows=request.rows,
+            n_jobs=request.n_jobs,
+            first=dataset * evolver.size,
+        )
         coding = evolver.sought.coding
         return [evolver.breeder.candidate(coding.encode(table)) for table in tables]
 
@@ -304,12 +203,12 @@ class Evolving:
             return None
         front = self._frontier(self._last)
         return Evolved(
-            told=self._told(seed),
+            evolution=self._evolution(seed),
             frontier=tuple(
                 self.as_table(self.evolver.shuffled(candidate, seed, 0, number))
                 for number, candidate in enumerate(front, 1)
             ),
-            points=tuple(Point(**self._last.point(candidate)) for candidate in front),
+            points=tuple(self._last.point(candidate) for candidate in front),
         )
 
     def _frontier(self, outcome: Outcome) -> list[Candidate]:
@@ -319,11 +218,11 @@ class Evolving:
         # below the floor nobody is safer: one point there is enough
         limit = outcome.options.risk_at_most
         floor = min(outcome.options.risk_floor or 0.0, 1.0 if limit is None else limit)
-        front, best = outcome.evolved.frontier, outcome.evolved.best
+        front, best, points = outcome.frontier, outcome.best, self.plan.options.points
         first = max((i for i, c in enumerate(front) if c.score.risk <= floor), default=0)
-        chosen = list(spread(front[first:], self.plan.points))
+        chosen = list(spread(front[first:], points))
         if all(candidate.score != best.score for candidate in chosen):
-            chosen = sorted([*chosen[: self.plan.points - 1], best], key=lambda c: c.score.risk)
+            chosen = sorted([*chosen[: points - 1], best], key=lambda c: c.score.risk)
         return chosen
 
     def as_table(self, records: Records) -> Table:
@@ -331,7 +230,7 @@ class Evolving:
         drawn = self.evolver.sought.coding.decode(records)
         return ROWS.finished(drawn, self.table.schema)
 
-    def _told(self, seed: Seed) -> Evolution:
+    def _evolution(self, seed: Seed) -> Evolution:
         """Return what was evolved, and what came out."""
         options, risk = self.plan.options, self.evolver.risk
         random = self.evolver.random_risk(seed)

@@ -11,7 +11,7 @@ import numpy as np
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule, broken_steps
-from synthesizer.data.panel.view import differing
+from synthesizer.data.panel.view import changers, differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Variable
 from synthesizer.models.base import (
     Abilities,
@@ -19,7 +19,7 @@ from synthesizer.models.base import (
 )
 from synthesizer.models.histories.history import FittedHistory, Limits
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
-from synthesizer.models.histories.mostly_constant import ByClass, Parts, changers
+from synthesizer.models.histories.mostly_constant import ByClass, Parts
 from synthesizer.models.histories.parts import (
     Part,
     fit_part,

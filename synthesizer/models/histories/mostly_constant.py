@@ -12,7 +12,7 @@ from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
-from synthesizer.data.panel.view import changed_rows
+from synthesizer.data.panel.view import changers
 from synthesizer.data.table import BoolArray, Column, IntArray, Table
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
@@ -31,12 +31,6 @@ from synthesizer.models.histories.time_invariant import draw_persons
 
 TRIES = 3
 """Histories drawn for a person who shall change before a change in a random row is imposed."""
-
-
-def changers(index: PanelIndex, column: Column) -> BoolArray:
-    """Return which persons ever have another value than in their first row, shape (n_persons,)."""
-    other = changed_rows(column, index.starts[index.person])
-    return np.asarray(np.bincount(index.person[other], minlength=index.n_persons) > 0)
 
 
 def seen_again(index: PanelIndex) -> IntArray:

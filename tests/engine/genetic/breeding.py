@@ -65,6 +65,5 @@ def worth(generation, options):
 
 def as_bytes(outcome):
     """All that an evolution came to."""
-    evolved = outcome.evolved
-    frontier = [one.records.tobytes() for one in evolved.frontier]
-    return evolved.best.records.tobytes(), frontier, evolved.history, evolved.stopped
+    frontier = [one.records.tobytes() for one in outcome.frontier]
+    return outcome.best.records.tobytes(), frontier, outcome.history, outcome.stopped

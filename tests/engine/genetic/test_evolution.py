@@ -124,7 +124,7 @@ def test_small_datasets_are_left_to_one_thread(monkeypatch):
 @pytest.mark.parametrize("options", [{"risk_floor": 0.0}, {"weight": 0.2}, {"risk_floor": 0.4}])
 def test_elites_keep_the_best_so_far(elites, options, seen):
     outcome = evolved(elites=elites, generations=15, **options)
-    values = [worth(generation, outcome.options) for generation in outcome.evolved.history]
+    values = [worth(generation, outcome.options) for generation in outcome.history]
     assert (np.diff(values) <= 0).all()
     assert values[-1] < values[0]
     for before, after in pairwise(seen):
@@ -133,7 +133,7 @@ def test_elites_keep_the_best_so_far(elites, options, seen):
 
 
 def test_the_fitness_of_the_paper_never_rises():
-    result = evolved(risk_floor=0.0, generations=15).evolved
+    result = evolved(risk_floor=0.0, generations=15)
     assert (np.diff([generation.fitness for generation in result.history]) <= 0).all()
 
 
@@ -170,7 +170,7 @@ def test_the_history_tells_of_every_generation(options, seen):
     made = evolver(**options)
     start, told = made.mutants(SEED, 0, 0.3), []
     outcome = made.evolve(start, SEED, 0, told=told.append)
-    result = outcome.evolved
+    result = outcome
     assert told == list(result.history[1:])
     assert [one.generation for one in result.history] == list(range(9))
     for generation, people in zip(result.history, [start, *seen], strict=True):
@@ -180,7 +180,7 @@ def test_the_history_tells_of_every_generation(options, seen):
         assert generation.frontier == len(set(map(tuple, found[fronts(found) == 0])))
         assert [generation.utility, generation.risk] in found.tolist()
         everyone = [
-            type(generation)(**(generation.to_dict() | {"utility": u, "risk": r}))
+            type(generation)(**(generation.model_dump() | {"utility": u, "risk": r}))
             for u, r in found.tolist()
         ]
         best = min(worth(one, outcome.options) for one in everyone)
@@ -193,7 +193,7 @@ def test_the_history_tells_of_every_generation(options, seen):
 
 @pytest.mark.parametrize("options", [{}, {"mode": "pareto"}, {"risk_at_most": 0.3}])
 def test_nobody_beats_the_frontier(options, seen):
-    result = evolved(**options).evolved
+    result = evolved(**options)
     front = points(result.frontier)
     assert (np.diff(front[:, 0]) < 0).all()  # less distance ...
     assert (np.diff(front[:, 1]) > 0).all()  # ... for more risk, and no point twice
@@ -225,7 +225,7 @@ def test_parents_that_are_better_stay_where_dominance_sorts():
 def test_the_best_so_far_is_never_lost_where_dominance_sorts(options):
     for number in range(8):
         outcome = evolved(seed=Seed(number), population=6, generations=20, **options)
-        values = [worth(generation, outcome.options) for generation in outcome.evolved.history]
+        values = [worth(generation, outcome.options) for generation in outcome.history]
         assert (np.diff(values) <= 0).all()
 
 
@@ -233,7 +233,7 @@ def test_the_best_so_far_is_never_lost_where_dominance_sorts(options):
 def test_a_limit_is_kept_where_it_can_be(limit):
     made = evolver(risk_at_most=limit, generations=20)
     outcome = made.evolve(made.mutants(SEED, 0, 0.3), SEED, 0)
-    assert outcome.evolved.history[0].risk > limit
+    assert outcome.history[0].risk > limit
     assert outcome.score.risk <= limit
     assert outcome.reached
 

@@ -1,10 +1,10 @@
-import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from synthesizer.data.randomness import Seed
-from synthesizer.engine.genetic.evolver import Outcome, spread
+from synthesizer.engine.genetic.evolver import spread
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.population import Redraw
 from synthesizer.engine.genetic.scores import RISKS
@@ -121,37 +121,36 @@ def test_random_risk_where_it_is_known():
     assert values == {"cap": 1, "disco": 1, "repu": 0, "replicated_uniques": 0}
 
 
-def test_outcomes_are_plain_values():
+def test_what_an_outcome_tells():
     made = evolver(mode="pareto")
     outcome = made.evolve(made.mutants(SEED, 0, 0.3), SEED, 0, origin=made.sought.records)
-    told = outcome.to_dict()
-    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    told = outcome.dataset.model_dump()
     assert told["generations"] == 8 == len(told["history"]) - 1
     assert told["stopped"] == "8 generations"
     assert told["reached"] is None
-    best = outcome.evolved.best
+    best = outcome.best
     assert (told["utility"], told["risk"]) == (best.score.utility, best.score.risk)
     assert told["fitness"] == told["history"][-1]["fitness"]
     assert told["unchanged"] == np.mean(best.records == made.sought.records)
-    assert len(told["frontier"]) == len(outcome.evolved.frontier)
-    for point, one in zip(told["frontier"], outcome.evolved.frontier, strict=True):
-        assert point == outcome.point(one)
+    assert len(told["frontier"]) == len(outcome.frontier)
+    for point, one in zip(told["frontier"], outcome.frontier, strict=True):
+        assert point == outcome.point(one).model_dump()
         assert point["unchanged"] == np.mean(one.records == made.sought.records)
 
 
 def test_unchanged_compares_row_by_row():
     made = evolver()
     start = made.mutants(SEED, 0, 0.3)
-    evolved = made.evolve(start, SEED, 0).evolved
+    evolved = made.evolve(start, SEED, 0)
     records = made.sought.records
     moved = np.array(records)
     moved[:15] = (moved[:15] + 1) % made.sought.coding.n_cells
-    outcome = Outcome(evolved, records, made.options)
+    outcome = replace(evolved, origin=records)
     assert outcome.unchanged(made.breeder.candidate(records)) == 1.0
     assert outcome.unchanged(made.breeder.candidate(moved)) == 0.75
     shorter = made.breeder.candidate(records[:40])
     assert outcome.unchanged(shorter) is None
-    assert Outcome(evolved, None, made.options).unchanged(start[0]) is None
+    assert evolved.unchanged(start[0]) is None
 
 
 @pytest.mark.parametrize(("limit", "reached"), [(None, None), (1.0, True), (0.0, False)])
@@ -162,7 +161,7 @@ def test_whether_the_limit_is_reached(limit, reached):
     outcome = evolver(**same).evolve(start, SEED, 0)
     assert outcome.score.risk == 1.0
     assert outcome.reached is reached
-    assert outcome.to_dict()["reached"] is reached
+    assert outcome.dataset.reached is reached
 
 
 @pytest.mark.parametrize("count", range(2, 14))

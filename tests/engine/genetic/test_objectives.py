@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesizer.engine.genetic.scores import RISKS, UTILITIES, make_risk, make_utility
+from synthesizer.engine.genetic.scores import RISKS, UTILITIES
 from synthesizer.measures.risk import attribute, cap, cap_u, identity, replicated_uniques
 from synthesizer.measures.utility import jensen_shannon
 from tests.engine.genetic.slow_scores import Slow, coding_of, files, names, sought_of, value_of
@@ -22,7 +22,7 @@ def test_risks_equal_slow_counting(case):
     sought, slow = sought_of(original, keys, target), Slow(original, made, keys, target)
     records = sought.coding.encode(made)
     for name in RISKS:
-        found = value_of(make_risk(name, sought), records)
+        found = value_of(RISKS[name](sought), records)
         assert found == pytest.approx(getattr(slow, name), abs=1e-12, nan_ok=True), name
         assert not found < 0, name
         assert not found > 1, name
@@ -34,7 +34,7 @@ def test_utilities_equal_slow_counting(case):
     original, (made,), keys, target = case
     sought, slow = sought_of(original, keys, target), Slow(original, made, keys, target)
     for name in UTILITIES:
-        found = value_of(make_utility(name, sought), sought.coding.encode(made))
+        found = value_of(UTILITIES[name](sought), sought.coding.encode(made))
         # squares: near 0 the root makes rounding of 1e-16 one of 1e-8
         if name == "full_table":
             assert found**2 == pytest.approx(getattr(slow, name) ** 2, abs=1e-13)
@@ -49,15 +49,13 @@ def test_objectives_equal_the_measures_of_the_package(case):
     sought = sought_of(original, keys, target)
     records, known = sought.coding.encode(made), names(keys)
     (told,) = names([target])
-    found = {name: value_of(make_risk(name, sought), records) for name in RISKS}
+    found = {name: value_of(RISKS[name](sought), records) for name in RISKS}
     unique = replicated_uniques(original, made).datasets[0].replicated
     assert found["replicated_uniques"] == pytest.approx(unique / made.n_rows, abs=1e-12)
     repu = identity(original, made, keys=known).mean.repu
     assert found["repu"] == pytest.approx(repu, abs=1e-12)
     distance = jensen_shannon(original, made).mean
-    assert value_of(make_utility("full_table", sought), records) == pytest.approx(
-        distance, abs=1e-7
-    )
+    assert value_of(UTILITIES["full_table"](sought), records) == pytest.approx(distance, abs=1e-7)
     if not varied(original, target):
         return  # the measures of targets refuse a target that everybody knows
     row = cap(original, [made], keys=known, target=told).row(1)
@@ -75,7 +73,7 @@ def test_objectives_equal_the_measures_of_the_package(case):
 def test_baselines_equal_those_of_the_package(case):
     original, (made,), keys, target = case
     sought = sought_of(original, keys, target)
-    risks = {name: make_risk(name, sought) for name in RISKS}
+    risks = {name: RISKS[name](sought) for name in RISKS}
     for name in ("disco", "repu", "replicated_uniques"):
         assert risks[name].baseline is None
     if not varied(original, target):
@@ -93,7 +91,7 @@ def test_baselines_equal_those_of_the_package(case):
 def test_cells_that_carry_risk_are_those_whose_loss_lowers_it(case, name):
     """A candidate without the records in them has no risk; one without the others as much."""
     original, (made,), keys, target = case
-    risk = make_risk(name, sought_of(original, keys, target))
+    risk = RISKS[name](sought_of(original, keys, target))
     if risk.undefined:
         return
     records = coding_of(original).encode(made)

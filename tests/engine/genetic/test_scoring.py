@@ -3,13 +3,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Scorer, make_risk, make_utility
+from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Scorer
 from tests.engine.genetic.slow_scores import Slow, files, frozen, random_file, sought_of
 from tests.engine.genetic.slow_scores import value_of as value
 
 
 def scorer_of(sought, utility="full_table", risk="cap_u"):
-    return Scorer(make_utility(utility, sought), make_risk(risk, sought))
+    return Scorer(UTILITIES[utility](sought), RISKS[risk](sought))
 
 
 def assert_equal_counts(counts, others):
@@ -90,5 +90,5 @@ def test_margins_of_utility_and_risk_are_not_mixed_up():
         for risk in RISKS:
             scorer = scorer_of(sought, utility, risk)
             score = scorer.score(scorer.count(made), len(made))
-            assert score.utility == value(make_utility(utility, sought), made)
-            assert score.risk == value(make_risk(risk, sought), made)
+            assert score.utility == value(UTILITIES[utility](sought), made)
+            assert score.risk == value(RISKS[risk](sought), made)

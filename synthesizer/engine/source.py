@@ -1,0 +1,130 @@
+"""What datasets are drawn from: a fitted chain, or an evolution against the confidential data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from synthesizer.data.errors import ModelError
+from synthesizer.data.evolved import Evolution, Point
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import Table
+
+Progress = Callable[[int], None]
+
+NOT_SAVED = (
+    "datasets of the genetic synthesizer are evolved against the confidential data, so there is no "
+    "model to save; use 'run' or generate(), or take genetic out of the configuration"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Evolved:
+    """What an evolution leaves beside its datasets."""
+
+    evolution: Evolution
+    """Settings, and utility, risk and history of every dataset."""
+    frontier: tuple[Table, ...] = ()
+    """In mode pareto: the datasets of the frontier that are written, by rising risk."""
+    points: tuple[Point, ...] = ()
+    """Where each of them lies."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Datasets that somebody asks a source for; see `Source.generate`."""
+
+    seed: Seed
+    m: int = 1
+    rows: int | None = None
+    n_jobs: int | None = None
+    first: int = 0
+    progress: Progress | None = None
+
+
+class Source(Protocol):
+    """What datasets are drawn from; by default it has no limits and nothing beside its datasets."""
+
+    @property
+    def n_units(self) -> int:
+        """Units of a dataset where nobody asks for another number: rows, or persons of a panel."""
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the number of rows cannot be changed."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the fit tells a steward."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody stopped the work before its time and the best so far was kept."""
+        return False
+
+    @property
+    def half_problems(self) -> tuple[str, ...]:
+        """Why a half of the data cannot be synthesised as the whole was."""
+        return ()
+
+    def exceeded(self, pooled: Mapping[str, float | None]) -> tuple[str, ...]:  # noqa: ARG002
+        """Return limits of its own that the datasets lie above, in words.
+
+        ``pooled`` holds figures of risk, by key, of all datasets together.
+        """
+        return ()
+
+    def evolution(self, seed: Seed) -> Evolved | None:  # noqa: ARG002
+        """Return what came out beside the datasets of the last `generate` with this seed."""
+        return None
+
+    def count_blocks(self, m: int, rows: int | None) -> int:
+        """Return about how many steps `generate` takes, for progress bars."""
+
+    def request_problems(self, m: int, rows: int | None, first: int = 0) -> list[str]:
+        """Say everything that is wrong with a request for datasets."""
+
+    def drawn(self, request: Request) -> Iterator[Table]:
+        """Yield the datasets of a request without problems."""
+
+    def generate(
+        self,
+        seed: Seed,
+        *,
+        m: int = 1,
+        rows: int | None = None,
+        n_jobs: int | None = None,
+        first: int = 0,
+        progress: Progress | None = None,
+    ) -> Iterator[Table]:
+        """Return ``m`` synthetic tables, drawn one by one, with the confidential one's columns.
+
+        Parameters
+        ----------
+        seed : Seed
+            Decides every draw.
+        m : int
+            Number of datasets, at least 1.
+        rows : int, optional
+            Rows of each dataset, at least 1; as many as the confidential table by default.
+        n_jobs : int, optional
+            Workers of joblib.
+        first : int
+            Number of the first dataset, from 0.
+        progress : callable, optional
+            Called with 1 after each step.
+
+        Raises
+        ------
+        ModelError
+            If there are no such datasets, such as more rows than are kept as they are.
+        RuleError
+            While datasets are drawn, if rules leave no allowed value.
+        """
+        problems = self.request_problems(m, rows, first)
+        if problems:
+            raise ModelError(problems)
+        return self.drawn(
+            Request(seed=seed, m=m, rows=rows, n_jobs=n_jobs, first=first, progress=progress)
+        )
