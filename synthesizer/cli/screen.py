@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile
     from synthesizer.data.table import Table
     from synthesizer.engine.genetic.genetic_options import GeneticOptions
-    from synthesizer.engine.genetic.source import GeneticPlan
+    from synthesizer.engine.genetic.genetic_source import GeneticPlan
     from synthesizer.engine.registry import Registry
     from synthesizer.jobs.check_files import FileChecks
     from synthesizer.jobs.compare import Comparison

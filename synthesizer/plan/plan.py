@@ -42,7 +42,7 @@ from synthesizer.plan.scenarios import plan_fits, plan_scenarios
 from synthesizer.plan.steps import panel_problems, plan_steps
 
 if TYPE_CHECKING:
-    from synthesizer.engine.genetic.source import GeneticPlan
+    from synthesizer.engine.genetic.genetic_source import GeneticPlan
 
 GENERATE = "generate and write"
 """The phase in which datasets are drawn."""
@@ -186,7 +186,7 @@ class Plan:
         progress: Advance | None = None,
         **settings: Any,
     ) -> Source:
-        from synthesizer.engine.genetic.source import Evolving, keeping
+        from synthesizer.engine.genetic.genetic_source import Evolving, keeping
 
         return Evolving(
             plan=genetic,

@@ -14,7 +14,7 @@ from synthesizer.cli.screen_checks import utility_lines
 from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Risk, Utility
 from synthesizer.data.pairs import as_tables
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.engine.genetic.source import GeneticPlan
+from synthesizer.engine.genetic.genetic_source import GeneticPlan
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.measures.utility.tables import table_utility

@@ -11,8 +11,8 @@ from synthesizer.data.randomness import Seed
 from synthesizer.engine.genetic import evolution
 from synthesizer.engine.genetic import evolver as evolver_module
 from synthesizer.engine.genetic.evolution import fronts, hypervolume
+from synthesizer.engine.genetic.genetic_source import keeping
 from synthesizer.engine.genetic.population import Breeder
-from synthesizer.engine.genetic.source import keeping
 from synthesizer.models.step import Forbid
 from tests.backends import BACKENDS, FORKS
 from tests.engine.genetic.breeding import (
