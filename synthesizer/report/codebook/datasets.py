@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.guessing import Guess
+from synthesizer.data.guessing import missing_codes
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import BoolArray, FloatArray, Kind
 from synthesizer.data.texts import Texts
@@ -194,7 +194,7 @@ def _codes(texts: Texts, known: VariableFacts) -> list[str]:
     """Return the missing codes to look for; an empty cell always is one."""
     codes = known.codes
     if codes is None:
-        codes = Guess.declared(texts, known.kind, None).missing
+        codes = missing_codes(texts, known.kind)
     return [*codes, "", *([] if texts.null is None else [texts.null])]
 
 
