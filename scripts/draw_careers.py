@@ -28,7 +28,7 @@ from synthesizer.config.reading import load_config
 from synthesizer.data.encoding import encode_like
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, write_secret
-from synthesizer.data.panel.frame import RowFrame
+from synthesizer.data.panel.arrangement import RowFrame
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import period_labels
 from synthesizer.data.sources import read_path

@@ -27,8 +27,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from synthesizer.data.panel.reports import replication
 from synthesizer.data.table import Table
+from synthesizer.measures.risk.replicated import replication
 from synthesizer.measures.utility.sequences import (
     SequenceDistances,
     mean_distances,

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.errors import ExpressionError
-from synthesizer.data.expressions.language import Expression, quote_name
+from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
 
 MIN_DISTINCT = 30

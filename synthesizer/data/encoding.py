@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import Declaration, Inferred, infer
-from synthesizer.data.sources import RawTable
+from synthesizer.data.sources import RawTable, Texts
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Schema, Table, Variable
-from synthesizer.data.texts import Texts
 from synthesizer.data.values import days_of, is_number, parse, parse_dates
 
 RARE: Final = 3

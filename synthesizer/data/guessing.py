@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.sources import RawTable
+from synthesizer.data.sources import RawTable, Texts
 from synthesizer.data.table import BoolArray, FloatArray, Kind, Variable
-from synthesizer.data.texts import Texts
 from synthesizer.data.values import (
     MAX_EXACT,
     MICROSECONDS_A_DAY,

@@ -18,9 +18,8 @@ from synthesizer.data.codes import Groups
 from synthesizer.data.encoding import encode_inferred, encode_like
 from synthesizer.data.errors import DataError, SynthesizerError
 from synthesizer.data.guessing import Declaration, Inferred, infer
-from synthesizer.data.sources import RawTable, from_pandas
+from synthesizer.data.sources import RawTable, Texts, from_pandas
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.data.texts import Texts
 from synthesizer.data.values import is_number
 
 FEW_RECORDS = 10

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
-from synthesizer.data.panel.frame import ROWS, Frame, RowFrame
+from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
 from synthesizer.data.randomness import Seed, salts
 from synthesizer.data.table import Column, IntArray, Kind, Schema, Table
 from synthesizer.engine.drawing import (

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from synthesizer.data.errors import RuleError
-from synthesizer.data.panel.frame import ROWS, Frame, RowFrame
+from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Column, IntArray, Table
 from synthesizer.models.histories.history import FittedCareerModel, FittedHistory, Limits, panel_of

@@ -14,8 +14,8 @@ from synthesizer.data.derivations import suggest_derivations
 from synthesizer.data.encoding import encode_inferred
 from synthesizer.data.errors import ConfigError, OutputError
 from synthesizer.data.guessing import Declaration, Inferred, infer, is_empty
+from synthesizer.data.panel.forms import WideForm, wide_columns
 from synthesizer.data.panel.moments import are_numbers, natural_order
-from synthesizer.data.panel.wide_form import WideForm, wide_columns
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Kind, Table, Variable

@@ -18,7 +18,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import counted

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from synthesizer.data.errors import ExpressionError
-from synthesizer.data.panel.frame import Frame, RowFrame
+from synthesizer.data.panel.arrangement import Frame, RowFrame
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import Seed

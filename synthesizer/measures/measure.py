@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table

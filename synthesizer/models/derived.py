@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from synthesizer.data.expressions.language import Expression
+from synthesizer.data.expressions import Expression
 from synthesizer.data.options import options
 from synthesizer.data.table import Column, Table, Variable
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
@@ -40,7 +40,7 @@ class FittedDerived(FittedModel):
 
 @options
 class Derived(ConditionalModel):
-    """Compute the variable from earlier ones, see `synthesizer.data.expressions.language`.
+    """Compute the variable from earlier ones, see `synthesizer.data.expressions`.
 
     Parameters
     ----------

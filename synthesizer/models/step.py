@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from synthesizer.data.errors import ModelError, SynthesizerError
-from synthesizer.data.expressions.language import Expression
+from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import BoolArray, Column, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel, FittedModel

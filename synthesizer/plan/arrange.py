@@ -10,12 +10,10 @@ from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, read_like
-from synthesizer.data.panel.arrangement import Arrangement, label_problems
-from synthesizer.data.panel.frame import PREFIX, Frame, RowFrame
-from synthesizer.data.panel.long_form import long_form
+from synthesizer.data.panel.arrangement import Arrangement, Frame, RowFrame, label_problems
+from synthesizer.data.panel.forms import long_form, wide_columns, wide_form
 from synthesizer.data.panel.paths import OWN
-from synthesizer.data.panel.view import PersonView, constant_names
-from synthesizer.data.panel.wide_form import wide_columns, wide_form
+from synthesizer.data.panel.view import PREFIX, PersonView, constant_names
 from synthesizer.data.sources import RawTable
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.plan.inputs import declarations, declared_for, encoded

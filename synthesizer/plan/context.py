@@ -8,8 +8,7 @@ from functools import cached_property
 
 from synthesizer.config.keys import ChainConfig, VariableConfig
 from synthesizer.data.errors import Problems
-from synthesizer.data.panel.arrangement import PLAIN, Arrangement
-from synthesizer.data.panel.frame import Frame, RowFrame
+from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame, RowFrame
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.panel.view import changers, period_labels
 from synthesizer.data.table import Kind, Table

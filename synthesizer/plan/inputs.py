@@ -83,7 +83,7 @@ def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, 
     said = {name: variable.declaration() for name, variable in config.variables.items()}
     if config.panel is None:
         return said
-    from synthesizer.data.panel.wide_form import wide_columns
+    from synthesizer.data.panel.forms import wide_columns
 
     person, time = config.panel.person, config.panel.time
     if person is not None and (person not in said or said[person].kind is None):

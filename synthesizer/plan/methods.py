@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from synthesizer.data.errors import ConfigError, SynthesizerError
-from synthesizer.data.expressions.language import Expression
+from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind, Variable
 from synthesizer.engine.registry import DEFAULT_SET, DEFAULT_SETS, ROLES, default_method
 from synthesizer.plan.context import Context

@@ -9,7 +9,7 @@ import numpy as np
 
 from synthesizer.config.keys import ChainConfig, PathRuleConfig
 from synthesizer.data.errors import ExpressionError
-from synthesizer.data.expressions.language import Expression
+from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.table import BoolArray, Kind, Table, Variable
 from synthesizer.data.values import single_value

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.derivations import suggest_derivations
-from synthesizer.data.expressions.language import Expression
+from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
 
 SD2011 = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "sd2011.csv"

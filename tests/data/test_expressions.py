@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesizer.data.errors import ExpressionError
-from synthesizer.data.expressions.language import MAX_LENGTH, Expression, quote_name
+from synthesizer.data.expressions import MAX_LENGTH, Expression, quote_name
 from synthesizer.data.table import Column, Kind, Table, Variable
 
 X = Variable(name="x", kind=Kind.NUMERIC)

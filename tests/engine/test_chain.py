@@ -7,7 +7,7 @@ import pytest
 from joblib import parallel_config
 
 from synthesizer.data.errors import ModelError, RuleError
-from synthesizer.data.expressions.language import Expression
+from synthesizer.data.expressions import Expression
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import single_value

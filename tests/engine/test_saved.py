@@ -11,7 +11,7 @@ import pytest
 
 from synthesizer.data.archive import read_archive, write_archive
 from synthesizer.data.errors import ModelError, OutputError, SavedModelError
-from synthesizer.data.expressions.language import Expression
+from synthesizer.data.expressions import Expression
 from synthesizer.data.layout import CsvLayout, Layout, Quoting
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Table

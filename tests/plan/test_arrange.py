@@ -13,12 +13,9 @@ from synthesizer.data.codec import Codec
 from synthesizer.data.encoding import encode
 from synthesizer.data.errors import ConfigError, SavedModelError
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.panel.arrangement import PLAIN, Arrangement
-from synthesizer.data.panel.forms import FORMS
-from synthesizer.data.panel.frame import ROWS
-from synthesizer.data.panel.long_form import LongForm
+from synthesizer.data.panel.arrangement import PLAIN, ROWS, Arrangement
+from synthesizer.data.panel.forms import FORMS, LongForm, WideForm
 from synthesizer.data.panel.view import PersonView
-from synthesizer.data.panel.wide_form import WideForm
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Kind
 from synthesizer.plan.arrange import arrange

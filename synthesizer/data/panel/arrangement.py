@@ -1,18 +1,154 @@
-"""From the source's form of a panel to persons and periods, and back."""
+"""From the source's form of a panel to persons and periods and back, and what a chain knows."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
-from synthesizer.data.panel.frame import ROWS, Frame, RowFrame
-from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.panel.view import ABSENT, OTHERS
-from synthesizer.data.table import Column, IntArray, Kind, Table, Variable
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
+from synthesizer.data.panel.view import ABSENT, OTHERS, person_summary, row_summary
+from synthesizer.data.table import (
+    Column,
+    FloatArray,
+    IntArray,
+    Kind,
+    Schema,
+    Table,
+    Variable,
+)
+
+BLOCK_ROWS, BLOCK_PERSONS = 50_000, 5_000
+"""Rows, or persons, drawn with one generator; constants, since the draws depend on them."""
+
+
+@dataclass(frozen=True)
+class RowFrame:
+    """The frame of a plain table: a row is a unit, and there are no careers.
+
+    Examples
+    --------
+    >>> ROWS.started(3).n_rows, ROWS.derived
+    (3, ())
+    """
+
+    career = time = None
+    derived: ClassVar[tuple[str, ...]] = ()
+    personal: ClassVar[tuple[str, ...]] = ()
+    n_careers = 0
+
+    @property
+    def block(self) -> int:
+        """Rows drawn with one generator."""
+        return BLOCK_ROWS
+
+    def started(self, n_rows: int) -> Table:
+        """Return rows of which nothing is drawn yet."""
+        return Table((), n_rows)
+
+    def opened(self, *careers: object) -> Table:  # noqa: ARG002
+        """Refuse careers: the chain was altered."""
+        raise TypeError("rows have no careers")
+
+    def completed(self, table: Table) -> Table:
+        """Return the table as it is."""
+        return table
+
+    def finished(self, table: Table, schema: Schema) -> Table:
+        """Return the schema's columns of what was drawn, with ids numbered from 1."""
+        numbers = np.arange(1, table.n_rows + 1, dtype=np.float64)
+        return Table(
+            (
+                Column(variable, numbers) if variable.kind is Kind.ID else table[variable.name]
+                for variable in schema
+            ),
+            table.n_rows,
+        )
+
+
+ROWS: Final = RowFrame()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Frame:
+    """The periods of a panel and its career variable."""
+
+    periods: Column
+    """One row a period, in order: what the variable of time holds."""
+    times: FloatArray
+    """Moments of the periods, shape (T,)."""
+    career: str | None = None
+    """The variable of the careers; None where only presence is a career."""
+    n_careers: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        rising = len(self.times) and (np.diff(self.times) > 0).all()
+        if not rising or len(self.times) != len(self.periods):
+            raise ValueError("the periods of a panel must rise")
+
+    @property
+    def block(self) -> int:
+        """Persons drawn with one generator."""
+        return BLOCK_PERSONS
+
+    @property
+    def time(self) -> str:
+        """Name of the variable of time."""
+        return self.periods.name
+
+    @property
+    def derived(self) -> tuple[str, ...]:
+        """Names of what follows from the careers: time and their attributes."""
+        return (self.time, *self.personal, *self._names[1])
+
+    @property
+    def personal(self) -> tuple[str, ...]:
+        """Names of those attributes that are one value a person."""
+        return self._names[0]
+
+    @property
+    def _names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of the attributes of persons, and of those of rows."""
+        seen = np.ones((1, 1), dtype=bool)
+        index = PanelIndex.of_presence(seen, self.times[:1])
+        states = None
+        if self.career is not None:
+            states = Column(
+                Variable(name=self.career, kind=Kind.CATEGORICAL, levels=("",)),
+                np.zeros(1, dtype=np.int32),
+            )
+        return (
+            tuple(column.name for column in person_summary(index, states)),
+            tuple(column.name for column in row_summary(index, states)),
+        )
+
+    def started(self, n_persons: int) -> PanelTable:
+        """Return persons about whom nothing is drawn yet."""
+        return PanelTable((), PanelIndex.of_persons(n_persons, self.times))
+
+    def opened(self, table: Table, index: PanelIndex, states: Column | None) -> PanelTable:
+        """Return the rows of the careers, with everything that follows from them."""
+        panel = as_panel(table).opened(index)
+        return self.completed(panel if states is None else panel.with_column(states))
+
+    def completed(self, table: Table) -> PanelTable:
+        """Add time and the attributes of the careers: predictors of what is drawn later."""
+        table = as_panel(table)
+        index = table.index
+        states = None if self.career is None else table[self.career]
+        table = table.with_column(self.periods.take(index.period))
+        for column in person_summary(index, states):
+            table = table.with_column(table.spread(column))
+        for column in row_summary(index, states):
+            table = table.with_column(column)
+        return table
+
+    def finished(self, table: Table, schema: Schema) -> Table:
+        """Return the schema's columns of what was drawn; the form numbers the persons."""
+        return table.select(schema.names)
 
 
 class Arrangement(ABC):

@@ -1,11 +1,579 @@
-"""The forms in which a source may hold its units, by name."""
+"""The forms in which a source may hold a panel: a row or a column for each period."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
 from synthesizer.data.codec import Family
-from synthesizer.data.panel.arrangement import Arrangement, Plain
-from synthesizer.data.panel.long_form import LongForm
-from synthesizer.data.panel.wide_form import WideForm
+from synthesizer.data.errors import DataError, Problems
+from synthesizer.data.panel.arrangement import (
+    MIN_PERSONS,
+    Arrangement,
+    Frame,
+    Plain,
+    label_problems,
+    thin_notes,
+)
+from synthesizer.data.panel.moments import Moments, missing_times, moments_of, row_numbers
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
+from synthesizer.data.panel.view import PersonView, constant_names, period_labels, person_view
+from synthesizer.data.table import (
+    BoolArray,
+    Column,
+    FloatArray,
+    IntArray,
+    Kind,
+    Schema,
+    Table,
+    Variable,
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LongForm(Arrangement):
+    """Columns of a person and a time."""
+
+    schema: Schema
+    """All columns of the source, in order."""
+    person: str
+    time: str
+    """Which of them say who and when."""
+    periods: Column
+    """One row a period, in order: what the time column holds."""
+    times: FloatArray
+    """Moments of the periods, shape (T,)."""
+    career: str | None
+    """The variable of the careers."""
+    view: tuple[int, ...] = ()
+    """Periods that the checks of persons see."""
+    constant: frozenset[str] = frozenset()
+    """Variables that nobody changes in the source."""
+
+    def __post_init__(self) -> None:
+        if self.person not in self.schema or self.time not in self.schema:
+            raise ValueError("person and time must be columns of the source")
+        if any(not 0 <= t < len(self.periods) for t in self.view):
+            raise ValueError("the periods of the view must exist")
+
+    @property
+    def frame(self) -> Frame:
+        """The periods and the careers."""
+        return Frame(periods=self.periods, times=self.times, career=self.career)
+
+    @property
+    def person_column(self) -> str:
+        """The column of the persons."""
+        return self.person
+
+    @property
+    def facts(self) -> dict[str, str | int | None]:
+        """What a manifest says of the form."""
+        return {
+            "form": "long",
+            "person": self.person,
+            "time": self.time,
+            "career": self.career,
+            "periods": len(self.times),
+        }
+
+    def modelled(self, source: Table) -> PanelTable:
+        """Sort the rows by person and period; persons are numbered."""
+        period = self._periods_of(source[self.time])
+        if (period < 0).any():
+            raise ValueError(f"column {self.time!r} has periods that the source lacks")
+        person = _numbered(source[self.person])
+        order = _order(person, period)
+        index = PanelIndex(
+            person=person[order],
+            period=period[order],
+            n_persons=int(person.max(initial=-1)) + 1,
+            times=self.times,
+        )
+        names = [v.name for v in self.schema if v.kind is not Kind.ID and v.name in source]
+        return PanelTable((source[name].take(order) for name in names), index)
+
+    def other_problems(self, other: Table) -> list[str]:
+        """Say where another file lacks persons or periods, repeats them or has other periods."""
+        column = other[self.time]
+        problems = [*missing_times(column), *_person_problems(other[self.person])]
+        period = self._periods_of(column)
+        rows = np.flatnonzero((period < 0) & column.is_observed)
+        if len(rows):
+            problems.append(
+                f"panel.time: column {column.name!r} has a period in {len(rows)} rows (numbers "
+                f"{row_numbers(rows)}) that the original does not have; leave these rows out, or "
+                "write the periods as the original does"
+            )
+        return problems or _repeated(other, self.person, period)
+
+    def _periods_of(self, column: Column) -> IntArray:
+        """Return the period of each row, -1 where the source has none such, shape (n,)."""
+        if column.is_coded:
+            where = {label: t for t, label in enumerate(period_labels(self.periods))}
+            known = [where.get(label, -1) for label in column.variable.labels]
+            return np.asarray(np.array(known, dtype=np.int64)[column.data])
+        values = np.asarray(self.periods.data)
+        found = np.minimum(np.searchsorted(values, column.data), len(values) - 1)
+        return np.where(values[found] == column.data, found, -1)
+
+    def restored(self, table: Table) -> Table:
+        """Number the persons and write the periods."""
+        panel = as_panel(table)
+        index = panel.index
+        return Table((self._column(panel, name) for name in self.schema.names), index.n_rows)
+
+    def _column(self, panel: PanelTable, name: str) -> Column:
+        variable, index = self.schema[name], panel.index
+        if name == self.person:
+            return Column(variable, index.person.astype(np.float64) + 1)
+        if name == self.time:
+            return self.periods.take(index.period)
+        if variable.kind is Kind.ID:
+            return Column(variable, np.arange(1, index.n_rows + 1, dtype=np.float64))
+        return panel[name]
+
+    def viewed(self, table: Table) -> Table:
+        """Return one row a person: see `person_view`."""
+        labels = period_labels(self.periods)
+        return person_view(
+            as_panel(table),
+            career=self.career,
+            constant=self.constant,
+            periods=[(labels[t], t) for t in self.view],
+            time=self.time,
+        )
+
+
+def _numbered(column: Column) -> IntArray:
+    """Return persons as 0, 1, ... in the order of their identifiers' first rows or levels."""
+    return np.unique(column.data, return_inverse=True)[1]
+
+
+def _order(person: IntArray, period: IntArray) -> IntArray | slice:
+    """Return what sorts the rows; nothing is moved where they are sorted already."""
+    key = person.astype(np.int64) * (int(period.max(initial=0)) + 1) + period
+    return slice(None) if (np.diff(key) > 0).all() else np.argsort(key, kind="stable")
+
+
+def long_form(
+    table: Table, *, person: str, time: str, career: str | None, view: tuple[str, ...] = ()
+) -> tuple[LongForm, tuple[str, ...]]:
+    """Return the form of a source, and what a steward should know of its periods."""
+    problems = Problems()
+    with problems.gathered():
+        moments = moments_of(table[time])
+    problems += _person_problems(table[person])
+    problems.settle(DataError)
+    persons = len(np.unique(table[person].data))
+    if persons < MIN_PERSONS:
+        problems.append(
+            f"panel.person: column {person!r} holds {persons} person; at least {MIN_PERSONS} are "
+            "needed"
+        )
+    problems += _repeated(table, person, moments.period)
+    labels = period_labels(moments.column)
+    problems += [
+        f"panel.view: there is no period {label!r}; the first is {labels[0]!r}, the last "
+        f"{labels[-1]!r}"
+        for label in view
+        if label not in labels
+    ]
+    problems.settle(DataError)
+    form = LongForm(
+        schema=table.schema,
+        person=person,
+        time=time,
+        periods=moments.column,
+        times=moments.times,
+        career=career,
+        view=tuple(labels.index(label) for label in view),
+    )
+    panel = form.modelled(table)
+    constant = constant_names(panel) - {time}
+    for variable in panel.schema:
+        shown = bool(view) and variable.name not in (*constant, time)
+        if shown or variable.name == career:
+            problems += label_problems(variable, career=variable.name == career)
+    problems.settle(DataError)
+    notes = _gap_notes(moments)
+    notes += thin_notes(np.bincount(moments.period, minlength=len(moments.times)), persons)
+    return replace(form, constant=constant), tuple(notes)
+
+
+def _gap_notes(moments: Moments) -> list[str]:
+    if not moments.gaps:
+        return []
+    return [
+        f"panel.time: {moments.gaps} of {len(moments.times) - 1} steps between periods are longer "
+        "than the usual one; what advances with time uses the true distance"
+    ]
+
+
+def _person_problems(column: Column) -> list[str]:
+    missing = ~column.is_observed
+    if not missing.any():
+        return []
+    return [
+        f"panel.person: column {column.name!r} is missing in {int(missing.sum())} rows (numbers "
+        f"{row_numbers(np.flatnonzero(missing))}); every row needs a person"
+    ]
+
+
+def _repeated(table: Table, person: str, period: IntArray) -> list[str]:
+    """Say where one person has two rows in a period."""
+    who = _numbered(table[person]).astype(np.int64)
+    key = who * (int(period.max(initial=0)) + 1) + period
+    order = np.argsort(key, kind="stable")
+    again = order[1:][np.diff(key[order]) == 0]
+    if not len(again):
+        return []
+    return [
+        f"panel: {len(again)} rows (numbers {row_numbers(again)}) repeat a "
+        f"person and period that an earlier row has ({len(np.unique(who[again]))} persons); keep "
+        f"one row each. If the source was put together from parts, {person!r} may start anew in "
+        "every part: make it unique"
+    ]
+
+
+PERIOD = "period"
+"""Name of the variable of time; an underscore is added where the source has such a column."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WideForm(Arrangement):
+    """Columns of one variable in order of time."""
+
+    schema: Schema
+    """All columns of the source, in order."""
+    wide: Mapping[str, tuple[str, ...]]
+    """The columns of each longitudinal variable."""
+    variables: tuple[Variable, ...]
+    """These variables, with the levels and missing codes of all their columns."""
+    absent: tuple[str, ...]
+    """Labels that mean that a person is not there."""
+    time: str
+    """Name of the variable of time."""
+    career: str | None = None
+    """The variable of the careers."""
+
+    def __post_init__(self) -> None:
+        counts = {len(names) for names in self.wide.values()}
+        if len(counts) != 1 or len(self.variables) != len(self.wide):
+            raise ValueError("every longitudinal variable needs a column for each period")
+        if any(name not in self.schema for names in self.wide.values() for name in names):
+            raise ValueError("the columns of a wide form must be in the source")
+
+    @property
+    def n_periods(self) -> int:
+        """Periods T."""
+        return len(next(iter(self.wide.values())))
+
+    @property
+    def times(self) -> FloatArray:
+        """Positions of the periods."""
+        return np.arange(1.0, self.n_periods + 1)
+
+    @property
+    def periods(self) -> Column:
+        """One row a period."""
+        return Column(Variable(name=self.time, kind=Kind.NUMERIC, decimals=0), self.times)
+
+    @property
+    def frame(self) -> Frame:
+        """The periods and the careers."""
+        return Frame(periods=self.periods, times=self.times, career=self.career)
+
+    @property
+    def facts(self) -> dict[str, str | int | None]:
+        """What a manifest says of the form."""
+        return {
+            "form": "wide",
+            "person": None,
+            "time": None,
+            "career": self.career,
+            "periods": len(self.times),
+        }
+
+    @property
+    def _cells(self) -> frozenset[str]:
+        return frozenset(name for names in self.wide.values() for name in names)
+
+    def modelled(self, source: Table) -> PanelTable:
+        """Return a row for each person and period in which any variable is there."""
+        stacked = self._stacked(source)
+        there = self._there(stacked, source.n_rows)
+        index = PanelIndex.of_presence(there, self.times)
+        rows = np.flatnonzero(there.ravel())
+        persons = [
+            source[v.name].take(index.person)
+            for v in self.schema
+            if v.kind is not Kind.ID and v.name not in self._cells and v.name in source
+        ]
+        longitudinal = [column.take(rows) for column in stacked]
+        return PanelTable([*longitudinal, *persons, self.periods.take(index.period)], index)
+
+    def presence(self, source: Table) -> BoolArray:
+        """Return who is there when, shape (n, T)."""
+        return self._there(self._stacked(source), source.n_rows)
+
+    def other_problems(self, other: Table) -> list[str]:
+        """Say how many persons of another file are never there."""
+        return _never_there(self.presence(other))
+
+    def _stacked(self, source: Table) -> list[Column]:
+        return [
+            _stacked([source[name] for name in names], variable)
+            for names, variable in zip(self.wide.values(), self.variables, strict=True)
+        ]
+
+    def _there(self, stacked: Sequence[Column], n: int) -> BoolArray:
+        there = np.zeros(n * self.n_periods, dtype=bool)
+        for column in stacked:
+            there |= ~_is_label(column, self.absent)
+        return there.reshape(n, self.n_periods)
+
+    def restored(self, table: Table) -> Table:
+        """Write one row a person, absent periods by the first label that a variable has."""
+        panel = as_panel(table)
+        owner = {
+            name: (variable, period)
+            for names, variable in zip(self.wide.values(), self.variables, strict=True)
+            for period, name in enumerate(names)
+        }
+        columns = []
+        for variable in self.schema:
+            if variable.name in owner:
+                source, period = owner[variable.name]
+                columns.append(self._cell(panel, source, period, variable))
+            elif variable.kind is Kind.ID:
+                numbers = np.arange(1, panel.n_units + 1, dtype=np.float64)
+                columns.append(Column(variable, numbers))
+            elif variable.name in panel:  # a file of somebody else may lack one
+                columns.append(panel[variable.name].take(panel.index.starts))
+        return Table(columns, panel.n_units)
+
+    def _cell(self, table: PanelTable, source: Variable, period: int, variable: Variable) -> Column:
+        """Return one column of a longitudinal variable."""
+        rows = table.index.by_period[period]
+        persons = table.index.person[rows]
+        column = table[source.name].take(rows)
+        own = replace(source, name=variable.name, storage=variable.storage)
+        n = table.n_units
+        if own.is_coded:
+            blank = self._blank(own.labels)
+            data = np.full(n, blank, dtype=np.int32)
+            data[persons] = column.data
+            return Column(own, data)
+        numbers = np.full(n, np.nan)
+        numbers[persons] = column.data
+        if column.states is None:
+            return Column(own, numbers)
+        blank = self._blank(own.missing) + 1 if self.absent else 0
+        states = np.full(n, blank, dtype=np.int8)
+        states[persons] = column.states
+        return Column(own, numbers, states)
+
+    def _blank(self, labels: Sequence[str]) -> int:
+        """Return the code that is written for absence; 0 where nobody can be absent."""
+        return next((labels.index(label) for label in self.absent if label in labels), 0)
+
+    def columns_of(self, variable: str) -> tuple[str, ...]:
+        """Return the columns of a longitudinal variable; none of time, which no column holds."""
+        if variable == self.time:
+            return ()
+        return self.wide.get(variable, (variable,))
+
+    def viewed(self, table: Table) -> Table:
+        """Return the wide form itself."""
+        wide = self.restored(table)
+        return PersonView(wide.columns, as_panel(table))
+
+
+def _is_label(column: Column, labels: Sequence[str]) -> BoolArray:
+    """Return where a column holds one of some labels or missing codes, shape (n,)."""
+    if column.is_coded:
+        codes = [k for k, label in enumerate(column.variable.labels) if label in labels]
+        return np.isin(column.data, codes)
+    states = [k for k, code in enumerate(column.variable.missing, 1) if code in labels]
+    return np.isin(column.missing_state(), states)
+
+
+def _stacked(columns: Sequence[Column], variable: Variable) -> Column:
+    """Return the cells of all periods, person by person, in the codes of one variable."""
+    if variable.is_coded:
+        data = np.stack([_recoded(column, variable) for column in columns], axis=1)
+        return Column(variable, data.ravel())
+    numbers = np.stack([np.asarray(c.data, dtype=np.float64) for c in columns], axis=1).ravel()
+    if not variable.missing:
+        return Column(variable, numbers)
+    states = np.stack([_restated(column, variable) for column in columns], axis=1)
+    return Column(variable, numbers, states.ravel())
+
+
+def _recoded(column: Column, variable: Variable) -> np.ndarray[Any, np.dtype[np.int32]]:
+    lookup = np.array([variable.labels.index(x) for x in column.variable.labels], dtype=np.int32)
+    return np.asarray(lookup[column.data], dtype=np.int32)
+
+
+def _restated(column: Column, variable: Variable) -> np.ndarray[Any, np.dtype[np.int8]]:
+    lookup = [0, *(variable.missing.index(code) + 1 for code in column.variable.missing)]
+    return np.array(lookup, dtype=np.int8)[column.missing_state()]
+
+
+def wide_form(
+    table: Table,
+    *,
+    wide: Mapping[str, Sequence[str]],
+    absent: Sequence[str],
+    career: str | None = None,
+) -> tuple[WideForm, tuple[str, ...]]:
+    """Return the form of a source, and what a steward should know of its periods.
+
+    ``wide`` names the columns of each variable in order of time, or ``first..last``.
+    """
+    schema, problems = table.schema, Problems()
+    columns = {name: _columns(name, given, schema, problems) for name, given in wide.items()}
+    problems.settle(DataError)
+    problems += _shape_problems(columns, schema)
+    variables = []
+    for name, own in columns.items():
+        kinds = {schema[c].kind for c in own}
+        if len(kinds) > 1:
+            problems.append(
+                f"panel.wide.{name}: its columns are of different kinds "
+                f"({', '.join(sorted(kinds))}); declare one kind for all of them"
+            )
+            continue
+        variables.append(_joint(name, [schema[c] for c in own]))
+    problems.settle(DataError)
+    problems += _absence_problems(absent, variables)
+    time = PERIOD
+    while time in schema or time in columns:
+        time += "_"
+    form = WideForm(
+        schema=schema,
+        wide=columns,
+        variables=tuple(variables),
+        absent=tuple(absent),
+        time=time,
+        career=career,
+    )
+    problems.settle(DataError)
+    presence = form.presence(table)
+    problems += _never_there(presence)
+    problems.settle(DataError)
+    return form, tuple(thin_notes(presence.sum(axis=0), len(presence), wide=True))
+
+
+def _never_there(presence: BoolArray) -> list[str]:
+    """Say which persons are never there: without a row there is nothing to be drawn of them."""
+    rows = np.flatnonzero(~presence.any(axis=1))
+    if not len(rows):
+        return []
+    are = "person is" if len(rows) == 1 else "persons are"
+    return [
+        f"panel.absent: {len(rows)} {are} absent in every period (rows {row_numbers(rows)}); leave "
+        "these rows out of the file, or, if the label is a state of theirs, take it out of "
+        "panel.absent"
+    ]
+
+
+def wide_columns(given: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that a list with ranges names; unknown ones are passed over.
+
+    Examples
+    --------
+    >>> wide_columns(["b..d", "x"], ["a", "b", "c", "d"])
+    ('b', 'c', 'd')
+    """
+    columns: list[str] = []
+    for part in given:
+        ends = _ends(part, names)
+        if set(ends) <= set(names):
+            columns += names[names.index(ends[0]) : names.index(ends[-1]) + 1]
+    return tuple(columns)
+
+
+def _ends(part: str, names: Sequence[str]) -> list[str]:
+    """Return the first and last column of a range, or the one column that is named."""
+    first, dots, last = part.partition("..")
+    return [part] if part in names or not dots else [first.strip(), last.strip()]
+
+
+def _columns(
+    name: str, given: Sequence[str], schema: Schema, problems: Problems
+) -> tuple[str, ...]:
+    """Return the columns that are named, with ranges written out."""
+    columns: list[str] = []
+    if not given:
+        problems.append(f"panel.wide.{name}: names no column; write columns or 'first..last'")
+    for part in given:
+        ends = _ends(part, schema.names)
+        unknown = [end for end in ends if end not in schema]
+        problems += [
+            f"panel.wide.{name}: unknown column {end!r}; write a column of the data or "
+            "'first..last'"
+            for end in unknown
+        ]
+        if unknown:
+            continue
+        start, stop = schema.names.index(ends[0]), schema.names.index(ends[-1])
+        if stop < start:
+            problems.append(f"panel.wide.{name}: column {ends[1]!r} comes before {ends[0]!r}")
+        columns += schema.names[start : stop + 1]
+    return tuple(columns)
+
+
+def _shape_problems(found: Mapping[str, Sequence[str]], schema: Schema) -> list[str]:
+    sizes = {name: len(columns) for name, columns in found.items()}
+    problems = []
+    if len(set(sizes.values())) > 1:
+        told = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        problems.append(f"panel.wide: the variables have different numbers of periods: {told}")
+    every = [column for columns in found.values() for column in columns]
+    twice = sorted({column for column in every if every.count(column) > 1})
+    if twice:
+        problems.append(f"panel.wide: named more than once: {', '.join(twice[:5])}")
+    clash = [n for n in found if n in schema and n not in every]
+    problems += [
+        f"panel.wide: {name!r} is also a column of the data; choose another name" for name in clash
+    ]
+    ids = [column for column in every if schema[column].kind is Kind.ID]
+    if ids:
+        problems.append(f"panel.wide: identifiers cannot be longitudinal: {', '.join(ids[:5])}")
+    return problems
+
+
+def _joint(name: str, variables: Sequence[Variable]) -> Variable:
+    """Return one variable with the levels and missing codes of all columns."""
+    first = variables[0]
+    missing = tuple(dict.fromkeys(code for v in variables for code in v.missing))
+    levels = tuple(dict.fromkeys(level for v in variables for level in v.levels))
+    if first.kind is Kind.CATEGORICAL:
+        levels = tuple(sorted(levels))
+    levels = tuple(level for level in levels if level not in missing)
+    decimals = [v.decimals for v in variables]
+    most = None if any(d is None for d in decimals) else max(d for d in decimals if d is not None)
+    if first.is_coded:
+        most = None
+    return replace(first, name=name, levels=levels, missing=missing, decimals=most)
+
+
+def _absence_problems(absent: Sequence[str], variables: Sequence[Variable]) -> list[str]:
+    problems = []
+    for variable in variables:
+        known = variable.labels if variable.is_coded else variable.missing
+        if absent and not set(absent) & set(known):
+            problems.append(
+                f"panel.absent: variable {variable.name!r} has none of the labels "
+                f"{', '.join(map(repr, absent))}; write them as they stand in the data"
+            )
+    return problems
+
 
 _BY_NAME: dict[str, type] = {"plain": Plain, "long": LongForm, "wide": WideForm}
 _NAMES = {form: name for name, form in _BY_NAME.items()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from synthesizer.data.evolved import Evolution, EvolvedDataset, Generation, Risk, Utility
-from synthesizer.data.panel.frame import ROWS
+from synthesizer.data.panel.arrangement import ROWS
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Table
 from synthesizer.engine.chain import FittedChain

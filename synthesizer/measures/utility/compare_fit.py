@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from synthesizer.data.errors import DataError, ExpressionError
-from synthesizer.data.expressions.language import quote_name
+from synthesizer.data.expressions import quote_name
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
 from synthesizer.data.table import FloatArray, Table

@@ -5,7 +5,7 @@
 ``a:b``       their product: for categories the combinations of their levels
 ``a*b``       ``a + b + a:b``
 ``C(x)``      numbers as categories, one for each value
-``I(...)``    a derived term in the expression language of `synthesizer.data.expressions.language`:
+``I(...)``    a derived term in the expression language of `synthesizer.data.expressions`:
               numbers, conditions (1 or 0), or labels that are numbers, as in ``I(log(pay))``,
               ``I(age ** 2)``, ``I(region == 'north')``
 names         as they are; in backticks where they are no plain words
@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.errors import ExpressionError
-from synthesizer.data.expressions.language import Expression
+from synthesizer.data.expressions import Expression
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 
 _TOKEN = re.compile(

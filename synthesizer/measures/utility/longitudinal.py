@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pydantic import Field
 from scipy.stats import rankdata
 
-from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.view import changed_rows
 from synthesizer.data.table import Column, FloatArray

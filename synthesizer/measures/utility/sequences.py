@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import ABSENT, OTHERS, period_labels
 from synthesizer.data.table import FloatArray, IntArray

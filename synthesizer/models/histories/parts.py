@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthesizer.data.panel.frame import PREFIX
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import OWN
-from synthesizer.data.panel.view import changed_rows
+from synthesizer.data.panel.view import PREFIX, changed_rows
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.sample import Sample

@@ -16,9 +16,8 @@ import pyarrow as pa
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import missing_codes
-from synthesizer.data.sources import RawTable, read_path
+from synthesizer.data.sources import RawTable, Texts, read_path
 from synthesizer.data.table import BoolArray, FloatArray, Kind
-from synthesizer.data.texts import Texts
 from synthesizer.data.values import (
     MAX_DECIMALS,
     days_of,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from synthesizer.data.errors import SynthesizerError
-from synthesizer.data.expressions.language import Expression
+from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind
 from synthesizer.report.codebook.datasets import IDENTIFIER, Released, Seen
 from synthesizer.report.codebook.facts import (

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from synthesizer.data.panel.reports import replication
+from synthesizer.measures.risk.replicated import replication
 
 
 def test_replication_by_hand():

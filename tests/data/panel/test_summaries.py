@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from synthesizer.data.panel.frame import person_summary, row_summary
+from synthesizer.data.panel.view import person_summary, row_summary
 from synthesizer.data.table import Kind
 from tests.data.panel.panels import TIMES, persons_of, random_column, random_index, values_of
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.codec import Codec
-from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.view import (
     ABSENT,
     PersonView,

@@ -6,7 +6,7 @@ import pytest
 from joblib import parallel_config
 
 from synthesizer.data.errors import RuleError
-from synthesizer.data.expressions.language import Expression
+from synthesizer.data.expressions import Expression
 from synthesizer.data.randomness import Seed
 from synthesizer.engine.genetic import evolution
 from synthesizer.engine.genetic import evolver as evolver_module

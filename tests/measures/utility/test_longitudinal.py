@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 from scipy.stats.contingency import association
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.measures.figure import Attempts

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from synthesizer.data.panel.frame import Frame
+from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.figure import Attempts, Result, plain, typed

@@ -10,8 +10,8 @@ from scipy import stats
 
 from synthesizer.data.codec import Codec
 from synthesizer.data.errors import DataError, ModelError
-from synthesizer.data.panel.reports import replication
 from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.risk.replicated import replication
 from synthesizer.measures.utility.sequences import mean_distances, noise_floor, sequence_distances
 from synthesizer.models.careers.fitted_careers import CareerOptions, FittedCareers, fit_careers
 from synthesizer.models.careers.quota import match_cells

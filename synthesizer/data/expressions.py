@@ -36,7 +36,7 @@ import numpy as np
 
 from synthesizer.data.codec import as_text
 from synthesizer.data.errors import ExpressionError
-from synthesizer.data.expressions.evaluation import (
+from synthesizer.data.expression_values import (
     FUNCTIONS,
     UNKNOWN,
     Arguments,

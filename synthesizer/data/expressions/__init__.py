@@ -1,1 +1,0 @@
-"""Expressions of a configuration, never executed as code."""
