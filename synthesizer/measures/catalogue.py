@@ -19,10 +19,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from synthesizer.data.panel.arrangement import Frame
-from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.panel.view import PersonView
+from synthesizer.data.panel.view import panel_of
 from synthesizer.data.progress import counted
-from synthesizer.data.table import Table
 from synthesizer.measures.figure import Attempts
 from synthesizer.measures.measure import (
     Axis,
@@ -52,15 +50,17 @@ from synthesizer.measures.risk.replicated import CareerReplicates, Replicates
 from synthesizer.measures.risk.scenario_risk import unfamiliar
 from synthesizer.measures.risk.suda import SudaOptions, affordable_size, suda
 from synthesizer.measures.risk.tcap import tcap
-from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit
+from synthesizer.measures.utility.compare_fit import FitRequest
 from synthesizer.measures.utility.longitudinal import PanelCollector
 from synthesizer.measures.utility.propensity import PropensityOptions
 from synthesizer.measures.utility.sequences import career_matrix
 from synthesizer.measures.utility.suite import (
     Collecting,
     distances,
+    fit,
     pair_tables,
     propensity,
+    requested_fits,
     tables,
     variables,
 )
@@ -130,13 +130,6 @@ def _replicated(case: Case) -> Collecting:
     return Collecting(counter.add, lambda: counter.result)
 
 
-def _panel(view: Table) -> PanelTable:
-    """Return the panel behind persons, whom a measure with this need always gets."""
-    if not isinstance(view, PersonView):
-        raise TypeError("a panel is seen as persons")
-    return view.panel
-
-
 def _frame(case: Case) -> Frame:
     if case.frame is None:
         raise ValueError("a panel has periods")
@@ -145,16 +138,16 @@ def _frame(case: Case) -> Frame:
 
 def _careers(case: Case) -> Collecting:
     career = _frame(case).career
-    counter = CareerReplicates(career_matrix(_panel(case.original), career))
+    counter = CareerReplicates(career_matrix(panel_of(case.original), career))
     return Collecting(
-        lambda view: counter.add(career_matrix(_panel(view), career)), lambda: counter.result
+        lambda view: counter.add(career_matrix(panel_of(view), career)), lambda: counter.result
     )
 
 
 def _sequences(case: Case) -> Collecting:
     rng = case.seed.generator("sequences")
-    collector = PanelCollector(_panel(case.original), _frame(case), rng, attempts=Attempts())
-    return Collecting(lambda view: collector.add(_panel(view)), collector.result)
+    collector = PanelCollector(panel_of(case.original), _frame(case), rng, attempts=Attempts())
+    return Collecting(lambda view: collector.add(panel_of(view)), collector.result)
 
 
 _RISK: tuple[Measure, ...] = (
@@ -400,7 +393,7 @@ _RISK: tuple[Measure, ...] = (
         words="inference about a sensitive variable from public ones",
         options=Question,
         several=True,
-        items=lambda settings: [(item.sensitive, item) for item in settings.inference],
+        items=lambda case: [(item.sensitive, item) for item in case.settings.inference],
         compute=lambda case: inference(*case.pair, **case.item.settings),
         figures=(
             FigureKind(
@@ -514,7 +507,7 @@ _UTILITY: tuple[Measure, ...] = (
         switch="propensity",
         words="propensity scores",
         options=PropensityOptions,
-        items=lambda settings: [(model, model) for model in settings.propensity.models],
+        items=lambda case: [(model, model) for model in case.settings.propensity.models],
         needs=NAMES,
         compute=propensity,
         figures=(
@@ -578,14 +571,14 @@ _UTILITY: tuple[Measure, ...] = (
     ),
     Measure(
         "fit {}",
-        "end",
+        "datasets",
         result_field="fits",
         switch="fits",
         words="models that are fitted to original and synthetic data",
         options=FitRequest,
         several=True,
-        items=lambda settings: [(item.formula, item) for item in settings.fits],
-        compute=lambda case: compare_fit(*case.pair, case.item.formula, **case.item.settings),
+        items=requested_fits,
+        compute=fit,
         figures=(
             FigureKind("mean_ci_overlap", "mean CI overlap"),
             FigureKind(

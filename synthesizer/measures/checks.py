@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
-from synthesizer.data.errors import ExpressionError
 from synthesizer.data.panel.arrangement import Frame, RowFrame
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import IntArray, Kind, Table
+from synthesizer.data.table import Kind, Table
 from synthesizer.measures.catalogue import MEASURES
 from synthesizer.measures.figure import Attempts, Units, in_units
 from synthesizer.measures.measure import Axis, Case, Family, Measure
@@ -25,9 +25,6 @@ from synthesizer.measures.risk.halves import HalfRun, control_run, half_runs, un
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import CheckSettings
-from synthesizer.measures.utility.combining import rule_for
-from synthesizer.measures.utility.compare_fit import FitRequest
-from synthesizer.measures.utility.row_fits import RowFits, split_fits
 from synthesizer.measures.utility.suite import Collecting, Synthesis, UtilityResult
 
 Refit = Callable[[Table, int, int], Iterable[Table]]
@@ -35,13 +32,28 @@ Refit = Callable[[Table, int, int], Iterable[Table]]
 split, from 0."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(eq=False)
 class _Collected:
-    """A measure while datasets come in."""
+    """A measure while datasets come in; after a failure it looks at no other."""
 
     measure: Measure
     name: str
     collecting: Collecting
+    attempts: Attempts
+    is_sound: bool = True
+
+    def add(self, synthetic: Table) -> None:
+        if self.is_sound:
+            self.is_sound = self.attempts.of(self.name, partial(self._added, synthetic)) is True
+
+    def _added(self, synthetic: Table) -> bool:
+        self.collecting.add(synthetic)
+        return True
+
+    @property
+    def results(self) -> list[Any]:
+        """The result, unless it failed."""
+        return [self.attempts.of(self.name, self.collecting.result)] if self.is_sound else []
 
 
 class Checks:
@@ -67,8 +79,6 @@ class Checks:
         Column of persons of a panel in the source.
     control : Table, optional
         Records that were kept out of the synthesis.
-    units : {"records", "persons"}, optional
-        What is counted; persons of a `PersonView` when absent.
     workers : int
         Threads of the propensity trees; they do not change the result.
     listener : Listener, optional
@@ -98,32 +108,25 @@ class Checks:
         frame: Frame | RowFrame | None = None,
         person: str | None = None,
         control: Table | None = None,
-        units: Units | None = None,
         workers: int = 1,
         listener: Listener = silent,
     ) -> None:
-        self.original, self.scenarios, self.control = original, tuple(scenarios), control
+        self.original, self.settings = original, settings
+        self.scenarios, self.control = tuple(scenarios), control
         self.synthesis = synthesis or Synthesis()
-        persons = isinstance(original, PersonView)
-        self.units: Units = units or ("persons" if persons else "records")
-        natural = rule_for(proper=self.synthesis.proper, keeps=bool(self.synthesis.kept))
-        fits: tuple[FitRequest, ...] = tuple(fit.ruled(natural) for fit in settings.fits)
-        self._rows: RowFits | None = None
-        if isinstance(original, PersonView):
-            fits, row_fits = split_fits(fits, original.panel, person)
-            self._rows = RowFits(original.panel, row_fits, person) if row_fits else None
-        self.settings = settings.model_copy(update={"fits": fits})
+        self.units: Units = "persons" if isinstance(original, PersonView) else "records"
         drawn = (v.name for v in original.schema if v.kind is not Kind.ID)
         self._attempts: dict[Axis, Attempts] = {"risk": Attempts(), "utility": Attempts()}
         self._sizes: list[int] = []
         self._synthetic: list[Table] = []
-        self._case = Case(
+        self.case = Case(
             original=original,
-            settings=self.settings,
+            settings=settings,
             names=tuple(drawn if names is None else names),
             seed=seed or Seed(0),
             synthesis=self.synthesis,
-            frame=frame if isinstance(frame, Frame) and persons else None,
+            frame=frame if isinstance(frame, Frame) and self.units == "persons" else None,
+            person=person,
             workers=workers,
             listener=listener,
         )
@@ -131,12 +134,10 @@ class Checks:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Variables that are kept of every dataset."""
+        """Variables that are kept of every dataset for what is computed at the end."""
         names = [name for scenario in self.scenarios for name in scenario.names]
         for question in self.settings.inference:
             names += question.names
-        for fit in self.settings.fits:
-            names += _names_of(fit)
         return tuple(name for name in dict.fromkeys(names) if name in self.original)
 
     def add(self, synthetic: Table) -> None:
@@ -148,11 +149,7 @@ class Checks:
             else synthetic
         )
         for each in self._collected:
-            attempts = self._attempts[each.measure.axis]
-            if each.name not in attempts.failed:
-                attempts.of(each.name, partial(each.collecting.add, synthetic))
-        if self._rows is not None and isinstance(synthetic, PersonView):
-            self._rows.add(synthetic.panel)
+            each.add(synthetic)
 
     def finish(
         self,
@@ -174,30 +171,28 @@ class Checks:
             Variables that could not be compared, and why.
         """
         self._attempts["utility"].failed = dict(failed or {}) | self._attempts["utility"].failed
-        case = replace(self._case, synthetic=tuple(self._synthetic))
+        case = replace(self.case, synthetic=tuple(self._synthetic))
         fields: dict[Axis, dict[str, Any]] = {"risk": {}, "utility": {}}
         splits = self._halves(case, fields["risk"], refit)
         scenarios = tuple(
             self._scenario(replace(case, scenario=scenario), splits) for scenario in self.scenarios
         )
-        self._take_collected(fields)
+        for each in self._collected if self._sizes else ():
+            _put(fields[each.measure.axis], each.measure, each.results)
         for measure in self._on("end"):
-            results = [
-                self._attempts[measure.axis].of(
-                    measure.key.format(name), partial(measure.compute, replace(case, item=item))
-                )
-                for name, item in _items(measure, self.settings)
-            ]
-            _put(fields[measure.axis], measure, results)
+            for name, item in _items(measure, case):
+                compute = partial(measure.compute, replace(case, item=item))
+                result = self._attempts[measure.axis].of(measure.key.format(name), compute)
+                _put(fields[measure.axis], measure, [result])
         return self._results(scenarios, fields, notes)
 
     def _on(self, family: Family) -> Iterator[Measure]:
         """Yield the measures of a family that are switched on and have what they need."""
         for measure in MEASURES.values():
             available = {
-                "panel": self._case.frame is not None,
+                "panel": self.case.frame is not None,
                 "scenario": bool(self.scenarios),
-                "names": bool(self._case.names),
+                "names": bool(self.case.names),
                 "halves": True,
             }
             has_all = all(available[need] for need in measure.needs)
@@ -208,21 +203,15 @@ class Checks:
         collected: list[_Collected] = []
         done: dict[str, Collecting] = {}
         for measure in self._on("datasets"):
-            for name, item in _items(measure, self.settings):
+            attempts = self._attempts[measure.axis]
+            for name, item in _items(measure, self.case):
                 place = measure.key.format(name)
-                case = replace(self._case, done=done, item=item)
-                collecting = self._attempts[measure.axis].of(place, partial(measure.compute, case))
+                case = replace(self.case, done=done, item=item)
+                collecting = attempts.of(place, partial(measure.compute, case))
                 if collecting is not None:
                     done[place] = collecting
-                    collected.append(_Collected(measure=measure, name=place, collecting=collecting))
+                    collected.append(_Collected(measure, place, collecting, attempts))
         return collected
-
-    def _take_collected(self, fields: dict[Axis, dict[str, Any]]) -> None:
-        for each in self._collected if self._sizes else ():
-            attempts = self._attempts[each.measure.axis]
-            if each.name not in attempts.failed:
-                result = attempts.of(each.name, each.collecting.result)
-                _put(fields[each.measure.axis], each.measure, [result])
 
     def _scenario(self, case: Case, splits: dict[tuple[str, str], list[Any]]) -> ScenarioRisk:
         label, attempts = case.asked.label, self._attempts["risk"]
@@ -250,14 +239,11 @@ class Checks:
 
         def look(runs: Iterable[HalfRun], most: int | None) -> None:
             for run in runs:
-                for measure in self._on("splits"):
-                    for scenario in self.scenarios:
-                        own = replace(case, scenario=scenario, run=run)
-                        name = f"{measure.key} ({scenario.label})"
-                        part = attempts.of(name, partial(measure.compute, own))
-                        splits.setdefault((measure.key, scenario.label), []).extend(
-                            [] if part is None else [part]
-                        )
+                for measure, scenario in product(self._on("splits"), self.scenarios):
+                    compute = partial(measure.compute, replace(case, scenario=scenario, run=run))
+                    part = attempts.of(f"{measure.key} ({scenario.label})", compute)
+                    if part is not None:
+                        splits.setdefault((measure.key, scenario.label), []).append(part)
                 # whole records are compared one by one: the first split is enough
                 for measure in self._on("halves") if run.repeat == 0 else ():
                     whole = replace(case, scenario=self._main, run=self._whole(run, most))
@@ -266,27 +252,20 @@ class Checks:
 
         if not any((*self._on("splits"), *self._on("halves"))):
             return splits
+        units = self.settings.differential_confidentiality.units
+        if self.units == "persons":  # each row is one
+            units = None
         if self.control is not None:
-            persons = isinstance(self.original, PersonView)
-            units = None if persons else self.settings.differential_confidentiality.units
             look([control_run(self.original, self.control, case.synthetic, units)], None)
         elif refit is not None:
-            attempts.of("half split", lambda: look(self._half_runs(refit), 1))
+            attempts.of("half split", lambda: look(self._half_runs(refit, units), 1))
         return splits
-
-    @property
-    def _compares(self) -> bool:
-        """Whether any check of utility is on."""
-        return self._rows is not None or any(
-            measure.axis == "utility" and measure.check and measure.runs(self.settings)
-            for measure in MEASURES.values()
-        )
 
     @property
     def _main(self) -> Scenario | None:
         return self.scenarios[0] if self.scenarios else None
 
-    def _half_runs(self, refit: Refit) -> Iterator[HalfRun]:
+    def _half_runs(self, refit: Refit, units: str | None) -> Iterator[HalfRun]:
         options, names = self.settings.differential_confidentiality, self.names
 
         def synthesise(half: Table, m: int, repeat: int) -> list[Table]:
@@ -299,21 +278,15 @@ class Checks:
             synthesise,
             m=(options.m or len(self._sizes)) if options.enabled else 1,
             repeats=options.repeats if options.enabled else 1,
-            rng=self._case.seed.generator("checks"),
-            units=self._units(options.units),
+            rng=self.case.seed.generator("checks"),
+            units=None if units is None else units_of(self.original[units]),
         )
-
-    def _units(self, name: str | None) -> IntArray | None:
-        """Number the persons whom the records belong to; of a panel each row is one."""
-        if name is None or isinstance(self.original, PersonView):
-            return None
-        return units_of(self.original[name])
 
     def _whole(self, run: HalfRun, most: int | None) -> HalfRun:
         """Return the variables of whole records, of the first datasets."""
 
         def selected(table: Table) -> Table:
-            return table.select(name for name in self._case.names if name in table)
+            return table.select(name for name in self.case.names if name in table)
 
         return replace(
             run,
@@ -330,44 +303,40 @@ class Checks:
     ) -> CheckResults:
         utility, panel = fields["utility"], fields["utility"].pop("panel", None)
         said = tuple(in_units(note, self.units) for note in notes)
-        row_notes: tuple[str, ...] = ()
-        if self._rows is not None:
-            rows = self._rows.comparisons(self._attempts["utility"])
-            utility["fits"] = (*utility.get("fits", ()), *rows)
-            row_notes = self._rows.notes
         failed = {
             axis: {name: in_units(why, self.units) for name, why in attempts.failed.items()}
             for axis, attempts in self._attempts.items()
         }
-        kept = tuple(name for name in self._case.names if name in self.synthesis.kept)
-        return CheckResults(
-            risk=RiskResult(
-                scenarios=scenarios,
-                **fields["risk"],
-                failed=failed["risk"],
-                notes=said,
-                units=self.units,
-            ),
-            utility=None
-            if not self._compares
-            else UtilityResult(
+        risk = RiskResult(
+            scenarios=scenarios,
+            **fields["risk"],
+            failed=failed["risk"],
+            notes=said,
+            units=self.units,
+        )
+        everything = {"risk": risk, "panel": panel, "failed": failed["risk"] | failed["utility"]}
+        if panel is not None:
+            everything["failed"] |= panel.failed
+        if any(
+            measure.axis == "utility" and measure.check and measure.runs(self.settings)
+            for measure in MEASURES.values()
+        ):
+            everything["utility"] = UtilityResult(
                 n=self.original.n_rows,
                 n_synthetic=tuple(self._sizes),
                 **utility,
                 proper=self.synthesis.proper,
-                kept=kept,
+                kept=tuple(name for name in self.case.names if name in self.synthesis.kept),
                 failed=failed["utility"],
-                notes=(*said, *row_notes),
+                notes=(*said, *(n for each in self._collected for n in each.collecting.notes)),
                 units=self.units,
-            ),
-            panel=panel,
-            failed=failed["risk"] | failed["utility"] | dict({} if panel is None else panel.failed),
-        )
+            )
+        return CheckResults(**everything)
 
 
-def _items(measure: Measure, settings: CheckSettings) -> Sequence[tuple[str, Any]]:
+def _items(measure: Measure, case: Case) -> Sequence[tuple[str, Any]]:
     """Return what a measure is computed for: one thing without a name, or each of several."""
-    return [("", None)] if measure.items is None else measure.items(settings)
+    return [("", None)] if measure.items is None else measure.items(case)
 
 
 def _put(
@@ -377,20 +346,13 @@ def _put(
     kind: type[RiskResult] | type[UtilityResult] | type[ScenarioRisk] | None = None,
 ) -> None:
     """Put results where they belong: a field of their own, or under ``further``."""
-    found = [result for result in results if result is not None]
-    if not found:
-        return
     owner = kind or (RiskResult if measure.axis == "risk" else UtilityResult)
-    if measure.place != "panel" and measure.place not in owner.model_fields:
-        fields["further"] = fields.get("further", {}) | {measure.key: found[0]}
-    elif measure.items is not None:
-        fields[measure.place] = (*fields.get(measure.place, ()), *found)
-    else:
-        fields[measure.place] = found[0]
-
-
-def _names_of(fit: FitRequest) -> tuple[str, ...]:
-    try:
-        return fit.names
-    except ExpressionError:  # said where the formula is fitted
-        return ()
+    for result in results:
+        if result is None:
+            continue
+        if measure.place != "panel" and measure.place not in owner.model_fields:
+            fields["further"] = fields.get("further", {}) | {measure.key: result}
+        elif measure.items is not None:
+            fields[measure.place] = (*fields.get(measure.place, ()), result)
+        else:
+            fields[measure.place] = result

@@ -131,12 +131,14 @@ class Case:
     """How the datasets were made."""
     frame: Frame | None = None
     """Periods of a panel."""
+    person: str | None = None
+    """Column of the persons of a panel in the source."""
     workers: int = 1
     """Threads; they do not change the result."""
     done: Mapping[str, Any] = field(default_factory=dict)
     """Results (of datasets: collectors) of the measures before it."""
     synthetic: tuple[Table, ...] = ()
-    """The datasets, as far as scenarios, questions and fits need them."""
+    """The datasets, as far as scenarios and questions need them."""
     item: Any = None
     """A question, a fit or a propensity model, where there are several."""
     scenario: Scenario | None = None
@@ -179,7 +181,7 @@ class Case:
         return {"keys": asked.keys, "groups": groups}
 
 
-Items = Callable[["CheckSettings"], Sequence[tuple[str, Any]]]
+Items = Callable[[Case], Sequence[tuple[str, Any]]]
 Compute = Callable[[Case], Any]
 
 

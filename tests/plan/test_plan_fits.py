@@ -9,6 +9,7 @@ from synthesizer.data.errors import ConfigError
 from synthesizer.data.randomness import Seed
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.utility.compare_fit import FitRequest
+from synthesizer.measures.utility.suite import requested_fits
 from synthesizer.plan.inputs import Input
 from synthesizer.plan.plan import Plan, make_plan
 from tests.tables import persons
@@ -24,9 +25,9 @@ def planned(**options: Any) -> tuple[Any, tuple[str, ...]]:
         return None, error.problems
 
 
-def fits_of(plan: Plan) -> tuple[FitRequest, ...]:
+def fits_of(plan: Plan) -> list[FitRequest]:
     """Return the fits as the checks compute them."""
-    return plan.checking(Seed(0)).settings.fits
+    return [request for _, (request, _) in requested_fits(plan.checking(Seed(0)).case)]
 
 
 def test_a_formula_alone_a_list_and_settings() -> None:

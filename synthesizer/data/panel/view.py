@@ -182,6 +182,13 @@ class PersonView(Table):
         return PersonView(self.columns, self.panel.select(names))
 
 
+def panel_of(view: Table) -> PanelTable:
+    """Return the panel behind persons."""
+    if not isinstance(view, PersonView):
+        raise TypeError("a panel is seen as persons")
+    return view.panel
+
+
 def person_view(
     table: PanelTable,
     *,

@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from synthesizer.data.errors import ExpressionError
+from synthesizer.data.panel.arrangement import panel_rows, person_name
+from synthesizer.data.panel.view import PersonView, panel_of
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import Figure, Further, Result, Units
 from synthesizer.measures.utility.coefficients import FitComparison
+from synthesizer.measures.utility.combining import rule_for
+from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit
 from synthesizer.measures.utility.distributions import Distribution, DistributionCounter
 from synthesizer.measures.utility.estimates import DistanceResult, combine_distances, jensen_shannon
 from synthesizer.measures.utility.propensity import PmseResult, combine_pmse, pmse
@@ -130,13 +135,16 @@ class Collecting:
         Looks at the next dataset.
     result : callable
         Returns what was found in the datasets so far, at least one.
+    notes : tuple of str
+        What should be known of the result.
     """
 
     add: Callable[[Table], None]
     result: Callable[[], Any]
+    notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class TableCollecting(Collecting):
     """Measures of the tables of every dataset so far."""
 
@@ -159,7 +167,9 @@ def tables(case: Case) -> TableCollecting | None:
         )
         measured.append(dataset.without(case.synthesis.kept))
 
-    return TableCollecting(add, lambda: combine_tables(measured).result(), measured)
+    return TableCollecting(
+        add=add, result=lambda: combine_tables(measured).result(), measured=measured
+    )
 
 
 def variables(case: Case) -> Collecting:
@@ -212,4 +222,54 @@ def distances(case: Case) -> Collecting:
     compare = partial(jensen_shannon, case.original, names=case.names, groups=groups)
     return Collecting(
         lambda synthetic: results.append(compare(synthetic)), lambda: combine_distances(results)
+    )
+
+
+def requested_fits(case: Case) -> list[tuple[str, tuple[FitRequest, str | None]]]:
+    """Return formula, request and, of a fit to the rows of a panel, the column of persons.
+
+    A fit is of the rows where they have all of its variables; these come last. The rows of a
+    person are not independent: errors are clustered by person unless it names other clusters.
+    """
+    natural = rule_for(proper=case.synthesis.proper, keeps=bool(case.synthesis.kept))
+    requests = [request.ruled(natural) for request in case.settings.fits]
+    if not isinstance(case.original, PersonView):
+        return [(request.formula, (request, None)) for request in requests]
+    panel = case.original.panel
+    who = person_name(case.person, panel.names)
+    on_rows = [set(_names(request)) <= {*panel.names, who} for request in requests]
+    of_persons = [(r, None) for r, is_row in zip(requests, on_rows, strict=True) if not is_row]
+    of_rows = [
+        (r if r.clusters is not None else r.model_copy(update={"clusters": who}), who)
+        for r, is_row in zip(requests, on_rows, strict=True)
+        if is_row
+    ]
+    return [(item[0].formula, item) for item in (*of_persons, *of_rows)]
+
+
+def _names(request: FitRequest) -> tuple[str, ...]:
+    try:
+        return request.names
+    except ExpressionError:  # said where the formula is fitted
+        return (request.formula,)
+
+
+def fit(case: Case) -> Collecting:
+    """Collect what a fit needs of each dataset."""
+    request, person = case.item
+    tables: list[Table] = []
+
+    def needed(view: Table) -> Table:
+        table = view if person is None else panel_rows(panel_of(view), person)
+        return table.select(name for name in dict.fromkeys(_names(request)) if name in table)
+
+    original = case.original if person is None else needed(case.original)
+    note = (
+        f"{request.formula}: fitted to the rows of persons and periods, with errors clustered by "
+        f"{request.clusters!r}"
+    )
+    return Collecting(
+        lambda view: tables.append(needed(view)),
+        lambda: compare_fit(original, tables, request.formula, **request.settings),
+        notes=() if person is None else (note,),
     )
