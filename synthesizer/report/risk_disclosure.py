@@ -12,8 +12,7 @@ from synthesizer.measures.risk.curves import RocCurve
 from synthesizer.measures.risk.determined import DeterminedResult, KeyDetermination
 from synthesizer.measures.risk.identity import IdentityResult, IdentityValues
 from synthesizer.measures.risk.inference import InferenceResult
-from synthesizer.measures.risk.public_cells import CellUniqueness
-from synthesizer.measures.risk.public_differences import BandRow, Differences
+from synthesizer.measures.risk.public_cells import BandRow, CellUniqueness, Differences
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.risk.suda import SudaResult

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.codes import Codes, Groups, JointCoder, cut_points
+from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Column, Table
 from synthesizer.data.values import MICROSECONDS_A_DAY
@@ -62,6 +63,15 @@ def fixed_groups(table: Table, groups: GroupsOf) -> dict[str, Groups]:
         name: tuple(cut_points(table[name], wanted).tolist())
         for name, wanted in (groups or {}).items()
     }
+
+
+def problems_of(check: Callable[..., None], *args: Any, **options: Any) -> tuple[str, ...]:
+    """Return what a check complains about, to be told together with other problems."""
+    try:
+        check(*args, **options)
+    except DataError as error:
+        return error.problems
+    return ()
 
 
 class SharedCoder:

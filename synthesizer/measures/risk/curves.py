@@ -153,10 +153,7 @@ class RocCurve(Row):
 
 
 def scores(cells: Cells, margin: Codes) -> InferenceScores:
-    """Return the probabilities and guesses for every original record.
-
-    ``margin`` is the cell of each original record in the published table, numbered from 0.
-    """
+    """Return probabilities and guesses; ``margin`` is each original record's published cell."""
     pairs, order = cells.pairs, cells.preference
     pair, cell = cells.pair_of_original, cells.cell_of_original
     truth = pairs.level[pair]
@@ -206,14 +203,8 @@ def threshold_risk(
 def _rows(
     cells: Cells, shares: InferenceScores, thresholds: Sequence[float]
 ) -> Iterator[ThresholdRow]:
-    n = len(shares.baseline)
-    expected = zip(
-        thresholds,
-        reaching_by_chance(cells, thresholds),
-        reaching_with_kept_shares(cells, thresholds),
-        strict=True,
-    )
-    for threshold, chance, kept in expected:
+    n = cells.n
+    for threshold in thresholds:
         synthetic, baseline, original = (
             int((probability >= threshold).sum())
             for probability in (shares.synthetic, shares.baseline, shares.original)
@@ -222,8 +213,8 @@ def _rows(
             threshold=float(threshold),
             count=synthetic,
             share=synthetic / n,
-            chance_share=chance,
-            kept_chance_share=kept,
+            chance_share=reaching_by_chance(cells, threshold),
+            kept_chance_share=reaching_with_kept_shares(cells, threshold),
             baseline_count=baseline,
             baseline_share=baseline / n,
             original_count=original,
@@ -233,14 +224,7 @@ def _rows(
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Members and non-members of a class by distinct proportion, ascending, shape (t,).
-
-    Examples
-    --------
-    >>> shares = np.array([0.5, 0.0, 0.5])
-    >>> Scored.of(shares, np.array([1, 0, 2]), np.array([0, 3, 1])).auc
-    0.875
-    """
+    """Members and non-members of a class by distinct proportion, ascending, shape (t,)."""
 
     thresholds: FloatArray
     positives: Codes
@@ -294,12 +278,13 @@ def roc(cells: Cells) -> tuple[RocCurve, ...]:
 def _curve(cells: Cells, level: int) -> RocCurve:
     scored = _scored(cells, level, cells.theirs, cells.cell_theirs)
     positives, negatives = int(scored.positives.sum()), int(scored.negatives.sum())
-    members = int(cells.ours[cells.pairs.of_level(level)].sum())
-    share = int(cells.theirs[cells.pairs.of_level(level)].sum()) / cells.n_synthetic
+    part = cells.pairs.of_level(level)
+    members = int(cells.ours[part].sum())
+    share = int(cells.theirs[part].sum()) / cells.n_synthetic
     everybody = scored.with_cell(share, members - positives, cells.n - members - negatives)
-    best = {} if scored.auc is None else _best(scored)
     original = _scored(cells, level, cells.ours, cells.cell_ours)
     present = _scored(cells, level, cells.ours, np.where(cells.cell_theirs > 0, cells.cell_ours, 0))
+    threshold, tpr, tnr = (None, None, None) if scored.auc is None else _best(scored)
     return RocCurve(
         level=cells.levels[level],
         positives=positives,
@@ -310,9 +295,9 @@ def _curve(cells: Cells, level: int) -> RocCurve:
         auc_original=original.auc,
         auc_original_of_present=present.auc,
         thresholds=len(scored.thresholds),
-        best_threshold=best.get("threshold"),
-        best_tpr=best.get("tpr"),
-        best_tnr=best.get("tnr"),
+        best_threshold=threshold,
+        best_tpr=tpr,
+        best_tnr=tnr,
         curve=() if scored.auc is None else _thinned(scored),
     )
 
@@ -334,16 +319,13 @@ def _scored(cells: Cells, level: int, counts: Codes, totals: Codes) -> Scored:
     return scored.with_cell(0.0, 0, others)
 
 
-def _best(scored: Scored) -> dict[str, float]:
+def _best(scored: Scored) -> tuple[float, float, float]:
     """Return the threshold with the largest sum of the two rates, and the rates."""
     hits, rejections = scored.classified()
     # Whole numbers, so that equal sums are equal.
     best = int((hits * rejections[-1] + rejections * hits[0])[1:].argmax())
-    return {
-        "threshold": float(scored.thresholds[best]),
-        "tpr": float(hits[best + 1] / hits[0]),
-        "tnr": float(rejections[best + 1] / rejections[-1]),
-    }
+    tpr, tnr = hits[best + 1] / hits[0], rejections[best + 1] / rejections[-1]
+    return float(scored.thresholds[best]), float(tpr), float(tnr)
 
 
 def _thinned(scored: Scored) -> tuple[tuple[float | None, float, float], ...]:
@@ -369,8 +351,8 @@ def right_by_chance(cells: Cells, guess: Codes) -> float | None:
     return agreement(guessed, _sums(cells.pairs.level[use], cells.ours[use], size))
 
 
-def reaching_by_chance(cells: Cells, thresholds: Sequence[float]) -> list[float]:
-    """Return the expected shares of original records whose true level reaches a threshold.
+def reaching_by_chance(cells: Cells, threshold: float) -> float:
+    """Return the expected share of original records whose true level reaches a threshold.
 
     True levels are kept; the level of every synthetic record is drawn from the distribution of
     all of them, so that a cell with n of them has Bin(n, p) of a true level.
@@ -383,14 +365,11 @@ def reaching_by_chance(cells: Cells, thresholds: Sequence[float]) -> list[float]
     records = np.bincount(position, weights=cells.ours[use], minlength=len(alike))
     n, level = np.divmod(alike, size)
     p = (_sums(pairs.level, cells.theirs, size) / cells.n_synthetic)[level]
-    return [
-        float(records @ stats.binom.sf(_fewest(n, threshold) - 1, n, p)) / cells.n
-        for threshold in thresholds
-    ]
+    return float(records @ stats.binom.sf(_fewest(n, threshold) - 1, n, p)) / cells.n
 
 
-def reaching_with_kept_shares(cells: Cells, thresholds: Sequence[float]) -> list[float]:
-    """Return the expected shares of original records whose true level reaches a threshold.
+def reaching_with_kept_shares(cells: Cells, threshold: float) -> float:
+    """Return the expected share of original records whose true level reaches a threshold.
 
     The synthetic records are kept; the true level of every original record is drawn from the
     distribution of all of them, as in `classification`.
@@ -399,7 +378,7 @@ def reaching_with_kept_shares(cells: Cells, thresholds: Sequence[float]) -> list
     cell = pairs.cell[shown]
     share = cells.theirs[shown] / cells.cell_theirs[cell]
     expected = cells.cell_ours[cell] * cells.marginal[pairs.level[shown]]
-    return [float(expected[share >= threshold].sum()) / cells.n for threshold in thresholds]
+    return float(expected[share >= threshold].sum()) / cells.n
 
 
 def _fewest(n: Codes, threshold: float) -> Codes:

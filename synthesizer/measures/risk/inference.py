@@ -11,7 +11,7 @@ through synthesis and verification, section 3.2.5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
@@ -19,13 +19,15 @@ from pydantic import Field
 from synthesizer.data.codes import Codes, Groups, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
-from synthesizer.data.table import Table
+from synthesizer.data.table import Column, Table
 from synthesizer.measures.figure import Figure, Result
 from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part
+from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, problems_of
 from synthesizer.measures.risk.curves import (
     InferenceScores,
     RocCurve,
     ThresholdRisk,
+    ThresholdRow,
     roc,
     scores,
     threshold_risk,
@@ -34,17 +36,15 @@ from synthesizer.measures.risk.public_cells import (
     MAX_LEVELS,
     Cells,
     CellUniqueness,
+    Classification,
+    Differences,
+    classification,
     count_cells,
+    differences,
     label_of,
     level_codes,
     number_of_levels,
     uniqueness,
-)
-from synthesizer.measures.risk.public_differences import (
-    Classification,
-    Differences,
-    classification,
-    differences,
 )
 
 THRESHOLDS = (0.5, 0.8, 0.9, 1.0)
@@ -112,158 +112,139 @@ class InferenceResult(Result):
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The figures to report."""
+        """The figures to report; those from margins say what is known without the synthesis."""
+        shares, cells, guesses = self.classification, self.uniqueness, self.thresholds
+        present = guesses.n - guesses.absent
+        margins = f"by {', '.join(self.baseline)}" if self.baseline else "of everybody"
         return (
-            self._unique_figure(),
-            *self._revealed_figures(),
-            self._auc_figure(),
-            *self._right_figures(),
-            *self._threshold_figures(),
-        )
-
-    def _unique_figure(self) -> Figure:
-        cells = self.uniqueness
-        return Figure(
-            key="unique_cells_shown_right",
-            name="unique cells shown right",
-            value=cells.right,
-            meaning=(
-                f"persons with public values of their own that the synthetic data repeat: share "
-                f"whose {self.sensitive} is the most frequent one shown with them"
+            _figure(
+                "unique cells shown right",
+                cells.right,
+                "persons with public values of their own that the synthetic data repeat: share "
+                f"whose {self.sensitive} is the most frequent one shown with them",
+                cells.present,
+                baseline=cells.chance,
+                original=1.0 if cells.uniques else None,
             ),
-            direction="lower is safer",
-            n=cells.present,
-            baseline=cells.chance,
-            original=1.0 if cells.uniques else None,
-        )
-
-    def _revealed_figures(self) -> Iterator[Figure]:
-        shares = self.classification
-        yield Figure(
-            key="revealed_share",
-            name="revealed share",
-            value=shares.revealed,
-            meaning=(
+            _figure(
+                "revealed share",
+                shares.revealed,
                 f"share of the synthetic {{records}} that give away a true {self.sensitive} when "
-                "everybody is taken for the majority of those with the same public values"
+                "everybody is taken for the majority of those with the same public values",
+                shares.n,
+                baseline=shares.chance,
+                original=shares.original,
             ),
-            direction="lower is safer",
-            n=shares.n,
-            baseline=shares.chance,
-            original=shares.original,
-        )
-        yield Figure(
-            key="revealed_share_from_margins",
-            name="revealed share from published margins",
-            value=shares.baseline,
-            meaning=(
+            _figure(
+                "revealed share from published margins",
+                shares.baseline,
                 f"the same when everybody is taken for the most frequent {self.sensitive} of all, "
-                "without the synthetic data: the revealed share should not be much above it"
+                "without the synthetic data: the revealed share should not be much above it",
+                shares.n,
+                key="revealed_share_from_margins",
             ),
-            direction="lower is safer",
-            n=shares.n,
+            self._auc_figure(),
+            _figure(
+                "guessed right",
+                guesses.right_of_present,
+                "persons whose public values the synthetic data have: share whose "
+                f"{self.sensitive} is the most frequent one shown with them",
+                present,
+                baseline=guesses.chance_right_of_present,
+                original=guesses.original_right_of_present,
+            ),
+            _figure(
+                "guessed right from published margins",
+                guesses.baseline_right_of_present,
+                f"the same persons: share whose {self.sensitive} is the most frequent one in "
+                f"published margins ({margins}), without the synthetic data: the share "
+                "guessed right should not be much above it",
+                present,
+                key="guessed_right_from_margins",
+            ),
+            *(figure for row in guesses.rows for figure in self._threshold_figures(row, margins)),
         )
 
     def _auc_figure(self) -> Figure:
         curves = [c for c in self.roc if self.positive in (None, c.level)]
         one = f"{self.sensitive} = {self.positive}" if self.positive is not None else "one level"
         averaged = ", mean over the levels by number of persons" if len(curves) > 1 else ""
-        return Figure(
-            key="auc",
-            name="AUC",
-            value=_average(curves, lambda curve: curve.auc),
-            meaning=(
-                f"chance that a person with {one} has a larger share of it among the synthetic "
-                "{records} with the same public values than a person without (area under the "
-                f"ROC curve{averaged})"
-            ),
-            direction="lower is safer",
-            n=curves[0].positives + curves[0].negatives,
+        return _figure(
+            "AUC",
+            _average(curves, "auc"),
+            f"chance that a person with {one} has a larger share of it among the synthetic "
+            "{records} with the same public values than a person without (area under the "
+            f"ROC curve{averaged})",
+            curves[0].positives + curves[0].negatives,
             baseline=0.5,
-            original=_average(curves, lambda curve: curve.auc_original_of_present),
+            original=_average(curves, "auc_original_of_present"),
         )
 
-    def _right_figures(self) -> Iterator[Figure]:
-        guesses = self.thresholds
-        yield Figure(
-            key="guessed_right",
-            name="guessed right",
-            value=guesses.right_of_present,
-            meaning=(
-                f"persons whose public values the synthetic data have: share whose "
-                f"{self.sensitive} is the most frequent one shown with them"
-            ),
-            direction="lower is safer",
-            n=guesses.n - guesses.absent,
-            baseline=guesses.chance_right_of_present,
-            original=guesses.original_right_of_present,
-        )
-        yield Figure(
-            key="guessed_right_from_margins",
-            name="guessed right from published margins",
-            value=guesses.baseline_right_of_present,
-            meaning=(
-                f"the same persons: share whose {self.sensitive} is the most frequent one in "
-                f"published margins ({self._margins}), without the synthetic data: the share "
-                "guessed right should not be much above it"
-            ),
-            direction="lower is safer",
-            n=guesses.n - guesses.absent,
-        )
-
-    @property
-    def _margins(self) -> str:
-        return f"by {', '.join(self.baseline)}" if self.baseline else "of everybody"
-
-    def _threshold_figures(self) -> Iterator[Figure]:
-        risks = self.thresholds
-        for row in risks.rows:
-            yield Figure(
-                key=f"probability_at_least_{row.threshold:g}",
-                name=f"probability at least {row.threshold:g}",
-                value=row.share,
-                meaning=(
-                    f"share of all persons whose true {self.sensitive} has at least this share "
-                    "among synthetic {records} with the same public values; shares near 1 come "
-                    "mostly from combinations with one or two synthetic {records}, where chance "
-                    "makes them too (baseline)"
-                ),
-                direction="lower is safer",
-                n=risks.n,
+    def _threshold_figures(self, row: ThresholdRow, margins: str) -> tuple[Figure, Figure]:
+        name = f"probability at least {row.threshold:g}"
+        whose = f"share of all persons whose true {self.sensitive} has at least this share"
+        return (
+            _figure(
+                name,
+                row.share,
+                f"{whose} among synthetic {{records}} with the same public values; shares near 1 "
+                "come mostly from combinations with one or two synthetic {records}, where chance "
+                "makes them too (baseline)",
+                self.thresholds.n,
                 baseline=row.kept_chance_share,
                 original=row.original_share,
-            )
-            yield Figure(
+            ),
+            _figure(
+                f"{name} from published margins",
+                row.baseline_share,
+                f"{whose} in published margins ({margins}), without the synthetic data",
+                self.thresholds.n,
                 key=f"probability_at_least_{row.threshold:g}_from_margins",
-                name=f"probability at least {row.threshold:g} from published margins",
-                value=row.baseline_share,
-                meaning=(
-                    f"share of all persons whose true {self.sensitive} has at least this share in "
-                    f"published margins ({self._margins}), without the synthetic data"
-                ),
-                direction="lower is safer",
-                n=risks.n,
-            )
+            ),
+        )
 
 
-def _average(curves: list[RocCurve], value: Callable[[RocCurve], float | None]) -> float | None:
-    """Return the mean over the curves that have the value, weighted by the members of the class.
+def _figure(
+    name: str,
+    value: float | None,
+    meaning: str,
+    n: int,
+    *,
+    key: str = "",
+    baseline: float | None = None,
+    original: float | None = None,
+) -> Figure:
+    """Return a figure; its key is the name, unless another one is given."""
+    return Figure(
+        key=key or name.lower().replace(" ", "_"),
+        name=name,
+        value=value,
+        meaning=meaning,
+        direction="lower is safer",
+        n=n,
+        baseline=baseline,
+        original=original,
+    )
+
+
+def _average(curves: Sequence[RocCurve], area: str) -> float | None:
+    """Return the mean area, weighted by the members of each class, of the curves that have one.
 
     Source: Provost and Domingos (2003), Tree induction for probability-based ranking.
     """
-    known = [(area, curve.positives) for curve in curves if (area := value(curve)) is not None]
+    known = [(getattr(c, area), c.positives) for c in curves if getattr(c, area) is not None]
     members = sum(weight for _, weight in known)
     return sum(area * weight for area, weight in known) / members if members else None
 
 
 def inference(
     original: Data,
-    synthetic: Data | Sequence[Data],
+    synthetic: Synthetic,
     *,
     sensitive: str,
     public: Sequence[str],
     positive: str | float | None = None,
-    groups: Mapping[str, Groups] | None = None,
+    groups: GroupsOf = None,
     baseline: Sequence[str] = (),
     thresholds: Sequence[float] = THRESHOLDS,
 ) -> InferenceResult:
@@ -317,8 +298,16 @@ def inference(
     >>> [(figure.name, figure.n) for figure in found.figures if "margins" not in figure.name][1:4]
     [('revealed share', 6), ('AUC', 6), ('guessed right', 6)]
     """
-    asked = {"sensitive": sensitive, "public": public, "positive": positive, "groups": groups or {}}
-    cells, margin = _counted(original, synthetic, baseline, thresholds, **asked)
+    cells, margin = _counted(
+        original,
+        synthetic,
+        sensitive=sensitive,
+        public=public,
+        positive=positive,
+        groups=groups or {},
+        baseline=baseline,
+        thresholds=thresholds,
+    )
     return InferenceResult(
         sensitive=sensitive,
         public=tuple(public),
@@ -338,12 +327,12 @@ def inference(
 
 def inference_scores(
     original: Data,
-    synthetic: Data | Sequence[Data],
+    synthetic: Synthetic,
     *,
     sensitive: str,
     public: Sequence[str],
     positive: str | float | None = None,
-    groups: Mapping[str, Groups] | None = None,
+    groups: GroupsOf = None,
     baseline: Sequence[str] = (),
 ) -> InferenceScores:
     """Return what is said of the true level of every original record; see `inference`.
@@ -357,21 +346,25 @@ def inference_scores(
     >>> found.synthetic.tolist()
     [0.75, 0.75, 0.25, nan, nan, nan]
     """
-    asked = {"sensitive": sensitive, "public": public, "positive": positive, "groups": groups or {}}
-    return scores(*_counted(original, synthetic, baseline, (), **asked))
+    cells, margin = _counted(
+        original,
+        synthetic,
+        sensitive=sensitive,
+        public=public,
+        positive=positive,
+        groups=groups or {},
+        baseline=baseline,
+        thresholds=(),
+    )
+    return scores(cells, margin)
 
 
-def _counted(
-    original: Data,
-    synthetic: Data | Sequence[Data],
-    baseline: Sequence[str],
-    thresholds: Sequence[float],
-    **asked: Any,
-) -> tuple[Cells, Codes]:
+def _counted(original: Data, synthetic: Synthetic, **asked: Any) -> tuple[Cells, Codes]:
     """Return the checked counts, and the cell of each original record in the published table."""
     original, tables = as_tables(original, synthetic, [*asked["public"], asked["sensitive"]])
-    check_inference(original, tables, **asked, baseline=baseline, thresholds=thresholds)
-    margin = JointCoder(original, baseline, asked["groups"]).codes
+    check_inference(original, tables, **asked)
+    margin = JointCoder(original, asked.pop("baseline"), asked["groups"]).codes
+    del asked["thresholds"]
     return count_cells(original, tables, **asked), margin
 
 
@@ -387,18 +380,18 @@ def check_inference(
     thresholds: Sequence[float],
 ) -> None:
     """Raise one DataError that lists every problem."""
-    problems = [
-        *_name_problems(original, sensitive, public, baseline),
-        *_threshold_problems(thresholds),
-        *_group_problems(original, groups, [*public, sensitive]),
-    ]
-    if sensitive in original and original.n_rows and not problems:
-        problems += _level_problems(original, sensitive, positive, groups.get(sensitive))
     known = [name for name in dict.fromkeys([*public, sensitive]) if name in original]
-    try:
-        check_comparable(original, synthetic, known)
-    except DataError as error:
-        problems += error.problems
+    problems = list(_name_problems(original, sensitive, public, baseline))
+    problems += [
+        f"threshold ({value}) must be above 0 and at most 1"
+        for value in thresholds
+        if not 0 < value <= 1
+    ]
+    if known:
+        problems += problems_of(check_keys, original, keys=known, groups=groups)
+    if sensitive in original and original.n_rows and not problems:
+        problems += _level_problems(original[sensitive], positive, groups.get(sensitive))
+    problems += problems_of(check_comparable, original, synthetic, known)
     if problems:
         raise DataError(dict.fromkeys(problems))
 
@@ -428,46 +421,19 @@ def _name_problems(
             )
 
 
-def _threshold_problems(thresholds: Sequence[float]) -> Iterator[str]:
-    for value in thresholds:
-        if not 0 < value <= 1:
-            yield f"threshold ({value}) must be above 0 and at most 1"
-
-
-def _group_problems(
-    original: Table, groups: Mapping[str, Groups], names: Sequence[str]
-) -> tuple[str, ...]:
-    known = [name for name in dict.fromkeys(names) if name in original]
-    if not known:
-        return ()
-    try:
-        check_keys(original, keys=known, groups=groups)
-    except DataError as error:
-        return error.problems
-    return ()
-
-
 def _level_problems(
-    original: Table, sensitive: str, positive: str | float | None, groups: Groups | None
+    column: Column, positive: str | float | None, groups: Groups | None
 ) -> Iterator[str]:
-    column = original[sensitive]
+    variable = f"sensitive variable {column.name!r}"
     number = number_of_levels(column, groups)
     if number < 2:
         yield (
-            f"sensitive variable {sensitive!r} has only one level: choose one with at least two"
+            f"{variable} has only one level: choose one with at least two"
             if groups is None
-            else f"sensitive variable {sensitive!r} falls into one group: give more groups"
+            else f"{variable} falls into one group: give more groups"
         )
     if number > MAX_LEVELS:
         remedy = "merge its categories" if column.is_coded else "name it in groups"
-        yield (
-            f"sensitive variable {sensitive!r} has {number} levels, more than {MAX_LEVELS}: "
-            f"{remedy}"
-        )
-    elif positive is not None:
-        labels, _ = level_codes(column, groups)
-        if label_of(positive) not in labels:
-            yield (
-                f"positive is none of the {number} levels of sensitive variable {sensitive!r}: "
-                "name one of them"
-            )
+        yield f"{variable} has {number} levels, more than {MAX_LEVELS}: {remedy}"
+    elif positive is not None and label_of(positive) not in level_codes(column, groups)[0]:
+        yield f"positive is none of the {number} levels of {variable}: name one of them"

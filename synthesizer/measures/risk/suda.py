@@ -13,8 +13,9 @@ disclosure assessment, Data Mining and Knowledge Discovery 16, 165-196 (SUDA2).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import comb, prod
 from typing import Any, Literal, get_args
 
@@ -22,17 +23,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from synthesizer.data.codes import Groups
+from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_table, check_keys
 from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
 from synthesizer.measures.figure import Figure, Result, Row, column
 from synthesizer.measures.measure_options import Switched
-from synthesizer.measures.risk.minimal_uniques import (
-    Combinations,
-    MinimalUniques,
-    minimal_uniques,
-)
+from synthesizer.measures.risk.comparable import GroupsOf, problems_of
 
 Missing = Literal["value", "unknown"]
 
@@ -40,6 +37,12 @@ Missing = Literal["value", "unknown"]
 _MOST_SETS = 100_000
 # Sets looked at unasked: sets times records, at least six keys in full, at most twelve.
 _MOST_CHEAP, _FEW_SETS, _MANY_SETS = 300_000_000, 300, 5_000
+_LARGEST = 2**62
+# Counting by position beats sorting until the counts are this many times as long as the codes.
+_DENSE = 8
+
+Subset = tuple[int, ...]
+Bits = npt.NDArray[np.uint8]
 
 
 class SudaOptions(Switched):
@@ -236,7 +239,7 @@ def suda(
     data: Data,
     keys: Sequence[str],
     *,
-    groups: Mapping[str, Groups] | None = None,
+    groups: GroupsOf = None,
     max_size: int | None = None,
     sampling_fraction: float = 0.01,
     missing: Missing = "value",
@@ -301,17 +304,20 @@ def suda(
     table = as_table(data, keys)
     size = len(keys) if max_size is None else max_size
     _check(table, keys, groups, size, sampling_fraction, missing)
-    cells = Combinations.of(table, keys, groups, unknown=missing == "unknown")
+    cells = _Cells.of(table, keys, groups, unknown=missing == "unknown")
     weights = _weights(len(keys), size)
-    found = minimal_uniques(cells, weights, by_record=record_contributions, progress=progress)
-    n, rows, scores = table.n_rows, cells.records, found.counts @ np.asarray(weights)
+    counts, by_key, by_record = _minimal_uniques(cells, weights, record_contributions, progress)
+    n, rows, scores = table.n_rows, cells.records, counts @ np.asarray(weights)
     unique = cells.frequency == 1
     dis = data_intrusion_simulation(
         int(unique.sum()), int((cells.frequency == 2).sum()), sampling_fraction
     )
     dis_scores = np.where(unique[rows], np.nan, 0.0)
     dis_scores[scores > 0] = dis_suda_scores(scores[scores > 0], dis, len(keys))
-    every_score = _spread(scores, rows, n)
+    every_score, total = _spread(scores, rows, n), float(scores.sum())
+    if by_record is not None:
+        divisor = np.where(scores > 0, scores, 1).astype(np.float32)
+        by_record = _spread(by_record / divisor[:, None], rows, n)
     return SudaScores(
         keys=tuple(keys),
         max_size=size,
@@ -321,9 +327,12 @@ def suda(
         scores=every_score,
         dis_scores=_spread(dis_scores, rows, n),
         special=_special(every_score, unique),
-        minimal=_spread(found.counts, rows, n),
-        contributions=_shares(keys, found.by_key, float(scores.sum())),
-        record_contributions=_record_shares(found, scores, rows, n),
+        minimal=_spread(counts, rows, n),
+        contributions={
+            key: float(part / total) if total else None
+            for key, part in zip(keys, by_key, strict=True)
+        },
+        record_contributions=by_record,
         dis=dis,
     )
 
@@ -331,14 +340,13 @@ def suda(
 def special_uniques(
     data: Data,
     keys: Sequence[str],
-    groups: Mapping[str, Groups] | None = None,
+    groups: GroupsOf = None,
     suda: SudaScores | None = None,
 ) -> BoolArray:
     """Return where a unique's SUDA score is at or above the top-decile cut among the uniques.
 
-    Where many scores are equal to the cut, more than a tenth of the uniques are special. There
-    are none without uniques. Parameters and errors are those of `suda`; scores of the same records
-    and keys need not be computed again.
+    Where many scores are equal to the cut, more than a tenth of the uniques are special.
+    Parameters and errors are those of `suda`, whose result may be handed in.
 
     Examples
     --------
@@ -381,48 +389,43 @@ def affordable_size(n_keys: int, n_records: int) -> int:
 
 def _largest_size(n_keys: int, most_sets: int) -> int:
     """Return the largest size up to which there are no more sets of keys than given."""
-    size, total = 1, n_keys
-    while size < n_keys and total + comb(n_keys, size + 1) <= most_sets:
+    size = 1
+    while size < n_keys and _count_sets(n_keys, size + 1) <= most_sets:
         size += 1
-        total += comb(n_keys, size)
     return size
+
+
+def _count_sets(n_keys: int, max_size: int) -> int:
+    return sum(comb(n_keys, size) for size in range(1, max_size + 1))
 
 
 def _check(
     table: Table,
     keys: Sequence[str],
-    groups: Mapping[str, Groups] | None,
+    groups: GroupsOf,
     max_size: int,
     sampling_fraction: float,
     missing: str,
 ) -> None:
-    problems: list[str] = []
-    try:
-        check_keys(table, keys=keys, groups=groups)
-    except DataError as error:
-        problems.extend(error.problems)
+    problems = list(problems_of(check_keys, table, keys=keys, groups=groups))
     if not table.n_rows:
         problems.append("the data have no records: give at least one")
     if not 0 < sampling_fraction <= 1:
         problems.append(f"sampling_fraction ({sampling_fraction}) must be above 0 and at most 1")
     if missing not in get_args(Missing):
         problems.append(f"missing ({missing!r}) must be one of {', '.join(get_args(Missing))}")
+    total = _count_sets(len(keys), max_size)
     if keys and not 1 <= max_size <= len(keys):
         problems.append(f"max_size ({max_size}) must be between 1 and the {len(keys)} keys")
-    elif keys:
-        problems.extend(_size_problems(len(keys), max_size))
-    if problems:
-        raise DataError(problems)
-
-
-def _size_problems(n_keys: int, max_size: int) -> Iterator[str]:
-    total = sum(comb(n_keys, size) for size in range(1, max_size + 1))
-    if total > _MOST_SETS:
-        yield (
-            f"{n_keys} keys have {total:,} sets of up to {max_size}, more than the {_MOST_SETS:,} "
-            f"that can be looked at: set max_size to at most {_largest_size(n_keys, _MOST_SETS)},"
+    elif total > _MOST_SETS:
+        largest = _largest_size(len(keys), _MOST_SETS)
+        problems.append(
+            f"{len(keys)} keys have {total:,} sets of up to {max_size}, more than the "
+            f"{_MOST_SETS:,} that can be looked at: set max_size to at most {largest},"
             " or name fewer keys"
         )
+    if problems:
+        raise DataError(problems)
 
 
 def _weights(n_keys: int, max_size: int) -> list[float]:
@@ -444,21 +447,6 @@ def _special(scores: FloatArray, unique: BoolArray) -> BoolArray:
         return unique
     cut = np.quantile(scores[unique], 0.9)
     return np.asarray(unique & (scores >= cut) & (scores > 0))
-
-
-def _shares(keys: Sequence[str], by_key: FloatArray, total: float) -> dict[str, float | None]:
-    return {
-        key: float(part / total) if total else None for key, part in zip(keys, by_key, strict=True)
-    }
-
-
-def _record_shares(
-    found: MinimalUniques, scores: FloatArray, rows: IntArray, n: int
-) -> npt.NDArray[np.float32] | None:
-    if found.by_record is None:
-        return None
-    divisor = np.where(scores > 0, scores, 1).astype(np.float32)
-    return _spread(found.by_record / divisor[:, None], rows, n)
 
 
 def data_intrusion_simulation(uniques: int, paired: int, sampling_fraction: float) -> float | None:
@@ -512,3 +500,172 @@ def dis_suda_scores(scores: FloatArray, dis: float | None, n_keys: int) -> Float
         return np.empty(0)
     weights = scores ** -score_exponent(n_keys)
     return np.asarray(1 / (1 + (1 - dis) / dis * weights / weights.mean()))
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The distinct combinations of all keys: those of one record first, then the shared ones."""
+
+    columns: npt.NDArray[np.int32]
+    """Code of each key in each combination, shape (keys, c)."""
+    sizes: tuple[int, ...]
+    """Number of codes of each key."""
+    observed: BoolArray
+    """Where the key can identify a record, shape (keys, c)."""
+    records: IntArray
+    """The record of each of the first u combinations, shape (u,)."""
+    frequency: Codes
+    """Number of records that share a record's key, itself included, shape (n,); 0 where nothing
+    of it is observed."""
+
+    @classmethod
+    def of(cls, table: Table, keys: Sequence[str], groups: GroupsOf, *, unknown: bool) -> _Cells:
+        """Find the combinations in a table; ``unknown``: missing codes identify nobody."""
+        full, sizes = _encoded(table, keys, groups or {})
+        number, size = _combined(full, sizes, tuple(range(len(keys))), slice(None))
+        counts = np.bincount(number, minlength=size)
+        representative = np.empty(size, dtype=np.int64)
+        representative[number] = np.arange(table.n_rows)
+        order = np.concatenate([np.flatnonzero(counts == 1), np.flatnonzero(counts > 1)])
+        rows = representative[order]
+        columns = np.stack([column[rows] for column in full])
+        observed = np.ones(columns.shape, dtype=bool)
+        frequency = counts
+        if unknown:
+            observed = np.stack([table[key].is_observed[rows] for key in keys])
+            frequency = np.empty_like(counts)
+            frequency[order] = _observed_frequency(columns, sizes, observed, counts[order])
+        return cls(columns, sizes, observed, rows[: (counts == 1).sum()], frequency[number])
+
+
+def _minimal_uniques(
+    cells: _Cells,
+    weights: Sequence[float],
+    by_record: bool,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[npt.NDArray[np.int32], FloatArray, npt.NDArray[np.float32] | None]:
+    """Find the minimal uniques of the u unique cells on all sets of up to ``len(weights)`` keys.
+
+    What is unique on a set of keys is unique on every larger set. So a record counts on a set only
+    while it shares each part of the set with somebody: it is alive there. A record that is not
+    alive cannot share the set with anybody, hence need not be counted for others either. An alive
+    record that turns out to be alone is a minimal unique. Manning, Haglin and Keane (2008) prune
+    their recursion by the same rule.
+
+    The weights say what a minimal unique of 1, 2, ... keys counts in the sums by key. Returns the
+    numbers of minimal uniques by size, shape (u, sizes), the sums by key, shape (keys,), and these
+    for each record, shape (u, keys), where asked for.
+    """
+    n_keys, n_uniques = len(cells.sizes), len(cells.records)
+    counts = np.zeros((n_uniques, len(weights)), dtype=np.int32)
+    by_key = np.zeros(n_keys)
+    shares = np.zeros((n_uniques, n_keys), dtype=np.float32) if by_record else None
+    done, total = 0, _count_sets(n_keys, len(weights))
+    above: dict[Subset, Bits] = {}
+    for size, weight in enumerate(weights, start=1):
+        level: dict[Subset, Bits] = {}
+        for subset in combinations(range(n_keys), size):
+            alive = _alive_on_parts(cells, subset, above)
+            if alive is not None:
+                alone, level[subset] = _count(cells, subset, alive)
+                counts[alone, size - 1] += 1
+                by_key[list(subset)] += weight * len(alone)
+                if shares is not None:
+                    shares[alone[:, None], list(subset)] += weight
+            done += 1
+            if progress is not None:
+                progress(done, total)
+        above = {subset: alive for subset, alive in level.items() if alive.any()}
+    return counts, by_key, shares
+
+
+def _alive_on_parts(cells: _Cells, subset: Subset, above: Mapping[Subset, Bits]) -> Bits | None:
+    """Return who is alive on every part with one key less, as bits; None where nobody is."""
+    if len(subset) == 1:
+        return np.packbits(cells.observed[subset[0]])
+    alive = None
+    for i in range(len(subset)):
+        part = above.get(subset[:i] + subset[i + 1 :])
+        if part is None:
+            return None
+        alive = part if alive is None else alive & part
+    return alive
+
+
+def _count(cells: _Cells, subset: Subset, alive: Bits) -> tuple[IntArray, Bits]:
+    """Return who is alone on the keys, and as bits who remains alive."""
+    mask = np.unpackbits(alive, count=cells.columns.shape[1]).view(bool)
+    everybody = bool(mask.all())
+    rows = np.arange(len(mask)) if everybody else np.flatnonzero(mask)
+    split = int(np.searchsorted(rows, len(cells.records)))
+    codes, size = _combined(cells.columns, cells.sizes, subset, slice(None) if everybody else rows)
+    uniques, shared = codes[:split], codes[split:]
+    counts = np.bincount(uniques, minlength=size)
+    # A shared combination matters only while a record that may be unique has its values.
+    met = counts[shared] > 0
+    counts[shared] = 2
+    alone = counts[uniques] == 1
+    mask[rows[:split]] = ~alone
+    mask[rows[split:]] = met
+    if not mask[: len(cells.records)].any():
+        mask[:] = False
+    return rows[:split][alone], np.packbits(mask)
+
+
+def _encoded(
+    table: Table, keys: Sequence[str], groups: Mapping[str, Groups]
+) -> tuple[list[npt.NDArray[np.int32]], tuple[int, ...]]:
+    """Return each key's codes of all records, numbered without gaps, and how many there are."""
+    columns, sizes = [], []
+    for key in keys:
+        coder = ColumnCoder.fit(table[key], groups.get(key))
+        codes = coder.encode(table[key])
+        dictionary = Dictionary(codes, coder.size)
+        columns.append(dictionary.find(codes).astype(np.int32))
+        sizes.append(len(dictionary))
+    return columns, tuple(sizes)
+
+
+def _combined(
+    columns: Sequence[npt.NDArray[np.int32]] | npt.NDArray[np.int32],
+    sizes: Sequence[int],
+    subset: Subset,
+    rows: IntArray | slice,
+) -> tuple[Codes, int]:
+    """Return one code in [0, size) for the values of several keys, and the size.
+
+    The size is small enough to count by position.
+    """
+    joint, size = columns[subset[0]][rows].astype(np.int64), sizes[subset[0]]
+    for key in subset[1:]:
+        if size * sizes[key] > _LARGEST:
+            known, joint = np.unique(joint, return_inverse=True)
+            size = len(known)
+        joint *= sizes[key]
+        joint += columns[key][rows]
+        size *= sizes[key]
+    if size > _DENSE * len(joint):
+        known, joint = np.unique(joint, return_inverse=True)
+        size = len(known)
+    return joint, size
+
+
+def _observed_frequency(
+    columns: npt.NDArray[np.int32], sizes: Sequence[int], observed: BoolArray, counts: Codes
+) -> Codes:
+    """Return how many records have a combination's observed values, shape (c,).
+
+    For every pattern of missing codes the records are counted that have all of its keys observed.
+    """
+    result = np.zeros(len(counts), dtype=np.int64)
+    patterns, pattern_of = np.unique(observed, axis=1, return_inverse=True)
+    for number, pattern in enumerate(patterns.T):
+        subset = tuple(np.flatnonzero(pattern).tolist())
+        if not subset:
+            continue
+        rows = np.flatnonzero(observed[list(subset)].all(axis=0))
+        codes, _ = _combined(columns, sizes, subset, rows)
+        totals = np.bincount(codes, weights=counts[rows]).astype(np.int64)
+        exact = pattern_of[rows] == number
+        result[rows[exact]] = totals[codes[exact]]
+    return result

@@ -27,6 +27,7 @@ from synthesizer.measures.risk.comparable import (
     OfTarget,
     Synthetic,
     fixed_groups,
+    problems_of,
     split,
     stacked,
 )
@@ -221,10 +222,7 @@ def tcap(
     names = [*keys, target]
     original, tables = as_tables(original, synthetic, names)
     problems = list(_problems(original, target, tolerance, tau))
-    try:
-        check_keys(original, keys=keys, target=target, groups=groups)
-    except DataError as error:
-        problems += error.problems
+    problems += problems_of(check_keys, original, keys=keys, target=target, groups=groups)
     if problems:
         raise DataError(problems)
     check_comparable(original, tables, names)

@@ -12,7 +12,7 @@ from scipy import stats
 
 from synthesizer.data.table import Table
 from synthesizer.measures.risk.inference import inference, inference_scores
-from synthesizer.measures.risk.public_differences import BANDS
+from synthesizer.measures.risk.public_cells import BANDS
 from synthesizer.measures.risk.tcap import agreement
 from tests.tables import coded, numeric
 
