@@ -10,7 +10,9 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.files import sha256
+from synthesizer.data.table import Kind
 from synthesizer.engine.registry import Registry
+from synthesizer.jobs.manifest import in_words
 from synthesizer.measures.figure import Result, plain
 from synthesizer.measures.results import FORMAT, CheckResults, RiskResult
 from synthesizer.measures.risk.attribute import AttributeResult, AttributeValues
@@ -64,10 +66,10 @@ def _empty(annotation: Any) -> Any:
 # Manifests.
 
 
-def words_of(model: str) -> str:
-    """Return what a registered model calls itself; empty for others."""
+def words_of(model: str, kind: str = "categorical") -> str:
+    """Return what a registered model of a variable calls itself; empty for others."""
     try:
-        return REGISTRY.get(model).in_words
+        return in_words(REGISTRY.get(model), Kind(kind))
     except SynthesizerError:
         return ""
 
@@ -82,8 +84,8 @@ def step(
         "model_of_missing_codes": None,
         "kept": model == "keep",
         "trees": {"even": True, "tilt": False} if trees else None,
-        "in_words": [words_of(name) for name in (model, *bases)],
-        "missing_in_words": words_of(missing) if missing else None,
+        "in_words": [words_of(name, kind) for name in (model, *bases)],
+        "missing_in_words": words_of(missing or model),
     }
     named = {"variable": variable, "kind": kind, "model": model, "predictors": args}
     return StepEntry.model_validate(usual | named | more)

@@ -559,6 +559,7 @@ def codebook(
     """
     with errors_told():
         from synthesizer.cli import screen
+        from synthesizer.measures.figure import plain
         from synthesizer.plan.overview import make_codebook
         from synthesizer.report.codebook.write import is_result, run_codebook, write_run_codebook
 
@@ -573,7 +574,7 @@ def codebook(
             paths = write_run_codebook(data, out, overwrite=overwrite)
             screen.say("\n".join(["wrote", *(f"  {path}" for path in paths)]))
         elif json:
-            screen.say_json(run_codebook(data))
+            screen.say_json(plain(run_codebook(data)))
         else:
             raise OutputError(f"{data}: name a directory for its codebook (-o), or say --json")
 

@@ -145,9 +145,9 @@ def _planned_step(plan: Plan, step: Step) -> StepEntry:
 def step_entry(step: Step, variable: Variable, registry: Registry) -> StepEntry:
     """Return how one variable is drawn."""
     models = [*_inside(step.model)]
-    wrapped, missing = [*step.model.with_bases()], None
-    if step.missing_method != step.method and step.missing_model is not None:
-        missing = step.missing_model.in_words
+    wrapped = [*step.model.with_bases()]
+    is_other = step.missing_method != step.method and step.missing_model is not None
+    of_missing = step.missing_model if is_other and step.missing_model else step.model
     return StepEntry(
         variable=step.variable,
         kind=variable.kind.value,
@@ -158,10 +158,16 @@ def step_entry(step: Step, variable: Variable, registry: Registry) -> StepEntry:
         codes=variable.n_codes if variable.is_coded else None,
         base=tuple(registry.name_of(model) for model in models[1:]),
         trees=_trees(step, models),
-        in_words=tuple(own.in_words for own in wrapped),
-        missing_in_words=missing,
+        in_words=tuple(in_words(own, variable.kind) for own in wrapped),
+        # whether and how a value is missing is a category
+        missing_in_words=None if variable.is_coded else in_words(of_missing, Kind.CATEGORICAL),
         options={name: value for own in wrapped for name, value in own.told.items()},
     )
+
+
+def in_words(model: ConditionalModel, kind: Kind) -> str:
+    """Return how a model of a variable is called in a sentence."""
+    return model.in_words.replace("{tree}", "classification" if kind.is_coded else "regression")
 
 
 def _inside(model: object) -> Iterator[ConditionalModel]:

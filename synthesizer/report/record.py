@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.evolved import Evolution
@@ -103,7 +111,7 @@ class StepEntry(Result):
     in_words: tuple[str, ...] = ()
     """How the model, and those inside it, are called in a sentence."""
     missing_in_words: str | None = None
-    """The same of the model of missing codes, where it is another one."""
+    """The same of the model of missing codes, of a variable that has such beside its values."""
     options: Mapping[str, Any] = Field(default_factory=dict)
     """Options of the model that researchers may be told."""
     columns: tuple[str, ...] = ()
@@ -118,14 +126,92 @@ class GeneticEntry(Result):
     interrupted: bool
 
 
+class _Public(BaseModel):
+    """A part of a configuration as it was written: other keys stay unread, None is the default."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nothing(cls, content: Any) -> Any:
+        if not isinstance(content, Mapping):
+            return content
+        return {key: value for key, value in content.items() if value is not None}
+
+
+class PublicVariable(_Public):
+    """What the configuration says of a variable."""
+
+    label: str = ""
+    unit: str = ""
+    levels: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    level_labels: Mapping[str, str] = Field(default_factory=dict)
+    date_format: str | None = None
+    derived: str = ""
+    method: str = ""
+
+
+class PublicRule(_Public):
+    """If a condition holds, variables are set to values."""
+
+    condition: str = Field(alias="if")
+    then: Mapping[str, str]
+
+
+class PublicPath(_Public):
+    """What one variable does not do from one period to the next."""
+
+    variable: str
+    absorbing: tuple[str, ...] = ()
+    never: tuple[tuple[str, str], ...] = ()
+    non_decreasing: bool = False
+
+
+class PublicPanel(_Public):
+    """Rules from period to period."""
+
+    rules: tuple[PublicPath, ...] = ()
+
+
+class PublicData(_Public):
+    """How CSV files are read."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+
+
+class PublicMoves(_Public):
+    """How often an evolution makes its moves; 0 switches one off."""
+
+    crossover: float | None = None
+    mutation: float | None = None
+    aimed: float | None = None
+
+
+class PublicConfig(_Public):
+    """The parts of a configuration that say how datasets were made."""
+
+    data: PublicData = PublicData()
+    variables: Mapping[str, PublicVariable] = Field(default_factory=dict)
+    method: Any = None
+    """A model or an expression for each variable, where it is a mapping."""
+    strata: tuple[str, ...] = ()
+    rules: tuple[PublicRule, ...] = ()
+    forbid: tuple[str, ...] = ()
+    support: tuple[tuple[str, ...], ...] = ()
+    panel: PublicPanel = PublicPanel()
+    proper: bool = False
+    genetic: PublicMoves = PublicMoves()
+
+
 class PublicManifest(Result):
     """What a codebook for researchers may read of a manifest: nothing computed from the data.
 
     The one exception is `original_rows`, which may be compared with the size of the datasets only.
     """
 
-    config: Mapping[str, Any]
-    """The parts of the configuration that say how datasets were made; see `PUBLIC_CONFIG`."""
+    config: PublicConfig
     panel: PanelEntry | None
     variables: tuple[VariableEntry, ...]
     chain: tuple[StepEntry, ...]
@@ -133,15 +219,6 @@ class PublicManifest(Result):
     packages: Mapping[str, str]
     original_rows: int
     """Records, or persons of a panel."""
-
-
-PUBLIC_CONFIG = (
-    "data", "variables", "method", "models", "strata", "rules", "forbid", "support", "panel",
-    "proper", "genetic",
-)  # fmt: skip
-"""Keys of a configuration that a codebook may read."""
-PUBLIC_DATA = ("delimiter", "encoding")
-"""Of its key ``data``."""
 
 
 class Manifest(Result):
@@ -183,9 +260,10 @@ class Manifest(Result):
     @property
     def public(self) -> PublicManifest:
         """What a codebook may read; everything else stays with the steward."""
-        config = {key: self.config[key] for key in PUBLIC_CONFIG if key in self.config}
-        if isinstance(config.get("data"), Mapping):
-            config["data"] = {k: v for k, v in config["data"].items() if k in PUBLIC_DATA}
+        try:
+            config = PublicConfig.model_validate(self.config)
+        except ValidationError as error:
+            raise DataError(_damaged(Path(MANIFEST), error, "config")) from error
         return PublicManifest(
             config=config,
             panel=self.panel,
@@ -298,10 +376,10 @@ def _content(path: Path, version: int) -> Mapping[str, Any]:
     return content
 
 
-def _damaged(path: Path, error: ValidationError) -> str:
+def _damaged(path: Path, error: ValidationError, within: str = "") -> str:
     """Say where a file is not as this version writes it, without a value of it."""
     first = error.errors()[0]
-    place = ".".join(str(step) for step in first["loc"]) or "the file"
+    place = ".".join(map(str, (*filter(None, [within]), *first["loc"]))) or "the file"
     if first["type"] == "value_error":
         return f"{path}: {place}: {first['ctx']['error']}"
     return f"{path}: {place} is not as this version writes it; it was edited or damaged; {AGAIN}"

@@ -137,12 +137,19 @@ def test_only_the_public_part_is_for_researchers() -> None:
     }  # fmt: skip
     own = manifest(config=config, notes=("2 records are odd",))
     public = own.public
-    assert public.config == {"data": {"delimiter": ";"}, "proper": True}
+    written = public.config.model_dump(exclude_defaults=True)
+    assert written == {"data": {"delimiter": ";"}, "proper": True}
     assert public.original_rows == 100
     assert public.chain == own.chain
     text = public.model_dump_json()
     for secret in ("987654321", "secret.csv", "odd", "e86a", "limits"):
         assert secret not in text
+
+
+def test_a_configuration_that_was_edited_is_told_without_its_value() -> None:
+    with pytest.raises(DataError, match=r"^manifest.json: config.strata is not as") as caught:
+        _ = manifest(config={"strata": 987654321}).public
+    assert "987654321" not in str(caught.value)
 
 
 def test_a_manifest_is_written_and_read_by_the_same_type(run: Path) -> None:

@@ -27,6 +27,7 @@ from synthesizer.data.values import (
     parse_dates,
     rounded,
 )
+from synthesizer.measures.figure import Result
 from synthesizer.report.codebook.facts import Facts, VariableFacts
 
 IDENTIFIER = VariableFacts(kind=Kind.ID)
@@ -74,8 +75,7 @@ class Seen:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class FileFormat:
+class FileFormat(Result):
     """How to open a dataset; delimiter, encoding and decimal mark are those of CSV files."""
 
     type: str
@@ -129,7 +129,8 @@ def read_released(paths: Sequence[Path], facts: Facts) -> Released:
 
 def _raw(path: Path, facts: Facts) -> RawTable:
     """Open a dataset; a CSV source that was declared to be odd has datasets of the same kind."""
-    return read_path(path, delimiter=facts.delimiter, encoding=facts.encoding, min_rows=1)
+    csv = facts.config.data
+    return read_path(path, delimiter=csv.delimiter, encoding=csv.encoding, min_rows=1)
 
 
 def _persons(raw: RawTable, person: str) -> int:

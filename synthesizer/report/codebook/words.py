@@ -6,113 +6,157 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from pydantic import Field
 
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind
+from synthesizer.measures.figure import Result, Row
 from synthesizer.report.codebook.datasets import IDENTIFIER, Released, Seen
-from synthesizer.report.codebook.facts import (
-    Evolution,
-    Facts,
-    PathFacts,
-    StepFacts,
-    VariableFacts,
-    listed,
-    tilts,
-)
+from synthesizer.report.codebook.facts import ColumnStep, Facts, VariableFacts, listed, tilts
+from synthesizer.report.record import PublicPath, PublicRule
+
+
+class Imposed(Result):
+    """Sentences on what the data holder imposed on the synthetic records."""
+
+    rules: tuple[str, ...]
+    """Values that were set."""
+    forbidden: tuple[str, ...]
+    """Conditions that no record fulfils."""
+    support: tuple[str, ...]
+    """Combinations that were limited."""
+    paths: tuple[str, ...]
+    """What no person does from period to period."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.rules, *self.forbidden, *self.support, *self.paths)
+
+
+class Level(Row):
+    """A level of a variable, or a number with a label."""
+
+    level: str
+    label: str
+    share: float | None
+    """Of all records of all datasets; 0 for what the configuration lists and no record has, null
+    for labelled numbers."""
+
+
+class Code(Row):
+    """A missing code of a variable; "" is an empty cell."""
+
+    code: str
+    label: str
+    share: float
+
+
+class Range(Result):
+    """Smallest and largest value: numbers or ISO dates."""
+
+    low: int | float | str
+    high: int | float | str
+
+
+class Making(Result):
+    """How a variable was made."""
+
+    how: str
+    """drawn, independent, kept, derived, constant, numbered or evolved."""
+    words: str
+    model: str | None = None
+    base: tuple[str, ...] = ()
+    """Models inside it."""
+    predictors: tuple[str, ...] = ()
+    options: Mapping[str, Any] = Field(default_factory=dict)
+
+
+class Described(Row):
+    """A variable of the release."""
+
+    name: str
+    label: str
+    """Empty where the configuration has none, as ``unit``."""
+    unit: str
+    kind: Kind
+    decimals: int | None
+    """None: no fixed precision."""
+    date_format: str | None
+    range: Range | None
+    levels: tuple[Level, ...]
+    missing: tuple[Code, ...]
+    made: Making
+    not_modelled_with: tuple[str, ...]
+    """Variables whose association with it was not modelled directly."""
+
 
 # What the data holder imposed on every synthetic record, in sentences.
 
 
-def imposed(facts: Facts) -> dict[str, list[str]]:
-    """Return sentences: ``rules`` that set values, ``forbidden``, ``support`` and ``paths``.
+def imposed(facts: Facts) -> Imposed:
+    """Return what was imposed on every record.
 
-    All are empty where datasets were evolved from records that no model drew: these may break
-    them, see `limits`.
-
-    Examples
-    --------
-    >>> from synthesizer.report.codebook.facts import facts_of
-    >>> chain = [{"variable": "grade", "kind": "categorical"}]
-    >>> rule = {"variable": "grade", "absorbing": ["E"], "never": [["A", "C"]]}
-    >>> config = {"forbid": ["grade == 'B'"], "panel": {"rules": [rule]}}
-    >>> told = imposed(facts_of({"chain": chain, "config": config}))
-    >>> told["forbidden"]
-    ["No record has: grade == 'B'."]
-    >>> told["paths"]
-    ['grade: E is never left again.', 'grade: A is never followed by C.']
+    Nothing where datasets were evolved from records that no model drew: these may break the rules,
+    which only limited what the evolution may change, see `limits`.
     """
-    told = _sentences(facts)
-    return told if facts.is_modelled else {kind: [] for kind in told}
+    return _imposed(facts) if facts.is_modelled else _NOTHING
 
 
-def limits(facts: Facts) -> list[str]:
-    """Return the same sentences as limits of what an evolution may change.
-
-    Examples
-    --------
-    >>> from synthesizer.report.codebook.facts import facts_of
-    >>> chain = [{"variable": "grade", "kind": "categorical"}]
-    >>> manifest = {"chain": chain, "config": {"forbid": ["grade == 'B'"]}}
-    >>> facts = facts_of({**manifest, "genetic": {"start": "mutants"}})
-    >>> limits(facts), imposed(facts)["forbidden"]
-    (["No record has: grade == 'B'."], [])
-    """
-    return [sentence for sentences in _sentences(facts).values() for sentence in sentences]
+_NOTHING = Imposed(rules=(), forbidden=(), support=(), paths=())
 
 
-def _sentences(facts: Facts) -> dict[str, list[str]]:
-    return {
-        "rules": [
-            f"If {condition}, then {' and '.join(f'{n} is {v}' for n, v in then.items())}."
-            for condition, then in _rules(facts)
-        ],
-        "forbidden": [
-            f"No record has{' in any period' if facts.wide else ''}: {condition}."
-            for condition in facts.forbid
+def limits(facts: Facts) -> tuple[str, ...]:
+    """Return the same sentences as limits of what an evolution may change."""
+    return _imposed(facts).sentences
+
+
+def _imposed(facts: Facts) -> Imposed:
+    config = facts.config
+    in_periods = " in any period" if facts.wide else ""
+    return Imposed(
+        rules=tuple(
+            f"If {rule.condition}, then {values}."
+            for rule in _rules(facts)
+            for values in [" and ".join(f"{name} is {v}" for name, v in rule.then.items())]
+        ),
+        forbidden=tuple(
+            f"No record has{in_periods}: {condition}."
+            for condition in config.forbid
             if is_public(condition, facts)
-        ],
-        "support": [
+        ),
+        support=tuple(
             f"Combinations of {listed(names)} were limited: others than those that the data "
             "holder's setting allows were not drawn."
-            for names in facts.support
+            for names in config.support
             if names and facts.knows(names)
-        ],
-        "paths": [
+        ),
+        paths=tuple(
             sentence
-            for path in facts.paths
-            if path.variable and facts.knows([path.variable])
+            for path in config.panel.rules
+            if facts.knows([path.variable])
             for sentence in _path(path)
-        ],
-    }
-
-
-def rules_for(variable: str, facts: Facts) -> Iterator[str]:
-    """Yield where a rule sets a variable, as sentences."""
-    if not facts.is_modelled:
-        return
-    for condition, then in _rules(facts):
-        if variable in then:
-            yield f"Where {condition}, it is set to {then[variable]}."
+        ),
+    )
 
 
 def is_public(expression: str, facts: Facts) -> bool:
     """Whether an expression can be read, and names released variables only."""
     try:
-        names: Any = Expression.parse(expression).names
+        return facts.knows(Expression.parse(expression).names)
     except SynthesizerError:
         return False
-    return facts.knows(names)
 
 
-def _rules(facts: Facts) -> Iterator[tuple[str, Mapping[str, str]]]:
+def _rules(facts: Facts) -> Iterator[PublicRule]:
     """Yield the rules that speak of released variables only."""
-    for condition, then in facts.rules:
-        if is_public(condition, facts) and facts.knows(then.keys()):
-            yield condition, then
+    for rule in facts.config.rules:
+        if is_public(rule.condition, facts) and facts.knows(rule.then.keys()):
+            yield rule
 
 
-def _path(path: PathFacts) -> Iterator[str]:
+def _path(path: PublicPath) -> Iterator[str]:
     """Yield what does not happen from one row of a person to the next."""
     states = path.absorbing
     if states:
@@ -124,9 +168,9 @@ def _path(path: PathFacts) -> Iterator[str]:
         yield f"{path.variable}: never falls from one period to the next."
 
 
-# How evolved datasets were made, in words that a researcher understands.
+# How the datasets as a whole were made.
 
-BEGINNINGS: Mapping[str, str] = {
+_BEGINNINGS: Mapping[str, str] = {
     "mutants": (
         "The datasets were evolved from the confidential data by a genetic algorithm; no model was "
         "fitted. A whole population of datasets began as versions of the confidential data, in "
@@ -142,12 +186,12 @@ BEGINNINGS: Mapping[str, str] = {
         "been drawn as told above."
     ),
 }
-SELECTED = (
+_SELECTED = (
     "Datasets were selected by how close their tables are to those of the confidential data, and "
     "by how low their disclosure risk is. Each dataset of this release is one that was selected in "
     "the end."
 )
-ENDS: Mapping[str, str] = {
+_ENDS: Mapping[str, str] = {
     "mutants": (
         "So a record is one of the confidential data as it is, unless something in it was changed "
         "or another record took its place. Usually most records are unchanged; which ones is not "
@@ -160,22 +204,50 @@ ENDS: Mapping[str, str] = {
         "So it can be closer to the confidential data than a fresh draw from the models would be."
     ),
 }
-ORIGINS: Mapping[str, str] = {
-    "mutants": "the confidential data",
-    "files": "the files that the datasets began as",
-}
 
 
-def evolution_words(facts: Facts) -> Iterator[str]:
-    """Yield paragraphs on how whole datasets were evolved; none where they were not."""
-    evolution = facts.evolution
-    if evolution is None:
-        return
-    yield BEGINNINGS[evolution.start]
-    moves = listed([*_moves(evolution)])
+def synthesis_words(facts: Facts) -> Iterator[str]:
+    """Yield paragraphs on how the datasets as a whole were made."""
+    if facts.is_modelled:
+        yield from _chain_words(facts)
+    if facts.start is not None:
+        yield from _evolution_words(facts, facts.start)
+
+
+def _chain_words(facts: Facts) -> Iterator[str]:
+    yield (
+        "The variables were made one after the other. For each one a model was fitted to the "
+        "confidential data that tells it from variables before it; then values were drawn from "
+        "that model, given the synthetic values so far."
+    )
+    if kept := facts.kept:
+        yield (
+            f"Partial synthesis: {listed(kept)} {'is' if len(kept) == 1 else 'are'} copied from "
+            "the confidential data. The other variables are synthetic."
+        )
+    if facts.strata:
+        each = "Every combination" if len(facts.strata) > 1 else "Every value"
+        yield f"{each} of {listed(facts.strata)} had models of its own."
+    if any(trees.even for trees in facts.trees.values()):
+        yield (
+            "Draws from trees were even: spread over the records of a leaf instead of drawn "
+            "independently. This removes chance, so that the datasets vary less than independent "
+            "draws would."
+        )
+    yield (
+        "For every dataset the models were fitted anew, on a bootstrap sample of the confidential "
+        "records (proper synthesis)."
+        if facts.config.proper
+        else "All datasets were drawn from the same fitted models (no proper synthesis)."
+    )
+
+
+def _evolution_words(facts: Facts, start: str) -> Iterator[str]:
+    yield _BEGINNINGS[start]
+    moves = listed([*_moves(facts)])
     changes = f"From one generation to the next {moves}. " if moves else ""
-    yield f"{changes}{SELECTED}"
-    yield ENDS[evolution.start]
+    yield f"{changes}{_SELECTED}"
+    yield _ENDS[start]
     if not facts.is_modelled and (rules := limits(facts)):
         yield (
             "A value was not changed, and a record not replaced, where the new record would have "
@@ -184,54 +256,22 @@ def evolution_words(facts: Facts) -> Iterator[str]:
         )
 
 
-def _moves(evolution: Evolution) -> Iterator[str]:
-    if evolution.swapped:
+def _moves(facts: Facts) -> Iterator[str]:
+    moves = facts.config.genetic
+    if moves.crossover != 0:
         yield "pairs of datasets swapped whole records"
-    if evolution.redrawn:
+    if moves.mutation != 0:
         yield "single values were drawn anew"
-    if evolution.replaced:
+    if moves.aimed != 0:
         yield "records that carried a disclosure risk were replaced by others of the same dataset"
 
 
-def value_words(evolution: Evolution, *, has_missing: bool) -> str:
-    """Return how the values of a variable were made.
-
-    Parameters
-    ----------
-    evolution : Evolution
-        How whole datasets were evolved.
-    has_missing : bool
-        Whether missing codes are known to the reader.
-
-    Examples
-    --------
-    >>> value_words(Evolution(start="chain"), has_missing=False)
-    'Afterwards, when whole datasets were evolved, single values were drawn anew.'
-    """
-    if evolution.start == "chain":
-        again = "Afterwards, when whole datasets were evolved, single values were drawn anew."
-        return again if evolution.redrawn else ""
-    missing = " Missing codes were treated like levels." if has_missing else ""
-    redrawn = evolution.redrawn or evolution.start == "mutants"
-    single = "single ones that were drawn anew, and for " if redrawn else ""
-    return (
-        f"The values of {ORIGINS[evolution.start]}, but for {single}those that changed with their "
-        f"whole record. No model was fitted.{missing}"
-    )
-
-
-def number_words() -> str:
-    """Return what the numbers of an identifier are, where records may be those of real persons."""
-    return (
-        "Running numbers in the format of the original, given anew. Do not look for a number in "
-        "other files: the record beside it may be that of a real person."
-    )
-
-
-# What the trees of a run do to relations and to intervals, in words for researchers.
+# How each variable was made.
 
 TILTED = "follow a linear regression of what the tree leaves unexplained"
 """What tilted draws do."""
+_FEW = 6
+"""So many predictors are named in the sentence; the list beside it names all."""
 
 
 def tilted(facts: Facts, released: Released) -> list[str]:
@@ -241,131 +281,64 @@ def tilted(facts: Facts, released: Released) -> list[str]:
     """
     return [
         name
-        for name, trees in facts.trees().items()
+        for name, trees in facts.trees.items()
         if trees.tilt and name in released.variables
         for seen in [released.variables[name]]
         if tilts(seen.kind.value, len(seen.levels) + len(seen.missing))
     ]
 
 
-def too_narrow(facts: Facts, released: Released) -> list[str]:
-    """Return why intervals from data of trees may be too narrow; empty where no tree was used."""
-    trees = facts.trees()
-    if not trees:
-        return []
-    leaning = tilted(facts, released)
-    found = [
-        "The rule assumes independent draws from a right model. Some variables here were made by "
-        "trees."
-    ]
-    if set(trees) - set(leaning):
-        found.append(
-            f"{'Other trees' if leaning else 'Trees'} with large leaves pull relations between "
-            "variables towards zero, so that intervals for regression coefficients can cover the "
-            "true value well below 95 % of the time: 0.85 in a simulation with the default tree "
-            "and 1,000 records."
-        )
-    if leaning:
-        found.insert(
-            1,
-            f"The draws of {_owners(facts, leaning)} were tilted: they {TILTED}, which keeps weak "
-            "linear effects of the predictors on them. Interactions and curved relations can still "
-            "be flattened.",
-        )
-    if any(own.even for own in trees.values()):
-        found.append(
-            "The draws from the trees were spread evenly over the records of a leaf (even draws). "
-            "Therefore the datasets differ less from each other than independent draws would, and "
-            "agreement between them does not show how sure a result is."
-        )
-    found.append("Have every result verified on the confidential data before you rely on it.")
-    return found
-
-
-def lost_relations(facts: Facts, released: Released) -> str:
-    """Return which relations are the first to be lost, a sentence or two."""
-    leaning = tilted(facts, released)
-    drawn = [
-        step.variable
-        for step in facts.steps
-        if step.predictors and not step.kept and step.model not in ("derived", "constant", "sample")
-    ]
-    first = "Even where a model was given a variable, it may have found only a part of the relation"
-    if drawn and set(drawn) <= set(leaning):
-        return f"{first}: interactions and curved relations are the first to be lost."
-    words = f"{first}: weak effects, interactions and curved relations are the first to be lost."
-    if leaning:
-        words += f" Weak linear effects on {_owners(facts, leaning)} were kept: see there (tilted)."
-    return words
-
-
-def _owners(facts: Facts, names: Iterable[str]) -> str:
-    """Name variables; columns of one variable over time by its name."""
-    owner = {step.variable: step.of or step.variable for step in facts.steps}
-    return listed(list(dict.fromkeys(owner[name] for name in names)))
-
-
-FEW = 6
-"""So many predictors are named in the sentence; the list beside it names all."""
-
-
-def made(
-    name: str,
-    step: StepFacts | None,
-    known: VariableFacts,
-    facts: Facts,
-    *,
-    has_missing: bool,
-    is_tilted: bool = False,
-) -> dict[str, Any]:
-    """Return how a variable was made: how, words, model, base, predictors and options.
-
-    Parameters
-    ----------
-    name : str
-        The variable.
-    step : StepFacts or None
-        Its part of the chain; None for an identifier.
-    known, facts : VariableFacts, Facts
-        What may be told of the variable and of the run.
-    has_missing : bool
-        Whether missing codes are known to the reader: they occur, or the configuration lists them.
-    is_tilted : bool
-        Whether its draws from trees were tilted.
-    """
+def making(
+    name: str, step: ColumnStep | None, facts: Facts, *, has_missing: bool, is_tilted: bool
+) -> Making:
+    """Return how a variable was made; ``step`` is None for what takes no part in the chain."""
     if step is None and name == facts.time and name:
         return _time(facts)
     if step is None:
-        return _unmade("numbered", _numbered(name, facts))
-    evolution = facts.evolution
-    changed = "" if evolution is None else value_words(evolution, has_missing=has_missing)
+        return Making(how="numbered", words=_numbered(name, facts))
     if not facts.is_modelled:
-        return _unmade("evolved", changed)
+        return Making(how="evolved", words=_evolved(facts, has_missing=has_missing))
+    known = facts.variables[name]
     how, words = _how(step, known, facts)
-    tilt = f"Draws from its trees were tilted: they {TILTED}." if is_tilted else ""
-    missing = _missing_words(step, known) if has_missing and how == "drawn" else ""
-    rules = rules_for(step.of or name, facts)
-    return {
-        "how": how,
-        "words": " ".join(filter(None, [words, tilt, missing, changed, *rules])),
-        "model": step.model,
-        "base": list(step.bases),
-        "predictors": list(step.predictors),
-        "options": dict(step.options),
-    }
+    parts = [words]
+    if is_tilted:
+        parts.append(f"Draws from its trees were tilted: they {TILTED}.")
+    if has_missing and how == "drawn":
+        parts.append(_missing_words(step, known))
+    if facts.start is not None and facts.config.genetic.mutation != 0:
+        parts.append("Afterwards, when whole datasets were evolved, single values were drawn anew.")
+    for rule in _rules(facts):
+        if step.of in rule.then:
+            parts.append(f"Where {rule.condition}, it is set to {rule.then[step.of]}.")
+    return Making(
+        how=how,
+        words=" ".join(parts),
+        model=step.model,
+        base=step.base,
+        predictors=step.predictors,
+        options=step.options,
+    )
 
 
-def _unmade(how: str, words: str, predictors: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the entry of a column that no model made."""
-    return {
-        "how": how, "words": words, "model": None, "base": [], "predictors": list(predictors),
-        "options": {},
-    }  # fmt: skip
+def _evolved(facts: Facts, *, has_missing: bool) -> str:
+    """Return how values were made where no model drew them."""
+    mutants = facts.start == "mutants"
+    redrawn = mutants or facts.config.genetic.mutation != 0
+    origin = "the confidential data" if mutants else "the files that the datasets began as"
+    single = "single ones that were drawn anew, and for " if redrawn else ""
+    missing = " Missing codes were treated like levels." if has_missing else ""
+    return (
+        f"The values of {origin}, but for {single}those that changed with their whole record. No "
+        f"model was fitted.{missing}"
+    )
 
 
 def _numbered(name: str, facts: Facts) -> str:
     if not facts.is_modelled:
-        return number_words()
+        return (
+            "Running numbers in the format of the original, given anew. Do not look for a number "
+            "in other files: the record beside it may be that of a real person."
+        )
     if name != facts.person:
         return (
             "Numbered anew, in the format of the original: the numbers have no meaning and lead to "
@@ -378,55 +351,58 @@ def _numbered(name: str, facts: Facts) -> str:
     )
 
 
-def _time(facts: Facts) -> dict[str, Any]:
+def _time(facts: Facts) -> Making:
     """Return how the column of time was made, which the careers tell."""
     which = f" ({facts.career})" if facts.career else ""
-    words = (
-        f"Follows from the careers{which}: a person has a row in each period in which the drawn "
-        "career has the person present."
+    return Making(
+        how="derived",
+        words=f"Follows from the careers{which}: a person has a row in each period in which the "
+        "drawn career has the person present.",
+        predictors=(facts.career,) if facts.career else (),
     )
-    return _unmade("derived", words, (facts.career,) if facts.career else ())
 
 
-def _how(step: StepFacts, known: VariableFacts, facts: Facts) -> tuple[str, str]:
+def _how(step: ColumnStep, known: VariableFacts, facts: Facts) -> tuple[str, str]:
     if step.kept:
         return "kept", (
             "Copied from the confidential data, record by record: these are real values, not "
             "synthetic ones."
         )
     if step.model == "derived":
-        text = f" as {known.expression}" if is_public(known.expression, facts) else ""
-        inputs = "" if text else f" from {_names(step, facts)}"
-        return "derived", f"Computed{text}{inputs} in every synthetic record, not drawn."
+        expression = known.expression
+        source = (
+            f"as {expression}" if is_public(expression, facts) else f"from {_inputs(step, facts)}"
+        )
+        return "derived", f"Computed {source} in every synthetic record, not drawn."
     if step.model == "constant":
         return "constant", "The same value in every record, set by the data holder."
     if step.model == "sample" or not step.predictors:
         how = "independent" if step.model == "sample" else "drawn"
-        by = "" if step.model in ("sample", "cart") else f" by {_models(step, known.kind)}"
+        by = "" if step.model in ("sample", "cart") else f" by {_models(step)}"
         first = step is facts.steps[0]
         why = "it was made first" if first else "without regard to variables made before it"
         return how, f"Drawn{by} from its own distribution{';' if first else ','} {why}."
-    return "drawn", f"Drawn by {_models(step, known.kind)} from {_names(step, facts)}."
+    return "drawn", f"Drawn by {_models(step)} from {_inputs(step, facts)}."
 
 
-def _models(step: StepFacts, kind: Kind) -> str:
+def _models(step: ColumnStep) -> str:
     """Name the model, and those that it wraps."""
-    names = [step.model, *step.bases]
+    names = [step.model, *step.base]
     words = [*step.in_words, *[""] * len(names)]
-    outer, *inside = (_model(name, own, kind) for name, own in zip(names, words, strict=False))
+    outer, *inside = (_model(name, own) for name, own in zip(names, words, strict=False))
     return outer + (f" (made of {', with '.join(inside)})" if inside else "")
 
 
-def _model(name: str, in_words: str, kind: Kind) -> str:
+def _model(name: str, in_words: str | None) -> str:
     """Call a model as it calls itself; one of another package has its name only."""
-    if not in_words:
-        return f"the model {name!r} (an extension that is no part of the synthesizer package)"
-    return in_words.format(tree="classification" if kind.is_coded else "regression")
+    return in_words or (
+        f"the model {name!r} (an extension that is no part of the synthesizer package)"
+    )
 
 
-def _names(step: StepFacts, facts: Facts) -> str:
+def _inputs(step: ColumnStep, facts: Facts) -> str:
     predictors = step.predictors
-    if len(predictors) <= FEW:
+    if len(predictors) <= _FEW:
         return ", ".join(predictors) or "other variables"
     order = [other.variable for other in facts.steps]
     earlier = order[: order.index(step.variable)]
@@ -435,14 +411,11 @@ def _names(step: StepFacts, facts: Facts) -> str:
     return f"{len(predictors)} of the variables that were made before it"
 
 
-def _missing_words(step: StepFacts, known: VariableFacts) -> str:
+def _missing_words(step: ColumnStep, known: VariableFacts) -> str:
     if known.kind.is_coded:
         return "Missing codes were drawn like levels."
-    by = step.missing_model or step.model
-    is_another = by != step.model
-    words = step.missing_in_words if is_another else next(iter(step.in_words), "")
-    # whether and how a value is missing is a category
-    model = f" by {_model(by, words, Kind.CATEGORICAL)}" if by != "sample" else ""
+    by = step.model_of_missing_codes or step.model
+    model = "" if by == "sample" else f" by {_model(by, step.missing_in_words)}"
     return f"Whether the value is missing, and with which code, was drawn first{model}."
 
 
@@ -452,110 +425,90 @@ def unmodelled(facts: Facts) -> dict[str, list[str]]:
     Two variables are modelled together if the later one was drawn from the earlier one, if one of
     them tells the strata, or if both are copies. What is computed or constant is left out: its
     associations follow from its inputs. Where no model was fitted nothing was left out of one.
-
-    Examples
-    --------
-    >>> from synthesizer.report.codebook.facts import facts_of
-    >>> chain = [("a", []), ("b", ["a"]), ("c", ["b"])]
-    >>> steps = [{"variable": n, "kind": "numeric", "model": "cart", "predictors": p}
-    ...          for n, p in chain]
-    >>> unmodelled(facts_of({"chain": steps}))
-    {'a': ['c'], 'b': [], 'c': ['a']}
     """
     drawn = [step for step in facts.steps if step.model not in ("derived", "constant")]
-    found: dict[str, list[str]] = {step.variable: [] for step in facts.steps}
-    if not facts.is_modelled:
-        return found
-    for i, later in enumerate(drawn):
+    apart: dict[str, list[str]] = {step.variable: [] for step in facts.steps}
+    for i, later in enumerate(drawn if facts.is_modelled else ()):
         given = {*later.predictors, *facts.strata}
         for earlier in drawn[:i]:
             both_kept = later.kept and earlier.kept
             if both_kept or earlier.variable in given or later.variable in facts.strata:
                 continue
-            found[later.variable].append(earlier.variable)
-            found[earlier.variable].append(later.variable)
-    return found
+            apart[later.variable].append(earlier.variable)
+            apart[earlier.variable].append(later.variable)
+    return apart
 
 
 # The variables of a release as entries of its codebook: values, levels, missing codes.
 
 
-def described(
-    name: str, seen: Seen, rows: int, facts: Facts, *, is_tilted: bool = False
-) -> dict[str, Any]:
-    """Return the entry of one variable.
-
-    Parameters
-    ----------
-    name : str
-        The variable.
-    seen : Seen
-        What all datasets together hold of it.
-    rows : int
-        Records of all datasets together.
-    facts : Facts
-        What may be told of the run.
-    is_tilted : bool
-        Whether its draws from trees were tilted.
-    """
-    known = facts.variables.get(name, IDENTIFIER)
-    step = next((step for step in facts.steps if step.variable == name), None)
-    codes = _missing(seen, known, rows)
-    return {
-        "name": name,
-        "label": known.label,
-        "unit": known.unit,
-        "kind": seen.kind.value,
-        "decimals": seen.decimals,
-        "date_format": seen.date_format,
-        "range": _range(seen),
-        "levels": _levels(seen, known, rows, {entry["code"] for entry in codes}),
-        "missing": codes,
-        "made": made(name, step, known, facts, has_missing=bool(codes), is_tilted=is_tilted),
-    }
+def described(released: Released, facts: Facts) -> Iterator[Described]:
+    """Yield what is said of each variable, in file order."""
+    rows, apart, leaning = sum(released.rows), unmodelled(facts), tilted(facts, released)
+    steps = {step.variable: step for step in facts.steps}
+    for name, seen in released.variables.items():
+        known = facts.variables.get(name, IDENTIFIER)
+        codes = tuple(_missing(seen, known, rows))
+        yield Described(
+            name=name,
+            label=known.declared.label,
+            unit=known.declared.unit,
+            kind=seen.kind,
+            decimals=seen.decimals,
+            date_format=seen.date_format,
+            range=_range(seen),
+            levels=tuple(_levels(seen, known, rows, {code.code for code in codes})),
+            missing=codes,
+            made=making(
+                name,
+                steps.get(name),
+                facts,
+                has_missing=bool(codes),
+                is_tilted=name in leaning,
+            ),
+            not_modelled_with=tuple(apart.get(name, ())),
+        )
 
 
-def _range(seen: Seen) -> dict[str, Any] | None:
+def _range(seen: Seen) -> Range | None:
     if seen.low is None or seen.high is None:
         return None
     if seen.kind is Kind.DATE:
         unit = "D" if seen.decimals == 0 else "s"
         seconds = [round(day * 86_400) for day in (seen.low, seen.high)]
         low, high = (str(np.datetime64(s, "s").astype(f"datetime64[{unit}]")) for s in seconds)
-        return {"low": low, "high": high}
-    ends = (seen.low, seen.high)
-    smallest, largest = map(int, ends) if seen.decimals == 0 else ends
-    return {"low": smallest, "high": largest}
+        return Range(low=low, high=high)
+    if seen.decimals == 0:
+        return Range(low=int(seen.low), high=int(seen.high))
+    return Range(low=seen.low, high=seen.high)
 
 
-def _levels(seen: Seen, known: VariableFacts, rows: int, missing: set[str]) -> list[dict[str, Any]]:
-    """Return the levels: those the configuration lists, in its order, then others that occur."""
-    labelled = [level for level in known.level_labels if level not in missing]
+def _levels(seen: Seen, known: VariableFacts, rows: int, missing: set[str]) -> Iterator[Level]:
+    """Yield the levels: those the configuration lists, in its order, then others that occur."""
+    labels = known.declared.level_labels
+    labelled = [level for level in labels if level not in missing]
     if not seen.kind.is_coded:
         named = labelled if seen.kind in (Kind.NUMERIC, Kind.DATE) else []
-        return [_entry("level", level, known, None) for level in named]
-    others = {*seen.levels, *labelled} - {*known.levels}
-    order = [level for level in known.levels if level not in missing]
-    return [
-        _entry("level", level, known, seen.levels.get(level, 0) / rows)
-        for level in [*order, *_sorted(others)]
-    ]
+        yield from (Level(level=level, label=labels[level], share=None) for level in named)
+        return
+    others = {*seen.levels, *labelled} - {*known.declared.levels}
+    order = [level for level in known.declared.levels if level not in missing]
+    for level in (*order, *_sorted(others)):
+        share = seen.levels.get(level, 0) / rows
+        yield Level(level=level, label=labels.get(level, ""), share=share)
 
 
-def _missing(seen: Seen, known: VariableFacts, rows: int) -> list[dict[str, Any]]:
-    """Return the codes that occur, and those the configuration lists in another spelling too."""
+def _missing(seen: Seen, known: VariableFacts, rows: int) -> Iterator[Code]:
+    """Yield the codes that occur, and those the configuration lists in another spelling too."""
     numeric = {_number(code) for code in seen.missing} - {None}
-    listed = [
+    declared = [
         code
-        for code in known.missing
+        for code in known.declared.missing
         if code in seen.missing or seen.kind.is_coded or _number(code) not in numeric
     ]
-    codes = dict.fromkeys([*listed, *_sorted(seen.missing)])
-    return [_entry("code", code, known, seen.missing.get(code, 0) / rows) for code in codes]
-
-
-def _entry(what: str, value: str, known: VariableFacts, share: float | None) -> dict[str, Any]:
-    return {what: value, "label": known.level_labels.get(value, ""), "share": share}
+    for code in dict.fromkeys([*declared, *_sorted(seen.missing)]):
+        label = known.declared.level_labels.get(code, "")
+        yield Code(code=code, label=label, share=seen.missing.get(code, 0) / rows)
 
 
 def _sorted(texts: Iterable[str]) -> list[str]:

@@ -1,35 +1,39 @@
-"""The codebook that goes to researchers with the synthetic datasets.
-
-It holds no number computed from confidential data: it is made from the datasets themselves
-(`codebook.datasets`) and from what a manifest may tell (`codebook.facts`).
-"""
+"""The codebook as files: ``codebook.json``, and a page that shows the same and adds nothing."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+
+from markupsafe import Markup
 
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.files import check_file, sha256
+from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
-from synthesizer.report.codebook.analysis import analysis
-from synthesizer.report.codebook.cautions import cautions, evolved_cautions, synthesis_words
-from synthesizer.report.codebook.codebook_page import codebook_page
-from synthesizer.report.codebook.datasets import read_released
-from synthesizer.report.codebook.facts import facts_of
-from synthesizer.report.codebook.words import described, imposed, tilted, unmodelled
+from synthesizer.report.charts import el
+from synthesizer.report.codebook.datasets import FileFormat
+from synthesizer.report.codebook.release import ReleaseCodebook, release_codebook
+from synthesizer.report.codebook.words import Code, Described, Level
+from synthesizer.report.page import (
+    Added,
+    Block,
+    DataTable,
+    Note,
+    Section,
+    Words,
+    fragment,
+    plural,
+    render,
+    row_table,
+    written,
+)
 from synthesizer.report.record import Manifest, manifest_in
 
 NAMES = ("codebook.html", "codebook.json")
 """The files that are written."""
-
-PURPOSE = (
-    "For release with the synthetic datasets. Every number here was computed from the synthetic "
-    "datasets or set by the data holder."
-)
 
 
 def is_result(path: Path) -> bool:
@@ -37,7 +41,7 @@ def is_result(path: Path) -> bool:
     return (path / "manifest.json").is_file()
 
 
-def run_codebook(run: Path) -> dict[str, Any]:
+def run_codebook(run: Path) -> ReleaseCodebook:
     """Return the codebook of a finished run, see `release_codebook`.
 
     Parameters
@@ -57,7 +61,7 @@ def run_codebook(run: Path) -> dict[str, Any]:
             f"{run}: is no result of a run: it has no manifest.json; name the directory that "
             "'synthesizer run' wrote"
         )
-    return release_codebook(manifest, _verified(run, manifest))
+    return release_codebook(manifest.public, _verified(run, manifest))
 
 
 def write_run_codebook(run: Path, out: Path, *, overwrite: bool = False) -> tuple[Path, ...]:
@@ -105,103 +109,17 @@ def write_release_codebook(work: Path, manifest: Manifest) -> list[str]:
     The manifest lists the datasets that are in ``work`` already.
     """
     paths = [work / name for name in manifest.datasets]
-    for name, text in _texts(release_codebook(manifest, paths)).items():
+    for name, text in _texts(release_codebook(manifest.public, paths)).items():
         (work / name).write_text(text, encoding="utf-8")
     return list(NAMES)
 
 
-def release_codebook(manifest: Manifest, paths: Sequence[Path]) -> dict[str, Any]:
-    """Return the codebook as plain values, the content of ``codebook.json``.
-
-    Parameters
-    ----------
-    manifest : Manifest
-        Of the run; most of it stays unread, see `synthesizer.report.codebook.facts`.
-    paths : sequence of Path
-        The synthetic datasets, at least one.
-
-    Returns
-    -------
-    dict
-        ``format`` (1), ``purpose``, and
-
-        - ``datasets``: ``files`` (names), ``rows`` (of each), ``format`` (``type``, and for CSV
-          files ``delimiter``, ``encoding``, ``decimal_mark``);
-        - ``synthesis``: ``words`` (paragraphs), ``kept``, ``strata`` (names), ``proper``,
-          ``evolved`` (what whole datasets were evolved from: mutants, chain or files; null where
-          they were not), ``even`` (whether draws of trees were spread evenly; null where no tree
-          was used, not inside another model either), ``rules``, ``forbidden``, ``support``,
-          ``paths`` (sentences on what was imposed: values that were set, conditions that no record
-          fulfils, limited combinations, and what no person does from period to period; empty
-          where records were evolved that no model drew), ``packages`` (versions);
-        - ``variables``: in file order, each with ``name``, ``label``, ``unit`` (empty where the
-          configuration has none), ``kind``, ``decimals`` (null: no fixed precision),
-          ``date_format``, ``range`` (``low``, ``high``: numbers or ISO dates; null where there are
-          none), ``levels`` (``level``, ``label``, ``share``), ``missing`` (``code``, ``label``,
-          ``share``; the code "" is an empty cell), ``made`` (``how``: drawn, independent, kept,
-          derived, constant, numbered or evolved; ``words``, ``model``, ``base`` (models inside
-          it), ``predictors``, ``options``) and ``not_modelled_with`` (names). A ``share`` is of
-          all records of all datasets, in [0, 1]; 0 for what the configuration lists and no record
-          has; null for labelled numbers;
-        - ``analysis``: the combining rule: ``rule``, ``name``, ``formula``, ``source`` (``rule``,
-          ``formula`` and ``source`` null where datasets were evolved: no rule holds for them),
-          ``applies`` (false where it needs more datasets, or there is none), ``m``, ``k`` (records
-          of each dataset; persons, where they have several rows), ``n`` (those of the original if
-          equal to k, else null), ``words``, ``code`` (null where the rule does not apply);
-        - ``cautions``: what not to conclude, ``title`` and ``text``.
-
-    Raises
-    ------
-    DataError
-        If datasets cannot be read or are not as the manifest says, with every problem.
-    """
-    facts = facts_of(plain(manifest))
-    if not facts.steps or not paths:
-        raise DataError(
-            "manifest.json does not list datasets and the chain that made them; write the result "
-            "again with 'synthesizer run'"
-        )
-    released = read_released(paths, facts)
-    facts = facts.only(released.variables)
-    apart, trees, leaning = unmodelled(facts), facts.trees(), tilted(facts, released)
-    return {
-        "format": 1,
-        "purpose": PURPOSE,
-        "datasets": {
-            "files": list(released.files),
-            "rows": list(released.rows),
-            "format": dict(vars(released.format)),
-        },
-        "synthesis": {
-            "words": synthesis_words(facts),
-            "kept": [step.variable for step in facts.steps if step.kept],
-            "strata": list(facts.strata) if facts.is_modelled else [],
-            "proper": facts.proper,
-            "evolved": None if facts.evolution is None else facts.evolution.start,
-            "even": any(own.even for own in trees.values()) if trees else None,
-            **imposed(facts),
-            "packages": dict(facts.packages),
-        },
-        "variables": [
-            described(name, seen, sum(released.rows), facts, is_tilted=name in leaning)
-            | {"not_modelled_with": others}
-            for name, seen in released.variables.items()
-            for others in [apart.get(name, [])]
-        ],
-        "analysis": analysis(facts, released),
-        "cautions": cautions(facts, released, apart)
-        if facts.is_modelled
-        else evolved_cautions(facts, released),
-    }
-
-
-def _texts(content: Mapping[str, Any]) -> dict[str, str]:
+def _texts(codebook: ReleaseCodebook) -> dict[str, str]:
     """Return the text of every file."""
-    plain = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-    texts = (codebook_page(content), plain)
+    content = json.dumps(plain(codebook), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
     # half a surrogate pair, from an escape in the configuration, cannot be written to a file
-    sound = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
-    return dict(zip(NAMES, sound, strict=True))
+    sound = content.encode("utf-8", "replace").decode("utf-8")
+    return dict(zip(NAMES, (codebook_page(codebook), sound), strict=True))
 
 
 def _check_output(run: Path, out: Path, *, overwrite: bool) -> None:
@@ -252,3 +170,286 @@ def _unlisted(run: Path, names: Sequence[str]) -> list[str]:
         for name in found
         if names and name not in names
     ]
+
+
+# The page.
+
+_BANNER = "Synthetic data: for release together with the datasets."
+_KINDS = {
+    Kind.CATEGORICAL: "categories",
+    Kind.ORDERED: "ordered categories",
+    Kind.BOOLEAN: "two values",
+    Kind.NUMERIC: "number",
+    Kind.DATE: "date",
+    Kind.ID: "identifier",
+}
+_HOW = {
+    "drawn": "drawn by a model",
+    "independent": "drawn alone",
+    "kept": "copied: not synthetic",
+    "derived": "computed",
+    "constant": "constant",
+    "numbered": "numbered anew",
+    "evolved": "evolved, not modelled",
+}
+_LEADS = {
+    None: "A chain of models, one for each variable.",
+    "mutants": "Evolved from the confidential data, without a model.",
+    "files": "Evolved from other files, without a model.",
+    "chain": "A chain of models, one for each variable; then an evolution of whole datasets.",
+}
+_MOST_FILES = 20
+_MOST_LEVELS = 200
+_FOLDED = 12
+"""Longer lists of levels open on demand."""
+_MOST_NAMES = 30
+_IN_WORDS = 6
+"""So many predictors are named in the sentence above the table."""
+
+
+def codebook_page(codebook: ReleaseCodebook) -> str:
+    """Return the codebook as one HTML file."""
+    sections = [
+        _datasets(codebook),
+        _cautions(codebook),
+        _overview(codebook.variables),
+        Section(
+            anchor="each",
+            title="Each variable",
+            lead="Values, missing codes, and how it was made.",
+            blocks=[_card(i, variable) for i, variable in enumerate(codebook.variables, 1)],
+        ),
+        _synthesis(codebook),
+        _analysis(codebook),
+    ]
+    title = "Codebook of the synthetic data"
+    return render(title, sections, banner=_banner(codebook), for_release=True)
+
+
+def _banner(codebook: ReleaseCodebook) -> str:
+    """Say what the records are; only draws of models are nobody."""
+    if codebook.synthesis.evolved in ("mutants", "files"):
+        return "Evolved data: for release together with the datasets. Records may be real."
+    return _BANNER if codebook.synthesis.kept else f"{_BANNER} No record is a person."
+
+
+def _datasets(codebook: ReleaseCodebook) -> Section:
+    files, rows = codebook.datasets.files, codebook.datasets.rows
+    first = f"The first {_MOST_FILES} of {len(files):,} files"
+    table = DataTable(
+        caption="Files" if len(files) <= _MOST_FILES else first,
+        columns=["file", "records"],
+        forms=["text", "count"],
+        rows=[*zip(files, rows, strict=True)][:_MOST_FILES],
+    )
+    paragraphs = [codebook.purpose, _format(codebook.datasets.format)]
+    if len(files) > 1:
+        paragraphs.append(
+            "All datasets have the same variables and were made in the same way, each with draws "
+            "of its own. Analyses use all of them, see the last part of this page."
+        )
+    return Section(
+        anchor="data",
+        title="The data",
+        lead=f"{plural(len(files), 'synthetic dataset')} with "
+        f"{plural(len(codebook.variables), 'variable')}.",
+        blocks=[Words(paragraphs), table],
+    )
+
+
+def _format(form: FileFormat) -> str:
+    if form.type == "parquet":
+        return "The files are Parquet files."
+    names = {"\t": "tabulator", ",": "comma", ";": "semicolon"}
+    separator = names.get(form.delimiter or "", form.delimiter)
+    packed = ", packed with gzip" if form.type.endswith("gz") else ""
+    comma = ", decimal comma" if form.decimal_mark == "," else ""
+    return (
+        f"The files are text (CSV, separator {separator}{comma}, encoding {form.encoding}{packed})"
+        "; the first line holds the names."
+    )
+
+
+def _cautions(codebook: ReleaseCodebook) -> Section:
+    blocks: list[Block] = [
+        el("p", {}, el("strong", {}, f"{caution.title}."), " ", caution.text)
+        for caution in codebook.cautions
+    ]
+    if kept := codebook.synthesis.kept:
+        text = f"Not synthetic, but copied from the confidential data: {_named(kept)}."
+        blocks.insert(0, Note(text, "alert"))
+    return Section(
+        anchor="cautions",
+        title="What not to conclude",
+        lead="Read this before you use the data.",
+        blocks=blocks,
+    )
+
+
+def _overview(variables: Sequence[Described]) -> Section:
+    """Return a table with a line for each variable, linked to its card."""
+    labels = [variable.label for variable in variables]
+    columns = [
+        *([Added("label", "text", lambda variable: variable.label)] if any(labels) else []),
+        Added("kind", "text", _kind),
+        Added("values", "text", _values),
+        Added("how made", "text", lambda variable: _HOW[variable.made.how]),
+        Added("share missing", "share", lambda own: float(sum(c.share for c in own.missing))),
+    ]
+    links = [el("a", {"href": f"#v{i}"}, variable.name) for i, variable in enumerate(variables, 1)]
+    table = row_table(
+        variables, "Variables in the order of the files", names=columns, labels=("variable", links)
+    )
+    return Section(
+        anchor="variables",
+        title="Variables",
+        lead="Ranges, levels and shares are those of the synthetic datasets, all taken together.",
+        blocks=[table],
+    )
+
+
+def _kind(variable: Described) -> str:
+    name, decimals = _KINDS[variable.kind], variable.decimals
+    if variable.kind is not Kind.NUMERIC or decimals is None:
+        return name
+    return f"{name}, whole" if decimals == 0 else f"{name}, {plural(decimals, 'decimal')}"
+
+
+def _values(variable: Described) -> str:
+    if variable.kind.is_coded:
+        return plural(len(variable.levels), "level")
+    ends = variable.range
+    return "" if ends is None else f"{_exact(ends.low)} to {_exact(ends.high)}"
+
+
+def _exact(value: int | float | str) -> str:
+    """Write an end of a range with all its digits: it is looked up, not compared."""
+    if isinstance(value, str):
+        return value
+    shown = f"{value:,}" if isinstance(value, int) else f"{value:,.10g}"
+    return shown.replace("-", "−", 1) if value < 0 else shown
+
+
+def _card(position: int, variable: Described) -> Markup:
+    title = variable.name + (f": {variable.label}" if variable.label else "")
+    return el(
+        "div",
+        {"class": "card"},
+        el("h3", {"id": f"v{position}"}, title),
+        el("p", {}, variable.made.words),
+        _facts(variable),
+        *_level_tables(variable),
+    )
+
+
+def _facts(variable: Described) -> Markup:
+    made = variable.made
+    values = _values(variable) if variable.range else ""
+    options = (f"{key} {_option(value)}" for key, value in made.options.items())
+    rows = {
+        "kind": _kind(variable),
+        "range": f"{values} {variable.unit}".strip() if values else "",
+        "unit": "" if values else variable.unit,
+        "dates are written": variable.date_format,
+        "model": made.model,
+        "models inside it": _named(made.base),
+        "options of the model": ", ".join(options),
+        "predictors": _named(made.predictors) if len(made.predictors) > _IN_WORDS else "",
+        "association not modelled with": _named(variable.not_modelled_with),
+    }
+    body = [
+        el("tr", {}, el("th", {"scope": "row"}, name), el("td", {}, text))
+        for name, text in rows.items()
+        if text
+    ]
+    return el("div", {"class": "scroll"}, el("table", {}, el("tbody", {}, "", *body)))
+
+
+def _option(value: object) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def _named(names: Sequence[str]) -> str:
+    """Return names as a list, cut short where they are many."""
+    rest = len(names) - _MOST_NAMES
+    shown = ", ".join(names[:_MOST_NAMES])
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def _level_tables(variable: Described) -> Iterator[Markup]:
+    """Yield the levels, folded where they are many, and the missing codes."""
+    levels = variable.levels
+    if levels:
+        table = fragment(_codes("Levels", "level", levels[:_MOST_LEVELS]))
+        rest = len(levels) - _MOST_LEVELS
+        more = [el("p", {}, f"and {rest:,} more; codebook.json lists all.")] if rest > 0 else []
+        if len(levels) > _FOLDED:
+            summary = el("summary", {}, plural(len(levels), "level"))
+            table = el("details", {"class": "short"}, summary, table, *more)
+        yield table
+    if variable.missing:
+        yield fragment(_codes("Missing codes", "code", variable.missing))
+
+
+def _codes(caption: str, key: str, entries: Sequence[Level] | Sequence[Code]) -> DataTable:
+    columns = [Added(key, "text", lambda entry: getattr(entry, key) or "(empty cell)")]
+    if any(entry.label for entry in entries):
+        columns.append(Added("meaning", "text", lambda entry: entry.label))
+    columns.append(Added("share", "text", _share))
+    return row_table(entries, caption, names=columns)
+
+
+def _share(entry: Level | Code) -> str:
+    return "does not occur" if entry.share == 0 else written(entry.share, "share")
+
+
+def _synthesis(codebook: ReleaseCodebook) -> Section:
+    synthesis = codebook.synthesis
+    blocks: list[Block] = [Words(synthesis.words)]
+    for title, sentences in (
+        ("Rules that every record follows", synthesis.rules),
+        ("Combinations that do not occur", synthesis.forbidden),
+        ("Combinations that were limited", synthesis.support),
+        ("Rules from one period to the next", synthesis.paths),
+    ):
+        if sentences:
+            items = [el("li", {}, sentence) for sentence in sentences]
+            blocks += [el("h3", {}, title), el("ul", {}, *items)]
+    if synthesis.sentences:
+        blocks.append(
+            Words(
+                [
+                    "The data holder imposed these rules on the synthetic records: that none "
+                    "breaks them says nothing of the original."
+                ]
+            )
+        )
+    if synthesis.packages:
+        versions = ", ".join(f"{name} {version}" for name, version in synthesis.packages.items())
+        blocks.append(Words([f"Software: {versions}."]))
+    return Section(
+        anchor="synthesis",
+        title="How the data were made",
+        lead=_LEADS[synthesis.evolved],
+        blocks=blocks,
+    )
+
+
+def _analysis(codebook: ReleaseCodebook) -> Section:
+    analysis = codebook.analysis
+    source = [f"Source: {analysis.source}."] if analysis.source else []
+    blocks: list[Block] = [Words([*analysis.words, *source])]
+    if not analysis.applies:
+        blocks.insert(0, Note("No valid standard errors from this release.", "alert"))
+    if analysis.code:
+        blocks += [
+            el("h3", {}, "Example in Python"),
+            Words(["With the package that made these data. Other programs can use the formula."]),
+            el("div", {"class": "scroll"}, el("pre", {}, el("code", {}, analysis.code))),
+        ]
+    return Section(
+        anchor="analysis",
+        title="Estimates and standard errors",
+        lead="One result from all datasets together.",
+        blocks=blocks,
+    )

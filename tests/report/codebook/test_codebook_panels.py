@@ -18,10 +18,9 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.grouped import Grouped
 from synthesizer.models.histories.lag_one import LagOne
 from synthesizer.models.step import Step
-from synthesizer.report.codebook.codebook_page import codebook_page
-from synthesizer.report.codebook.write import release_codebook
 from synthesizer.report.record import Manifest, StepEntry, VariableEntry
 from tests import run_directories
+from tests.report.codebook.books import book, executed, page_of
 from tests.run_directories import REGISTRY, step, words_of
 
 MARK = "MARKER"
@@ -79,7 +78,7 @@ def long_codebook(
     manifest = manifest_of(chain, panel | {"persons": persons}, **config)
     year = VariableEntry(name="year", kind="numeric", missing=(), date_format=None)
     manifest = manifest.model_copy(update={"variables": (*manifest.variables, year)})
-    return release_codebook(manifest, sorted(folder.glob("synthetic_*")))
+    return book(manifest, sorted(folder.glob("synthetic_*")))
 
 
 def wide_codebook(folder: Path, **config: Any) -> dict[str, Any]:
@@ -90,7 +89,7 @@ def wide_codebook(folder: Path, **config: Any) -> dict[str, Any]:
         step("pay", "numeric", ONE, "state", base=["pmm"]),
     ]
     panel = {"form": "wide", "career": "state", "persons": 30}
-    return release_codebook(manifest_of(chain, panel, **config), sorted(folder.glob("synthetic_*")))
+    return book(manifest_of(chain, panel, **config), sorted(folder.glob("synthetic_*")))
 
 
 def caution(content: dict[str, Any], title: str) -> str:
@@ -121,7 +120,7 @@ def test_trees_inside_models_of_histories_are_told(tmp_path: Path) -> None:
     assert "value before it (made of a classification tree) from state, sex" in job["words"]
     own = "made of a model of its own for each group of records, with a regression tree"
     assert own in made(content, "pay")["words"]
-    page = codebook_page(content)
+    page = page_of(content)
     assert "models inside it" in page
     assert "grouped, cart" in page
 
@@ -211,7 +210,7 @@ def test_what_was_imposed_is_named(tmp_path: Path) -> None:
     assert told["rules"] == ["If sex == 'f', then job is x."]
     text = caution(content, "What was imposed is no finding")
     assert "says nothing of the original" in text
-    page = codebook_page(content)
+    page = page_of(content)
     for title in ("Rules from one period to the next", "Combinations that were limited"):
         assert title in page
     assert "that none breaks them says nothing of the original" in page
@@ -222,7 +221,7 @@ def test_what_was_imposed_is_named(tmp_path: Path) -> None:
 def test_nothing_imposed_is_not_cautioned_about(tmp_path: Path) -> None:
     content = long_codebook(tmp_path)
     assert not caution(content, "What was imposed is no finding")
-    assert "The data holder imposed" not in codebook_page(content)
+    assert "The data holder imposed" not in page_of(content)
 
 
 def test_the_wide_form_names_variables_over_time(tmp_path: Path) -> None:
@@ -252,13 +251,6 @@ def test_person_numbers_are_new_ones_in_the_format_of_the_original(tmp_path: Pat
     assert person["how"] == "numbered"
     assert "numbered anew, in the format of the original" in person["words"]
     assert "is a coincidence" in person["words"]
-
-
-def executed(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.chdir(folder)
-    names: dict[str, Any] = {}
-    exec(code, names)
-    return names["result"]
 
 
 def clustered(frame: pd.DataFrame, values: pd.Series) -> float:
@@ -297,7 +289,7 @@ def test_clusters_of_values_with_missing_codes(
         {"person": "person", "persons": 30},
         variables={"pay": {"missing": ["-8"]}},
     )
-    found = release_codebook(given, [tmp_path / "synthetic_1.csv"])["analysis"]
+    found = book(given, [tmp_path / "synthetic_1.csv"])["analysis"]
     observed = frame[frame["pay"] != -8]
     result = executed(found["code"], tmp_path, monkeypatch)
     assert result.total == pytest.approx([2 * clustered(observed, observed["pay"])])
@@ -325,6 +317,6 @@ def test_names_of_a_panel_that_are_not_released_stay_untold(tmp_path: Path) -> N
     long_frame(1).to_csv(tmp_path / "synthetic_1.csv", index=False)
     panel = {"person": MARK, "time": MARK, "career": MARK, "persons": 30}
     given = manifest_of(LONG, panel, support=[[MARK]], panel={"rules": RULES[2:], MARK: MARK})
-    content = release_codebook(given, [tmp_path / "synthetic_1.csv"])
+    content = book(given, [tmp_path / "synthetic_1.csv"])
     assert MARK not in json.dumps(content)
-    assert MARK not in codebook_page(content)
+    assert MARK not in page_of(content)

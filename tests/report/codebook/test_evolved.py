@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from synthesizer.jobs.run import run
-from synthesizer.report.codebook.write import release_codebook, run_codebook
 from synthesizer.report.record import Manifest
 from tests import run_directories
+from tests.report.codebook.books import book, run_book
 from tests.run_directories import step
 
 UNFITTED = ("mutants", "files")
@@ -72,7 +72,7 @@ def codebook(folder: Path, start: str | None, m: int = 2, **more: Any) -> dict[s
     for number in range(1, m + 1):
         paths.append(folder / f"synthetic_{number}.csv")
         frame(number).to_csv(paths[-1], index=False)
-    return release_codebook(manifest(start, **more), paths)
+    return book(manifest(start, **more), paths)
 
 
 def told(content: dict[str, Any]) -> str:
@@ -224,7 +224,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("mode", ["single", "pareto"])
 def test_a_run_describes_its_datasets_and_not_its_frontier(folder: Path, mode: str) -> None:
     result = run(config(folder, mode, mode=mode))
-    content = run_codebook(result.directory)
+    content = run_book(result.directory)
     frontier = [path.name for path in result.directory.glob("frontier_*")]
     assert bool(frontier) == (mode == "pareto")
     assert content["datasets"]["files"] == [path.name for path in result.datasets]
@@ -240,10 +240,10 @@ def test_a_run_describes_its_datasets_and_not_its_frontier(folder: Path, mode: s
 
 
 def test_a_run_from_the_chain_and_from_files(folder: Path) -> None:
-    chain = run_codebook(run(config(folder, "chain", start="chain")).directory)
+    chain = run_book(run(config(folder, "chain", start="chain")).directory)
     assert chain["synthesis"]["evolved"] == "chain"
     assert "No record is a person" in titles(chain)
     start = str(folder / "chain" / "synthetic_1.csv")
-    files = run_codebook(run(config(folder, "files", start=[start])).directory)
+    files = run_book(run(config(folder, "files", start=[start])).directory)
     assert files["synthesis"]["evolved"] == "files"
     assert "Records may be real" in titles(files)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from synthesizer.report.codebook.codebook_page import codebook_page
+from tests.report.codebook.books import page_of
 
 NOBODY = "No record is a person"
 EVIL = "<script>alert(1)</script>\"'&\n\u2028"
@@ -45,6 +45,8 @@ def content() -> dict[str, Any]:
             "paths": [],
             "evolved": None,
             "packages": {"synthesizer": "0.1.0"},
+            "proper": False,
+            "even": None,
         },
         "variables": [
             usual | {
@@ -71,7 +73,8 @@ def content() -> dict[str, Any]:
             },
         ],
         "analysis": {
-            "applies": True, "source": "Raab", "words": ["Run it on each."],
+            "rule": "simple", "name": "simple synthesis", "formula": "T", "m": 2, "k": 7634,
+            "n": None, "applies": True, "source": "Raab", "words": ["Run it on each."],
             "code": 'print("a" < "b")\n',
         },
         "cautions": [{"title": "No record is a person", "text": "Nobody."}],
@@ -109,7 +112,7 @@ def shape(page: str) -> Shape:
 
 
 def test_everything_is_shown() -> None:
-    page = codebook_page(content())
+    page = page_of(content())
     for words in (
         "2 synthetic datasets with 4 variables",
         "7,634",
@@ -142,14 +145,14 @@ def test_everything_is_shown() -> None:
 
 
 def test_it_says_for_whom_it_is_and_is_sound() -> None:
-    page = codebook_page(content())
+    page = page_of(content())
     found = shape(page)
     assert "for release together with the datasets" in page
     assert '<p class="banner release"' in page
     assert "No record is a person.</p>" not in page  # a variable is copied
     given = content()
     given["synthesis"]["kept"] = []
-    assert "No record is a person.</p>" in codebook_page(given)
+    assert "No record is a person.</p>" in page_of(given)
     assert "confidential: " not in page.lower()
     assert len(set(found.ids)) == len(found.ids)
     assert {link for link in found.links if re.match(r"#v\d", link)} == {"#v1", "#v2", "#v3", "#v4"}
@@ -169,7 +172,7 @@ def test_data_cannot_act() -> None:
             return [spoiled(item) for item in value]
         return EVIL if isinstance(value, str) else value
 
-    page = codebook_page(spoiled(content()))
+    page = page_of(spoiled(content()))
     assert "<script>alert" not in page
     assert shape(page).tags.count("script") == 1  # the page's own
 
@@ -177,7 +180,7 @@ def test_data_cannot_act() -> None:
 def test_a_release_without_valid_errors_says_so() -> None:
     given = content()
     given["analysis"] |= {"applies": False, "code": None}
-    page = codebook_page(given)
+    page = page_of(given)
     assert "No valid standard errors from this release." in page
     assert "Example in Python" not in page
 
@@ -185,7 +188,7 @@ def test_a_release_without_valid_errors_says_so() -> None:
 def test_many_files_are_cut_short() -> None:
     given = content()
     given["datasets"] |= {"files": [f"s{i}.csv" for i in range(100)], "rows": [5] * 100}
-    page = codebook_page(given)
+    page = page_of(given)
     assert "The first 20 of 100 files" in page
     assert "s19.csv" in page
     assert "s20.csv" not in page
@@ -205,7 +208,7 @@ def test_evolved_data_are_not_told_to_be_nobody(evolved: str | None, lead: str, 
     given |= {"cautions": []}
     given["synthesis"] |= {"evolved": evolved, "kept": []}
     given["variables"][0]["made"]["how"] = "evolved"
-    page = codebook_page(given)
+    page = page_of(given)
     assert lead in page
     assert (NOBODY in page) != real
     assert ("Records may be real." in page) == real
