@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import sqrt
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, SerializeAsAny
 from pydantic.fields import FieldInfo
@@ -80,12 +80,12 @@ def column(
     form: Form,
     meaning: str = "",
     *,
-    words: Mapping[Any, str] | None = None,
+    show: Callable[[Any], Any] | None = None,
     **settings: Any,
 ) -> Any:
     """Return a field that tables show: heading of the column, its form, and what it means.
 
-    ``words`` are what a table writes for the values, where they are codes.
+    ``show`` returns what a table writes for a value, where that is a code.
 
     Examples
     --------
@@ -94,8 +94,17 @@ def column(
     >>> columns(CapRow)["m"].heading, columns(CapRow)["m"].form
     ('Datasets', 'count')
     """
-    extra: dict[str, Any] = {"form": form, "words": words or {}}
+    extra: Any = {"column": Column(heading, form, show or _itself, meaning)}
     return Field(title=heading, description=meaning, json_schema_extra=extra, **settings)
+
+
+def nested(heading: str = "") -> Any:
+    """Return a field that is a row itself; tables show its columns, named after the heading."""
+    return Field(json_schema_extra={"nested": heading})
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 F = TypeVar("F", bound=Callable[[Any], Any])
@@ -125,10 +134,14 @@ def shown(heading: str, form: Form, meaning: str = "") -> Callable[[F], F]:
 
 
 def columns(kind: type[Result]) -> dict[str, Column]:
-    """Return what a table shows of a result, fields before properties."""
-    shown_fields = {
-        name: _column_of(name, field) for name, field in kind.model_fields.items() if field.title
-    }
+    """Return what a table shows of a result: fields before properties, own before inherited."""
+    names = (name for parent in kind.__mro__ for name in vars(parent).get("__annotations__", ()))
+    fields = (
+        (name, kind.model_fields[name])
+        for name in dict.fromkeys(names)
+        if name in kind.model_fields
+    )
+    shown_fields = {key: own for pair in fields for key, own in _columns_of(*pair)}
     properties = {
         name: own
         for parent in reversed(kind.__mro__)
@@ -138,15 +151,31 @@ def columns(kind: type[Result]) -> dict[str, Column]:
     return shown_fields | properties
 
 
-def _column_of(name: str, field: FieldInfo) -> Column:
-    extra: Any = field.json_schema_extra
-    words = extra["words"]
+def _columns_of(name: str, field: FieldInfo) -> Iterator[tuple[str, Column]]:
+    """Yield the column of a field, or those of the row that it holds."""
+    extra: Any = field.json_schema_extra or {}
+    if "column" in extra:
+        own = extra["column"]
+        yield name, own._replace(value=lambda row: own.value(getattr(row, name)))
+    elif "nested" in extra:
+        kind = next(k for k in (field.annotation, *get_args(field.annotation)) if _is_row(k))
+        for inner, own in columns(kind).items():
+            heading = ": ".join(filter(None, (extra["nested"], own.heading)))
+            yield f"{name}.{inner}", own._replace(heading=heading, value=_within(name, own))
+
+
+def _is_row(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Row)
+
+
+def _within(name: str, column: Column) -> Callable[[Any], Any]:
+    """Return the cells of a column of a row within a row; None where there is none."""
 
     def value(row: Any) -> Any:
-        cell = getattr(row, name)
-        return words.get(cell, cell) if words else cell
+        inner = getattr(row, name)
+        return None if inner is None else column.value(inner)
 
-    return Column(str(field.title), extra["form"], value, field.description or "")
+    return value
 
 
 def plain(result: Result) -> dict[str, Any]:

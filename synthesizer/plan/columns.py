@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
 from synthesizer.config.keys import ChainConfig
-from synthesizer.data.errors import Problems, did_you_mean
+from synthesizer.data.errors import Problems
 from synthesizer.data.panel.paths import OWN
 from synthesizer.data.table import Kind, Table
 from synthesizer.engine.registry import Registry
@@ -132,7 +133,8 @@ def unknown_variable(place: str, name: str, known: Iterable[str]) -> str:
     known = list(known)
     if views := values_in_periods(name, known):
         return f"{place}: {views}"
-    hint = did_you_mean(name, known, "it is no column of the data; take it out")
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else "it is no column of the data; take it out"
     return f"{place}: unknown variable {name!r}; {hint}"
 
 

@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from synthesizer.data.errors import OutputError
 from synthesizer.data.files import check_file, write_secret
-from synthesizer.report.careers import careers_section
-from synthesizer.report.figures import figures_section
-from synthesizer.report.genetic import genetic_section
-from synthesizer.report.glance import glance_section, reading_section, run_section
-from synthesizer.report.model_fits import estimates_section
 from synthesizer.report.page import Section, plural, render
-from synthesizer.report.points import point_section
-from synthesizer.report.propensity_scores import propensity_section
 from synthesizer.report.record import Record, read_record
-from synthesizer.report.risk import risk_sections
-from synthesizer.report.utility import utility_data, utility_section
-from synthesizer.report.variables import variable_section
 
 REPORT = "report.html"
 BANNER = (
     "Confidential: this page holds results computed from confidential data. It is for the data "
     "steward only and not for release with the datasets."
 )
+
+
+_SECTIONS: tuple[tuple[str, str, Callable[[Record], bool] | None], ...] = (
+    ("glance", "glance_section", None),
+    ("points", "point_section", None),
+    ("genetic", "genetic_section", lambda record: record.evolution is not None),
+    ("utility", "utility_section", None),
+    ("variables", "variable_section", None),
+    ("careers", "careers_section", lambda record: record.manifest.panel is not None),
+    ("propensity_scores", "propensity_section", None),
+    ("model_fits", "estimates_section", None),
+    ("figures", "further_utility", None),
+    ("risk", "glance_section", None),
+    ("risk", "cap_section", None),
+    ("risk_halves", "differential_section", None),
+    ("risk_disclosure", "disclosure_section", None),
+    ("risk_disclosure", "uniques_section", None),
+    ("risk", "nearest_section", None),
+    ("risk_disclosure", "inference_section", None),
+    ("risk", "attacks_section", None),
+    ("figures", "further_risk", None),
+    ("run_facts", "run_section", None),
+    ("figures", "figures_section", None),
+    ("run_facts", "reading_section", None),
+)
+"""The report in order: file, function, and which runs have the section (every run where None).
+
+A function takes a record and returns its section, or None without a subject. A file is loaded when
+a run needs it.
+"""
 
 
 def build_report(record: Record) -> str:
@@ -46,27 +69,23 @@ def build_report(record: Record) -> str:
         banner=BANNER,
         subtitle=f"Report on utility and risk, {plural(manifest.m, 'synthetic dataset')}, "
         f"{manifest.rows:,} {record.units} each, made {manifest.created[:10]}",
-        data=utility_data(record),
+        data=_of("utility", "utility_data")(record),
     )
 
 
 def sections(record: Record) -> list[Section]:
     """Return the sections of the report, in order; those without any subject are left out."""
     built = (
-        glance_section(record),
-        point_section(record),
-        genetic_section(record),
-        utility_section(record),
-        variable_section(record),
-        careers_section(record),
-        propensity_section(record),
-        estimates_section(record),
-        *risk_sections(record),
-        run_section(record),
-        figures_section(record),
-        reading_section(record),
+        _of(file, function)(record)
+        for file, function, is_needed in _SECTIONS
+        if is_needed is None or is_needed(record)
     )
     return [section for section in built if section is not None]
+
+
+def _of(file: str, function: str) -> Callable[[Record], Any]:
+    built: Callable[[Record], Any] = getattr(import_module(f"synthesizer.report.{file}"), function)
+    return built
 
 
 def write_report(directory: Path, out: Path | None = None, *, overwrite: bool = False) -> Path:

@@ -1,17 +1,25 @@
-"""Figures with what is needed to read them: in a line, as a picture, in tables, as a section.
+"""Figures and results as a page shows them: in a line, as a picture, in tables, as a section.
 
 A result without a section written by hand is shown by `result_blocks`: its figures beside their
-baselines, and every table of its rows.
+baselines, its values, and every table of its rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from markupsafe import Markup
-
-from synthesizer.measures.figure import Figure, Measured, Row, Units, in_units
-from synthesizer.report.charts import DotRow, dots
+from synthesizer.measures.figure import (
+    Figure,
+    Measured,
+    Result,
+    Row,
+    Units,
+    columns,
+    in_units,
+    lies_above,
+)
+from synthesizer.report.charts import MARKS, Bar, DotRow, bars, dots
 from synthesizer.report.page import (
     NUMBERS,
     Block,
@@ -21,8 +29,11 @@ from synthesizer.report.page import (
     Form,
     Section,
     Words,
+    first_line,
+    heading,
     interval,
     row_table,
+    value_table,
     written,
 )
 from synthesizer.report.record import Record
@@ -51,19 +62,6 @@ def span(low: float | None, high: float | None) -> str:
     return "not known" if low is None or high is None else interval(low, high, "share")
 
 
-def in_a_line(figure: Figure) -> str:
-    """Say a figure in one line with its interval, baseline and original."""
-    value = "not computed" if figure.value is None else written(figure.value, "share")
-    marks = []
-    if figure.low is not None and figure.high is not None:
-        marks.append(f"interval {span(figure.low, figure.high)}")
-    if figure.baseline is not None:
-        marks.append(f"baseline {written(figure.baseline, 'share')}")
-    if figure.original is not None:
-        marks.append(f"original {written(figure.original, 'share')}")
-    return f"{figure.name} {value}" + (f" ({', '.join(marks)})" if marks else "")
-
-
 def figure_of(figures: Sequence[Figure], key: str) -> Figure | None:
     """Return the figure with a key; None if there is none."""
     return next((figure for figure in figures if figure.key == key), None)
@@ -80,6 +78,81 @@ def compared(figures: Sequence[Figure]) -> list[Figure]:
     ]
 
 
+def interval_in_words(figure: Figure, good: float) -> str:
+    """Say where the interval of a figure lies; without one nothing can be concluded.
+
+    Examples
+    --------
+    >>> halves = Figure(key="dc", name="DC", value=0.1, meaning="", direction="about 0 is good",
+    ...                 n=9, low=0.02, high=0.2)
+    >>> interval_in_words(halves, 0.0)
+    'The interval lies above 0.'
+    """
+    if figure.low is None or figure.high is None:
+        return "Without an interval nothing can be concluded, which is no good news."
+    if lies_above(figure.low, good):
+        return f"The interval lies above {good:g}."
+    return f"The interval {'covers' if figure.high >= good else 'lies below'} {good:g}."
+
+
+# Pictures of rates.
+
+
+def dot_chart(
+    title: str,
+    rows: Sequence[DotRow],
+    *,
+    reads: str,
+    label: str,
+    summary: str = "",
+    about: str = "",
+    marks: Mapping[str, str] = MARKS,
+    table: DataTable | None = None,
+    whole: bool = True,
+    zero: bool = False,
+) -> Chart:
+    """Return a dot plot with its caption and what stands for it.
+
+    Parameters
+    ----------
+    title, reads, summary, table
+        As in `Chart`; the summary says every row where it is empty.
+    about : str
+        What tells it from other pictures of the page, for readers who cannot see it.
+    rows, label, marks, whole, zero
+        As in `synthesizer.report.charts.dots`.
+    """
+    summary = summary or "; ".join(_row_in_words(row, marks) for row in rows)
+    return Chart(
+        title=title,
+        svg=dots(
+            rows,
+            title=f"{title}. {about}" if about else title,
+            description=summary,
+            label=label,
+            marks=marks,
+            whole=whole,
+            zero=zero,
+        ),
+        reads=reads,
+        summary=summary,
+        table=table,
+    )
+
+
+def _row_in_words(row: DotRow, marks: Mapping[str, str]) -> str:
+    """Say a row in one line with its interval, baseline and original."""
+    more = []
+    if row.low is not None and row.high is not None:
+        more.append(f"interval {span(row.low, row.high)}")
+    for name in ("baseline", "original"):
+        if (value := getattr(row, name)) is not None:
+            what = name if marks is MARKS else marks[name]
+            more.append(f"{what} {written(value, 'share')}")
+    said = "not computed" if row.value is None else written(row.value, "share")
+    return f"{row.label} {said}" + (f" ({', '.join(more)})" if more else "")
+
+
 def dot_row(figure: Figure) -> DotRow:
     """Return a figure as a line of a dot plot."""
     return DotRow(
@@ -93,29 +166,15 @@ def dot_row(figure: Figure) -> DotRow:
 
 
 def rate_chart(figures: Sequence[Figure], title: str, about: str = "") -> Chart:
-    """Return a dot plot of rates with the numbers behind it.
-
-    Parameters
-    ----------
-    figures : sequence of Figure
-        At least one.
-    title : str
-        Of the picture.
-    about : str
-        What tells it from the other pictures of the page, for readers who cannot see it.
-    """
+    """Return a dot plot of rates, at least one, with the numbers behind it."""
     main = [figure for figure in figures if figure.key in _MAIN] or figures[:_MOST_SAID]
-    return Chart(
-        title=title,
-        svg=dots(
-            [dot_row(figure) for figure in figures],
-            title=f"{title}. {about}" if about else title,
-            description="; ".join(map(in_a_line, figures)),
-            label="rate",
-            whole=True,
-        ),
+    return dot_chart(
+        title,
+        [dot_row(figure) for figure in figures],
         reads=_READS,
-        summary="; ".join(map(in_a_line, main)),
+        label="rate",
+        summary="; ".join(_row_in_words(dot_row(figure), MARKS) for figure in main),
+        about=about,
         table=DataTable(
             caption=f"{title}; from and to are the ends of the 95 % interval",
             columns=("Figure", "Value", "From", "To", "Baseline", "Original", "Records"),
@@ -124,6 +183,33 @@ def rate_chart(figures: Sequence[Figure], title: str, about: str = "") -> Chart:
             sortable=len(figures) > 4,
         ),
     )
+
+
+def bar_chart(
+    title: str,
+    values: Sequence[tuple[str, float]],
+    *,
+    reads: str,
+    columns: tuple[str, str],
+    form: Form,
+    about: str = "",
+    most: int | None = None,
+) -> Chart:
+    """Return bars of named values with their table; ``most`` of them are drawn."""
+    drawn = [Bar(label=name, value=value, said=written(value, form)) for name, value in values]
+    drawn = drawn[:most]
+    summary = "; ".join(f"{bar.label}: {bar.said}" for bar in drawn if bar.value)
+    name = f"{title}. {about}" if about else title
+    return Chart(
+        title=title,
+        svg=bars(drawn, title=name, description=summary, label=columns[1].lower()),
+        reads=reads,
+        summary=summary,
+        table=DataTable(caption=title, columns=columns, forms=("text", form), rows=values),
+    )
+
+
+# Results that speak for themselves.
 
 
 def legend_table(figures: Sequence[Figure]) -> DataTable:
@@ -136,8 +222,16 @@ def legend_table(figures: Sequence[Figure]) -> DataTable:
     )
 
 
+def figure_blocks(figures: Sequence[Figure], title: str, about: str = "") -> Iterator[Block]:
+    """Yield a picture of the rates among figures, and what each of all figures says."""
+    if rates := compared(figures):
+        yield rate_chart(rates, title, about)
+    if figures:
+        yield legend_table(figures)
+
+
 def result_blocks(result: Measured, title: str, units: Units) -> Iterator[Block]:
-    """Yield a result as it says itself: its figures beside their baselines, tables of its rows.
+    """Yield a result as it says itself: its figures beside their baselines, and its tables.
 
     Parameters
     ----------
@@ -148,17 +242,65 @@ def result_blocks(result: Measured, title: str, units: Units) -> Iterator[Block]
     units : {"records", "persons"}
         What is counted.
     """
-    yield Markup("<h3>{}</h3>").format(title)
-    figures = [figure.counting(units) for figure in result.figures]
-    if rates := compared(figures):
-        yield rate_chart(rates, title)
-    if figures:
-        yield legend_table(figures)
-    for name, field in type(result).model_fields.items():
-        rows = getattr(result, name)
-        if isinstance(rows, tuple) and rows and isinstance(rows[0], Row):
-            caption = field.description or (type(rows[0]).__doc__ or name).strip().splitlines()[0]
-            yield row_table(rows, caption=in_units(caption, units))
+    yield heading(title)
+    yield from figure_blocks([figure.counting(units) for figure in result.figures], title)
+    yield from result_tables(result, units)
+
+
+def result_tables(result: Result, units: Units) -> Iterator[DataTable]:
+    """Yield a table of a result's own values, and one of each list of rows."""
+    kind = type(result)
+    if own := columns(kind).values():
+        values = [(column.heading, column.value(result)) for column in own]
+        yield value_table(in_units(first_line(kind), units), values)
+    for name, field in kind.model_fields.items():
+        value = getattr(result, name)
+        if _is_rows(value):
+            numbers = [str(number) for number, _ in enumerate(value, 1)]
+            labels = ("Dataset", numbers) if name == "datasets" else None
+            caption = in_units(field.description or first_line(type(value[0])), units)
+            yield row_table(value, caption, labels=labels)
+        elif isinstance(value, Result) and not isinstance(value, Row):
+            yield from result_tables(value, units)
+
+
+def _is_rows(value: Any) -> bool:
+    return isinstance(value, tuple) and bool(value) and isinstance(value[0], Row)
+
+
+def further_risk(record: Record) -> Section | None:
+    """Return measures of risk that no other section shows."""
+    risk = record.results.risk
+    further = [(key, result) for key, result in risk.further.items()]
+    further += [
+        (f"{key}: {in_words(part.scenario)}", result)
+        for part in risk.scenarios
+        for key, result in part.further.items()
+    ]
+    return _further("risk", further, record.units)
+
+
+def further_utility(record: Record) -> Section | None:
+    """Return measures of utility that no other section shows."""
+    utility = record.results.utility
+    return _further("utility", [] if utility is None else utility.further.items(), record.units)
+
+
+def _further(axis: str, results: Iterable[tuple[str, Measured]], units: Units) -> Section | None:
+    """Return results as they say themselves; None without any."""
+    blocks = [
+        block
+        for key, result in results
+        for block in result_blocks(result, key.replace("_", " "), units)
+    ]
+    if not blocks:
+        return None
+    return Section(
+        anchor=f"further-{axis}",
+        title=f"Further measures of {axis}",
+        lead="Measures without a part of their own.",
+        blocks=blocks,
+    )
 
 
 # Every figure of a run in one table.

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import yaml
-from markupsafe import Markup
 
 from synthesizer.measures.figure import Figure, is_above_chance, lies_above
 from synthesizer.report.blame import bad_utility, is_bad_fit
@@ -32,15 +28,13 @@ from synthesizer.report.page import (
     Gap,
     Note,
     Section,
-    Words,
-    fragment,
     interval,
     plural,
     stopped,
     written,
 )
 from synthesizer.report.propensity_scores import MODELS, only_margins, ratio_in_words
-from synthesizer.report.record import Manifest, Record, StepEntry
+from synthesizer.report.record import Record
 from synthesizer.report.risk_figures import unmeasured
 
 _FAIR = 0.5
@@ -296,199 +290,3 @@ def _replicated(figure: Figure) -> str:
     if figure.value is None or not figure.n:
         return meaning
     return f"{meaning} Here {plural(round(figure.value * figure.n), 'record')} of {figure.n:,}."
-
-
-# How to read the report: the words it uses.
-
-_DISTANCE = (
-    "Distance of two tables, divided by what independent draws from a right model with fixed "
-    "parameters would show by chance."
-)
-_TERMS_FIRST = (
-    ("Synthetic data", "Records drawn from models that were fitted to the original. No record "
-     "stands for a person, but the models may have learned something about persons."),
-    ("Right synthesis", "Independent draws from the model that is true. No synthesis is quite "
-     "right; it is what figures of utility are compared with."),
-    ("Fresh sample", "Another sample of as many records as the synthetic data, from the same "
-     "population as the original, not of the same persons."),
-)  # fmt: skip
-_TERMS = (
-    ("ROE, ratio of estimates", "Smaller of two proportions divided by the larger, averaged over "
-     "the cells of a table. 1 is equal; rare cells pull it down."),
-    ("SPECKS", "Largest distance between two distributions, from 0 (alike) to 1."),
-    ("pMSE", "How well a model tells synthetic from original records; 0 is not at all."),
-    ("pMSE ratio", "pMSE over what is expected by chance. By a logistic regression: over that of "
-     "independent draws from a right model; with main effects it sees margins only, not "
-     "relations. By a tree: over that of a fresh sample of the same population, which a right "
-     "synthesis with fixed parameters may fall below, down to 1 - c, c the synthetic share (0.5 "
-     "for files of equal size). SPECKS and PO50 of a tree have no baseline."),
-    ("p and p_VW", "Probabilities of a difference as large by chance: between two independent "
-     "samples (p), or between the original and draws from its own proportions (p_VW)."),
-    ("Overlap", "Share that two confidence intervals have in common. 1 is all, below 0 they do "
-     "not touch. A right synthesis does not reach 1: with fixed parameters and as many records "
-     "as the original, 0.80 is expected of one dataset and 0.91 of five."),
-    ("Keys and target", "What an intruder knows of a person, and what the intruder seeks."),
-    ("CAP", "Correct attribution probability: how often the target is read off rightly from the "
-     "synthetic records with the same keys. Compare with its baseline, which is guessing, and "
-     "with the original's."),
-    ("Differential confidentiality", "CAP of records that the synthesis was fitted on minus CAP "
-     "of records it never saw. If it is 0, being in the data does not add to a person's risk."),
-    ("Share nearer to the fitted half", "How often a synthetic record is nearer to one it was "
-     "made from than to one it was not. 0.5 is a coin toss."),
-    ("Baseline", "The value of data that tell nothing about the persons."),
-    ("95 % interval", "What the figure may be if chance had fallen otherwise: it covers the true "
-     "value in 95 of 100 cases."),
-)  # fmt: skip
-
-
-def reading_section(record: Record) -> Section:
-    """Return a short glossary with the expectations of the run."""
-    expected = expected_of(record)
-    terms = (
-        *_TERMS_FIRST,
-        ("S_pMSE", f"{_DISTANCE} {expected.sentence} Lower is better."),
-        *_TERMS,
-    )
-    return Section(
-        anchor="reading",
-        title="How to read this report",
-        lead="Shares are from 0 to 1, never percent. A dash says that there is no value.",
-        blocks=[
-            Words(
-                [
-                    "No single figure says that data are safe or good. Look whether the figures "
-                    "of risk stay near their baselines, whether the pairs that researchers will "
-                    "use are near enough, and decide for the use that is planned. Figures that "
-                    "could not be computed are no good news."
-                ]
-            ),
-            DataTable(
-                caption="Words of this report",
-                columns=["Word", "Meaning"],
-                forms=["text", "text"],
-                rows=terms,
-            ),
-        ],
-    )
-
-
-# What was run: data, chain, configuration, versions and time.
-
-_SHOWN = 4
-"""Predictors that the table of the chain names; the full list is behind it."""
-_LISTED = 12
-_SEED = "see manifest.json, which is as confidential as the data"
-
-
-def run_section(record: Record) -> Section:
-    """Return the run's facts; the seed is never among them."""
-    manifest = record.manifest
-    return Section(
-        anchor="run",
-        title="What was run",
-        lead="Data, chain of models, configuration and versions, so that it can be done again.",
-        blocks=[
-            _facts(record),
-            *(Note(note) for note in manifest.notes),
-            _chain(manifest.chain),
-            _predictors(manifest.chain),
-            _configuration(manifest.config),
-            *_versions(manifest),
-        ],
-    )
-
-
-def _facts(record: Record) -> DataTable:
-    manifest, panel = record.manifest, record.manifest.panel
-    persons: list[tuple[str, Cell]] = []
-    if panel is not None:
-        persons = [
-            ("Original persons", f"{panel.persons:,}"),
-            ("Periods", f"{panel.periods:,}"),
-        ]
-    return DataTable(
-        caption="The run",
-        columns=["What", "Value"],
-        forms=["text", "text"],
-        rows=[
-            ("Data", manifest.data.origin),
-            ("Original records", f"{manifest.data.rows:,}"),
-            *persons,
-            ("Variables", f"{manifest.data.columns:,}"),
-            ("Synthetic datasets (m)", f"{manifest.m:,}"),
-            (f"{record.units.capitalize()} in each", f"{manifest.rows:,}"),
-            ("Made", manifest.created),
-            ("Seed", _SEED),
-            ("SHA-256 of the data", manifest.data.sha256),
-        ],
-    )
-
-
-def _chain(steps: Sequence[StepEntry]) -> DataTable:
-    return DataTable(
-        caption="The chain: each variable is drawn from its model given those before it",
-        columns=["Variable", "Kind", "Model", "Model of missing codes", "Predictors"],
-        forms=("text", "text", "text", "text", "text"),
-        rows=[
-            [
-                step.variable,
-                step.kind,
-                " of ".join([step.model, *step.base]),
-                step.model_of_missing_codes,
-                _shortened(step.predictors),
-            ]
-            for step in steps
-        ],
-        sortable=len(steps) > _LISTED,
-    )
-
-
-def _shortened(names: Sequence[str]) -> str:
-    if len(names) <= _SHOWN:
-        return ", ".join(names) or "none"
-    return f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"
-
-
-def _predictors(steps: Sequence[StepEntry]) -> Markup:
-    """Return the full lists; where each step takes all before it, that is said instead."""
-    others = [
-        (step.variable, ", ".join(step.predictors) or "none")
-        for place, step in enumerate(steps)
-        if set(step.predictors) != {before.variable for before in steps[:place]}
-    ]
-    if not others:
-        body = Markup("<p>Every variable has all variables above it as predictors.</p>")
-    else:
-        body = fragment(
-            DataTable(
-                caption="All other variables have all variables above them as predictors.",
-                columns=["Variable", "All its predictors"],
-                forms=["text", "text"],
-                rows=others,
-            )
-        )
-    short = " short" if len(others) <= _LISTED else ""
-    return Markup(
-        '<details class="numbers{}"><summary>All predictors</summary>{}</details>'
-    ).format(short, body)
-
-
-def _configuration(config: Mapping[str, Any]) -> Markup:
-    shown = {**config, "seed": _SEED} if "seed" in config else dict(config)
-    text = yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=90)
-    return Markup("<h3>Configuration</h3><pre tabindex='0'>{}</pre>").format(text)
-
-
-def _versions(manifest: Manifest) -> Iterator[DataTable]:
-    yield DataTable(
-        caption="Versions",
-        columns=["Package", "Version"],
-        forms=["text", "text"],
-        rows=[("Python", manifest.python), *manifest.packages.items()],
-    )
-    yield DataTable(
-        caption="Time, in seconds",
-        columns=["Phase", "Seconds"],
-        forms=["text", "figure"],
-        rows=list(manifest.seconds.items()),
-    )

@@ -84,6 +84,7 @@ def row_table(
     caption: str = "",
     *,
     names: Sequence[str | Added] = (),
+    more: Sequence[Added] = (),
     highlight: Sequence[int] = (),
     labels: tuple[str, Sequence[str]] | None = None,
 ) -> DataTable:
@@ -97,6 +98,8 @@ def row_table(
         What the table shows; what the rows say of themselves where empty.
     names : sequence of str or Added
         Columns that are shown; all that have a heading where empty.
+    more : sequence of Added
+        Columns after those.
     highlight : sequence of int
         Rows that need attention.
     labels : (str, sequence of str), optional
@@ -113,7 +116,10 @@ def row_table(
     (['Dataset', 'Records'], ['text', 'count'], [['first', 3]])
     """
     every = columns(type(rows[0]))
-    listed = [name if isinstance(name, Added) else _added(every[name]) for name in names or every]
+    listed = [
+        name if isinstance(name, Added) else _added(every[name])
+        for name in (*(names or every), *more)
+    ]
     cells = [[_cell(column.value(row)) for column in listed] for row in rows]
     if labels is not None:
         listed.insert(0, Added(labels[0], "text", str))
@@ -209,6 +215,11 @@ class Gap:
 
 Block = DataTable | Chart | Words | Note | Gap | Markup
 """Markup is a finished piece of HTML, for what the others do not cover."""
+
+
+def heading(text: str) -> Markup:
+    """Return a heading within a section."""
+    return Markup("<h3>{}</h3>").format(text)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,27 +1,30 @@
-"""What the parts about risk share: headings, why something is not there, what was not measured."""
+"""What the parts about risk share: scenarios in words, and what was not measured, with reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from markupsafe import Markup
-
-from synthesizer.measures.catalogue import CHECKS
+from synthesizer.measures.catalogue import CHECKS, MEASURES
 from synthesizer.measures.measure import is_on
 from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import CheckSettings
 from synthesizer.report.expected import lone_variable
-from synthesizer.report.page import Block, Gap, Words, joined
+from synthesizer.report.page import Block, Gap, Words, heading, joined
 from synthesizer.report.record import Record
 
 _HALF_SPLIT = "half split"
 """Under this name the checks say that no half could be synthesised at all."""
 
 
-def heading(scenario: Scenario) -> Markup:
-    """Return a heading that names keys and target."""
-    return Markup("<h3>{}</h3>").format(in_words(scenario))
+def by_scenario(
+    record: Record, show: Callable[[Record, ScenarioRisk], Iterable[Block]]
+) -> Iterator[Block]:
+    """Yield what is shown of each scenario under a heading that names keys and target."""
+    for part in record.results.risk.scenarios:
+        yield heading(in_words(part.scenario))
+        yield from show(record, part)
 
 
 def in_words(scenario: Scenario) -> str:
@@ -45,29 +48,19 @@ def in_words(scenario: Scenario) -> str:
 
 
 def absent(
-    record: Record, key: str, what: str, off: str, scenario: Scenario | None = None
-) -> Block:
-    """Say why a measure is not shown: it failed, or is switched off.
+    record: Record, key: str, scenario: Scenario | None = None, *, off: str = ""
+) -> Words | Gap:
+    """Say why a measure of the catalogue is not shown: it failed, or is switched off.
 
-    Parameters
-    ----------
-    record : Record
-        A run.
-    key : str
-        Of the measure, in the catalogue.
-    what : str
-        What should be here.
-    off : str
-        Sentence for where it was not asked for, with how to ask.
-    scenario : Scenario, optional
-        What it is about.
+    ``off`` replaces the sentence for where it is switched off.
     """
-    failed = record.results.risk.failed
-    names = [key if scenario is None else f"{key} ({scenario.label})", key, _HALF_SPLIT]
-    if key not in ("differential_confidentiality", "nearest", "attacks"):
-        names.remove(_HALF_SPLIT)
-    why = next((failed[name] for name in names if name in failed), None)
-    return Words([off]) if why is None else Gap(what, f"It could not be computed: {why}")
+    measure, failed = MEASURES[key], record.results.risk.failed
+    names = [key if scenario is None else f"{key} ({scenario.label})", key]
+    names += [_HALF_SPLIT] * ("halves" in measure.needs)
+    words = measure.words or key.upper()
+    if why := next((failed[name] for name in names if name in failed), None):
+        return Gap(words, f"It could not be computed: {why}")
+    return Words([off or f"Not computed: {words}. To have it, set checks.{measure.check} to true."])
 
 
 # What a run did not measure, why, and what to write in the configuration to have it.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol, TypeVar
 
 from synthesizer.measures.figure import Figure
+from synthesizer.measures.risk.cap import RULES
 from synthesizer.measures.risk.differential import (
     DifferentialResult,
     GroupComparison,
@@ -14,10 +14,9 @@ from synthesizer.measures.risk.differential import (
     Spread,
 )
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
-from synthesizer.report.charts import DotRow, dots
-from synthesizer.report.figures import figure_of, span
+from synthesizer.report.charts import DotRow
+from synthesizer.report.figures import dot_chart, figure_of, span
 from synthesizer.report.page import (
-    Added,
     Block,
     Chart,
     DataTable,
@@ -29,10 +28,8 @@ from synthesizer.report.page import (
     written,
 )
 from synthesizer.report.record import Record
-from synthesizer.report.risk_figures import absent, heading, in_words
+from synthesizer.report.risk_figures import absent, by_scenario, in_words
 
-RULES = {"zero": "no match counts as 0", "undefined": "no match is left out"}
-"""How records without a match count."""
 MOST_ROWS = 400
 """Longer tables keep the rows of all datasets pooled: a hundred splits make a page too large."""
 MOST_SPLITS = 12
@@ -112,25 +109,20 @@ def _worst(worst: GroupComparison) -> Note:
 
 def differential_section(record: Record) -> Section | None:
     """Return fitted against unseen records by scenario, None without any scenario."""
-    parts = record.results.risk.scenarios
-    if not parts:
+    if not record.results.risk.scenarios:
         return None
-    blocks: list[Block] = [Words([_SPLIT])]
-    for part in parts:
-        blocks += _scenario(record, part)
     return Section(
         anchor="differential",
         title="Differential confidentiality",
         lead="The risk that the release adds: fitted records against records it never saw.",
-        blocks=blocks,
+        blocks=[Words([_SPLIT]), *by_scenario(record, _scenario)],
     )
 
 
 def _scenario(record: Record, part: ScenarioRisk) -> Iterator[Block]:
-    yield heading(part.scenario)
-    result, what = part.differential, "Differential confidentiality"
+    result = part.differential
     if result is None:
-        yield absent(record, "differential_confidentiality", what, _OFF, part.scenario)
+        yield absent(record, "differential_confidentiality", part.scenario, off=_OFF)
         return
     yield from verdict(part)
     yield Words(list(_words(result)))
@@ -166,41 +158,26 @@ def _words(result: DifferentialResult) -> Iterator[str]:
 
 
 def _halves_chart(spreads: Sequence[Spread], about: str) -> Chart:
-    title, row = "Fitted beside unseen records", _decisive(spreads)
-    summary = (
-        f"Mean CAP of fitted records {written(row.mean_a, 'share')}, of unseen records "
-        f"{written(row.mean_b, 'share')} with all datasets, no match counted as 0."
-    )
-    return Chart(
-        title=title,
-        svg=dots(
-            [
-                DotRow(label=_name(row), value=row.mean_a, baseline=row.mean_b)
-                for row in _in_order(spreads)
-            ],
-            title=f"{title}. {about}",
-            description=summary,
-            label="mean CAP",
-            marks={"value": "fitted records", "baseline": "unseen records"},
-        ),
-        reads=(
-            "The dot is how often the target of fitted records is read off, the bar that of unseen "
-            "records. The nearer dot and bar, the less the release adds."
-        ),
-        summary=summary,
+    row = _decisive(spreads)
+    return dot_chart(
+        "Fitted beside unseen records",
+        [
+            DotRow(label=_name(row), value=row.mean_a, baseline=row.mean_b)
+            for row in _in_order(spreads)
+        ],
+        reads="The dot is how often the target of fitted records is read off, the bar that of "
+        "unseen records. The nearer dot and bar, the less the release adds.",
+        label="mean CAP",
+        summary=f"Mean CAP of fitted records {written(row.mean_a, 'share')}, of unseen records "
+        f"{written(row.mean_b, 'share')} with all datasets, no match counted as 0.",
+        about=about,
+        marks={"value": "fitted records", "baseline": "unseen records"},
+        whole=False,
         table=row_table(
             spreads,
-            caption="Averages over the splits; from and to are the mean ends of the 95 % intervals",
-            names=[
-                "m", _RULE, "repeats", "mean_a", "mean_b", "difference", "difference_sd", "low",
-                "high", "covering_zero",
-            ],
+            "Averages over the splits; from and to are the mean ends of the 95 % intervals",
         ),
-    )  # fmt: skip
-
-
-_RULE = Added("No match", "text", lambda row: RULES[row.rule])
-_REPEAT = Added("Split", "count", lambda row: 1 + (row.repeat or 0))
+    )
 
 
 def _in_order(spreads: Sequence[Spread]) -> list[Spread]:
@@ -217,93 +194,56 @@ def _name(row: Spread) -> str:
 
 
 def _difference_chart(result: DifferentialResult, about: str) -> Chart:
-    title, decisive = "The difference with its 95 % interval", _decisive(result.summary)
+    decisive = _decisive(result.summary)
     splits = [row for row in result.comparisons if (row.m, row.rule) == (decisive.m, decisive.rule)]
     shown = splits if 1 < len(splits) <= MOST_SPLITS else []
-    summary = (
-        f"Difference {written(decisive.difference, 'share')}, interval "
-        f"{span(decisive.low, decisive.high)}, with all datasets, no match counted as 0."
+    return dot_chart(
+        "The difference with its 95 % interval",
+        [
+            *(_difference(row, _name(row)) for row in _in_order(result.summary)),
+            *(_difference(row, f"split {1 + row.repeat}") for row in shown),
+        ],
+        reads="An interval that covers 0 is called differentially confidential: the test found no "
+        "risk that the release adds. It does not prove that there is none: anything inside the "
+        "interval is possible.",
+        label="fitted minus unseen",
+        summary=f"Difference {written(decisive.difference, 'share')}, interval "
+        f"{span(decisive.low, decisive.high)}, with all datasets, no match counted as 0.",
+        about=about,
+        marks={"value": "difference"},
+        whole=False,
+        zero=True,
+        table=_shortened(
+            result.comparisons,
+            "Every split: Welch's t test of the difference; numbers of records, or of persons "
+            "where units were named",
+        ),
     )
-    rows, more = _shortened(result.comparisons)
-    return Chart(
-        title=title,
-        svg=dots(
-            [
-                *(_difference(row, _name(row)) for row in _in_order(result.summary)),
-                *(_difference(row, f"split {1 + row.repeat}") for row in shown),
-            ],
-            title=f"{title}. {about}",
-            description=summary,
-            label="fitted minus unseen",
-            marks={"value": "difference"},
-            zero=True,
-        ),
-        reads=(
-            "An interval that covers 0 is called differentially confidential: the test found no "
-            "risk that the release adds. It does not prove that there is none: anything inside the "
-            "interval is possible."
-        ),
-        summary=summary,
-        table=row_table(
-            rows,
-            caption="Every split: Welch's t test of the difference; numbers of records, or of "
-            f"persons where units were named{more}",
-            names=[
-                _REPEAT, "m", _RULE, "n_a", "n_b", "mean_a", "mean_b", "difference", "low", "high",
-                "t", "df", Added("p", "p", lambda row: row.p),
-            ],
-        ),
-    )  # fmt: skip
 
 
 def _difference(row: Spread | HalfComparison | GroupComparison, label: str) -> DotRow:
     return DotRow(label=label, value=row.difference, low=row.low, high=row.high)
 
 
-class _Pooled(Protocol):
-    """A row about the first m datasets pooled."""
-
-    @property
-    def m(self) -> int: ...
-
-
-P = TypeVar("P", bound=_Pooled)
-
-
-def _shortened(rows: Sequence[P]) -> tuple[list[P], str]:
-    """Return the rows of a table that has room for them, and what to say of the others."""
+def _shortened(rows: Sequence[HalfComparison] | Sequence[HalfUniques], caption: str) -> DataTable:
+    """Return a table of all rows; where they are too many, of those of all datasets pooled."""
     if len(rows) <= MOST_ROWS:
-        return list(rows), ""
+        return row_table(rows, caption)
     most = max(row.m for row in rows)
     kept = [row for row in rows if row.m == most][:MOST_ROWS]
-    return kept, f"; {len(rows) - len(kept)} more rows are in checks.json"
+    return row_table(kept, f"{caption}; {len(rows) - len(kept)} more rows are in checks.json")
 
 
 def _uniques(uniques: Sequence[HalfUniques]) -> Iterator[Block]:
     """Yield how many keys of uniques of both parts the synthetic data show."""
-    rows, more = _shortened(uniques)
-    if not rows:
+    if not uniques:
         return
-
-    def of(half: str, name: str, heading: str) -> Added:
-        return Added(heading, "count", lambda row: getattr(getattr(row, half), name))
-
-    yield row_table(
-        rows,
-        caption="Records with a key of their own, and how many of these keys the synthetic data "
-        f"show, at all and exactly once: fitted beside unseen{more}",
-        names=[
-            _REPEAT,
-            "m",
-            of("fitted", "uniques", "Fitted: uniques"),
-            of("fitted", "present", "shown"),
-            of("fitted", "once", "shown once"),
-            of("unseen", "uniques", "Unseen: uniques"),
-            of("unseen", "present", "shown (unseen)"),
-            of("unseen", "once", "shown once (unseen)"),
-        ],
+    yield _shortened(
+        uniques,
+        "Records with a key of their own, and how many of these keys the synthetic data show, at "
+        "all and exactly once: fitted beside unseen",
     )
-    if not all(row.same_size for row in rows):
+    if not all(row.same_size for row in uniques):
         yield Note(
             "The two parts differ in size, so their uniques cannot be compared: of fewer records "
             "more are unique, with commoner keys."
@@ -321,27 +261,26 @@ def _groups(result: DifferentialResult, record: Record) -> Iterator[Block]:
             f"No group of {result.by} is large enough in both parts to be looked at.", "alert"
         )
         return
-    title = f"Difference by group of {result.by}"
     order = _largest_first(result.groups)
     several = len({row.repeat for row in order if row.repeat is not None}) > 1
-    summary = _summary(result, record)
-    more = len(order) - MOST_GROUPS
-    yield Chart(
-        title=title,
-        svg=dots(
-            [_difference(row, _group_name(row, several=several)) for row in order[:MOST_GROUPS]],
-            title=title,
-            description=summary,
-            label="fitted minus unseen",
-            marks={"value": "difference"},
-            zero=True,
-        ),
+    undrawn, unlisted = len(order) - MOST_GROUPS, len(order) - MOST_ROWS
+    yield dot_chart(
+        f"Difference by group of {result.by}",
+        [_difference(row, _group_name(row, several=several)) for row in order[:MOST_GROUPS]],
         reads="The group with the largest difference comes first. The intervals are widened so "
         "that all groups of a split together hold with 95 % confidence: one that lies above 0 as "
         "a whole says that this group is told apart."
-        + (f" {more} more are in the table." if more > 0 else ""),
-        summary=summary,
-        table=_group_table(result.by, order),
+        + (f" {undrawn} more are in the table." if undrawn > 0 else ""),
+        label="fitted minus unseen",
+        summary=_summary(result, record),
+        marks={"value": "difference"},
+        whole=False,
+        zero=True,
+        table=row_table(
+            order[:MOST_ROWS],
+            f"Groups of {result.by}, largest difference first"
+            + (f"; {unlisted} more rows are in checks.json" if unlisted > 0 else ""),
+        ),
     )
 
 
@@ -368,16 +307,3 @@ def _summary(result: DifferentialResult, record: Record) -> str:
         f"{written(worst.mean_a, 'share')}, unseen {written(worst.mean_b, 'share')}, "
         f"{worst.n_a:,} and {worst.n_b:,} {record.units}."
     )
-
-
-def _group_table(by: str, order: Sequence[GroupComparison]) -> DataTable:
-    shown = order[:MOST_ROWS]
-    more = f"; {len(order) - len(shown)} more rows are in checks.json" * (len(order) > len(shown))
-    return row_table(
-        shown,
-        caption=f"Groups of {by}, largest difference first{more}",
-        names=[
-            Added("Group", "text", lambda row: row.group or "empty"), _REPEAT, "n_a", "n_b",
-            "mean_a", "mean_b", "difference", "low", "high",
-        ],
-    )  # fmt: skip

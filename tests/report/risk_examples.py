@@ -13,6 +13,7 @@ from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.attacks import Attack, AttackResult
 from synthesizer.measures.risk.inference import Question
 from synthesizer.measures.risk.scenario import Exclusion, Scenario, Tolerance
+from synthesizer.report import build
 from synthesizer.report.page import Chart, DataTable, Gap, Note, Section, Words
 from synthesizer.report.record import Record
 from tests.report.utility_examples import manifest
@@ -108,6 +109,15 @@ def record(result: RiskResult | None = None, **facts: Any) -> Record:
     own = risk() if result is None else result
     results = CheckResults(risk=own, failed=own.failed)
     return Record(manifest(**facts), results)
+
+
+ANCHORS = ("risk", "cap", "differential", "identity", "uniques", "nearest", "inference", "attacks",
+           "further-risk")  # fmt: skip
+
+
+def risk_sections(record: Record) -> list[Section]:
+    """Return the sections of the report about risk."""
+    return [section for section in build.sections(record) if section.anchor in ANCHORS]
 
 
 def tables(section: Section) -> list[DataTable]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from synthesizer.measures.results import RiskResult
-from synthesizer.report import build
+from synthesizer.report import glance
 from synthesizer.report.build import BANNER, build_report
 from tests.report import risk_examples
 from tests.report.fixtures import EVIL, Page
@@ -74,7 +74,7 @@ def test_a_programming_error_is_no_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     def glance_section(record: object) -> None:
         raise TypeError("unforeseen")
 
-    monkeypatch.setattr(build, "glance_section", glance_section)
+    monkeypatch.setattr(glance, "glance_section", glance_section)
     with pytest.raises(TypeError, match="unforeseen"):
         build_report(run())
 

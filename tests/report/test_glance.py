@@ -12,10 +12,11 @@ from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.utility.tables import OrderTables
 from synthesizer.report.figures import figures_section
-from synthesizer.report.glance import glance_section, reading_section, run_section
+from synthesizer.report.glance import glance_section
 from synthesizer.report.page import DataTable, Gap, Note, Section, fragment
 from synthesizer.report.record import PanelEntry, Record
 from synthesizer.report.risk_figures import keys_advice, unmeasured
+from synthesizer.report.run_facts import reading_section, run_section
 from tests.report import risk_examples, utility_examples
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import EVIL, Page
@@ -349,13 +350,11 @@ def test_configuration_is_escaped_yaml_without_the_seed() -> None:
     assert "seed: see manifest.json" in text
 
 
-def test_long_predictors_are_shortened_and_listed_in_full() -> None:
-    names = [f"v{i}" for i in range(7)]
+def test_predictors_are_named_unless_they_are_all_variables_above() -> None:
+    names = [f"v{i}" for i in range(5)]
     chain = [step(name, predictors=tuple(names[:i])) for i, name in enumerate(names)]
-    section = run_section(run(facts=manifest(chain=tuple(chain))))
-    assert table(section, "The chain").rows[6][-1] == "v0, v1, v2, v3 and 2 more"
-    assert "Every variable has all variables above it as predictors." in html(section)
-    chain[6] = step("v6", predictors=("v1", "v5"))
-    text = html(run_section(run(facts=manifest(chain=tuple(chain)))))
-    assert "All other variables have all variables above them" in text
-    assert "v1, v5" in text
+    chain[3] = step("v3", predictors=("v1", "v0"))
+    shown = [
+        row[-1] for row in table(run_section(run(facts=manifest(chain=chain))), "The chain").rows
+    ]
+    assert shown == ["none", "v0", "all variables above", "v1, v0", "all variables above"]

@@ -8,17 +8,18 @@ import pytest
 
 from synthesizer.measures.figure import Figure, Measured, Row, column
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
-from synthesizer.report.figures import figure_of, rate_chart, result_blocks
+from synthesizer.report.figures import figure_of, further_utility, rate_chart, result_blocks
 from synthesizer.report.page import Chart, DataTable, Section, fragment, render
 from synthesizer.report.risk import (
     attacks_section,
     cap_section,
     glance_section,
     nearest_section,
-    risk_sections,
 )
 from synthesizer.report.risk_figures import in_words
+from tests.report import utility_examples
 from tests.report.risk_examples import (
+    ANCHORS,
     LABEL,
     attacks,
     charts,
@@ -26,12 +27,12 @@ from tests.report.risk_examples import (
     notes,
     record,
     risk,
+    risk_sections,
     scenario,
     spoken,
     tables,
 )
 
-ANCHORS = ["risk", "cap", "differential", "identity", "uniques", "nearest", "inference", "attacks"]
 NASTY = 'town </script><script>alert("x")</script>'
 
 
@@ -45,7 +46,7 @@ def numbers(section: Section) -> set[float]:
 
 def test_every_section_is_there_in_order() -> None:
     sections = risk_sections(record())
-    assert [section.anchor for section in sections] == ANCHORS
+    assert [section.anchor for section in sections] == list(ANCHORS[:-1])
     assert all(section.lead and section.blocks for section in sections)
 
 
@@ -73,8 +74,8 @@ def test_every_number_that_matters_is_in_a_table() -> None:
     shown = set().union(*(numbers(section) for section in risk_sections(record())))
     for part in risk().scenarios:
         rows: list[Any] = [] if part.cap is None else [*part.cap.synthetic, *part.cap.singles]
-        rows += [] if part.identity is None else part.identity.datasets
-        rows += [] if part.attribute is None else part.attribute.datasets
+        rows += [] if part.identity is None else [part.identity.mean]
+        rows += [] if part.attribute is None else [part.attribute.mean]
         rows += [] if part.tcap is None else part.tcap.synthetic
         rows += [] if part.differential is None else part.differential.comparisons
         for row in rows:
@@ -94,11 +95,12 @@ def test_names_from_data_cannot_become_markup_or_turn_text_around() -> None:
 @pytest.mark.parametrize(
     ("switch", "words"),
     [
-        ({"cap": None, "tcap": None}, "unless checks.cap is false"),
+        ({"cap": None, "tcap": None}, "set checks.cap to true"),
+        ({"tcap": None}, "Not computed: TCAP. To have it, set checks.cap to true"),
         ({"differential": None}, "switch it on before a decision"),
-        ({"identity": None}, "unless checks.identity is false"),
-        ({"attribute": None}, "unless checks.attribute is false"),
-        ({"suda": None}, "unless checks.suda is false"),
+        ({"identity": None}, "set checks.identity to true"),
+        ({"attribute": None}, "set checks.attribute to true"),
+        ({"suda": None}, "set checks.suda to true"),
     ],
 )
 def test_what_is_off_for_an_intruder_says_how_to_have_it(switch: Any, words: str) -> None:
@@ -114,8 +116,8 @@ def test_what_is_off_for_an_intruder_says_how_to_have_it(switch: Any, words: str
 @pytest.mark.parametrize(
     ("field", "words"),
     [
-        ("nearest", "unless checks.nearest is false"),
-        ("replicated", "unless checks.replicated_uniques is false"),
+        ("nearest", "set checks.nearest to true"),
+        ("replicated", "set checks.replicated_uniques to true"),
         ("attacks", "checks: {attacks: true}"),
         ("inference", "checks: {inference: {sensitive: VARIABLE, public: [VARIABLE, ...]}}"),
     ],
@@ -228,7 +230,7 @@ def test_the_summary_goes_from_one_dataset_to_all() -> None:
     assert charts(section)[0].summary.startswith(words)
     table = charts(section)[0].table
     assert table is not None
-    row = next(row for row in table.rows if row[:2] == ["special uniques", 3])
+    row = next(row for row in table.rows if row[:2] == [3, "special uniques"])
     special = cap.row(3, "special_uniques")
     assert row[4:8] == [
         special.zero, special.chance_zero, special.undefined, special.chance_undefined,
@@ -251,8 +253,8 @@ def test_the_line_on_m_is_shown_where_there_is_one() -> None:
     assert section is not None
     assert line is not None
     table = next(t for t in tables(section) if t.caption.startswith("Straight line"))
-    assert table.rows[0][4] == line.slope
-    assert table.forms[-3:] == ["p", "p", "figure"]
+    assert table.rows[0][5] == line.slope
+    assert table.forms[-4:] == ["p", "p", "figure", "count"]
     again = cap_section(record(scenario(regression=())))
     assert again is not None
     assert "it needs three of them" in spoken(again)
@@ -287,11 +289,13 @@ def test_the_share_is_drawn_between_a_coin_toss_and_the_fitted_records() -> None
     section, nearest = nearest_section(record()), risk().nearest
     assert nearest is not None
     (chart,) = charts(section)
-    assert "coin toss (0.5)" in chart.svg
-    assert f"A share of {nearest.share:.3f}" in chart.summary
-    assert f"would have {nearest.original:.3f}" in chart.summary
-    copies = next(t for t in tables(section) if t.columns[0] == "Equal to")
-    assert [row[1] for row in copies.rows] == [nearest.fitted_copies, nearest.unseen_copies]
+    words = f"{nearest.share:.3f} (interval {nearest.low:.3f} to {nearest.high:.3f}, baseline 0.500"
+    assert words in chart.summary
+    assert f"original {nearest.original:.3f}" in chart.summary
+    values = dict(next(t for t in tables(section) if t.columns == ("Figure", "Value")).rows)
+    copies = values["those that equal a fitted record in every variable compared"]
+    assert copies == nearest.fitted_copies
+    assert values["lower end of its interval"] == nearest.excess_low
     assert "Compared on 5 variables: town, age, sex, job and pay." in spoken(section)
     part = nearest.model_copy(update={"fitted_kept": 0.5})
     told = spoken(nearest_section(record(risk(nearest=part))))
@@ -306,7 +310,8 @@ def test_risk_and_success_of_attacks_stand_beside_the_control() -> None:
     risks, success = charts(section)
     assert risks.table is not None
     assert risks.table.rows[0][-3:] == [first.risk, first.low, first.high]
-    assert "0.800 on fitted records, 0.200 on unseen ones, 0.020 by guessing" in success.summary
+    words = "0.800 (interval 0.711 to 0.867, an attacker who guesses 0.020, unseen records 0.200)"
+    assert words in success.summary
     assert "not computed" in risks.svg  # the attack that could not be made
     assert "knows town, age and sex and seeks job" in spoken(section)
     assert "joins a source with town to one with age and sex" in spoken(section)
@@ -326,7 +331,7 @@ def test_what_to_think_of_each_attack_is_said() -> None:
 
 
 class Step(Row):
-    """Steps of the example."""
+    """Steps of the example"""
 
     name: str = column("Step", "text")
     ok: bool = column("Whether it is well", "text")
@@ -357,12 +362,16 @@ def test_a_measure_without_a_part_of_its_own_is_shown_by_figures_and_rows() -> N
     assert isinstance(legend, DataTable)
     assert legend.rows[0][1] == "share of the persons"
     assert isinstance(rows, DataTable)
-    assert rows.caption == "Steps of the example."
+    assert rows.caption == "Steps of the example"
     assert (rows.columns, rows.rows) == (
         ["Step", "Whether it is well", "Names"],
         [[NASTY, "yes", "a, b"]],
     )
     assert "<script" not in fragment(rows)
     further = risk_sections(record(risk(further={"an_example": result})))[-1]
-    assert further.anchor == "further"
+    assert further.anchor == "further-risk"
     assert "an example" in str(further.blocks[0])
+    useful = further_utility(utility_examples.run(further={"an_example": result}))
+    assert useful is not None
+    assert useful.title == "Further measures of utility"
+    assert "an example" in str(useful.blocks[0])

@@ -57,24 +57,30 @@ def question(place: int = 0, **changes: Any) -> InferenceResult:
 
 
 def test_the_original_stands_beside_each_dataset_and_the_mean() -> None:
-    identity, attributes = charts(disclosure())[:2]
-    own = risk().scenarios[0].identity
+    section, own = disclosure(), risk().scenarios[0].identity
     assert own is not None
-    assert identity.table is not None
-    assert identity.table.rows[0][1] == own.mean.repu
-    assert identity.table.rows[2][1] == own.datasets[1].repu
-    assert attributes.table is not None
-    assert attributes.table.rows[0][:2] == ["mean", attribute().mean.disco]
-    assert f"(original {attribute().mean.dorig:.3f})" in attributes.summary
+    identity, attributes = charts(section)[:2]
+    table = next(t for t in tables(section) if t.caption.startswith("Identity disclosure"))
+    reproduced = [dataset.repu for dataset in own.datasets]
+    assert table.rows[0][2:] == (own.mean.repu, min(reproduced), max(reproduced))
+    assert f"UiOiS {own.mean.uiois:.3f} (the original released {own.mean.uio:.3f})" in (
+        identity.summary
+    )
+    assert f"(the original released {attribute().mean.dorig:.3f})" in attributes.summary
     assert identity.svg.count("faint") == 4 * 3 + 1  # small dots, and the legend
 
 
 def test_each_measure_is_explained() -> None:
+    table = next(t for t in tables(disclosure()) if t.caption.startswith("Attribute disclosure"))
+    names = [row[0] for row in table.rows]
+    assert names[:6] == ["DiSCO", "DiSDiO", "DiS", "iS", "Dorig", "Dsyn"]
+    assert all(len(str(row[1])) > 20 for row in table.rows)
+    nobody = attribute().mean.model_copy(update={"tcap": None})
+    own = attribute().model_copy(update={"mean": nobody, "datasets": (nobody,)})
     table = next(
-        t for t in tables(disclosure()) if t.caption.startswith("Attribute disclosure in words")
+        t for t in tables(disclosure(attribute=own)) if t.caption.startswith("Attribute disclosure")
     )
-    assert [row[0] for row in table.rows] == ["DiSCO", "DiSDiO", "DiS", "iS", "Dorig", "Dsyn"]
-    assert table.rows[3][3] == 1.0
+    assert table.rows[names.index("TCAP")][2:] == (None, None, None)
 
 
 def test_exclusions_are_counted_and_a_tolerance_has_no_attributes() -> None:
@@ -104,12 +110,16 @@ def test_levels_that_dominate_are_shown_once_with_the_line_that_excludes_them() 
     assert any("common knowledge" in note for note in notes(section))
     (table,) = [t for t in tables(section) if t.caption.startswith("Levels that dominate")]
     pair, single = table.rows
-    assert (pair[5], pair[7]) == (2, 0.6)
-    assert yaml.safe_load(str(pair[4])) == [
+    assert (pair[0], pair[6]) == (2, 0.6)
+    assert yaml.safe_load(str(pair[-1])) == [
         {"target_level": 'cook "x": #1', "key": "town", "key_level": 17.0}
     ]
-    assert single[2:4] == [None, None]
-    assert yaml.safe_load(str(single[4])) == [{"target_level": "N"}]
+    assert single[3:5] == [None, None]
+    assert yaml.safe_load(str(single[-1])) == [{"target_level": "N"}]
+
+
+MANY = {"shared": 900, "determined": 900, "told": 900}
+ALMOST = MANY | {"determined": 880, "told": 899}
 
 
 def test_keys_that_give_the_target_away_are_told() -> None:
@@ -122,8 +132,8 @@ def test_keys_that_give_the_target_away_are_told() -> None:
     table = next(
         t for t in tables(disclosure(determined=own)) if t.caption.startswith("What keys tell")
     )
-    assert table.rows[0][:2] == ["town", "yes" if whole.by_construction else "no"]
-    assert table.rows[0][-1] == 1.0
+    assert table.rows[0] == ["town", 9, 9, 9, 1, 1.0, "no"]  # nine records show nothing
+    assert [whole.model_copy(update=sizes).degree for sizes in (MANY, ALMOST)] == ["yes", "nearly"]
     assert table.rows[-1][0] == "town, age, sex"
 
 
@@ -195,22 +205,22 @@ def test_more_levels_have_a_curve_each_up_to_what_can_be_told_apart() -> None:
     chart = charts(inference_section(record(risk(inference=(many,)))))[0]
     assert chart.svg.count("<polyline") == MOST_CURVES
     assert "6 most frequent levels are drawn" in chart.reads
-    assert chart.table is not None
-    assert len(chart.table.rows) == 8
+    section = inference_section(record(risk(inference=(many,))))
+    levels = next(t for t in tables(section) if t.caption.startswith("Each level against"))
+    assert len(levels.rows) == 8
 
 
 def test_rates_stand_beside_chance_margins_and_original() -> None:
-    section, own = inference_section(record()), question()
-    table = next(t for t in tables(section) if t.columns[0] == "Rate")
-    rows = {row[0]: row[1:] for row in table.rows}
+    section, own = inference_section(record(risk(inference=(question(), question(1))))), question()
+    rates = next(t for t in tables(section) if t.caption.startswith("Rates"))
     shown = own.classification
-    assert rows["revealed share"] == (
-        shown.revealed,
-        shown.chance,
-        shown.baseline,
-        shown.original,
-    )
-    assert rows["told more"][0] == own.thresholds.higher
+    row = next(row for row in rates.rows if row[0] == "revealed share")
+    assert (row[1], *row[4:6]) == (shown.revealed, shown.chance, shown.original)
+    legend = next(t for t in tables(section) if t.caption.startswith("What each figure"))
+    margins = next(row for row in legend.rows if row[0] == "revealed share from published margins")
+    assert margins[3] == shown.baseline
+    guesses = next(t for t in tables(section) if t.caption.startswith("Guesses of the true level"))
+    assert dict(guesses.rows)["told more"] == own.thresholds.higher
     assert "the distribution of sex within town" in spoken(section)
     assert "the distribution of job of everybody" in spoken(section)
 
@@ -220,14 +230,17 @@ def test_thresholds_and_combinations_are_shown() -> None:
     by_first = {table.columns[0]: table for table in tables(section)}
     shares = [row[2] for row in by_first["Probability at least"].rows]
     assert shares == [row.share for row in own.thresholds.rows]
-    assert by_first["What"].rows[0][1] == own.uniqueness.cells
-    assert tuple(by_first["Persons"].rows) == own.uniqueness.counts
+    cells = next(
+        t for t in tables(section) if t.caption.startswith("Combinations of public values,")
+    )
+    assert cells.rows[0][1] == own.uniqueness.cells
+    assert by_first["Persons"].rows[0][1] == own.uniqueness.counts[0][1]
     band = own.differences.own_proportion[0]
-    title = "Sizes by distance from the original's proportions"
-    (chart,) = [chart for chart in charts(section) if chart.title == title]
-    assert chart.table is not None
-    assert chart.table.rows[0][5] == band.relative.mean
-    assert f"{band.size_low} to {band.size_high} persons" in chart.svg
+    sizes = next(t for t in tables(section) if t.caption.startswith("Sizes of combinations"))
+    assert sizes.rows[0] == [
+        band.band_low, band.band_high, band.size_low, band.size_high, band.cells,
+        band.difference.mean, band.difference.sd, band.relative.mean, band.relative.sd,
+    ]  # fmt: skip
 
 
 def test_a_class_without_members_is_a_gap() -> None:

@@ -14,6 +14,7 @@ Sources: Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +28,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table
 from synthesizer.data.values import MICROSECONDS_A_DAY
-from synthesizer.measures.figure import Figure, Row, column
+from synthesizer.measures.figure import Figure, Row, column, shown
 from synthesizer.measures.risk.comparable import (
     GroupsOf,
     OfTarget,
@@ -110,6 +111,14 @@ class Dominance(Row):
     exclusion: Exclusion = Field(repr=False)
     """What to add to ``exclude`` if this discloses nothing. Confidential: it holds the levels,
     and it is not printed."""
+
+    @property
+    @shown("To add under checks.exclude", "text")
+    def line(self) -> str:
+        """The line of YAML that leaves the level out."""
+        own = self.exclusion.model_dump(exclude_none=True)
+        pairs = (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in own.items())
+        return f"- {{{', '.join(pairs)}}}"
 
     @property
     def kind(self) -> str:

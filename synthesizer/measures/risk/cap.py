@@ -25,13 +25,21 @@ from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, Joint
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_table
 from synthesizer.data.table import BoolArray, Column, FloatArray
-from synthesizer.measures.figure import Figure, Row, column
+from synthesizer.measures.figure import Figure, Row, column, nested
 from synthesizer.measures.risk.comparable import GroupsOf, OfTarget, Synthetic, checked_tables
 from synthesizer.measures.risk.scenario import Tolerance
 from synthesizer.measures.risk.suda import affordable_size, suda
 
 _FEWEST = 3
 """So many numbers of datasets are needed for a straight line."""
+
+
+SUBSETS = {
+    "all": "all records", "uniques": "uniques on the keys", "special_uniques": "special uniques",
+}  # fmt: skip
+"""Subsets of the original records, in words."""
+RULES = {"zero": "no match counts as 0", "undefined": "no match is left out"}
+"""How records without a match count."""
 
 
 class CapMeans(Row):
@@ -41,7 +49,7 @@ class CapMeans(Row):
     synthetic one: what matches would give if their targets were anybody's.
     """
 
-    subset: str = column("Records", "text", "subset of the original records")
+    subset: str = column("Records", "text", "subset of the original records", show=SUBSETS.get)
     size: int = column("Number", "count", "original records in the subset")
     matched: int = column("Matched", "count", "those whose key the synthetic data have")
     zero: float | None = column("CAP (0)", "share", "no match counts as 0")
@@ -463,8 +471,8 @@ class Line(Row):
     intercept_error: float = column("Its error", "number")
     slope: float = column("Rise for each", "number")
     slope_error: float = column("Its error (rise)", "number")
-    intercept_p: float | None = column("p of the start", "number")
-    slope_p: float | None = column("p of the rise", "number")
+    intercept_p: float | None = column("p of the start", "p")
+    slope_p: float | None = column("p of the rise", "p")
     r2: float = column("R²", "number")
     df: int = column("df", "count")
 
@@ -472,10 +480,10 @@ class Line(Row):
 class CapRegression(Row):
     """Does the mean CAP of one subset rise with the number of datasets?"""
 
-    subset: str = column("Records", "text", "subset of the original records")
-    rule: str = column("Rule", "text", 'how no match counts: as "zero", or "undefined"')
+    subset: str = column("Records", "text", "subset of the original records", show=SUBSETS.get)
+    rule: str = column("Rule", "text", "how no match counts", show=RULES.get)
     n_m: int = column("Numbers of datasets", "count", "points of the line")
-    line: Line | None
+    line: Line | None = nested()
     """None with fewer than three m, a mean that is undefined, or means that are all equal."""
 
 

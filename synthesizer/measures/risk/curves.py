@@ -47,7 +47,11 @@ class InferenceScores:
 
 
 class ThresholdRow(Row):
-    """Original records whose true level has at least this probability: counts and shares of all."""
+    """Share of all persons whose true level has at least this probability.
+
+    Near 1 they come mostly from combinations with one or two synthetic records, where chance makes
+    them too.
+    """
 
     threshold: float = column("Probability at least", "number", "in (0, 1]")
     count: int = column("Persons", "count", "by the synthetic cells")
@@ -72,25 +76,21 @@ class ThresholdRow(Row):
 
 
 class ThresholdRisk(Result):
-    """Analysis 5: probabilities of the true levels and guesses from them.
+    """Guesses of the true level, the most frequent one shown with the public values.
 
-    Shares are of all original records. A guess is the most frequent level.
+    Analysis 5; shares are of all original records.
     """
 
     n: int
     """Number of original records."""
     absent: int
     """Records whose cell the synthetic data lack: no probability, and no guess."""
-    absent_share: float
-    """Their share."""
+    absent_share: float = column("persons whose public values the synthetic data lack", "share")
     rows: tuple[ThresholdRow, ...]
     """By threshold."""
-    right: float
-    """Share guessed right from the synthetic cell."""
-    baseline_right: float
-    """Share guessed right from the published margins."""
-    original_right: float
-    """Share guessed right from the original cell."""
+    right: float = column("guessed right, of all persons", "share", "from the synthetic cell")
+    baseline_right: float = column("guessed right from published margins, of all", "share")
+    original_right: float = column("guessed right from the original, of all", "share")
     right_of_present: float | None
     """Share guessed right from the synthetic cell, of the records that are not absent."""
     chance_right_of_present: float | None
@@ -100,22 +100,22 @@ class ThresholdRisk(Result):
     """Share of them guessed right from the published margins."""
     original_right_of_present: float | None
     """Share of them guessed right from the original cell."""
-    right_in_both: float | None
-    """Of the records guessed right from the synthetic data, the share that the baseline also
-    guesses right."""
-    lower: float
-    """Share of records whose synthetic probability is below that of the baseline."""
-    equal: float
-    """Share where it is the same."""
-    higher: float
-    """Share where it is above; with ``absent_share`` the three add up to 1."""
+    right_in_both: float | None = column("margins guess right too, of those guessed right", "share")
+    lower: float = column(
+        "told less than margins tell", "share", "the true level is less probable than by margins"
+    )
+    equal: float = column("told as much", "share")
+    higher: float = column(
+        "told more", "share", "with ``absent_share`` the three shares add up to 1"
+    )
 
 
 class RocCurve(Row):
-    """Analysis 4: the ROC curve of one class against all others.
+    """Each level against the others; best is the share with the largest sum of both rates.
 
-    The records are the original ones in cells that the synthetic data have. Whatever needs
-    members and non-members of the class among them is None where one kind is lacking.
+    Analysis 4: the ROC curve of one class against all others. The records are the original ones in
+    cells that the synthetic data have. Whatever needs members and non-members of the class among
+    them is None where one kind is lacking.
     """
 
     level: str = column("Level", "text", "the class")

@@ -15,7 +15,7 @@ import numpy as np
 from synthesizer.data.codes import Codes, ColumnCoder, Groups, JointCoder
 from synthesizer.data.pairs import Data, as_table, check_keys
 from synthesizer.data.table import BoolArray, Column, FloatArray
-from synthesizer.measures.figure import Result, Row, column
+from synthesizer.measures.figure import Result, Row, column, shown
 
 _BY_CHANCE = 0.001
 _ENOUGH = 90
@@ -45,14 +45,12 @@ class KeyDetermination(Row):
         "count",
         "those of them whose target is the most frequent one of all records",
     )
-    chance: float = column(
-        "By chance",
-        "share",
-        "probability that every shared key value would go with one target only if the target had "
-        "nothing to do with the key",
-    )
+    chance: float
+    """Probability that every shared key value would go with one target only if the target had
+    nothing to do with the key."""
 
     @property
+    @shown("Share", "share", "determined of the shared records")
     def share(self) -> float | None:
         """Determined of the shared records, in [0, 1]; None where no key value is shared."""
         return self.determined / self.shared if self.shared else None
@@ -64,6 +62,12 @@ class KeyDetermination(Row):
         With one exception in twenty records, fewer than 90 of them may well show none.
         """
         return self.shared >= _ENOUGH
+
+    @property
+    @shown("By construction", "text")
+    def degree(self) -> str:
+        """Whether the target is a function of the keys, in a word."""
+        return "yes" if self.by_construction else "nearly" if self.nearly else "no"
 
     @property
     def by_construction(self) -> bool:

@@ -19,17 +19,15 @@ from pydantic import Field
 from synthesizer.data.codes import Codes, ColumnCoder, Groups, cut_points
 from synthesizer.data.pairs import check_keys
 from synthesizer.data.table import FloatArray, IntArray, Table
-from synthesizer.measures.figure import Figure, Row, column
+from synthesizer.measures.figure import Figure, Row, column, nested
 from synthesizer.measures.measure_options import Label, Switched
-from synthesizer.measures.risk.cap import CapScores, cap_scores, mean_or_none
+from synthesizer.measures.risk.cap import RULES, CapScores, cap_scores, mean_or_none
 from synthesizer.measures.risk.comparable import OfTarget, fixed_groups
 from synthesizer.measures.risk.halves import HalfRun, Synthesise, half_runs
 from synthesizer.measures.risk.identity import ReproducedUniques, reproduced_uniques
 from synthesizer.measures.risk.intervals import unit_means, welch
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
 
-RULES = ("zero", "undefined")
-"""How records without a match count: as 0, or not at all."""
 ALIKE = 1.05
 """Largest ratio of the sizes of halves whose uniques can be compared."""
 MIN_UNITS = 20
@@ -51,15 +49,20 @@ class DifferentialOptions(Switched):
     )
 
 
+def _from_one(repeat: int | None) -> int:
+    """Return the number of a split as it is shown."""
+    return 1 + (repeat or 0)
+
+
 class HalfComparison(Row):
     """Mean CAP of the fitted half A and the unseen half B, Welch's t test of their difference.
 
     What cannot be computed, for want of scores, is None.
     """
 
-    repeat: int = column("Split", "count", "number of the split, from 0")
+    repeat: int = column("Split", "count", "number of the split, from 0", show=_from_one)
     m: int = column("Datasets", "count", "the first m pooled")
-    rule: str = column("No match", "text", 'counts as 0 ("zero"), or is left out ("undefined")')
+    rule: str = column("No match", "text", "how no match counts", show=RULES.get)
     n_a: int = column("Fitted, number", "count", "scores compared: of records, or of units")
     n_b: int = column("Unseen, number", "count", "scores compared")
     mean_a: float | None = column("Fitted", "share", "mean CAP of the fitted half")
@@ -69,7 +72,7 @@ class HalfComparison(Row):
     high: float | None = column("To", "share", "upper end")
     t: float | None = column("t", "number", "Welch's")
     df: float | None = column("df", "number", "degrees of freedom")
-    p: float | None = column("p", "number", "two-sided")
+    p: float | None = column("p", "p", "two-sided")
 
     @property
     def covers_zero(self) -> bool | None:
@@ -85,12 +88,10 @@ class HalfComparison(Row):
 class HalfUniques(Row):
     """Key-uniques of the fitted half and of the unseen half that one synthesis reproduces."""
 
-    repeat: int = column("Split", "count", "number of the split, from 0")
+    repeat: int = column("Split", "count", "number of the split, from 0", show=_from_one)
     m: int = column("Datasets", "count", "the first m pooled")
-    fitted: ReproducedUniques
-    """Of the fitted half."""
-    unseen: ReproducedUniques
-    """Of the unseen half."""
+    fitted: ReproducedUniques = nested("Fitted")
+    unseen: ReproducedUniques = nested("Unseen")
     same_size: bool
     """Whether both have about as many records, within 5 %."""
 
@@ -103,7 +104,7 @@ class Spread(Row):
     """
 
     m: int = column("Datasets", "count", "the first m pooled")
-    rule: str = column("No match", "text", 'counts as 0 ("zero"), or is left out ("undefined")')
+    rule: str = column("No match", "text", "how no match counts", show=RULES.get)
     repeats: int = column("Splits", "count", "number of random splits")
     mean_a: float | None = column("Fitted", "share", "mean CAP of the fitted halves")
     mean_b: float | None = column("Unseen", "share", "mean CAP of the unseen halves")
@@ -122,9 +123,12 @@ class GroupComparison(Row):
     The interval holds for all groups of a split together with 95 % confidence.
     """
 
-    by: str = column("Variable", "text", "whose groups are compared")
-    group: str = column("Group", "text", "its level")
-    repeat: int | None = column("Split", "count", "from 0; none for an average over splits")
+    by: str
+    """The variable whose groups are compared."""
+    group: str = column("Group", "text", "its level", show=lambda group: group or "empty")
+    repeat: int | None = column(
+        "Split", "count", "from 0; none for an average over splits", show=_from_one
+    )
     n_a: int = column("Fitted, number", "count", "units compared")
     n_b: int = column("Unseen, number", "count", "units compared")
     mean_a: float = column("Fitted", "share", "mean CAP of the fitted records")

@@ -138,7 +138,8 @@ def _values(coder: SharedCoder, table: Table) -> IdentityValues:
 class ReproducedUniques(Row):
     """Uniques of a set of records that the first ``m`` synthetic datasets show."""
 
-    m: int = column("Datasets", "count", "the first m pooled")
+    m: int
+    """The first m datasets pooled."""
     uniques: int = column("uniques", "count", "records whose key nobody shares")
     present: int = column("shown", "count", "those whose key the synthetic data have")
     once: int = column("shown once", "count", "those whose key they have exactly once")

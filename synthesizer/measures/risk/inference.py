@@ -20,7 +20,7 @@ from synthesizer.data.codes import Codes, Groups, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Column, Table
-from synthesizer.measures.figure import Figure, Result
+from synthesizer.measures.figure import Figure, Measured
 from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part
 from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, problems_of
 from synthesizer.measures.risk.curves import (
@@ -80,7 +80,7 @@ class Question(Part):
         return {name: getattr(self, name) for name in type(self).model_fields}
 
 
-class InferenceResult(Result):
+class InferenceResult(Measured):
     """Inference about a sensitive variable from public ones: five analyses."""
 
     sensitive: str

@@ -27,7 +27,7 @@ from synthesizer.data.codes import Codes, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
-from synthesizer.measures.figure import Figure, Result
+from synthesizer.measures.figure import Figure, Measured, column
 from synthesizer.measures.risk.halves import all_names, as_halves, equal_sizes, pooled
 from synthesizer.measures.risk.intervals import Interval, relative_excess, wilson
 
@@ -40,7 +40,7 @@ _PAIRS = 2**18
 _OTHERS = 2**13
 
 
-class NearestResult(Result):
+class NearestResult(Measured):
     """How near synthetic records are to the fitted half and to the unseen half."""
 
     names: tuple[str, ...]
@@ -49,10 +49,12 @@ class NearestResult(Result):
     """Number of synthetic records compared."""
     records: int
     """Number of records of each half that they were compared with."""
-    fitted_kept: float
-    """Share of the fitted half that was compared; below 1 in the larger of two unequal halves."""
-    unseen_kept: float
-    """Share of the unseen half that was compared."""
+    fitted_kept: float = column(
+        "share of the fitted half that was compared",
+        "share",
+        "below 1 in the larger of two unequal halves",
+    )
+    unseen_kept: float = column("share of the unseen half that was compared", "share")
     nearer: int
     """Synthetic records nearer to a fitted record."""
     unseen_nearer: int
@@ -67,33 +69,33 @@ class NearestResult(Result):
     """Upper end."""
     effective: float
     """Number of independent synthetic records that the interval rests on."""
-    fitted_distance: float
-    """Median distance to the nearest fitted record, in [0, 1] (Gower's)."""
-    unseen_distance: float
-    """Median distance to the nearest unseen record."""
+    fitted_distance: float = column(
+        "median distance to the nearest fitted record", "share", "Gower's, from 0 to 1"
+    )
+    unseen_distance: float = column("median distance to the nearest unseen record", "share")
     distance_ratio: float | None
     """The first over the second; None where the second is 0."""
     original: float
     """The share if the fitted half itself were released: 1 but for ties, and less where not all
     of the fitted half was compared."""
-    excess: float | None
-    """(share - 0.5) / (original - 0.5): 0 for none, 1 if the synthetic records are as near as the
-    fitted records themselves, whatever share of these was compared. None where not even the
-    original is surely above 0.5."""
-    excess_low: float | None
-    """Lower end of its interval."""
-    excess_high: float | None
-    """Upper end."""
-    all_synthetic: int
-    """Number of synthetic records."""
-    fitted_copies: int
-    """How many of all synthetic records equal a record of the fitted half in every variable."""
-    unseen_copies: int
-    """How many of all equal a record of the unseen half."""
-    all_fitted: int
-    """Number of records of the fitted half."""
-    all_unseen: int
-    """Number of records of the unseen half."""
+    excess: float | None = column(
+        "excess over 0.5, as a share of the fitted records' own",
+        "share",
+        "(share - 0.5) / (original - 0.5): 0 for none, 1 if the synthetic records are as near as "
+        "the fitted records themselves, whatever share of these was compared. None where not even "
+        "the original is surely above 0.5.",
+    )
+    excess_low: float | None = column("lower end of its interval", "share")
+    excess_high: float | None = column("upper end of its interval", "share")
+    all_synthetic: int = column("synthetic records", "count")
+    fitted_copies: int = column(
+        "those that equal a fitted record in every variable compared", "count"
+    )
+    unseen_copies: int = column(
+        "those that equal an unseen record, which shows how many chance makes", "count"
+    )
+    all_fitted: int = column("fitted records", "count")
+    all_unseen: int = column("unseen records", "count")
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -500,10 +502,10 @@ def _ranks(columns: Sequence[Column], real: int, unit: int) -> list[Codes]:
     # Those below twice and those equal once: those up to here twice, those equal taken off.
     ranks = (2 * np.cumsum(counts) - counts)[codes]
     ranked, start = [], 0
-    for column in columns:
-        places = [0, *(2 * unit * position[code] for code in column.variable.missing)]
-        found = np.array(places, dtype=np.int64)[column.missing_state()]
-        observed = column.is_observed
+    for own in columns:
+        places = [0, *(2 * unit * position[code] for code in own.variable.missing)]
+        found = np.array(places, dtype=np.int64)[own.missing_state()]
+        observed = own.is_observed
         end = start + int(observed.sum())
         found[observed] = ranks[start:end]
         ranked.append(found)

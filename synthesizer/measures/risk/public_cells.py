@@ -15,11 +15,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from pydantic import Field
 from scipy import stats
 
 from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, JointCoder
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table
-from synthesizer.measures.figure import Result
+from synthesizer.measures.figure import Result, Row, column, nested
 from synthesizer.measures.risk.comparable import GroupsOf, date_text, fixed_groups, stacked
 from synthesizer.measures.risk.tcap import agreement
 
@@ -198,32 +199,28 @@ def count_cells(
 
 
 class CellUniqueness(Result):
-    """Analysis 1: cells of the original, of one person above all, and what the synthesis shows."""
+    """Combinations of public values, and what the synthetic data show of them.
 
-    cells: int
-    """Cells of the original."""
-    synthetic_only: int
-    """Cells that only the synthetic data have."""
-    absent: int
-    """Cells of the original that the synthetic data lack."""
-    absent_share: float
-    """Their share of the cells of the original."""
-    absent_mean: float | None
-    """Mean number of original records in them."""
-    uniques: int
-    """Original cells with one record."""
-    present: int
-    """Those of them that the synthetic data show."""
+    Analysis 1: cells of the original, of one person above all.
+    """
+
+    cells: int = column("combinations of public values in the original", "count")
+    synthetic_only: int = column("combinations that only the synthetic data have", "count")
+    absent: int = column("combinations of the original that the synthetic data lack", "count")
+    absent_share: float = column("their share of the combinations of the original", "share")
+    absent_mean: float | None = column("mean number of persons in one of them", "number")
+    uniques: int = column("persons with a combination of their own", "count")
+    present: int = column("of these, shown by the synthetic data", "count")
     right: float | None
     """Of the present ones, the share whose level is the most frequent one of the synthetic cell
     (ties as in the classification rule): the report's figure."""
-    right_expected: float | None
-    """Mean share of the true level among the synthetic records of the cell: the chance that one
-    of them, taken at random, shows it."""
-    once: int
-    """Of the present ones, those that one synthetic record shows."""
-    right_once: float | None
-    """Share of these whose record has the true level."""
+    right_expected: float | None = column(
+        "chance that one of the synthetic records with it shows the truth",
+        "share",
+        "mean share of the true level among the synthetic records of the cell",
+    )
+    once: int = column("shown by one synthetic record only", "count")
+    right_once: float | None = column("share of these whose record shows the truth", "share")
     chance: float | None
     """Share right if guessed and true levels, as often as they are, had nothing to do with each
     other."""
@@ -259,55 +256,50 @@ def uniqueness(cells: Cells) -> CellUniqueness:
     )
 
 
-class Distribution(Result):
+class Distribution(Row):
     """A number over cells."""
 
-    mean: float
-    """Mean."""
-    sd: float | None
-    """Standard deviation; None for one value."""
+    mean: float = column("mean", "number")
+    sd: float | None = column("SD", "number", "None for one value")
     quantiles: tuple[float, ...]
     """The `QUANTILES`."""
 
 
-class BandRow(Result):
+class BandRow(Row):
     """Cells whose difference of proportions and whose number of original records are alike."""
 
-    band_low: float
-    """Lower end of the difference; it is in the band only where it is 0."""
-    band_high: float
-    """Upper end."""
-    size_low: int
-    """Fewest original records."""
-    size_high: int
-    """Most original records."""
-    cells: int
-    """Number of cells, at least 1."""
-    difference: Distribution
+    band_low: float = column("Off from", "number", "in the band only where it is 0")
+    band_high: float = column("Off to", "number")
+    size_low: int = column("Fewest persons", "count", "of the original, in a cell")
+    size_high: int = column("Most persons", "count")
+    cells: int = column("Combinations", "count", "at least 1")
+    difference: Distribution = nested("Difference in size")
     """Share of the synthetic records in the cell minus share of the original ones."""
-    relative: Distribution
+    relative: Distribution = nested("As a share")
     """The same as a share of the latter; -1 or more."""
 
 
 class Differences(Result):
-    """Differences in size of the cells that both sides have, by difference of their proportions.
+    """Differences in size of the combinations that both sides have, by that of their proportions.
 
     The difference of proportions is that of the positive class in absolute value, or, where there
     are more than two levels and none was named positive, half the sum over the levels (total
     variation; the same for two).
     """
 
-    cells: int
-    """Number of cells compared."""
-    original_only: int
-    """Cells left out since the synthetic data lack them."""
-    synthetic_only: int
-    """Cells left out since the original lacks them."""
+    cells: int = column("combinations that both sides have", "count")
+    original_only: int = column("left out, since the synthetic data lack them", "count")
+    synthetic_only: int = column("left out, since the original lacks them", "count")
     marginal: float | None
     """Proportion of the positive class in the original."""
-    own_proportion: tuple[BandRow, ...]
+    own_proportion: tuple[BandRow, ...] = Field(
+        description="Sizes of combinations by distance from the original's proportions: share of "
+        "the synthetic records minus share of the original ones, and as a share of the latter"
+    )
     """Synthetic against original proportion of the cell (figure 2)."""
-    marginal_proportion: tuple[BandRow, ...]
+    marginal_proportion: tuple[BandRow, ...] = Field(
+        description="The same by distance from the proportions of everybody"
+    )
     """Synthetic proportion of the cell against that of all original records (figure 3)."""
 
 

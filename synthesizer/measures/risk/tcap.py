@@ -21,7 +21,7 @@ from synthesizer.data.codes import Codes, ColumnCoder, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Table
-from synthesizer.measures.figure import Figure, Row, column
+from synthesizer.measures.figure import Figure, Row, column, shown
 from synthesizer.measures.risk.comparable import (
     GroupsOf,
     OfTarget,
@@ -84,7 +84,8 @@ class Classes:
 class TcapRow(Row):
     """What the first ``m`` datasets give away to an intruder who asks for agreement."""
 
-    m: int = column("Datasets", "count", "the first m pooled")
+    m: int
+    """The first m datasets pooled."""
     records: int = column("Records", "count", "original records")
     matched: int = column("Matched", "count", "those whose key occurs in the pooled datasets")
     attributed: int = column(
@@ -107,21 +108,25 @@ class TcapRow(Row):
     )
 
     @property
+    @shown("TCAP", "share")
     def tcap(self) -> float | None:
         """Correct of the attributed records, in [0, 1]; None where nothing is attributed."""
         return _share(self.correct, self.attributed)
 
     @property
+    @shown("Of the matched", "share")
     def of_matched(self) -> float | None:
         """Correct of all matched records, as synthpop counts; None where none is matched."""
         return _share(self.correct, self.matched)
 
     @property
+    @shown("Of all", "share")
     def of_records(self) -> float:
         """Correct of all records; with tau = 1 this is DiSCO."""
         return self.correct / self.records
 
     @property
+    @shown("Guessing", "share")
     def guess(self) -> float | None:
         """Share of the attributed that the original's most frequent target guesses right."""
         return _share(self.guessed, self.attributed)
