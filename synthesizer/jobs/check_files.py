@@ -54,11 +54,6 @@ def read_files(
     """Read files to be compared; a result directory of a run stands for its datasets.
 
     ``config`` and ``out`` are not read: ``out`` must not be one of the files, nor in their place.
-
-    Raises
-    ------
-    SynthesizerError
-        With every problem of the files.
     """
     paths = [path for named in synthetic for path in _datasets(named)]
     inputs = [original, *paths, *([] if control is None else [control])]

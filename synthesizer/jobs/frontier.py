@@ -52,17 +52,7 @@ from synthesizer.report.record import read_record
 def planned_twin(
     setting: Setting, plan: Plan, others: Mapping[str, tuple[Setting, Plan]]
 ) -> str | None:
-    """Return which other setting makes the same data, as when no variable uses a varied model.
-
-    Parameters
-    ----------
-    setting : Setting
-        One of a grid.
-    plan : Plan
-        What would be fitted for it.
-    others : mapping of str to tuple of Setting and Plan
-        By name.
-    """
+    """Return which other setting makes the same data, as when no variable uses a varied model."""
     for name, (other, made) in others.items():
         chains = [p.spec for p in (plan, made) if p.genetic is None or p.genetic.start == "chain"]
         same = all(c.steps == plan.spec.steps and c.strata == plan.spec.strata for c in chains)
@@ -92,11 +82,6 @@ def made_twins(points: Sequence[RunPoint]) -> dict[str, str]:
 
     Leaves larger than the data allow are an example. Where a figure differs both runs stay: it
     may come from another fit, as that of half of the data.
-
-    Parameters
-    ----------
-    points : sequence of RunPoint
-        The runs.
     """
     found: dict[str, str] = {}
     for number, point in enumerate(points):
@@ -116,13 +101,6 @@ def _found_alike(one: RunPoint, other: RunPoint) -> bool:
 
 def dropped_notes(planned: Mapping[str, str], made: Mapping[str, str]) -> list[str]:
     """Say which settings are left out, one sentence for each that stands for them.
-
-    Parameters
-    ----------
-    planned : mapping of str to str
-        Settings that were not run, and which one makes the same data.
-    made : mapping of str to str
-        Settings that turned out to have made the same data and figures as another.
 
     Examples
     --------
@@ -171,42 +149,28 @@ NOT_COMPARED = ("output", "workers")
 
 @dataclass(frozen=True, kw_only=True)
 class FrontierPlan:
-    """A grid that is ready to run.
-
-    Parameters
-    ----------
-    directory : Path
-        Where the result goes.
-    settings : tuple of Setting
-        One run each.
-    dropped : mapping of str to str
-        Settings that would make the same data as another one, and as which; they are not run.
-    kept : tuple of str
-        Names of those that an interrupted call finished; they are not run again.
-    vary : mapping of str to tuple
-        What is varied.
-    seed : int
-        Of all settings.
-    origin : str
-        Where the data come from.
-    fingerprint : str or None
-        SHA-256 of the data; None for a query.
-    rows : int
-        Records of the data.
-    persons : int or None
-        Persons of a panel; None where records count.
-    """
+    """A grid that is ready to run."""
 
     directory: Path
+    """Where the result goes."""
     settings: tuple[Setting, ...]
+    """One run each."""
     dropped: Mapping[str, str]
+    """Settings that would make the same data as another one, and as which; they are not run."""
     kept: tuple[str, ...]
+    """Names of those that an interrupted call finished; they are not run again."""
     vary: Mapping[str, tuple[Any, ...]]
+    """What is varied."""
     seed: int
+    """Of all settings."""
     origin: str
+    """Where the data come from."""
     fingerprint: str | None
+    """SHA-256 of the data; None for a query."""
     rows: int
+    """Records of the data."""
     persons: int | None = None
+    """Persons of a panel; None where records count."""
 
     @property
     def workshop(self) -> Path:
@@ -261,19 +225,7 @@ def plan_frontier(
     risk: str | None = None,
     utility: str | None = None,
 ) -> FrontierPlan:
-    """Check every setting of a grid against the data; nothing is fitted or written.
-
-    Parameters
-    ----------
-    config, vary, directory, m, seed, workers, overwrite, registry, risk, utility
-        See `synthesizer.jobs.frontier.run_frontier`.
-
-    Raises
-    ------
-    ConfigError
-        With every problem of the configuration, of what is varied, of each setting, of the data,
-        of the output and of the names of axes; or if all settings would make the same data.
-    """
+    """Check every setting of a grid against the data; nothing is fitted or written."""
     overrides = {"m": m, "seed": seed, "workers": workers}
     problems = Problems()
     base = _base(config, {k: v for k, v in overrides.items() if v is not None}, problems)
@@ -427,27 +379,18 @@ PAGE, NUMBERS = "frontier.html", "frontier.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Frontier:
-    """What a grid left behind.
-
-    Parameters
-    ----------
-    directory : Path
-        The result: a directory for each setting, ``frontier.html`` and ``frontier.json``.
-    comparison : Comparison
-        The settings side by side.
-    failed : mapping of str to tuple of str
-        Settings that could not be run, and why.
-    dropped : mapping of str to str
-        Settings that make the same data as another one, and as which; they are left out.
-    kept : tuple of str
-        Settings that an earlier, interrupted call had finished.
-    """
+    """What a grid left behind."""
 
     directory: Path
+    """The result: a directory for each setting, ``frontier.html`` and ``frontier.json``."""
     comparison: Comparison
+    """The settings side by side."""
     failed: Mapping[str, tuple[str, ...]]
+    """Settings that could not be run, and why."""
     dropped: Mapping[str, str]
+    """Settings that make the same data as another one, and as which; they are left out."""
     kept: tuple[str, ...]
+    """Settings that an earlier, interrupted call had finished."""
 
 
 def _listens_silently() -> AbstractContextManager[Listener]:
@@ -474,35 +417,6 @@ def run_frontier(
     told: Callable[[str], None] = _tells_nobody,
 ) -> Frontier:
     """Run every combination of varied settings and compare them.
-
-    Parameters
-    ----------
-    config : Config or path
-        What is varied.
-    vary : mapping of str to sequence, or iterable of str
-        Values by key, such as ``{"cart.min_leaf": [3, 10], "proper": [True, False]}``; None
-        stands for the default. Or texts such as ``cart.min_leaf=3,10``.
-    directory : path, optional
-        Where the result goes; that of the configuration with ``_frontier`` behind it by default.
-    m, seed, workers : int, optional
-        Replace keys of the configuration.
-    overwrite : bool
-        Replace an existing result.
-    registry : Registry, optional
-        Models to choose from.
-    risk, utility : str, optional
-        Keys of the measures that the frontier and the map show first.
-    listening : callable, optional
-        Gives, for each setting, what is told about the progress of its run.
-    told : callable, optional
-        Is given sentences for the user: the plan, which setting runs, how long the rest may take.
-
-    Raises
-    ------
-    ConfigError
-        With every problem of every setting, before anything runs.
-    ModelError
-        If no setting could be run.
 
     Notes
     -----

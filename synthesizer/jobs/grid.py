@@ -40,30 +40,18 @@ REFUSED: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Variation:
-    """One key and the values it takes.
-
-    Parameters
-    ----------
-    key : str
-        As it was written.
-    path : tuple of str
-        Where it stands in a configuration.
-    values : tuple
-        Plain values; None stands for the default.
-    """
+    """One key and the values it takes."""
 
     key: str
+    """As it was written."""
     path: KeyPath
+    """Where it stands in a configuration."""
     values: tuple[Any, ...]
+    """Plain values; None stands for the default."""
 
 
 def parse_vary(texts: Iterable[str]) -> dict[str, tuple[Any, ...]]:
     """Read ``KEY=VALUE,VALUE,...`` as the values of keys; values are those of YAML.
-
-    Raises
-    ------
-    ConfigError
-        With everything that cannot be read, and every key that is there twice.
 
     Examples
     --------
@@ -111,15 +99,7 @@ def _values(key: str, text: str) -> tuple[Any, ...]:
 def variations(
     vary: Mapping[str, Sequence[Any]] | Iterable[str], registry: Registry
 ) -> tuple[list[Variation], list[str]]:
-    """Return what is varied, as far as it is sound, and every problem of it.
-
-    Parameters
-    ----------
-    vary : mapping of str to sequence, or iterable of str
-        Values by key, or texts as for `parse_vary`.
-    registry : Registry
-        The models that are known.
-    """
+    """Return what is varied, as far as it is sound, and every problem of it."""
     found: dict[KeyPath, Variation] = {}
     wanted, problems = (vary, []) if isinstance(vary, Mapping) else _parsed(vary)
     if not wanted and not problems:
@@ -208,50 +188,29 @@ def option_path(model: str, option: str, registry: Registry) -> KeyPath:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """One combination.
-
-    Parameters
-    ----------
-    name : str
-        Also the name of its directory, such as ``cart.min_leaf=3``.
-    values : mapping of str to value
-        By key as it was written.
-    config : Config
-        The whole configuration.
-    """
+    """One combination."""
 
     name: str
+    """Also the name of its directory, such as ``cart.min_leaf=3``."""
     values: Mapping[str, Any]
+    """By key as it was written."""
     config: Config
+    """The whole configuration."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Every combination of varied values.
-
-    Parameters
-    ----------
-    settings : tuple of Setting
-        Those that are a configuration.
-    given : mapping of str to mapping
-        What every combination sets, by its name.
-    problems : mapping of str to sequence of str
-        Problems by name of a combination.
-    """
+    """Every combination of varied values."""
 
     settings: tuple[Setting, ...]
+    """Those that are a configuration."""
     given: Mapping[str, Mapping[str, Any]]
+    """What every combination sets, by its name."""
     problems: Mapping[str, Sequence[str]]
+    """Problems by name of a combination."""
 
     def told(self, problems: Mapping[str, Sequence[str]], among: Collection[str]) -> list[str]:
         """Say each problem once, with the value that causes it where that can be seen.
-
-        Parameters
-        ----------
-        problems : mapping of str to sequence of str
-            By name of a combination.
-        among : collection of str
-            Names of the combinations that were looked at.
 
         Examples
         --------
@@ -269,17 +228,7 @@ class Grid:
 
 
 def grid(base: Config, varied: Sequence[Variation], registry: Registry) -> Grid:
-    """Return every combination, and the problems of those that are no configuration.
-
-    Parameters
-    ----------
-    base : Config
-        What is varied.
-    varied : sequence of Variation
-        From `variations`.
-    registry : Registry
-        The models that are known.
-    """
+    """Return every combination, and the problems of those that are no configuration."""
     content = json.loads(base.model_dump_json(by_alias=True, exclude_unset=True))
     settings: list[Setting] = []
     problems: dict[str, list[str]] = {}

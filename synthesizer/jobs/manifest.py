@@ -78,15 +78,7 @@ PACKAGES = ("synthesizer", "joblib", "numpy", "pandas", "pyarrow", "scipy", "sci
 
 
 def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manifest:
-    """Return the manifest of a run but its files: how its datasets were made, confidential.
-
-    Parameters
-    ----------
-    plan, source : Plan, Source
-        What was planned, and what was fitted.
-    seed, phases : Seed, Phases
-        Its random numbers and its times.
-    """
+    """Return the manifest of a run but its files: how its datasets were made, confidential."""
     data, genetic = plan.data, plan.genetic
     settings = json.dumps(plan.settings, sort_keys=True)
     return Manifest(

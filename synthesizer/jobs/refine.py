@@ -340,26 +340,7 @@ def refine_file(
     listener: Listener = silent,
     **options: Any,
 ) -> RefinedFile:
-    """Refine a synthetic file and write the result; see `synthesizer.jobs.refine.refine`.
-
-    Parameters
-    ----------
-    original, synthetic : Path
-        CSV or Parquet files.
-    config : Path, optional
-        Configuration of a run: kinds and missing codes of variables.
-    out : Path, optional
-        The refined file, beside the synthetic one as ``NAME_refined`` when absent.
-    told : Path, optional
-        JSON file with every figure and the history, mode 0600.
-    overwrite : bool
-        Whether existing files are replaced.
-
-    Raises
-    ------
-    SynthesizerError
-        With every problem of files, names and options, before anything is written.
-    """
+    """Refine a synthetic file and write the result; see `synthesizer.jobs.refine.refine`."""
     settings = None if config is None else load_config(config)
     if settings is not None and settings.panel is not None:
         raise DataError("the configuration has a panel; persons with several rows are not evolved")
@@ -406,13 +387,7 @@ def refine_file(
 
 
 def _format(path: Path) -> Format:
-    """Return the format that the name of a file asks for.
-
-    Raises
-    ------
-    OutputError
-        If it asks for none.
-    """
+    """Return the format that the name of a file asks for."""
     formats: tuple[Format, ...] = ("csv", "csv.gz", "parquet")
     for form in formats:
         if path.name.lower().endswith(f".{form}"):

@@ -51,20 +51,6 @@ def panel_config(
 ) -> PanelConfig | None:
     """Return the panel that the options of `init` describe, None if they describe none.
 
-    Parameters
-    ----------
-    person, time, career : str, optional
-        Columns; ``career`` may be a variable of the wide form.
-    wide : sequence of str
-        ``variable=first..last`` or ``variable=column,column``, one for each variable.
-    absent : sequence of str
-        Labels that mean that a person is not there.
-
-    Raises
-    ------
-    ConfigError
-        If they do not fit together.
-
     Examples
     --------
     >>> panel_config(wide=["state=jan..dec"], career="state").wide
@@ -93,13 +79,7 @@ def _names(text: str) -> list[str]:
 
 
 def read_as_panel(raw: RawTable, panel: PanelConfig | None) -> Reading:
-    """Infer the kinds of all columns, alike for those of one variable, and arrange the rows.
-
-    Raises
-    ------
-    ConfigError, DataError
-        With every problem of the panel or of the columns.
-    """
+    """Infer the kinds of all columns, alike for those of one variable, and arrange the rows."""
     wide = {} if panel is None else {n: wide_columns(c, raw.names) for n, c in panel.wide.items()}
     declared = _declared(raw, panel, wide)
     inferred = infer(raw, declared)
@@ -221,26 +201,7 @@ _LIMITS = """\
 def write_starter(
     data: Path, output: Path | None, *, panel: PanelConfig | None = None, overwrite: bool
 ) -> Path:
-    """Write a starter configuration for a data file and return its path.
-
-    Parameters
-    ----------
-    data : Path
-        CSV or Parquet file.
-    output : Path or None
-        YAML file; the name of the data in the working directory if None.
-    panel : PanelConfig, optional
-        How persons and periods are told apart.
-    overwrite : bool
-        Whether a file may be replaced.
-
-    Raises
-    ------
-    OutputError
-        If the file exists already or cannot be written.
-    DataError, ConfigError
-        If the data cannot be used, or are no such panel, with every problem.
-    """
+    """Write a starter configuration for a data file and return its path."""
     stem = data.name.split(".")[0] or "data"
     path = output if output is not None else Path(f"{stem}.yaml")
     if path.exists() and not overwrite:
