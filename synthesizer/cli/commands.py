@@ -112,9 +112,9 @@ def compare(
     """Compare runs: what was set differently, their risk and utility, and a map to choose from."""
     with errors_told():
         from synthesizer.cli import screen
-        from synthesizer.jobs import compare as comparison
+        from synthesizer.jobs.compare import write_comparison
 
-        found = comparison.write_comparison(
+        found = write_comparison(
             runs, out, json=json, overwrite=overwrite, risk=risk, utility=utility
         )
         screen.show_comparison(found)
@@ -154,19 +154,17 @@ def frontier(
         from synthesizer.cli import screen
         from synthesizer.jobs.frontier import plan_frontier, run_frontier
 
-        given: dict[str, Any] = {
-            "vary": vary or (), "directory": out, "m": m, "seed": seed,
-            "workers": workers, "overwrite": overwrite, "risk": risk, "utility": utility,
-            "registry": models_with(plugin),
-        }  # fmt: skip
+        planned = plan_frontier(
+            config, vary or (), directory=out, m=m, seed=seed, workers=workers,
+            overwrite=overwrite, risk=risk, utility=utility, registry=models_with(plugin),
+        )  # fmt: skip
         if plan:
-            screen.say("\n".join(plan_frontier(config, **given).lines))
+            screen.say("\n".join(planned.lines))
             return
         found = run_frontier(
-            config,
-            **given,
+            planned,
             listening=partial(screen.progress, quiet=quiet),
-            told=(lambda _: None) if quiet else screen.say,
+            say=str if quiet else screen.say,
         )
         if not quiet:
             screen.show_frontier(found)

@@ -15,16 +15,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
+from rich.text import Text
 
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.progress import Advance, Listener, silent
 from synthesizer.engine.genetic.evolver import below_random
 from synthesizer.engine.genetic.scores import RISKS, UTILITIES
 from synthesizer.jobs.refine import Refined, RefinedFile
-from synthesizer.jobs.run_points import display
-from synthesizer.measures.catalogue import CAREERS
-from synthesizer.report.comparison import setting_text
-from synthesizer.report.page import DASH
+from synthesizer.report.comparison import runs_section, setting_text
+from synthesizer.report.page import DataTable, written
 
 if TYPE_CHECKING:
     from synthesizer.data.errors import SynthesizerError
@@ -34,10 +33,8 @@ if TYPE_CHECKING:
     from synthesizer.engine.genetic.genetic_source import GeneticPlan
     from synthesizer.engine.registry import Registry
     from synthesizer.jobs.check_files import FileChecks
-    from synthesizer.jobs.compare import Comparison
     from synthesizer.jobs.frontier import Frontier
     from synthesizer.jobs.run import RunResult
-    from synthesizer.jobs.run_points import RunPoint
     from synthesizer.measures.figure import Figure
     from synthesizer.measures.results import CheckResults, RiskResult
     from synthesizer.measures.utility.longitudinal import PanelResult
@@ -45,6 +42,7 @@ if TYPE_CHECKING:
     from synthesizer.models.step import Rule
     from synthesizer.plan.overview import Codebook, PlanRow
     from synthesizer.plan.plan import Plan
+    from synthesizer.report.comparison import ComparedRun, ComparedRuns
 
 
 MOST_DATASETS = 5
@@ -262,24 +260,35 @@ def progress(*, quiet: bool) -> Iterator[Listener]:
         yield _Bars(bars)
 
 
-def tabulate(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print a table; cells that are numbers go to the right. A list where it is narrow."""
+def tabulate(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    numbers: Collection[int] | None = None,
+) -> None:
+    """Print a table; columns of numbers go to the right. A list where it is narrow.
+
+    ``numbers`` are the positions of such columns; those whose cells are all numbers when absent.
+    """
     console = _console()
     if console.width < NARROW:
         say(title)
         for row in rows:
-            say(
-                "; ".join(
-                    f"{name}: {_cell(value)}" for name, value in zip(columns, row, strict=True)
-                )
-            )
+            cells = zip(columns, row, strict=True)
+            say("; ".join(f"{name}: {_cell(value)}" for name, value in cells))
         return
-    grid = Grid(title=escape(title), title_justify="left", title_style="bold", box=None)
+    grid = Grid(box=None)
     for position, name in enumerate(columns):
-        numeric = all(isinstance(row[position], int | float) for row in rows)
+        numeric = (
+            all(isinstance(row[position], int | float) for row in rows)
+            if numbers is None
+            else position in numbers
+        )
         grid.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         grid.add_row(*(escape(_cell(value)) for value in row))
+    console.print(Text(title, style="bold"))
     console.print(grid)
 
 
@@ -558,109 +567,34 @@ WIDEST = 40
 """Letters of a setting on the screen; the page has them all."""
 
 
-def show_comparison(comparison: Comparison) -> None:
+def show_comparison(compared: ComparedRuns) -> None:
     """Print the runs, what was set differently, and which of them no other one beats."""
-    best = set(comparison.frontier)
-    set_up = [_settings(point, comparison, best) for point in comparison.points]
-    tabulate(f"{len(set_up)} runs: settings that differ", _SETTINGS, set_up)
-    _tables(comparison)
-    if comparison.risk and comparison.utility:
-        pair = f"{comparison.risk[0].title} and {comparison.utility[0].title}"
-        say(f"frontier: no other run is better on both {pair}")
-        for one in comparison.standings:
-            say(f"  {one.run}: {one.in_words}")
-    for point in comparison.points:
-        for limit in point.exceeded:
-            say(f"{point.name}: exceeds {limit}")
-    notes_told(comparison.notes)
+    settings = [(run.name, "; ".join(_settings(run))) for run in compared.runs]
+    tabulate(f"{len(settings)} runs: settings that differ", ("run", "settings"), settings)
+    for block in runs_section(compared, {}).blocks:
+        if isinstance(block, DataTable):
+            show_table(block)
+    for pair in compared.frontiers[:1]:
+        both = " and ".join(compared.figure(key).title for key in (pair.risk, pair.utility))
+        say(f"frontier: no other run is better on both {both}")
+    notes_told(compared.notes)
 
 
-def _tables(comparison: Comparison) -> None:
-    points = comparison.points
-    used: tuple[str, ...] = (*_USE, f"{comparison.units} of a dataset")
-    use, risk = [_use(point) for point in points], [_risk(point) for point in points]
-    risky: tuple[str, ...] = _RISK
-    if comparison.has_careers:
-        used, risky = (*used, "careers over noise"), (*risky, "careers of one person")
-        values = [tuple(point.value(key) for key in CAREERS) for point in points]
-        use = [(*row, ratio) for row, (ratio, _) in zip(use, values, strict=True)]
-        risk = [(*row, share) for row, (_, share) in zip(risk, values, strict=True)]
-    tabulate("utility; lower is better", used, use)
-    tabulate("risk; lower is safer", risky, risk)
+def _settings(run: ComparedRun) -> Iterator[str]:
+    for key, value in run.differing.items():
+        text = f"{key}: {setting_text(value)}"
+        yield text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
 
 
-_SETTINGS = ("run", "settings", "limits exceeded", "on the frontier")
-_USE = (
-    "run", "mean two-way S_pMSE", "spread over datasets", "worst pair", "pMSE ratio",
-)  # fmt: skip
-_RISK = (
-    "run", "CAP", "spread over single datasets", "by chance", "differential confidentiality",
-    "DiSCO", "repU", "nearer share",
-)  # fmt: skip
-
-
-def _settings(point: RunPoint, comparison: Comparison, best: Collection[str]) -> tuple[object, ...]:
-    return (
-        point.name,
-        "; ".join(_setting(point, comparison)),
-        len(point.exceeded) if point.has_limits else DASH,
-        _place(point, comparison, best),
-    )
-
-
-def _place(point: RunPoint, comparison: Comparison, best: Collection[str]) -> str:
-    """Say whether a run is on the frontier; a dash where it could not be."""
-    first = (*comparison.risk[:1], *comparison.utility[:1])
-    if not best or any(point.value(measure.key) is None for measure in first):
-        return DASH
-    return "yes" if point.name in best else "no"
-
-
-def _use(point: RunPoint) -> tuple[object, ...]:
-    ratio = point.value("pmse_ratio_cart")
-    return (
-        point.name,
-        point.value("mean_two_way"),
-        _spread(point, "mean_two_way"),
-        " and ".join(point.worst_pair),
-        point.value("pmse_ratio_logit") if ratio is None else ratio,
-        point.rows,
-    )
-
-
-def _risk(point: RunPoint) -> tuple[object, ...]:
-    half = point.figures["differential_confidentiality"]
-    return (
-        point.name,
-        point.value("cap"),
-        _spread(point, "cap"),
-        point.figures["cap"].baseline,
-        _interval(half.value, half.low, half.high),
-        point.value("disco"),
-        point.value("repu"),
-        point.value("nearer_share"),
-    )
-
-
-def _spread(point: RunPoint, key: str) -> float | str:
-    """Return the range of the single datasets: with fewer than two it is unknown."""
-    found = point.figures[key].range_of_datasets
-    return "unknown" if found is None else found
-
-
-def _setting(point: RunPoint, comparison: Comparison) -> Sequence[str]:
-    texts = [
-        f"{display(path)}: {setting_text(point.settings.get(path))}"
-        for path in comparison.differing
+def show_table(table: DataTable) -> None:
+    """Print a table of a page."""
+    rows = [
+        [written(cell, form) for cell, form in zip(row, table.forms, strict=True)]
+        for row in table.rows
     ]
-    return [text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…" for text in texts]
-
-
-def _interval(value: float | None, low: float | None, high: float | None) -> str:
-    if value is None:
-        return ""
-    ends = "" if low is None or high is None else f" ({low:.3f} to {high:.3f})"
-    return f"{value:.3f}{ends}"
+    columns = [name.replace("\u00ad", "") for name in table.columns]
+    numbers = [position for position, form in enumerate(table.forms) if form != "text"]
+    tabulate(table.caption, columns, rows, numbers=numbers)
 
 
 def show_frontier(found: Frontier) -> None:

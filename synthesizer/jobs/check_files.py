@@ -61,7 +61,7 @@ def read_files(
         check_file(out, overwrite=overwrite)
         directories = [path for path in synthetic if path.is_dir()]
         kept = [*inputs, *([] if config is None else [config]), *directories]
-        if any(_is_within(out, path) for path in kept):
+        if any(out.resolve().is_relative_to(path.resolve()) for path in kept):
             raise OutputError(f"{out} is one of the files that are read; name another file")
     files: list[RawTable] = []
     problems = Problems()
@@ -79,11 +79,6 @@ def read_files(
         entries=tuple({"name": str(path), "sha256": hashes[path]} for path in inputs),
         notes=tuple(order_notes(original, paths, hashes)),
     )
-
-
-def _is_within(out: Path, kept: Path) -> bool:
-    """Whether a file is another one, or in a directory."""
-    return out.resolve() == kept.resolve() or kept.resolve() in out.resolve().parents
 
 
 def _datasets(path: Path) -> list[Path]:

@@ -9,23 +9,20 @@ otherwise a note says why they are not.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from json import dumps
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 from urllib.parse import quote
 
-from synthesizer.data.errors import ConfigError, DataError, OutputError
+from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_secrets
-from synthesizer.jobs.run_points import KeyPath, RunPoint, display, read_runs
-from synthesizer.measures.catalogue import AXES, CAREERS, axes, axis_problems
+from synthesizer.jobs.run_points import RunPoint, parts_of, read_runs
+from synthesizer.measures.catalogue import AXES, axes, axis_problems
 from synthesizer.measures.figure import Units, in_units, plain
 from synthesizer.measures.measure import FigureKind
 from synthesizer.report.comparison import (
     AxisFigure,
-    ComparedRun,
     ComparedRuns,
     FrontierOfPair,
     SharedAxes,
@@ -38,28 +35,27 @@ from synthesizer.report.record import maker_of
 # What was set differently in runs that are compared.
 
 
-def differing_settings(points: Sequence[RunPoint]) -> dict[KeyPath, tuple[Any, ...]]:
-    """Return the settings that are not the same in all runs, and their value in each."""
-    paths = dict.fromkeys(path for point in points for path in point.settings)
-    values = {path: tuple(point.settings.get(path) for point in points) for path in paths}
-    return {path: given for path, given in values.items() if len(set(map(_text, given))) > 1}
+def differing_settings(points: Sequence[RunPoint]) -> list[str]:
+    """Return the settings that are not the same in all runs."""
+    keys = dict.fromkeys(key for point in points for key in point.settings)
+    return [key for key in keys if len({_text(point.settings.get(key)) for point in points}) > 1]
 
 
-def is_of_a_variable(path: KeyPath) -> bool:
+def is_of_a_variable(key: str) -> bool:
     """Whether a setting is about one variable: what it is, its model, its predictors.
 
     Examples
     --------
-    >>> paths = [("variables", "age", "kind"), ("method", "age"), ("method",), ("m",)]
-    >>> [is_of_a_variable(path) for path in paths]
+    >>> [is_of_a_variable(key) for key in ("variables.age.kind", "method.age", "method", "m")]
     [True, True, False, False]
     """
-    return path[0] == "variables" or (path[0] in ("method", "predictor_matrix") and len(path) > 1)
+    first, *rest = parts_of(key)
+    return first == "variables" or (first in ("method", "predictor_matrix") and bool(rest))
 
 
-def not_listed(left_out: Iterable[KeyPath]) -> list[str]:
+def not_listed(left_out: Iterable[str]) -> list[str]:
     """Say which declarations differ and are not listed, in one line."""
-    names = dict.fromkeys(path[1] for path in left_out if len(path) > 1)
+    names = {name for key in left_out for name in parts_of(key)[1:2]}
     if not names:
         return []
     return [
@@ -289,21 +285,12 @@ OF_EVERY_RUN = ("manifest.json", "checks.json", "report.html")
 def target_problems(
     page: Path, numbers: Path | None, directories: Sequence[str | Path], *, overwrite: bool
 ) -> list[str]:
-    """Say what stands against writing a comparison, before any work is done.
-
-    Parameters
-    ----------
-    page : Path
-        HTML file.
-    numbers : Path or None
-        JSON file.
-    directories : sequence of path
-        The runs that are compared.
-    overwrite : bool
-        Whether existing files may be replaced.
-    """
+    """Say what stands against writing a comparison, before any work is done."""
     targets = [page] if numbers is None else [page, numbers]
-    problems = [told for path in targets for told in _file_problems(path, overwrite=overwrite)]
+    problems = Problems()
+    for path in targets:
+        with problems.gathered():
+            check_file(path, overwrite=overwrite)
     if numbers is not None and _real(page) == _real(numbers):
         problems.append(
             f"{numbers}: is named twice, for the page (--out) and for the numbers (--json); name "
@@ -320,29 +307,13 @@ def target_problems(
 
 
 def confidential_problems(targets: Sequence[Path], points: Sequence[RunPoint]) -> list[str]:
-    """Say which files to be replaced hold the data that the runs were made from.
-
-    Parameters
-    ----------
-    targets : sequence of Path
-        Files that may be replaced.
-    points : sequence of RunPoint
-        The runs.
-    """
+    """Say which files to be replaced hold the data that the runs were made from."""
     known = {point.fingerprint for point in points}
     return [
         f"{path}: holds the data that the runs were made from; name another file"
         for path in targets
         if path.is_file() and sha256(path) in known
     ]
-
-
-def _file_problems(path: Path, *, overwrite: bool) -> Sequence[str]:
-    try:
-        check_file(path, overwrite=overwrite)
-    except OutputError as error:
-        return error.problems
-    return ()
 
 
 def _files_of(directory: Path) -> Iterator[str]:
@@ -368,15 +339,6 @@ def standings(
     Neighbours on the frontier are a tie if they differ by no more than their spread in risk or in
     utility: each is better in one of the two only, and that may be luck. A run that is beaten is a
     tie with one on the frontier if they differ by no more than their spread in both.
-
-    Parameters
-    ----------
-    front : sequence of RunPoint
-        The runs on the frontier, by rising risk; all have both figures.
-    points : sequence of RunPoint
-        All runs.
-    risk, utility : str
-        Keys of the measures.
     """
     on = {point.name for point in front}
     beaten = [point for point in points if point.name not in on]
@@ -411,168 +373,57 @@ def _is_tie(one: RunPoint, other: RunPoint, key: str) -> bool:
     return abs(measure.loss(first) - measure.loss(second)) <= max(s or 0.0 for s in spreads)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """Runs side by side.
-
-    Parameters
-    ----------
-    points : tuple of RunPoint
-        The runs.
-    differing : mapping of path to tuple
-        Settings that are not the same in all runs, and their value in each (None: not set).
-    left_out : tuple of path
-        Further ones, of the variables of different data: what is declared of them says nothing
-        about the runs.
-    notes : tuple of str
-        What a reader must know before comparing.
-    risk, utility : tuple of FigureKind
-        Figures that all runs share an axis for and at least one run has; the first of each is
-        what the map shows first: the one that was asked for, or one that all runs have.
-    """
-
-    points: tuple[RunPoint, ...]
-    differing: Mapping[KeyPath, tuple[Any, ...]]
-    left_out: tuple[KeyPath, ...]
-    notes: tuple[str, ...]
-    risk: tuple[FigureKind, ...]
-    utility: tuple[FigureKind, ...]
-
-    @property
-    def units(self) -> Units:
-        """What the runs count: persons where all are of panels."""
-        return units_of_runs(self.points)
-
-    @property
-    def has_careers(self) -> bool:
-        """Whether any run compared careers."""
-        return any(point.value(key) is not None for point in self.points for key in CAREERS)
-
-    @property
-    def frontier(self) -> tuple[str, ...]:
-        """Names of the runs on the frontier of the first figures; empty without a common axis."""
-        return tuple(standing.run for standing in self.standings)
-
-    @property
-    def standings(self) -> tuple[Standing, ...]:
-        """The runs on the frontier of the first figures, and which of them are ties."""
-        if not self.risk or not self.utility:
-            return ()
-        return self.standings_of(self.risk[0].key, self.utility[0].key)
-
-    def frontier_of(self, risk: str, utility: str) -> tuple[RunPoint, ...]:
-        """Return the runs that no other run beats, by rising risk.
-
-        Parameters
-        ----------
-        risk, utility : str
-            Keys of measures that are in ``risk`` and ``utility``.
-        """
-        known: list[tuple[float, float, RunPoint]] = []
-        for point in self.points:
-            x, y = point.value(risk), point.value(utility)
-            if x is not None and y is not None:
-                known.append((AXES[risk].loss(x), AXES[utility].loss(y), point))
-        best = [one for one in known if not any(_beats(other, one) for other in known)]
-        return tuple(point for _, _, point in sorted(best, key=lambda one: one[:2]))
-
-    def standings_of(self, risk: str, utility: str) -> tuple[Standing, ...]:
-        """Return the runs of `frontier_of`, and which of them differ by less than their spread."""
-        return standings(self.frontier_of(risk, utility), self.points, risk, utility)
-
-    @property
-    def content(self) -> ComparedRuns:
-        """Everything that it says, for a file and for the page."""
-        units = self.units
-        return ComparedRuns(
-            units=units,
-            runs=tuple(_compared_run(point, self.differing) for point in self.points),
-            differing=tuple(map(display, self.differing)),
-            left_out=tuple(map(display, self.left_out)),
-            measures=tuple(
-                AxisFigure.of(kind, units) for kind in (*axes("risk"), *axes("utility"))
-            ),
-            axes=SharedAxes(
-                risk=tuple(kind.key for kind in self.risk),
-                utility=tuple(kind.key for kind in self.utility),
-            ),
-            frontier=self.frontier,
-            frontiers=tuple(
-                FrontierOfPair(
-                    risk=x.key,
-                    utility=y.key,
-                    runs=tuple(standing.run for standing in found),
-                    standings=found,
-                )
-                for x in self.risk
-                for y in self.utility
-                for found in [self.standings_of(x.key, y.key)]
-            ),
-            notes=self.notes,
-        )
+def frontier_of(points: Sequence[RunPoint], risk: str, utility: str) -> FrontierOfPair:
+    """Return the runs that no other run beats on two figures, by rising risk, and their ties."""
+    known: list[tuple[float, float, RunPoint]] = []
+    for point in points:
+        x, y = point.value(risk), point.value(utility)
+        if x is not None and y is not None:
+            known.append((AXES[risk].loss(x), AXES[utility].loss(y), point))
+    best = [one for one in known if not any(_beats(other, one) for other in known)]
+    front = [point for _, _, point in sorted(best, key=lambda one: one[:2])]
+    return FrontierOfPair(
+        risk=risk,
+        utility=utility,
+        runs=tuple(point.name for point in front),
+        standings=standings(front, points, risk, utility),
+    )
 
 
 def _beats(other: tuple[float, float, RunPoint], one: tuple[float, float, RunPoint]) -> bool:
     return other[:2] != one[:2] and other[0] <= one[0] and other[1] <= one[1]
 
 
-def _compared_run(point: RunPoint, differing: Collection[KeyPath]) -> ComparedRun:
-    return ComparedRun(
-        name=point.name,
-        m=point.m,
-        seed=point.seed,
-        rows=point.rows,
-        proper=point.proper,
-        differing={display(path): point.settings.get(path) for path in differing},
-        settings={display(path): value for path, value in point.settings.items()},
-        figures=point.figures,
-        worst_pair=point.worst_pair,
-        has_limits=point.has_limits,
-        exceeded=point.exceeded,
-        failed=point.failed,
-    )
-
-
-def compare_runs(
-    directories: Sequence[str | Path], *, risk: str | None = None, utility: str | None = None
-) -> Comparison:
-    """Compare the results of several runs.
-
-    Parameters
-    ----------
-    directories : sequence of path
-        Result directories of ``run``, at least two.
-    risk, utility : str, optional
-        Keys of the measures that the frontier and the map show first.
-
-    Raises
-    ------
-    DataError
-        With every directory that is no complete run, or is named twice.
-    ConfigError
-        With every name of an axis that is no measure.
-    """
-    return compare_points(read_runs(directories), risk=risk, utility=utility)
-
-
 def compare_points(
     points: Sequence[RunPoint], *, risk: str | None = None, utility: str | None = None
-) -> Comparison:
-    """Compare runs that were read already; see `compare_runs`."""
+) -> ComparedRuns:
+    """Compare runs; the figures ``risk`` and ``utility`` come first where all runs share them."""
     if problems := axis_problems(risk, utility):
         raise ConfigError(problems)
-    points = tuple(points)
     across, up = _shared(points, axes("risk"), risk), _shared(points, axes("utility"), utility)
     differing = differing_settings(points)
-    left_out = () if is_alike(points, "data") else tuple(filter(is_of_a_variable, differing))
+    left_out = [] if is_alike(points, "data") else list(filter(is_of_a_variable, differing))
+    differing = [key for key in differing if key not in left_out]
     notes = [*_not_first(risk, across), *_not_first(utility, up), *notes_about(points)]
-    return Comparison(
-        points=points,
-        differing={path: given for path, given in differing.items() if path not in left_out},
-        left_out=left_out,
+    frontiers = [frontier_of(points, x.key, y.key) for x in across for y in up]
+    units = units_of_runs(points)
+    return ComparedRuns(
+        units=units,
+        runs=tuple(
+            point.model_copy(
+                update={"differing": {key: point.settings.get(key) for key in differing}}
+            )
+            for point in points
+        ),
+        differing=tuple(differing),
+        left_out=tuple(left_out),
+        measures=tuple(AxisFigure.of(kind, units) for kind in (*axes("risk"), *axes("utility"))),
+        axes=SharedAxes(
+            risk=tuple(kind.key for kind in across), utility=tuple(kind.key for kind in up)
+        ),
+        frontier=frontiers[0].runs if frontiers else (),
+        frontiers=tuple(frontiers),
         notes=(*notes[:-1], *not_listed(left_out), *notes[-1:]),
-        risk=across,
-        utility=up,
     )
 
 
@@ -584,61 +435,28 @@ def write_comparison(
     overwrite: bool = False,
     risk: str | None = None,
     utility: str | None = None,
-) -> Comparison:
-    """Compare runs and leave a page with their map, for the steward only (mode 0600).
-
-    Parameters
-    ----------
-    directories : sequence of path
-        Result directories of ``run``, at least two.
-    page : Path
-        HTML file.
-    json : Path, optional
-        File for every number.
-    overwrite : bool
-        Replace existing files.
-    risk, utility : str, optional
-        Keys of the measures that the frontier and the map show first.
-
-    Raises
-    ------
-    DataError
-        With every directory that is no complete run, every file that is there already, is named
-        twice or belongs to a run, and every name of an axis that is no measure.
-    OutputError
-        If a file cannot be written.
-    """
-    problems = axis_problems(risk, utility)
+) -> ComparedRuns:
+    """Compare runs and leave a page with their map, for the steward only (mode 0600)."""
+    problems = Problems(axis_problems(risk, utility))
     problems += target_problems(page, json, directories, overwrite=overwrite)
-    points: tuple[RunPoint, ...] = ()
-    try:
+    with problems.gathered():
         points = read_runs(directories)
-    except DataError as error:
-        problems += error.problems
-    problems = problems or confidential_problems([page] if json is None else [page, json], points)
-    if problems:
-        raise DataError(problems)
+    problems.settle(DataError)
+    targets = [page] if json is None else [page, json]
+    problems += confidential_problems(targets, points)
+    problems.settle(DataError)
     comparison = compare_points(points, risk=risk, utility=utility)
-    content = comparison.content
-    texts = {page: comparison_page(content, reports=report_links(points, page.parent))}
+    texts = {page: comparison_page(comparison, reports=report_links(points, page.parent))}
     if json is not None:
         head = {"confidential": "not for release with the datasets", "format": 1}
-        text = dumps(head | plain(content), indent=1, ensure_ascii=False, allow_nan=False)
+        text = dumps(head | plain(comparison), indent=1, ensure_ascii=False, allow_nan=False)
         texts[json] = text + "\n"
     write_secrets(texts, overwrite=overwrite)
     return comparison
 
 
 def report_links(points: Sequence[RunPoint], page: Path) -> dict[str, str]:
-    """Return relative links from a page to the reports of runs that have one.
-
-    Parameters
-    ----------
-    points : sequence of RunPoint
-        The runs.
-    page : Path
-        Directory of the page.
-    """
+    """Return relative links from a page to the reports of runs that have one."""
     reports = {point.name: point.directory / "report.html" for point in points}
     return {
         name: quote(Path(os.path.relpath(report.resolve(), page.resolve())).as_posix())

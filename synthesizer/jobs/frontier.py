@@ -14,7 +14,7 @@ import shutil
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
@@ -34,7 +34,7 @@ from synthesizer.data.files import check_output, new_directory, write_secret
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.engine.registry import Registry
-from synthesizer.jobs.compare import Comparison, are_of_one_size, compare_points, report_links
+from synthesizer.jobs.compare import are_of_one_size, compare_points, report_links
 from synthesizer.jobs.grid import Setting, grid, variations
 from synthesizer.jobs.manifest import PACKAGES, file_entry, now, write_json
 from synthesizer.jobs.run import run
@@ -43,7 +43,7 @@ from synthesizer.measures.catalogue import axis_problems
 from synthesizer.measures.figure import plain
 from synthesizer.plan.inputs import Input, declarations, read_input
 from synthesizer.plan.plan import Plan, make_plan, plain_config
-from synthesizer.report.comparison import comparison_page
+from synthesizer.report.comparison import ComparedRuns, comparison_page
 from synthesizer.report.record import read_record
 
 # Settings of a grid that make the same data as another one: run, or shown, once is enough.
@@ -83,23 +83,18 @@ def made_twins(points: Sequence[RunPoint]) -> dict[str, str]:
     Leaves larger than the data allow are an example. Where a figure differs both runs stay: it
     may come from another fit, as that of half of the data.
     """
-    found: dict[str, str] = {}
+    twins: dict[str, str] = {}
     for number, point in enumerate(points):
-        for other in points[:number]:
-            if point.datasets and other.name not in found and _found_alike(point, other):
-                found[point.name] = other.name
+        for other in points[:number] if point.datasets else ():
+            parts = ("datasets", "figures", "questions", "exceeded", "failed", "gaps")
+            alike = all(getattr(point, part) == getattr(other, part) for part in parts)
+            if alike and other.name not in twins:
+                twins[point.name] = other.name
                 break
-    return found
+    return twins
 
 
-def _found_alike(one: RunPoint, other: RunPoint) -> bool:
-    return all(
-        getattr(one, part) == getattr(other, part)
-        for part in ("datasets", "figures", "questions", "exceeded", "failed", "gaps")
-    )
-
-
-def dropped_notes(planned: Mapping[str, str], made: Mapping[str, str]) -> list[str]:
+def dropped_notes(planned: Mapping[str, str], made: Mapping[str, str]) -> Iterator[str]:
     """Say which settings are left out, one sentence for each that stands for them.
 
     Examples
@@ -109,34 +104,17 @@ def dropped_notes(planned: Mapping[str, str], made: Mapping[str, str]) -> list[s
     b and c: left out, as they would make the same data as a: what is varied has no effect there.
     e: left out, as it made the same datasets and figures as d: what is varied had no effect there.
     """
-    return [
-        *(
-            f"{_listed(names)}: left out, as {_they(names)} would make the same data as {kept}: "
-            "what is varied has no effect there."
-            for kept, names in _by_twin(planned).items()
-        ),
-        *(
-            f"{_listed(names)}: left out, as {_they(names)} made the same datasets and figures "
-            f"as {kept}: what is varied had no effect there."
-            for kept, names in _by_twin(made).items()
-        ),
-    ]
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Join names that may hold commas themselves."""
-    return " and ".join(["; ".join(names[:-1]), names[-1]] if names[1:] else names)
-
-
-def _they(names: Sequence[str]) -> str:
-    return "it" if len(names) == 1 else "they"
-
-
-def _by_twin(dropped: Mapping[str, str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, kept in dropped.items():
-        found.setdefault(kept, []).append(name)
-    return found
+    for twins, makes, has in (
+        (planned, "would make the same data as", "has"),
+        (made, "made the same datasets and figures as", "had"),
+    ):
+        for kept in dict.fromkeys(twins.values()):
+            *names, last = [name for name, twin in twins.items() if twin == kept]
+            who = f"{'; '.join(names)} and {last}" if names else last  # names may hold commas
+            they = "they" if names else "it"
+            yield (
+                f"{who}: left out, as {they} {makes} {kept}: what is varied {has} no effect there."
+            )
 
 
 # What a frontier will run: every problem of every setting before the first of them starts.
@@ -163,14 +141,17 @@ class FrontierPlan:
     """What is varied."""
     seed: int
     """Of all settings."""
-    origin: str
-    """Where the data come from."""
-    fingerprint: str | None
-    """SHA-256 of the data; None for a query."""
-    rows: int
-    """Records of the data."""
-    persons: int | None = None
+    source: Input
+    """The confidential data."""
+    persons: int | None
     """Persons of a panel; None where records count."""
+    registry: Registry
+    """Models to choose from."""
+    overwrite: bool
+    """Whether an existing result is replaced."""
+    risk: str | None
+    utility: str | None
+    """Figures that the frontier and the map show first."""
 
     @property
     def workshop(self) -> Path:
@@ -182,23 +163,23 @@ class FrontierPlan:
         """The plan in words."""
         sizes = sorted({setting.config.m for setting in self.settings})
         datasets = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-        counted = f"{self.rows:,} records" if self.persons is None else f"{self.persons:,} persons"
-        told = [
+        size = self.source.table.n_rows if self.persons is None else self.persons
+        counted = f"{size:,} {'records' if self.persons is None else 'persons'}"
+        lines = [
             f"{len(self.settings)} settings, each a whole run (m = {datasets}, {counted}, "
             f"seed {self.seed} for all); the result goes to {self.directory}"
         ]
         if self.kept:
-            told.append(
+            lines.append(
                 f"{len(self.kept)} of them are finished already, in {self.workshop}, and are kept"
             )
-        told += [f"note: {note}" for note in dropped_notes(self.dropped, {})]
-        usual = self.rows if self.persons is None else self.persons
-        if not are_of_one_size(setting.config.rows or usual for setting in self.settings):
-            told.append(
+        lines += [f"note: {note}" for note in dropped_notes(self.dropped, {})]
+        if not are_of_one_size(setting.config.rows or size for setting in self.settings):
+            lines.append(
                 "note: the datasets differ in size, so no figure of utility can be compared and "
                 "there will be no map, only tables; leave rows the same for all settings"
             )
-        return (*told, *(f"  {setting.name}" for setting in self.settings))
+        return (*lines, *(f"  {setting.name}" for setting in self.settings))
 
 
 def workshop(directory: Path) -> Path:
@@ -225,27 +206,46 @@ def plan_frontier(
     risk: str | None = None,
     utility: str | None = None,
 ) -> FrontierPlan:
-    """Check every setting of a grid against the data; nothing is fitted or written."""
+    """Check every setting of a grid against the data; nothing is fitted or written.
+
+    ``vary`` holds values by key, such as ``{"cart.min_leaf": [3, 10], "proper": [True, False]}``,
+    where None stands for the default, or texts such as ``cart.min_leaf=3,10``. The result goes to
+    ``directory``, that of the configuration with ``_frontier`` behind it when absent.
+
+    Raises
+    ------
+    ConfigError
+        With every problem of the configuration, of what is varied, of each setting, of the data,
+        of the output and of the names of axes; or if all settings would make the same data.
+    """
     overrides = {"m": m, "seed": seed, "workers": workers}
     problems = Problems()
     base = _base(config, {k: v for k, v in overrides.items() if v is not None}, problems)
     registry = (registry or Registry.load()).with_plugins(() if base is None else base.plugins)
-    varied, told = variations(vary, registry)
-    problems += told + axis_problems(risk, utility)
+    varied, faults = variations(vary, registry)
+    problems += faults + axis_problems(risk, utility)
     if base is None or has_faulty_panel(problems):
         raise ConfigError(dict.fromkeys(problems))
     usual = base.output.directory
     final = usual.parent / f"{usual.name}_frontier" if directory is None else Path(directory)
-    problems += check_output(final, overwrite=overwrite) + _workshop_problems(workshop(final))
+    problems += [*check_output(final, overwrite=overwrite), *_workshop_problems(workshop(final))]
     base = base.model_copy(update={"seed": _seed(base, workshop(final))})
     found = grid(base, varied, registry)
-    problems += _inside_problems(final, [config, base.data.path])
+    problems += [
+        f"output {final} holds {place}, which is read; name another directory"
+        for place in (config, base.data.path)
+        if isinstance(place, str | Path) and Path(place).resolve().is_relative_to(final.resolve())
+    ]
     source, wrong, dropped, units = _check(found.settings, registry)
     settings = tuple(setting for setting in found.settings if setting.name not in dropped)
     problems += found.told(found.problems, among=found.given)
     problems += found.told(wrong, among=[setting.name for setting in found.settings])
     if not problems and len(settings) == 1:
-        problems += _without_effect(dropped)
+        problems += [
+            f"setting {name}: would make the same data as {kept}: what is varied has no effect "
+            "here (is the model used by any variable?); no two settings are left to compare"
+            for name, kept in dropped.items()
+        ]
     if problems or source is None:
         raise ConfigError(dict.fromkeys(problems))
     return FrontierPlan(
@@ -255,10 +255,12 @@ def plan_frontier(
         kept=tuple(one.name for one in settings if _is_done(one, workshop(final), source)),
         vary={one.key: one.values for one in varied},
         seed=base.seed or 0,
-        origin=source.origin,
-        fingerprint=source.fingerprint,
-        rows=source.table.n_rows,
+        source=source,
         persons=None if base.panel is None else units,
+        registry=registry,
+        overwrite=overwrite,
+        risk=risk,
+        utility=utility,
     )
 
 
@@ -287,36 +289,12 @@ def read_state(waiting: Path) -> Mapping[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def _workshop_problems(waiting: Path) -> list[str]:
-    if not waiting.exists() or read_state(waiting) is not None:
-        return []
-    return [
-        f"{waiting} is there and holds no unfinished grid; finished settings would wait there: "
-        "move it away or name another output directory"
-    ]
-
-
-def _inside_problems(final: Path, sources: Iterable[object]) -> list[str]:
-    """Say that what is read lies in the directory that the result would replace."""
-    place = os.path.realpath(final)
-    return [
-        f"output {final} holds {source}, which is read; name another directory"
-        for source in sources
-        if isinstance(source, str | Path) and _is_within(os.path.realpath(source), place)
-    ]
-
-
-def _is_within(path: str, place: str) -> bool:
-    return path == place or path.startswith(place.rstrip(os.sep) + os.sep)
-
-
-def _without_effect(dropped: Mapping[str, str]) -> list[str]:
-    """Say that nothing would be left to compare."""
-    return [
-        f"setting {name}: would make the same data as {kept}: what is varied has no effect here "
-        "(is the model used by any variable?); no two settings are left to compare"
-        for name, kept in dropped.items()
-    ]
+def _workshop_problems(waiting: Path) -> Iterator[str]:
+    if waiting.exists() and read_state(waiting) is None:
+        yield (
+            f"{waiting} is there and holds no unfinished grid; finished settings would wait there: "
+            "move it away or name another output directory"
+        )
 
 
 def _check(
@@ -383,7 +361,7 @@ class Frontier:
 
     directory: Path
     """The result: a directory for each setting, ``frontier.html`` and ``frontier.json``."""
-    comparison: Comparison
+    comparison: ComparedRuns
     """The settings side by side."""
     failed: Mapping[str, tuple[str, ...]]
     """Settings that could not be run, and why."""
@@ -393,46 +371,36 @@ class Frontier:
     """Settings that an earlier, interrupted call had finished."""
 
 
-def _listens_silently() -> AbstractContextManager[Listener]:
+def _unheard() -> AbstractContextManager[Listener]:
     return nullcontext(silent)
 
 
-def _tells_nobody(_: str) -> None:
-    pass
-
-
 def run_frontier(
-    config: Config | str | Path,
-    vary: Mapping[str, Sequence[Any]] | Iterable[str],
+    plan: FrontierPlan,
     *,
-    directory: str | Path | None = None,
-    m: int | None = None,
-    seed: int | None = None,
-    workers: int | None = None,
-    overwrite: bool = False,
-    registry: Registry | None = None,
-    risk: str | None = None,
-    utility: str | None = None,
-    listening: Callable[[], AbstractContextManager[Listener]] = _listens_silently,
-    told: Callable[[str], None] = _tells_nobody,
+    listening: Callable[[], AbstractContextManager[Listener]] = _unheard,
+    say: Callable[[str], object] = str,
 ) -> Frontier:
-    """Run every combination of varied settings and compare them.
+    """Run every setting of a plan and compare them.
+
+    ``listening`` gives, for each setting, what is told about the progress of its run; ``say`` is
+    given sentences for the user: the plan, which setting runs, how long the rest may take.
+
+    Raises
+    ------
+    ModelError
+        If no setting could be run.
 
     Notes
     -----
     A setting that fails, be it by an error of the program, does not stop the others; see
     ``Frontier.failed``. One that makes the same data as another is left out, with a note.
     """
-    registry = registry or Registry.load()
-    plan = plan_frontier(
-        config, vary, directory=directory, m=m, seed=seed, workers=workers, overwrite=overwrite,
-        registry=registry, risk=risk, utility=utility,
-    )  # fmt: skip
     for line in plan.lines:
-        told(line)
+        say(line)
     with _workshop(plan) as work:
         try:
-            failed = _run_all(plan, work, registry, listening, told)
+            failed = _run_all(plan, work, listening, say)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
                 f"interrupted; finished settings are kept in {work}, the same call goes on there"
@@ -443,30 +411,18 @@ def run_frontier(
             raise ModelError(["none of the settings could be run:", *reasons])
         points = [read_run(work / own.name, own.name) for own in done]
         made = made_twins(points)
-        comparison = _compared(points, plan.dropped, made, risk=risk, utility=utility)
-        found = Frontier(
+        points = [point for point in points if point.name not in made]
+        comparison = compare_points(points, risk=plan.risk, utility=plan.utility)
+        notes = (*dropped_notes(plan.dropped, made), *comparison.notes)
+        frontier = Frontier(
             directory=plan.directory,
-            comparison=comparison,
+            comparison=comparison.model_copy(update={"notes": notes}),
             failed=failed,
             dropped={**plan.dropped, **made},
             kept=plan.kept,
         )
-        _write(plan, work, found, overwrite=overwrite)
-    return found
-
-
-def _compared(
-    points: Sequence[RunPoint],
-    planned: Mapping[str, str],
-    made: Mapping[str, str],
-    *,
-    risk: str | None,
-    utility: str | None,
-) -> Comparison:
-    """Compare settings, without those that made the same data as another."""
-    left = [point for point in points if point.name not in made]
-    comparison = compare_points(left, risk=risk, utility=utility)
-    return replace(comparison, notes=(*dropped_notes(planned, made), *comparison.notes))
+        _write(plan, work, frontier, points)
+    return frontier
 
 
 def _is_locked(handle: int) -> bool:
@@ -505,24 +461,23 @@ def _workshop(plan: FrontierPlan) -> Iterator[Path]:
 def _run_all(
     plan: FrontierPlan,
     work: Path,
-    registry: Registry,
     listening: Callable[[], AbstractContextManager[Listener]],
-    told: Callable[[str], None],
+    say: Callable[[str], object],
 ) -> dict[str, tuple[str, ...]]:
     """Run what is not finished yet; return the settings that failed, and why."""
     failed: dict[str, tuple[str, ...]] = {}
     waiting = [setting for setting in plan.settings if setting.name not in plan.kept]
     for number, setting in enumerate(waiting, 1):
-        told(f"setting {number} of {len(waiting)}: {setting.name}")
+        say(f"setting {number} of {len(waiting)}: {setting.name}")
         start = perf_counter()
         try:
             with listening() as listener:
-                _run(setting, work, registry, listener)
+                _run(setting, work, plan.registry, listener)
         except Exception as error:  # an error of the program must not lose the other settings
             failed[setting.name] = _reasons(error)
-            told(f"  failed: {'; '.join(failed[setting.name])}")
+            say(f"  failed: {'; '.join(failed[setting.name])}")
         else:
-            told(_pace(perf_counter() - start, len(waiting) - number, first=number == 1))
+            say(_pace(perf_counter() - start, len(waiting) - number, first=number == 1))
     return failed
 
 
@@ -568,30 +523,41 @@ def _time(seconds: float) -> str:
     return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
 
 
-def _write(plan: FrontierPlan, work: Path, found: Frontier, *, overwrite: bool) -> None:
+def _write(plan: FrontierPlan, work: Path, frontier: Frontier, points: Sequence[RunPoint]) -> None:
     """Give the finished settings their place beside the comparison, in one step."""
-    comparison = found.comparison
-    names = {point.name for point in comparison.points}
+    names = {point.name for point in points}
     done = [setting for setting in plan.settings if setting.name in names]
     outcome = {
-        "vary": _plain_vary(plan),
-        "failed": {name: list(why) for name, why in found.failed.items()},
-        "dropped": dict(found.dropped),
+        "vary": {key: list(values) for key, values in plan.vary.items()},
+        "failed": {name: list(why) for name, why in frontier.failed.items()},
+        "dropped": dict(frontier.dropped),
     }
-    content = comparison.content
     page = comparison_page(
-        content,
+        frontier.comparison,
         title="Frontier of risk and utility",
-        reports=report_links(comparison.points, work),
-        failed=found.failed,
+        reports=report_links(points, work),
+        failed=frontier.failed,
     )
-    with new_directory(plan.directory, overwrite=overwrite) as new:
+    with new_directory(plan.directory, overwrite=plan.overwrite) as new:
         for setting in done:
             # linked, so that nothing is lost if this fails half-way
             shutil.copytree(work / setting.name, new / setting.name, copy_function=_linked)
         write_secret(new / PAGE, page, overwrite=False)
-        write_json(new / NUMBERS, {"format": 1} | plain(content) | outcome)
-        write_json(new / "manifest.json", _manifest(plan, done, new) | outcome)
+        write_json(new / NUMBERS, {"format": 1} | plain(frontier.comparison) | outcome)
+        manifest = {
+            "format": 1,
+            "kind": "frontier",
+            "created": now(),
+            "data": {
+                "origin": plan.source.origin,
+                "sha256": plan.source.fingerprint,
+                "rows": plan.source.table.n_rows,
+            },
+            "seed": plan.seed,
+            "settings": {setting.name: dict(setting.values) for setting in done},
+            "files": [plain(file_entry(new / name)) for name in (PAGE, NUMBERS)],
+        }
+        write_json(new / "manifest.json", manifest | outcome)
     shutil.rmtree(work, ignore_errors=True)
 
 
@@ -601,19 +567,3 @@ def _linked(source: str, target: str) -> str:
     except OSError:  # a file system without links
         shutil.copy2(source, target)
     return target
-
-
-def _plain_vary(plan: FrontierPlan) -> dict[str, list[Any]]:
-    return {key: list(values) for key, values in plan.vary.items()}
-
-
-def _manifest(plan: FrontierPlan, done: Sequence[Setting], new: Path) -> dict[str, Any]:
-    return {
-        "format": 1,
-        "kind": "frontier",
-        "created": now(),
-        "data": {"origin": plan.origin, "sha256": plan.fingerprint, "rows": plan.rows},
-        "seed": plan.seed,
-        "settings": {setting.name: dict(setting.values) for setting in done},
-        "files": [plain(file_entry(new / name)) for name in (PAGE, NUMBERS)],
-    }

@@ -19,7 +19,7 @@ from synthesizer.config.synthpop import FOREIGN_KEYS, house_name
 from synthesizer.data.errors import ConfigError, Problems, SynthesizerError
 from synthesizer.data.yaml_text import parse_yaml, without_infinities
 from synthesizer.engine.registry import Registry, described
-from synthesizer.jobs.run_points import KeyPath
+from synthesizer.jobs.run_points import KeyPath, parts_of
 
 # What a grid varies: keys of a configuration and the values that they take.
 
@@ -150,7 +150,7 @@ def _path(key: str, registry: Registry) -> tuple[KeyPath, list[str]]:
     """Return where a key stands in a configuration; empty, and a problem, where nowhere."""
     known = {*Config.model_fields, *FOREIGN_KEYS}
     whole = house_name(key)
-    parts = [part.strip("`") for part in re.findall(r"`[^`]+`|[^.`]+", key)]
+    parts = parts_of(key)
     first = house_name(parts[0]) if parts else ""
     if whole in known:  # synthpop writes visit.sequence
         path: KeyPath = (whole,)

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from synthesizer.data.errors import DataError
+from synthesizer.data.errors import DataError, Problems
 from synthesizer.measures.catalogue import AXES
 from synthesizer.measures.figure import Figure, Units
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.scenario import Scenario
-from synthesizer.report.comparison import RunFigure
+from synthesizer.report.comparison import ComparedRun, RunFigure
 from synthesizer.report.record import Manifest, Record, read_record
 
 # The figures by which runs are compared.
 
 
-def found_in(results: CheckResults) -> dict[str, RunFigure]:
+def run_figures(results: CheckResults) -> dict[str, RunFigure]:
     """Return every figure that runs can be compared by.
 
     Examples
     --------
     >>> from synthesizer.measures.results import RiskResult
-    >>> found_in(CheckResults(risk=RiskResult()))["cap"].value is None
+    >>> run_figures(CheckResults(risk=RiskResult()))["cap"].value is None
     True
     """
     main = () if results.risk.main is None else results.risk.main.figures
@@ -179,6 +179,17 @@ def display(path: KeyPath) -> str:
     return ".".join(f"`{part}`" if "." in part else part for part in path)
 
 
+def parts_of(key: str) -> KeyPath:
+    """Return the parts of a path that is written with dots; see `display`.
+
+    Examples
+    --------
+    >>> parts_of("variables.`Jul.93`.method")
+    ('variables', 'Jul.93', 'method')
+    """
+    return tuple(part.strip("`") for part in re.findall(r"`[^`]+`|[^.`]+", key))
+
+
 # What the figures of a run depend on besides the synthesis itself: when two runs share an axis.
 
 _OF_FIT = ("formula", "family", "clusters", "weights", "offset", "level")
@@ -229,108 +240,37 @@ NO_SETTINGS = frozenset({"data", "output", "seed", "version", "workers"})
 """Keys of a configuration that say nothing about how the data were made."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunPoint:
-    """One run as a point among others.
+class RunPoint(ComparedRun):
+    """One run as a point among others, with what decides about its comparison."""
 
-    Parameters
-    ----------
-    name : str
-        Name of its directory, made unique among the runs.
-    directory : Path
-        Where it is.
-    settings : mapping of path to value
-        The configuration, flattened, without data, output, seed and workers.
-    seed : int or None
-        Of the run.
-    m : int or None
-        Number of datasets.
-    rows : int or None
-        Rows of each.
-    records : int or None
-        Records of the original data; persons of a panel.
-    proper : bool
-        Whether parameters were drawn anew for each dataset.
-    variables : tuple of str
-        What the datasets hold.
-    copied : tuple of str
-        Those of them that are the original's own.
-    fingerprint : str or None
-        SHA-256 of the data; None for a query.
-    units : {"records", "persons"}
-        What is counted.
-    questions : mapping of str to str
-        For every scope of a measure, what two runs must have in common.
-    figures : mapping of str to RunFigure
-        By key of a measure.
-    worst_pair : tuple of str
-        The pair of variables whose table is farthest off; empty where there is none.
-    exceeded : tuple of str
-        Limits that the run exceeds.
-    failed : tuple of str
-        Checks that could not be computed.
-    datasets : tuple of str
-        SHA-256 of each dataset, as the manifest has it.
-    gaps : tuple of str
-        Files that are missing or changed since the run, and what to do.
-    """
-
-    name: str
     directory: Path
-    settings: Mapping[KeyPath, Any]
-    seed: int | None
-    m: int | None
-    rows: int | None
     records: int | None
-    proper: bool
+    """Of the original data; persons of a panel."""
     variables: tuple[str, ...]
+    """What the datasets hold."""
     copied: tuple[str, ...]
+    """Those of them that are the original's own."""
     fingerprint: str | None
+    """SHA-256 of the data; None for a query."""
     units: Units
+    """What is counted."""
     questions: Mapping[str, str]
-    figures: Mapping[str, RunFigure]
-    worst_pair: tuple[str, ...]
-    exceeded: tuple[str, ...]
-    failed: tuple[str, ...]
+    """For every scope of a measure, what two runs must have in common."""
     datasets: tuple[str, ...]
+    """SHA-256 of each dataset, as the manifest has it."""
     gaps: tuple[str, ...]
-
-    @property
-    def has_limits(self) -> bool:
-        """Whether the run was held against any limit."""
-        given = (value for path, value in self.settings.items() if path[0] == "limits")
-        return bool(self.exceeded) or any(value not in (None, {}) for value in given)
-
-    def value(self, key: str) -> float | None:
-        """Return the run's value of a measure."""
-        found = self.figures.get(key)
-        return None if found is None else found.value
+    """Files that are missing or changed since the run, and what to do."""
 
 
 def read_runs(directories: Sequence[str | Path]) -> tuple[RunPoint, ...]:
-    """Read the directories of several runs.
-
-    Parameters
-    ----------
-    directories : sequence of path
-        At least two different ones.
-
-    Raises
-    ------
-    DataError
-        With every directory that is no run, incomplete, unreadable, there twice, and where only
-        one is given.
-    """
+    """Read the directories of several runs; raises DataError with everything that is no run."""
     paths = [Path(directory) for directory in directories]
-    problems = _list_problems(paths)
+    problems = Problems(_list_problems(paths))
     points: list[RunPoint] = []
     for path, name in zip(paths, _unique_names(paths), strict=True):
-        try:
+        with problems.gathered():
             points.append(read_run(path, name))
-        except DataError as error:
-            problems += error.problems
-    if problems:
-        raise DataError(dict.fromkeys(problems))
+    problems.settle(DataError)
     return tuple(points)
 
 
@@ -367,13 +307,7 @@ def _unique_names(paths: Sequence[Path]) -> list[str]:
 
 
 def read_run(directory: Path, name: str | None = None) -> RunPoint:
-    """Read one run; see `read_runs`.
-
-    Raises
-    ------
-    DataError
-        If it is no run, or incomplete.
-    """
+    """Read one run; see `read_runs`."""
     try:
         problems = _place_problems(directory)
     except OSError as error:
@@ -409,30 +343,31 @@ def _place_problems(directory: Path) -> list[str]:
 
 def _point(directory: Path, name: str, record: Record) -> RunPoint:
     manifest, results = record.manifest, record.results
-    settings = {**manifest.config, "m": manifest.m}
-    utility, panel = results.utility, results.panel
-    failed = dict(results.risk.failed)
-    for part in (utility, panel):
-        failed |= {} if part is None else dict(part.failed)
+    config = {**manifest.config, "m": manifest.m}
+    limits = flattened({"limits": config.get("limits")}).values()
+    parts = (part for part in (results.risk, results.utility, results.panel) if part is not None)
     hashes = {file.name: file.sha256 for file in manifest.files}
+    settings = flattened({k: v for k, v in config.items() if k not in NO_SETTINGS})
+    proper = config.get("proper") is True
     return RunPoint(
         name=name,
         directory=directory,
-        settings=flattened({k: v for k, v in settings.items() if k not in NO_SETTINGS}),
+        settings={display(path): value for path, value in settings.items()},
         seed=manifest.seed,
         m=manifest.m,
         rows=manifest.rows,
         records=manifest.data.rows if manifest.panel is None else manifest.panel.persons,
-        proper=settings.get("proper") is True if utility is None else utility.proper,
+        proper=proper if results.utility is None else results.utility.proper,
         variables=tuple(step.variable for step in manifest.chain),
         copied=tuple(step.variable for step in manifest.chain if step.kept),
         fingerprint=manifest.data.sha256,
         units=record.units,
         questions=questions_of(manifest, results),
-        figures=found_in(results),
+        figures=run_figures(results),
         worst_pair=worst_pair(results),
+        has_limits=bool(record.exceeded) or any(value not in (None, {}) for value in limits),
         exceeded=record.exceeded,
-        failed=tuple(failed),
+        failed=tuple(dict.fromkeys(name for part in parts for name in part.failed)),
         datasets=tuple(hashes[name] for name in manifest.datasets),
         gaps=record.changes,
     )

@@ -83,7 +83,7 @@ class ComparedRun(Row):
     rows: int | None
     """Of each dataset; persons of a panel."""
     proper: bool
-    differing: Mapping[str, Any]
+    differing: Mapping[str, Any] = Field(default_factory=dict)
     """Settings that are not the same in all runs."""
     settings: Mapping[str, Any]
     figures: Mapping[str, RunFigure]
@@ -199,6 +199,11 @@ class ComparedRuns(Result):
     """Of every pair of figures that share the axes."""
     notes: tuple[str, ...]
     """What a reader must know before comparing."""
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """The runs on the frontier of the first figures, and which of them are ties."""
+        return self.frontiers[0].standings if self.frontiers else ()
 
     def figure(self, key: str) -> AxisFigure:
         """Return what is said of a figure."""

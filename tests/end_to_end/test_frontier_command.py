@@ -53,7 +53,7 @@ def test_progress_and_result_are_told(folder: Path) -> None:
         "setting 1 of 2: proper=true",
         "the other one may take about",
         "settings that differ",
-        "on the frontier",
+        "frontier: no other run is better",
         "frontier.html (confidential: not for release)",
     ):
         assert expected in result.output

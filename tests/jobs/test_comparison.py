@@ -13,11 +13,12 @@ import pytest
 from synthesizer.cli import screen as screen_runs
 from synthesizer.data import files as output
 from synthesizer.data.errors import ConfigError, DataError, OutputError
-from synthesizer.jobs.compare import Comparison, compare_points, compare_runs, write_comparison
-from synthesizer.jobs.run_points import RunPoint, read_run
+from synthesizer.jobs.compare import compare_points, frontier_of, write_comparison
+from synthesizer.jobs.run_points import RunPoint, read_run, read_runs
 from synthesizer.measures.figure import Result, plain, typed
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.utility.suite import UtilityResult
+from synthesizer.report.comparison import ComparedRuns
 from tests.run_directories import (
     CHAIN,
     NOTHING,
@@ -52,25 +53,30 @@ def point(where: Path, name: str, cap: float, loss: float, **changes: Any) -> Ru
 
 
 @pytest.fixture
-def four(tmp_path: Path) -> Comparison:
+def points(tmp_path: Path) -> list[RunPoint]:
     """The third is beaten by the second on both, the fourth on one of them only."""
-    return compare_points(
-        [
-            point(tmp_path, "leaf3", 0.40, 1.0),
-            point(tmp_path, "leaf5", 0.30, 1.2),
-            point(tmp_path, "leaf7", 0.35, 1.3),
-            point(tmp_path, "leaf9", 0.30, 1.4),
-        ]
-    )
+    values = {
+        "leaf3": (0.40, 1.0),
+        "leaf5": (0.30, 1.2),
+        "leaf7": (0.35, 1.3),
+        "leaf9": (0.30, 1.4),
+    }
+    return [point(tmp_path, name, *own) for name, own in values.items()]
 
 
-def told(comparison: Comparison) -> set[str]:
+@pytest.fixture
+def four(points: list[RunPoint]) -> ComparedRuns:
+    return compare_points(points)
+
+
+def told(comparison: ComparedRuns) -> set[str]:
     notes = " ".join(comparison.notes)
     return {name for name, words in WORDS.items() if words in notes}
 
 
-def test_only_differing_settings(four: Comparison) -> None:
-    assert four.differing == {("models", "cart", "min_leaf"): (3, 5, 7, 9)}
+def test_only_differing_settings(four: ComparedRuns) -> None:
+    assert four.differing == ("models.cart.min_leaf",)
+    assert [run.differing["models.cart.min_leaf"] for run in four.runs] == [3, 5, 7, 9]
     assert told(four) == set()
     assert "same seed (common random numbers)" in four.notes[0]
     assert "a part of the luck only" in four.notes[0]
@@ -78,9 +84,9 @@ def test_only_differing_settings(four: Comparison) -> None:
     assert "(--risk differential_confidentiality)" in four.notes[-1]
 
 
-def test_frontier(four: Comparison) -> None:
-    assert four.risk[0].key == "cap"
-    assert four.utility[0].key == "mean_two_way"
+def test_frontier(four: ComparedRuns) -> None:
+    assert four.axes.risk[0] == "cap"
+    assert four.axes.utility[0] == "mean_two_way"
     assert four.frontier == ("leaf5", "leaf3")  # by rising risk
 
 
@@ -94,8 +100,8 @@ def test_below_the_ideal_is_no_better(tmp_path: Path) -> None:
     for n, value in enumerate((-0.02, -0.001, 0.01), 1):
         checks = checks_of(0.3, 4.0 - n, difference=value)
         runs.append(point(tmp_path, f"leaf{n}", 0.3, 0, checks=checks))
-    found = compare_points(runs).frontier_of("differential_confidentiality", "mean_two_way")
-    assert [one.name for one in found] == ["leaf2", "leaf3"]
+    found = frontier_of(runs, "differential_confidentiality", "mean_two_way")
+    assert found.runs == ("leaf2", "leaf3")
 
 
 def test_a_run_without_a_figure_is_left_out(tmp_path: Path) -> None:
@@ -109,8 +115,8 @@ def test_a_run_without_a_figure_is_left_out(tmp_path: Path) -> None:
     assert found.frontier == ("leaf2", "leaf1")
     assert "leaf3: could not be computed: two_way." in found.notes
     # what all runs have comes first
-    assert found.risk[0].key == "cap"
-    assert found.risk[-1].key == "nearer_share"
+    assert found.axes.risk[0] == "cap"
+    assert found.axes.risk[-1] == "nearer_share"
 
 
 def test_other_data_have_no_common_axis(tmp_path: Path) -> None:
@@ -118,14 +124,14 @@ def test_other_data_have_no_common_axis(tmp_path: Path) -> None:
     runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, data=data)]
     found = compare_points(runs)
     assert told(found) == {"data"}
-    assert (found.risk, found.utility, found.frontier) == ((), (), ())
+    assert (found.axes.risk, found.axes.utility, found.frontier) == ((), (), ())
 
 
 def test_queries_have_no_hash(tmp_path: Path) -> None:
     data = {"origin": "db", "sha256": None}
     runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0, data=data) for n in (1, 2)]
     found = compare_points(runs)
-    assert found.risk[0].key == "cap"
+    assert found.axes.risk[0] == "cap"
     assert "cannot be seen" in found.notes[0]
 
 
@@ -136,8 +142,8 @@ def test_other_questions_share_what_does_not_depend_on_them(tmp_path: Path) -> N
     runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0, 0, checks=checks)]
     found = compare_points(runs)
     assert told(found) == {"question"}
-    assert [one.key for one in found.risk] == ["replicated_uniques", "nearer_share"]
-    assert found.utility[0].key == "mean_two_way"
+    assert list(found.axes.risk) == ["replicated_uniques", "nearer_share"]
+    assert found.axes.utility[0] == "mean_two_way"
     assert len(found.frontier) == 1
 
 
@@ -145,17 +151,17 @@ def test_other_m_takes_single_datasets(tmp_path: Path) -> None:
     runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, m=5)]
     found = compare_points(runs)
     assert told(found) == {"m"}
-    assert found.risk[0].key == "cap_single"
-    assert "cap" not in {one.key for one in found.risk}
-    assert found.differing[("m",)] == (2, 5)
+    assert found.axes.risk[0] == "cap_single"
+    assert "cap" not in set(found.axes.risk)
+    assert [run.differing["m"] for run in found.runs] == [2, 5]
 
 
 def test_m_leaves_no_common_axis_of_overlap_and_of_largest_means(tmp_path: Path) -> None:
     runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, m=5)]
-    shared = {one.key for one in compare_points(runs).utility}
+    shared = set(compare_points(runs).axes.utility)
     assert shared == {"mean_two_way", "pmse_ratio_logit", "roe_loss"}
     alone = [point(tmp_path, f"leaf{n}", 0.3, 1.0, m=5) for n in (3, 4)]
-    assert {one.key for one in compare_points(alone).utility} >= {"overlap_loss", "worst_two_way"}
+    assert set(compare_points(alone).axes.utility) >= {"overlap_loss", "worst_two_way"}
 
 
 @pytest.mark.parametrize(
@@ -173,8 +179,8 @@ def test_other_models_of_a_check_share_no_axis(
     runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0, 0, checks=checks)]
     found = compare_points(runs)
     assert told(found) == {part}
-    assert measure not in {one.key for one in found.utility}
-    assert found.utility[0].key == "mean_two_way"
+    assert measure not in set(found.axes.utility)
+    assert found.axes.utility[0] == "mean_two_way"
 
 
 def test_other_variables_and_seeds_are_told(tmp_path: Path) -> None:
@@ -199,8 +205,8 @@ def test_datasets_of_other_sizes_have_no_map(tmp_path: Path) -> None:
     assert told(found) == {"rows"}
     assert "(200 to 20,000 records)" in found.notes[0]
     assert "--rows" in found.notes[0]
-    assert (found.utility, found.frontier) == ((), ())
-    assert [one.key for one in found.risk] == ["nearer_share"]
+    assert (found.axes.utility, found.frontier) == ((), ())
+    assert list(found.axes.risk) == ["nearer_share"]
 
 
 def test_sizes_may_differ_by_a_hundredth(tmp_path: Path) -> None:
@@ -220,7 +226,7 @@ def test_proper_and_other_runs_share_an_axis_with_a_note(tmp_path: Path) -> None
     assert [one.proper for one in runs] == [True, False]
     assert told(found) == {"proper"}
     assert "1 + k/n for a proper run, here 2 " in found.notes[0]
-    assert found.utility[0].key == "mean_two_way"
+    assert found.axes.utility[0] == "mean_two_way"
 
 
 def test_one_dataset_has_no_spread(tmp_path: Path) -> None:
@@ -234,25 +240,25 @@ def test_one_dataset_has_no_spread(tmp_path: Path) -> None:
     assert "(m = 1: 6 runs)" in " ".join(compare_points([*many, runs[1]]).notes)
 
 
-def test_axes_can_be_chosen(four: Comparison) -> None:
-    found = compare_points(four.points, risk="disco", utility="worst_two_way")
-    assert (found.risk[0].key, found.utility[0].key) == ("disco", "worst_two_way")
-    assert {one.key for one in found.risk} == {one.key for one in four.risk}
-    first = found.content.frontiers[0]
+def test_axes_can_be_chosen(points: list[RunPoint], four: ComparedRuns) -> None:
+    found = compare_points(points, risk="disco", utility="worst_two_way")
+    assert (found.axes.risk[0], found.axes.utility[0]) == ("disco", "worst_two_way")
+    assert set(found.axes.risk) == set(four.axes.risk)
+    first = found.frontiers[0]
     assert (first.risk, first.utility) == ("disco", "worst_two_way")
     assert found.notes == four.notes
 
 
-def test_a_chosen_axis_that_is_not_shared_is_told(four: Comparison) -> None:
-    found = compare_points(four.points, risk="auc", utility="pmse_ratio_cart")
-    assert found.risk[0].key == "cap"
+def test_a_chosen_axis_that_is_not_shared_is_told(points: list[RunPoint]) -> None:
+    found = compare_points(points, risk="auc", utility="pmse_ratio_cart")
+    assert found.axes.risk[0] == "cap"
     assert "auc, is none that these runs share" in found.notes[0]
     assert "the map shows mean two-way S_pMSE" in found.notes[1]
 
 
-def test_unknown_axes_are_told_with_those_there_are(four: Comparison) -> None:
+def test_unknown_axes_are_told_with_those_there_are(points: list[RunPoint]) -> None:
     with pytest.raises(ConfigError) as caught:
-        compare_points(four.points, risk="kap", utility="cap")
+        compare_points(points, risk="kap", utility="cap")
     assert [problem.split(":")[0] for problem in caught.value.problems] == [
         "--risk kap",
         "--utility cap",
@@ -274,13 +280,13 @@ def test_settings_with_lists_and_dots(tmp_path: Path) -> None:
     one = {"keep": ["age"], "variables": {"Jul.93": {"method": "pmm"}}}
     two = {"keep": ["age"], "variables": {"Jul.93": {"method": "cart"}}}
     runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0, settings=s) for n, s in ((1, one), (2, two))]
-    content = plain(compare_points(runs).content)
+    content = plain(compare_points(runs))
     assert content["differing"] == ["variables.`Jul.93`.method"]
     assert content["runs"][1]["differing"] == {"variables.`Jul.93`.method": "cart"}
 
 
-def test_plain_values_hold_every_number(four: Comparison) -> None:
-    content = json.loads(json.dumps(plain(four.content), allow_nan=False))
+def test_plain_values_hold_every_number(four: ComparedRuns) -> None:
+    content = json.loads(json.dumps(plain(four), allow_nan=False))
     assert content["frontier"] == ["leaf5", "leaf3"]
     pairs = len(content["axes"]["risk"]) * len(content["axes"]["utility"])
     assert len(content["frontiers"]) == pairs
@@ -302,7 +308,7 @@ def test_files_are_secret_and_not_overwritten(tmp_path: Path) -> None:
         write_comparison([runs[0], tmp_path / "c"], page, json=numbers, risk="kap")
     assert len(caught.value.problems) == 4
     write_comparison(runs, page, overwrite=True)
-    assert compare_runs(runs) == found
+    assert compare_points(read_runs(runs)) == found
 
 
 def test_links_to_the_reports_that_there_are(tmp_path: Path) -> None:
@@ -326,11 +332,11 @@ def test_the_screen_shows_runs_limits_and_notes(
     ]
     screen_runs.show_comparison(compare_points(runs))
     shown = capsys.readouterr().out
-    for words in ("not set", "…", "0.010 (-0.010 to 0.030)", "leaf1: exceeds limits.cap"):
+    for words in ("not set", "…", "0.010", "−0.010", "leaf1  limits.cap: above"):
         assert words in shown
-    assert "frontier: no other run is better on both CAP" in shown
-    assert "leaf2: tie with leaf1 in utility" not in shown
-    assert "  leaf1: no tie" in shown
+    assert "the frontier is that of CAP" in shown
+    assert "no other run is better on both" in shown
+    assert "tie with" not in shown
     assert "note: leaf3: has no figures" in shown
 
 
@@ -341,10 +347,16 @@ def test_the_screen_without_a_common_axis(
     runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, data=data)]
     screen_runs.show_comparison(compare_points(runs))
     shown = capsys.readouterr().out
-    assert "frontier:" not in shown
-    rows = [line.split() for line in shown.splitlines() if line.startswith(" leaf")]
+    assert "the frontier is that of no common figures" in shown
+    assert "no other run" not in shown
     # no limits and no frontier: neither 0 nor no
-    assert [row[-2:] for row in rows[:2]] == [["–", "–"], ["–", "–"]]
+    assert [row[1:4] for row in used(shown)] == [["–", "–", "–"]] * 2
+
+
+def used(shown: str) -> list[list[str]]:
+    """Return name, place on the frontier, tie and limits of each run."""
+    lines = shown.partition("Usefulness")[2].partition("Risk")[0].replace("no tie", "none")
+    return [line.split()[:4] for line in lines.splitlines() if line.startswith(" leaf")]
 
 
 def test_the_screen_tells_no_limits_from_none_exceeded(
@@ -359,8 +371,8 @@ def test_the_screen_tells_no_limits_from_none_exceeded(
     ]
     screen_runs.show_comparison(compare_points(runs))
     shown = capsys.readouterr().out
-    rows = [line.split() for line in shown.splitlines() if line.startswith(" leaf")]
-    assert [row[-2:] for row in rows[:3]] == [["0", "yes"], ["–", "no"], ["–", "–"]]
+    rows = [[on, limits] for _, on, _, limits in used(shown)]
+    assert rows == [["yes", "0"], ["no", "–"], ["–", "–"]]
 
 
 def keeping(where: Path, name: str, texts: dict[str, str], **changes: Any) -> Path:
@@ -378,10 +390,10 @@ def test_files_that_changed_or_went_are_told(tmp_path: Path) -> None:
         keeping(tmp_path, name, {"synthetic_1.csv": f"{name}1", "synthetic_2.csv": f"{name}2"})
         for name in ("whole", "touched")
     ]
-    assert not any("synthetic_" in note for note in compare_runs(runs).notes)
+    assert not any("synthetic_" in note for note in compare_points(read_runs(runs)).notes)
     (runs[1] / "synthetic_1.csv").write_text("something else")
     (runs[1] / "synthetic_2.csv").unlink()
-    changed, gone = compare_runs(runs).notes[:2]
+    changed, gone = compare_points(read_runs(runs)).notes[:2]
     assert changed.startswith("touched: synthetic_1.csv has changed since the run (its hash is")
     assert changed.endswith("run again with --overwrite.")
     assert gone.startswith("touched: synthetic_2.csv is gone and the manifest lists it")
@@ -403,14 +415,14 @@ def test_files_that_cannot_be_read_are_told(
 
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(DataError, match=r"other: synthetic_1\.csv cannot be read \(Permission den"):
-        compare_runs(runs)
+        compare_points(read_runs(runs))
 
 
 def test_the_same_datasets_are_told(tmp_path: Path) -> None:
     texts = {"one": "a", "other": "a", "third": "b"}
     runs = [keeping(tmp_path, name, {"synthetic_1.csv": text}) for name, text in texts.items()]
-    assert compare_runs(runs).notes[0].startswith("one; other: have the same datasets")
-    assert not any("same datasets" in note for note in compare_runs(runs[1:]).notes)
+    assert compare_points(read_runs(runs)).notes[0].startswith("one; other: have the same datasets")
+    assert not any("same datasets" in note for note in compare_points(read_runs(runs[1:])).notes)
 
 
 def of_other_data(where: Path) -> list[RunPoint]:
@@ -426,7 +438,8 @@ def test_declarations_of_different_data_are_not_listed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = compare_points(of_other_data(tmp_path))
-    assert found.differing == {("proper",): (True, False)}
+    assert found.differing == ("proper",)
+    assert [run.differing["proper"] for run in found.runs] == [True, False]
     told = [note for note in found.notes if "declare of single variables differs" in note]
     assert len(told) == 1
     assert "(3 variables)" in told[0]
@@ -434,7 +447,7 @@ def test_declarations_of_different_data_are_not_listed(
     shown = capsys.readouterr().out
     assert "variables." not in shown
     assert "method." not in shown
-    content = plain(found.content)
+    content = plain(found)
     assert "variables.age.kind" in content["left_out"]
     assert content["runs"][0]["settings"]["variables.age.kind"] == "numeric"  # in the file still
 
@@ -444,7 +457,7 @@ def test_declarations_of_the_same_data_are_listed(tmp_path: Path) -> None:
     two = {"variables": {"age": {"kind": "ordered"}}}
     runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0, settings=s) for n, s in ((1, one), (2, two))]
     found = compare_points(runs)
-    assert found.differing == {("variables", "age", "kind"): ("numeric", "ordered")}
+    assert found.differing == ("variables.age.kind",)
     assert found.left_out == ()
 
 

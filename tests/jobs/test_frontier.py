@@ -21,7 +21,7 @@ from synthesizer.data.progress import Listener, silent
 from synthesizer.data.table import Column, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs import frontier
-from synthesizer.jobs.frontier import made_twins, plan_frontier, run_frontier, workshop
+from synthesizer.jobs.frontier import Frontier, made_twins, plan_frontier, workshop
 from synthesizer.jobs.run_points import read_run
 from synthesizer.models.base import FittedModel
 from synthesizer.models.sample import Sample
@@ -84,15 +84,21 @@ def interrupts_at(number: int) -> Callable[[], Any]:
     return listening
 
 
+def run_grid(config: Any, vary: Any, **options: Any) -> Frontier:
+    """Plan and run a grid; ``say`` and ``listening`` are of the run."""
+    shown = {name: options.pop(name) for name in ("say", "listening") if name in options}
+    return frontier.run_frontier(plan_frontier(config, vary, **options), **shown)
+
+
 def test_every_setting_is_a_whole_run(config: Path, tmp_path: Path) -> None:
     told: list[str] = []
-    found = run_frontier(config, LEAVES, m=2, workers=1, told=told.append)
+    found = run_grid(config, LEAVES, m=2, workers=1, say=told.append)
     where = tmp_path / "out_frontier"
     assert found.directory == where
     assert (found.failed, found.kept) == ({}, ())
-    assert [point.name for point in found.comparison.points] == NAMES
+    assert [point.name for point in found.comparison.runs] == NAMES
     assert set(found.comparison.frontier) <= set(NAMES)
-    assert found.comparison.differing == {("models", "cart", "min_leaf"): (5, 40)}
+    assert found.comparison.differing == ("models.cart.min_leaf",)
     for name in NAMES:
         files = {path.name for path in (where / name).iterdir()}
         assert files >= {"synthetic_1.csv", "synthetic_2.csv", "checks.json", "manifest.json"}
@@ -111,7 +117,7 @@ def test_every_setting_is_a_whole_run(config: Path, tmp_path: Path) -> None:
 def test_a_setting_is_what_run_makes_of_it(config: Path, tmp_path: Path) -> None:
     from synthesizer.jobs.run import run
 
-    where = run_frontier(config, LEAVES, workers=1).directory
+    where = run_grid(config, LEAVES, workers=1).directory
     alone = run(
         config, overrides={"models": {"cart": {"min_leaf": 5}}, "output": {"directory": "alone"}}
     )
@@ -146,7 +152,7 @@ def test_all_problems_before_anything_runs(config: Path, tmp_path: Path) -> None
         "default_method": ["cart", "magic"],
     }
     with pytest.raises(ConfigError) as caught:
-        run_frontier(config, vary, workers=1)
+        run_grid(config, vary, workers=1)
     told = "\n".join(caught.value.problems)
     for words in (
         "sead: unknown key; did you mean 'seed'?",
@@ -165,7 +171,7 @@ def test_all_problems_before_anything_runs(config: Path, tmp_path: Path) -> None
 def test_data_with_faults_are_told_once(config: Path, tmp_path: Path) -> None:
     (tmp_path / "persons.csv").write_text("a,b\n1\n")
     with pytest.raises(ConfigError) as caught:
-        run_frontier(config, {"cart.min_leaf": [0, 5]})
+        run_grid(config, {"cart.min_leaf": [0, 5]})
     told = caught.value.problems
     assert len(told) == len(set(told))
     assert sum("persons.csv" in problem for problem in told) == 1
@@ -174,20 +180,20 @@ def test_data_with_faults_are_told_once(config: Path, tmp_path: Path) -> None:
 
 def test_a_missing_configuration(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
-        run_frontier(tmp_path / "nowhere.yaml", LEAVES)
+        run_grid(tmp_path / "nowhere.yaml", LEAVES)
     lost = write_yaml(tmp_path / "lost.yaml", {"m": 2})
     with pytest.raises(ConfigError, match="data: is needed") as caught:
-        run_frontier(lost, {"seed": [1, 2]})
+        run_grid(lost, {"seed": [1, 2]})
     assert len(caught.value.problems) == 2
 
 
 def test_settings_that_make_the_same_data_are_left_out(config: Path, tmp_path: Path) -> None:
     told: list[str] = []
     vary = {"cart.min_leaf": [5, 40], "forest.n_trees": [5, 9]}
-    found = run_frontier(config, vary, workers=1, told=told.append)
+    found = run_grid(config, vary, workers=1, say=told.append)
     twins = {f"{name},forest.n_trees=9": f"{name},forest.n_trees=5" for name in NAMES}
     assert found.dropped == twins
-    assert [point.name for point in found.comparison.points] == list(twins.values())
+    assert [point.name for point in found.comparison.runs] == list(twins.values())
     assert {path.name for path in found.directory.iterdir() if path.is_dir()} == {*twins.values()}
     assert told[0].startswith("2 settings, each a whole run")
     for name, twin in twins.items():
@@ -200,10 +206,10 @@ def test_settings_that_make_the_same_data_are_left_out(config: Path, tmp_path: P
 
 
 def test_leaves_larger_than_the_data_are_shown_once(config: Path) -> None:
-    found = run_frontier(config, {"cart.min_leaf": [5, 200, 500, 900]}, workers=1)
+    found = run_grid(config, {"cart.min_leaf": [5, 200, 500, 900]}, workers=1)
     kept, *left = [f"cart.min_leaf={leaf}" for leaf in (200, 500, 900)]
     assert found.dropped == dict.fromkeys(left, kept)
-    assert [point.name for point in found.comparison.points] == [NAMES[0], kept]
+    assert [point.name for point in found.comparison.runs] == [NAMES[0], kept]
     assert not any((found.directory / name).exists() for name in left)
     assert found.comparison.notes[0] == (
         "cart.min_leaf=500 and cart.min_leaf=900: left out, as they made the same datasets and "
@@ -224,7 +230,7 @@ def test_other_figures_of_the_same_data_are_kept(tmp_path: Path) -> None:
 
 def test_settings_without_effect_are_refused(config: Path) -> None:
     with pytest.raises(ConfigError, match=r"forest.n_trees=9.*same data as forest.n_trees=5"):
-        run_frontier(config, {"forest.n_trees": [5, 9]})
+        run_grid(config, {"forest.n_trees": [5, 9]})
 
 
 def test_kinds_may_differ_between_settings(config: Path) -> None:
@@ -236,15 +242,15 @@ def test_an_interrupted_grid_goes_on(config: Path, tmp_path: Path) -> None:
     where = tmp_path / "grid"
     vary = {"cart.min_leaf": [5, 20, 40]}
     with pytest.raises(KeyboardInterrupt, match="finished settings are kept in"):
-        run_frontier(config, vary, directory=where, workers=1, listening=interrupts_at(2))
+        run_grid(config, vary, directory=where, workers=1, listening=interrupts_at(2))
     assert not where.exists()
     first = workshop(where) / NAMES[0]
     made = (first / "manifest.json").stat().st_ino
     assert stat.S_IMODE(workshop(where).stat().st_mode) == 0o700
     told: list[str] = []
-    found = run_frontier(config, vary, directory=where, workers=2, told=told.append)
+    found = run_grid(config, vary, directory=where, workers=2, say=told.append)
     assert found.kept == (NAMES[0],)
-    assert len(found.comparison.points) == 3
+    assert len(found.comparison.runs) == 3
     assert "1 of them are finished already" in told[1]
     assert "setting 1 of 2: cart.min_leaf=20" in told
     assert (where / NAMES[0] / "manifest.json").stat().st_ino == made  # the same file, moved
@@ -254,13 +260,13 @@ def test_an_interrupted_grid_goes_on(config: Path, tmp_path: Path) -> None:
 def test_what_was_finished_with_other_data_runs_again(config: Path, tmp_path: Path) -> None:
     where = tmp_path / "grid"
     with pytest.raises(KeyboardInterrupt):
-        run_frontier(config, LEAVES, directory=where, workers=1, listening=interrupts_at(2))
+        run_grid(config, LEAVES, directory=where, workers=1, listening=interrupts_at(2))
     assert plan_frontier(config, LEAVES, directory=where).kept == (NAMES[0],)
     assert plan_frontier(config, LEAVES, directory=where, m=2).kept == ()
     assert plan_frontier(config, LEAVES, directory=where, seed=9).kept == ()
     persons_frame(150, seed=5).to_csv(tmp_path / "persons.csv", index=False)
     assert plan_frontier(config, LEAVES, directory=where).kept == ()
-    run_frontier(config, LEAVES, directory=where, workers=1)
+    run_grid(config, LEAVES, directory=where, workers=1)
     (where / NAMES[0] / "manifest.json").write_text('{"config": 3}')
     assert plan_frontier(config, LEAVES, directory=where, overwrite=True).kept == ()
 
@@ -268,12 +274,12 @@ def test_what_was_finished_with_other_data_runs_again(config: Path, tmp_path: Pa
 def test_a_finished_setting_whose_files_changed_runs_again(config: Path, tmp_path: Path) -> None:
     where = tmp_path / "grid"
     with pytest.raises(KeyboardInterrupt):
-        run_frontier(config, LEAVES, directory=where, workers=1, listening=interrupts_at(2))
+        run_grid(config, LEAVES, directory=where, workers=1, listening=interrupts_at(2))
     made = workshop(where) / NAMES[0] / "synthetic_1.csv"
     whole = made.read_bytes()
     made.write_bytes(whole[:50])
     assert plan_frontier(config, LEAVES, directory=where).kept == ()
-    found = run_frontier(config, LEAVES, directory=where, workers=1)
+    found = run_grid(config, LEAVES, directory=where, workers=1)
     assert (where / NAMES[0] / "synthetic_1.csv").read_bytes() == whole
     assert not any("synthetic_1.csv" in note for note in found.comparison.notes)
 
@@ -282,21 +288,21 @@ def test_a_seed_that_was_drawn_is_kept(config: Path, tmp_path: Path) -> None:
     config.write_text(config.read_text().replace("seed: 3\n", ""))
     where = tmp_path / "grid"
     with pytest.raises(KeyboardInterrupt):
-        run_frontier(config, LEAVES, directory=where, workers=1, listening=interrupts_at(2))
+        run_grid(config, LEAVES, directory=where, workers=1, listening=interrupts_at(2))
     drawn = json.loads((workshop(where) / "grid.json").read_text())["seed"]
-    found = run_frontier(config, LEAVES, directory=where, workers=1)
+    found = run_grid(config, LEAVES, directory=where, workers=1)
     assert found.kept == (NAMES[0],)
-    assert {point.seed for point in found.comparison.points} == {drawn}
+    assert {point.seed for point in found.comparison.runs} == {drawn}
 
 
 def test_a_failing_setting_does_not_stop_the_others(config: Path, registry: Registry) -> None:
     told: list[str] = []
     vary = {"variables.income.method": ["fails", "sample"]}
-    found = run_frontier(config, vary, workers=1, registry=registry, told=told.append)
+    found = run_grid(config, vary, workers=1, registry=registry, say=told.append)
     (failed,) = found.failed
     assert failed == "variables.income.method=fails"
     assert "this model never works" in " ".join(found.failed[failed])
-    assert len(found.comparison.points) == 1
+    assert len(found.comparison.runs) == 1
     assert not (found.directory / failed).exists()
     page = (found.directory / "frontier.html").read_text()
     assert "this model never works" in page
@@ -318,13 +324,13 @@ def test_an_internal_error_loses_no_other_setting(
     registry.register("breaks", Breaks)
     told: list[str] = []
     vary = {"variables.income.method": ["breaks", "sample", "cart"]}
-    found = run_frontier(config, vary, workers=workers, registry=registry, told=told.append)
+    found = run_grid(config, vary, workers=workers, registry=registry, say=told.append)
     ((name, (why,)),) = found.failed.items()
     assert name == "variables.income.method=breaks"
     assert "internal error, ZeroDivisionError in " in why
     assert "4711" not in why
     assert "'run' with this setting alone" in why
-    assert len(found.comparison.points) == 2
+    assert len(found.comparison.runs) == 2
     assert f"  failed: {why}" in told
     files = [path for path in found.directory.rglob("*") if path.is_file()]
     kept = found.directory / "variables.income.method=sample" / "synthetic_1.csv"
@@ -339,22 +345,22 @@ def test_only_internal_errors(config: Path, registry: Registry, tmp_path: Path) 
     registry.register("breaks", Breaks)
     vary = {"variables.income.method": ["breaks"], "cart.min_leaf": [5, 40]}
     with pytest.raises(ModelError, match=r"none of the settings(.|\n)*ZeroDivisionError"):
-        run_frontier(config, vary, workers=1, registry=registry)
+        run_grid(config, vary, workers=1, registry=registry)
     assert not (tmp_path / "out_frontier").exists()
 
 
 def test_all_settings_fail(config: Path, registry: Registry, tmp_path: Path) -> None:
     vary = {"variables.income.method": ["fails"], "cart.min_leaf": [5, 40]}
     with pytest.raises(ModelError, match="none of the settings could be run"):
-        run_frontier(config, vary, workers=1, registry=registry)
+        run_grid(config, vary, workers=1, registry=registry)
     assert not (tmp_path / "out_frontier").exists()
 
 
 def test_overwriting_a_result(config: Path, tmp_path: Path) -> None:
-    where = run_frontier(config, LEAVES, workers=1).directory
+    where = run_grid(config, LEAVES, workers=1).directory
     with pytest.raises(ConfigError, match="exists already"):
-        run_frontier(config, LEAVES, workers=1)
-    run_frontier(config, {"cart.min_leaf": [20, 40]}, workers=1, overwrite=True)
+        run_grid(config, LEAVES, workers=1)
+    run_grid(config, {"cart.min_leaf": [20, 40]}, workers=1, overwrite=True)
     assert not (where / NAMES[0]).exists()
     assert (where / "cart.min_leaf=20").is_dir()
 
@@ -362,7 +368,7 @@ def test_overwriting_a_result(config: Path, tmp_path: Path) -> None:
 def test_a_result_does_not_replace_what_it_is_made_of(config: Path, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("{}")  # looks like an older result
     with pytest.raises(ConfigError) as caught:
-        run_frontier(config, LEAVES, directory=tmp_path / "x" / "..", overwrite=True)
+        run_grid(config, LEAVES, directory=tmp_path / "x" / "..", overwrite=True)
     told = [problem for problem in caught.value.problems if "which is read" in problem]
     assert len(told) == 2
     assert "run.yaml" in told[0]
@@ -373,13 +379,13 @@ def test_a_result_does_not_replace_what_it_is_made_of(config: Path, tmp_path: Pa
 @pytest.mark.parametrize("directory", [".", "/", ".."])
 def test_directories_that_are_no_place_for_a_result(config: Path, directory: str) -> None:
     with pytest.raises(ConfigError, match="is no result of a run|exists already"):
-        run_frontier(config, LEAVES, directory=directory)
+        run_grid(config, LEAVES, directory=directory)
 
 
 def test_the_waiting_place_is_somebody_elses(config: Path, tmp_path: Path) -> None:
     (tmp_path / "out_frontier.unfinished").mkdir()
     with pytest.raises(ConfigError, match="holds no unfinished grid"):
-        run_frontier(config, LEAVES)
+        run_grid(config, LEAVES)
 
 
 def test_two_processes_do_not_share_a_grid(config: Path, tmp_path: Path) -> None:
@@ -390,12 +396,12 @@ def test_two_processes_do_not_share_a_grid(config: Path, tmp_path: Path) -> None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         with pytest.raises(OutputError, match="another process runs this grid"):
-            run_frontier(config, LEAVES)
+            run_grid(config, LEAVES)
     finally:
         os.close(handle)
     (waiting / "grid.json").write_text("[]")
     with pytest.raises(ConfigError, match="holds no unfinished grid"):
-        run_frontier(config, LEAVES)
+        run_grid(config, LEAVES)
 
 
 def test_the_waiting_place_cannot_be_made(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -404,7 +410,7 @@ def test_the_waiting_place_cannot_be_made(config: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(frontier.Path, "mkdir", refuse)
     with pytest.raises(OutputError, match=r"cannot be written \(Permission denied\)"):
-        run_frontier(config, LEAVES)
+        run_grid(config, LEAVES)
 
 
 def test_without_links_files_are_copied(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -412,7 +418,7 @@ def test_without_links_files_are_copied(config: Path, monkeypatch: pytest.Monkey
         raise OSError
 
     monkeypatch.setattr(os, "link", refuse)
-    where = run_frontier(config, LEAVES, workers=1).directory
+    where = run_grid(config, LEAVES, workers=1).directory
     checks = where / NAMES[0] / "checks.json"
     assert stat.S_IMODE(checks.stat().st_mode) == 0o600
 
@@ -426,9 +432,9 @@ def test_a_failure_at_the_end_loses_no_run(
     with monkeypatch.context() as patch:
         patch.setattr(frontier, "write_json", refuse)
         with pytest.raises(OutputError, match="No space left"):
-            run_frontier(config, LEAVES, workers=1)
+            run_grid(config, LEAVES, workers=1)
     assert not (tmp_path / "out_frontier").exists()
-    assert run_frontier(config, LEAVES, workers=1).kept == tuple(NAMES)
+    assert run_grid(config, LEAVES, workers=1).kept == tuple(NAMES)
 
 
 @pytest.mark.parametrize(

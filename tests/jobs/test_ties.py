@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from synthesizer.jobs.compare import Comparison, compare_points
+from synthesizer.jobs.compare import compare_points
 from synthesizer.jobs.run_points import read_run
 from synthesizer.measures.figure import plain
-from synthesizer.report.comparison import RunFigure
+from synthesizer.report.comparison import ComparedRuns, RunFigure, Standing
 from tests.run_directories import checks_of, manifest_of, write_run
 
 AXES = ("cap", "mean_two_way")
 
 
-def compared(where: Path, **runs: tuple[float, float, float, float]) -> Comparison:
+def compared(where: Path, **runs: tuple[float, float, float, float]) -> ComparedRuns:
     """Give runs by risk, loss and how much their two datasets differ in either."""
     points = []
     for name, (cap, loss, cap_range, loss_range) in runs.items():
@@ -24,9 +24,14 @@ def compared(where: Path, **runs: tuple[float, float, float, float]) -> Comparis
     return compare_points(points)
 
 
-def ties(found: Comparison) -> dict[str, tuple[tuple[str, tuple[str, ...]], ...]]:
+def standings(found: ComparedRuns, risk: str, utility: str) -> tuple[Standing, ...]:
+    (pair,) = [own for own in found.frontiers if (own.risk, own.utility) == (risk, utility)]
+    return pair.standings
+
+
+def ties(found: ComparedRuns) -> dict[str, tuple[tuple[str, tuple[str, ...]], ...]]:
     return {
-        one.run: tuple((tie.run, tie.axes) for tie in one.ties) for one in found.standings_of(*AXES)
+        one.run: tuple((tie.run, tie.axes) for tie in one.ties) for one in standings(found, *AXES)
     }
 
 
@@ -66,15 +71,15 @@ def test_the_larger_spread_of_two_decides(tmp_path: Path) -> None:
 def test_the_choice_of_figures_decides(tmp_path: Path) -> None:
     """All have the same differential confidentiality: there the most useful run beats all."""
     found = compared(tmp_path, a=(0.2, 3.0, 0.0, 0.0), b=(0.3, 2.0, 0.0, 0.0))
-    (only,) = found.standings_of("differential_confidentiality", "mean_two_way")
+    (only,) = standings(found, "differential_confidentiality", "mean_two_way")
     assert (only.run, only.ties, only.unknown) == ("b", (), ())
 
 
 def test_a_spread_that_is_unknown_is_told(tmp_path: Path) -> None:
     found = compared(tmp_path, a=(0.2, 3.0, 0.0, 0.0), b=(0.3, 2.0, 0.0, 0.0))
-    first, _ = found.standings_of("cap", "mean_two_way")
+    first, _ = standings(found, "cap", "mean_two_way")
     assert first.unknown == ()
-    (only,) = found.standings_of("replicated_uniques", "pmse_ratio_logit")[:1]
+    (only,) = standings(found, "replicated_uniques", "pmse_ratio_logit")[:1]
     assert only.unknown == ("risk", "utility")
     assert plain(only) == {
         "run": "a",

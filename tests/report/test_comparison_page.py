@@ -35,7 +35,7 @@ def runs(where: Path, points: dict[str, tuple[float, float]], **changes: Any) ->
             where / str(n), manifest_of({"rows": n} | changes), checks_of(cap, loss)
         )
         read.append(read_run(directory, name))
-    return compare_points(read).content
+    return compare_points(read)
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_the_map_begins_with_the_chosen_axes(tmp_path: Path) -> None:
         read_run(write_run(tmp_path / name, manifest_of(), checks_of(cap, 1.0)))
         for name, cap in (("a", 0.3), ("b", 0.2))
     ]
-    chart = first_map(compare_points(points, risk="disco", utility="roe_loss").content)
+    chart = first_map(compare_points(points, risk="disco", utility="roe_loss"))
     assert ">risk: DiSCO (left is safer)<" in chart.svg
     assert ">utility loss: 1 - ratio of estimates" in chart.svg
 
@@ -205,7 +205,7 @@ def test_what_is_declared_of_different_data_is_not_shared(tmp_path: Path) -> Non
         settings = {"variables": {"age": {"kind": kind}}, "proper": True}
         manifest = manifest_of(settings, data={"sha256": name})
         points.append(read_run(write_run(tmp_path / name, manifest, checks_of(0.3, 1.0))))
-    page = comparison_page(compare_points(points).content)
+    page = comparison_page(compare_points(points))
     assert "The settings of all runs are the same but what is declared of single" in page
     assert "variables.age.kind" not in page
     assert "Settings that all runs share" in page  # proper
@@ -219,7 +219,7 @@ def test_dashes_where_there_is_no_limit_and_no_place(tmp_path: Path) -> None:
         read_run(write_run(tmp_path / "b", manifest_of(), checks_of(0.4, 2.0))),
         read_run(write_run(tmp_path / "c", manifest_of(), lacking)),
     ]
-    found = table(compare_points(points).content)
+    found = table(compare_points(points))
     places = [found.columns.index(name) for name in ("on the frontier", "limits exceeded")]
     shown = [tuple(row[place] for place in places) for row in found.rows]
     assert shown == [("yes", 0), ("no", None), (None, None)]
