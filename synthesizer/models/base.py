@@ -24,43 +24,29 @@ ALL_KINDS = frozenset({Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERI
 
 @dataclass(frozen=True, kw_only=True)
 class Abilities:
-    """What the engine may ask of a model; it asks these tags, never a name.
-
-    Parameters
-    ----------
-    kinds : frozenset of Kind
-        Kinds of target that the model accepts.
-    max_levels : int or None
-        Largest number of levels of a coded target (2 for a logistic regression).
-    stores_values : bool
-        Whether the fitted model holds confidential values (donors): release checks look here.
-    uses_predictors : bool
-        Whether the predictors matter at all.
-    copies_rows : bool
-        Whether the variable is kept as it is, row by row (partial synthesis).
-    deterministic : bool
-        Whether the value follows from other synthetic values without a fit.
-    new_values : bool
-        Whether a numeric draw may be a number that is not in the confidential data.
-    panel : bool
-        Whether the model needs the persons and periods of a panel; it then takes the variable as
-        it is, missing codes included.
-    career : bool
-        Whether it draws careers, that is the rows of a panel.
-    person : bool
-        Whether it draws one value a person, so that it may come before the careers.
-    """
+    """What the engine may ask of a model; it asks these tags, never a name."""
 
     kinds: frozenset[Kind] = ALL_KINDS
+    """Kinds of target that the model accepts."""
     max_levels: int | None = None
+    """Largest number of levels of a coded target (2 for a logistic regression)."""
     stores_values: bool = True
+    """Whether the fitted model holds confidential values (donors): release checks look here."""
     uses_predictors: bool = True
+    """Whether the predictors matter at all."""
     copies_rows: bool = False
+    """Whether the variable is kept as it is, row by row (partial synthesis)."""
     deterministic: bool = False
+    """Whether the value follows from other synthetic values without a fit."""
     new_values: bool = False
+    """Whether a numeric draw may be a number that is not in the confidential data."""
     panel: bool = False
+    """Whether the model needs the persons and periods of a panel; it then takes the variable as it
+    is, missing codes included."""
     career: bool = False
+    """Whether it draws careers, that is the rows of a panel."""
     person: bool = False
+    """Whether it draws one value a person, so that it may come before the careers."""
 
 
 class FittedModel(ABC):
@@ -88,7 +74,7 @@ class FittedModel(ABC):
         steps: int,  # noqa: ARG002 - for the models that override this
         rng: np.random.Generator,
     ) -> Column:
-        """Draw from a wider neighbourhood, ``steps`` >= 1 away from the row's own.
+        """Draw from a neighbourhood ``steps`` >= 0 wider than the row's own; 0 is `sample`.
 
         Used when a structural zero forbids what ``sample`` draws. A tree walks ``steps``
         ancestors up; a model without neighbourhoods draws as usual, which is the default.
@@ -101,27 +87,21 @@ class ConditionalModel(ABC):
     """Options of a model; subclasses add fields with defaults and check them on construction.
 
     A wrong option raises ValueError in the form "``name (value) must be ...``".
-
-    Attributes
-    ----------
-    abilities : Abilities
-        What the engine may ask of the model.
-    fitted_type : type
-        What `fit` returns.
-    option_aliases : mapping of str to str
-        Other names of options.
-    in_words : str
-        What researchers are told that drew a variable, such as "a {tree} tree" (classification or
-        regression); the model's name where it says nothing.
-    told_options : tuple of str
-        Options that researchers may be told: settings, no values of data.
     """
 
     abilities: ClassVar[Abilities] = Abilities()
+    """What the engine may ask of the model."""
     fitted_type: ClassVar[type[FittedModel]]
+    """What `fit` returns."""
     option_aliases: ClassVar[Mapping[str, str]] = {}
+    """Other names of options."""
     in_words: ClassVar[str] = ""
+    """What researchers are told that drew a variable, such as "a {tree} tree" (classification or
+    regression); the model's name where it says nothing."""
     told_options: ClassVar[tuple[str, ...]] = ()
+    """Options that researchers may be told: settings, no values of data."""
+    predictor_option: ClassVar[str] = ""
+    """Option that names predictors which have to be there."""
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
 
     @classmethod
@@ -143,14 +123,15 @@ class ConditionalModel(ABC):
     @property
     def needs(self) -> tuple[str, ...]:
         """Predictors that the options name; the plan tells where they are absent."""
-        return ()
+        return getattr(self, self.predictor_option) if self.predictor_option else ()
 
-    def require(self, predictors: Table, option: str) -> None:
-        """Raise ValueError if the predictors that an option names are not there."""
+    def require(self, predictors: Table) -> None:
+        """Raise ValueError if the predictors that the options name are not there."""
         absent = [name for name in self.needs if name not in predictors]
         if absent:
             raise ValueError(
-                f"{option} ({', '.join(absent)}) must be predictors; put them earlier in the order"
+                f"{self.predictor_option} ({', '.join(absent)}) must be predictors; put them "
+                "earlier in the order"
             )
 
     @property

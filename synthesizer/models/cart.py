@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from synthesizer.data.options import options
 from synthesizer.data.table import Column, Table
-from synthesizer.models.base import Abilities, FittedModel
+from synthesizer.models.base import FittedModel
 from synthesizer.models.kit.leaves import Drawing, Leaves, Tilt, check_features
 from synthesizer.models.kit.predictors import Encoding
-from synthesizer.models.kit.tree_options import TreeOptions, structure_rows
-from synthesizer.models.kit.trees import centred_response, grow
+from synthesizer.models.kit.trees import TreeOptions, centred_response, grow
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +28,10 @@ class FittedCart(FittedModel):
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Copy a random donor of the leaf of each row."""
-        return self._draw(predictors, 0, rng)
+        return self.sample_wider(predictors, steps=0, rng=rng)
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Copy a random donor of the node ``steps`` above the leaf of each row."""
-        return self._draw(predictors, steps, rng)
-
-    def _draw(self, predictors: Table, steps: int, rng: np.random.Generator) -> Column:
         matrix = self.encoding.matrix(predictors)
         slopes = None if self.tilt is None else self.tilt.slopes(predictors)
         values = self.leaves.draw(matrix, self.drawing, rng=rng, steps=steps, slopes=slopes)
@@ -74,11 +69,9 @@ class Cart(TreeOptions):
     True
     """
 
-    abilities: ClassVar[Abilities] = Abilities()
-    fitted_type: ClassVar[type[FittedModel]] = FittedCart
-    in_words: ClassVar[str] = "a {tree} tree"
-
-    told_options: ClassVar[tuple[str, ...]] = (*TreeOptions.told_options, "tilt")
+    fitted_type = FittedCart
+    in_words = "a {tree} tree"
+    told_options = (*TreeOptions.told_options, "tilt")
 
     tilt: bool = False
 
@@ -86,13 +79,13 @@ class Cart(TreeOptions):
         """Grow the tree and sort the donors by leaf; see `ConditionalModel.fit`."""
         response = centred_response(target, rng)
         encoding = Encoding.learn(predictors, response, prior=self.prior)
-        rows = structure_rows(len(target), self.max_fit_rows, rng)
+        rows = self.structure_rows(len(target), rng)
         matrix = encoding.matrix(predictors)
-        tree, order = grow(matrix, target, response, self.growth(), rows=rows, rng=rng)
+        tree, order = grow(matrix, target, response, self, rows=rows, rng=rng)
         weights = rng.standard_exponential(len(target)) if self.proper else None
         leaves = Leaves(tree, target.take(order), weights)
         tilt = None
         if self.tilt:
             posterior = rng if self.proper else None
             tilt = Tilt.fit(tree, order, predictors, target, rows=rows, rng=posterior)
-        return FittedCart(encoding, leaves, self.drawing, tilt)
+        return FittedCart(encoding, leaves, Drawing.of(self), tilt)

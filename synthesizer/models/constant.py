@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -45,8 +44,8 @@ class Constant(ConditionalModel):
     'Poland'
     """
 
-    abilities: ClassVar[Abilities] = Abilities(uses_predictors=False, deterministic=True)
-    fitted_type: ClassVar[type[FittedModel]] = FittedConstant
+    abilities = Abilities(uses_predictors=False, deterministic=True)
+    fitted_type = FittedConstant
 
     value: str | int | Finite | bool | None = None
 

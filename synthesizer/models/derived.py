@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,21 +17,12 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class FittedDerived(FittedModel):
-    """An expression and the variable it yields.
-
-    Parameters
-    ----------
-    expression : Expression
-        Of variables among the predictors.
-    variable : Variable
-        What the results are.
-    mismatches : int
-        Confidential rows in which the expression does not give the confidential value.
-    """
+    """An expression of variables among the predictors, and the variable it yields."""
 
     expression: Expression
     variable: Variable
     mismatches: int
+    """Confidential rows in which the expression does not give the confidential value."""
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:  # noqa: ARG002
         """Evaluate the expression; draws nothing."""
@@ -53,8 +44,8 @@ class Derived(ConditionalModel):
     True
     """
 
-    abilities: ClassVar[Abilities] = Abilities(stores_values=False, deterministic=True)
-    fitted_type: ClassVar[type[FittedModel]] = FittedDerived
+    abilities = Abilities(stores_values=False, deterministic=True)
+    fitted_type = FittedDerived
 
     expression: str = ""
 

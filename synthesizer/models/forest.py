@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from synthesizer.data.options import Share, options
+from synthesizer.data.options import Count, Share, options
 from synthesizer.data.table import Column, Table
-from synthesizer.models.base import Abilities, FittedModel
+from synthesizer.models.base import FittedModel
 from synthesizer.models.kit.leaves import Drawing, Leaves, check_features
 from synthesizer.models.kit.predictors import Encoding
-from synthesizer.models.kit.tree_options import (
-    EnsembleOptions,
-    structure_rows,
-)
-from synthesizer.models.kit.trees import centred_response, grow
+from synthesizer.models.kit.trees import TreeOptions, centred_response, grow
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +33,10 @@ class FittedEnsemble(FittedModel):
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw a tree for each row, then a donor from the row's leaf in it."""
-        return self._draw(predictors, 0, rng)
+        return self.sample_wider(predictors, steps=0, rng=rng)
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Draw a tree for each row, then a donor of the node ``steps`` above the leaf."""
-        return self._draw(predictors, steps, rng)
-
-    def _draw(self, predictors: Table, steps: int, rng: np.random.Generator) -> Column:
         matrix = self.encoding.matrix(predictors)
         donors = self.trees[0].donors
         values = np.empty(len(matrix), dtype=donors.data.dtype)
@@ -53,33 +47,39 @@ class FittedEnsemble(FittedModel):
         return Column(donors.variable, values)
 
 
-class Ensemble(EnsembleOptions):
-    """A model of several trees: each learns its splits from a bootstrap sample of the rows."""
+@options
+class Ensemble(TreeOptions):
+    """A model of several trees: each learns its splits from a bootstrap sample of the rows.
 
-    abilities: ClassVar[Abilities] = Abilities()
-    fitted_type: ClassVar[type[FittedModel]] = FittedEnsemble
+    Parameters
+    ----------
+    n_trees : int
+        Number of trees, >= 1 (synthpop: ``ntree``).
+    """
 
-    @property
-    def features(self) -> float | None:
-        """Share of the predictors that are tried at a split; None tries all."""
-        return None
+    fitted_type = FittedEnsemble
+    option_aliases: ClassVar[Mapping[str, str]] = {**TreeOptions.option_aliases, "ntree": "n_trees"}
+    told_options: ClassVar[tuple[str, ...]] = (*TreeOptions.told_options, "n_trees")
+
+    min_leaf: Count = 20
+    n_trees: Count = 10
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedEnsemble:
         """Grow the trees and fill their leaves with all donors; see `ConditionalModel.fit`."""
         response = centred_response(target, rng)
         encoding = Encoding.learn(predictors, response, prior=self.prior)
-        matrix, growth = encoding.matrix(predictors), self.growth(self.features)
+        matrix = encoding.matrix(predictors)
         n = len(target)
         weights = rng.standard_exponential(n) if self.proper else None
         trees = []
         for _ in range(self.n_trees):
-            sample = structure_rows(n, self.max_fit_rows, rng)
+            sample = self.structure_rows(n, rng)
             pool = np.arange(n) if sample is None else sample
             rows = pool[rng.integers(len(pool), size=len(pool))]
-            tree, order = grow(matrix, target, response, growth, rows=rows, rng=rng)
+            tree, order = grow(matrix, target, response, self, rows=rows, rng=rng)
             own = None if weights is None else weights[order]
             trees.append(Leaves(tree, target.take(order), own))
-        return FittedEnsemble(encoding, tuple(trees), self.drawing)
+        return FittedEnsemble(encoding, tuple(trees), Drawing.of(self))
 
 
 @options
@@ -105,15 +105,14 @@ class Forest(Ensemble):
     40
     """
 
-    in_words: ClassVar[str] = "a random forest of {tree} trees"
-
-    told_options: ClassVar[tuple[str, ...]] = (*EnsembleOptions.told_options, "max_features")
+    in_words = "a random forest of {tree} trees"
+    told_options = (*Ensemble.told_options, "max_features")
 
     max_features: Annotated[Share, Field(gt=0)] = 1 / 3
 
     @property
-    def features(self) -> float:
-        """See `Ensemble.features`."""
+    def max_features_of_split(self) -> float:
+        """See `TreeOptions.max_features_of_split`."""
         return self.max_features
 
 
@@ -135,4 +134,4 @@ class Bagging(Ensemble):
     40
     """
 
-    in_words: ClassVar[str] = "a set of {tree} trees grown on bootstrap samples"
+    in_words = "a set of {tree} trees grown on bootstrap samples"

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
 from synthesizer.data.codes import Combinations
 from synthesizer.data.options import Count, Names, options
 from synthesizer.data.table import Column, IntArray, Table
-from synthesizer.models.base import (
-    Abilities,
-    ConditionalModel,
-    FittedModel,
-)
+from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
 
 
@@ -33,23 +28,16 @@ class FittedGrouped(FittedModel):
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw by the model of each row's group."""
-        return self._drawn(predictors, 0, rng)
+        return self.sample_wider(predictors, steps=0, rng=rng)
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Draw by the model of each row's group, from a wider neighbourhood."""
-        return self._drawn(predictors, steps, rng)
-
-    def _drawn(self, predictors: Table, steps: int, rng: np.random.Generator) -> Column:
         place = self.groups.places(predictors, self.known)  # -1: no model of its own
         parts, order = [], []
         for group in np.unique(place).tolist():
             rows = np.flatnonzero(place == group)
             model = self.others if group < 0 else self.own[group]
-            table = predictors.take(rows)
-            if steps:
-                parts.append(model.sample_wider(table, steps=steps, rng=rng))
-            else:
-                parts.append(model.sample(table, rng=rng))
+            parts.append(model.sample_wider(predictors.take(rows), steps=steps, rng=rng))
             order.append(rows)
         if not parts:
             return self.others.sample(predictors, rng=rng)
@@ -87,18 +75,13 @@ class Grouped(ConditionalModel):
     True
     """
 
-    abilities: ClassVar[Abilities] = Abilities()
-    fitted_type: ClassVar[type[FittedModel]] = FittedGrouped
-    in_words: ClassVar[str] = "a model of its own for each group of records"
+    fitted_type = FittedGrouped
+    in_words = "a model of its own for each group of records"
+    predictor_option = "by"
 
     by: Names
     base: ConditionalModel = field(default_factory=Cart)
     min_rows: Count = 500
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Predictors that have to be there."""
-        return self.by
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedGrouped:
         """Fit the base model to every group, and to all rows; see `ConditionalModel.fit`.
@@ -108,7 +91,7 @@ class Grouped(ConditionalModel):
         ValueError
             If a variable of ``by`` is no predictor.
         """
-        self.require(predictors, "by")
+        self.require(predictors)
         groups = Combinations.of(predictors, self.by)
         known, inverse, counts = np.unique(
             groups.numbers(predictors), return_inverse=True, return_counts=True

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -37,8 +36,8 @@ class Keep(ConditionalModel):
     Source: Reiter (2003), partially synthetic data.
     """
 
-    abilities: ClassVar[Abilities] = Abilities(uses_predictors=False, copies_rows=True)
-    fitted_type: ClassVar[type[FittedModel]] = FittedKeep
+    abilities = Abilities(uses_predictors=False, copies_rows=True)
+    fitted_type = FittedKeep
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedKeep:  # noqa: ARG002
         """Keep the column; see `ConditionalModel.fit`. ``target`` may hold missing states."""

@@ -44,18 +44,8 @@ def redrawn(
 ) -> tuple[Column, IntArray]:
     """Return a column with allowed values, and the positions for which there was none.
 
-    Parameters
-    ----------
-    column : Column
-        What was drawn first, n values.
-    free : ndarray of int
-        Positions that may be redrawn.
-    draw, judge : callable
-        The model, and what is allowed.
-    rng : numpy.random.Generator
-        Orders the values that are searched at last.
-    reserve : Column, optional
-        Further values that are searched.
+    Only the ``free`` positions are redrawn: by ``draw``, then among the values of a wide pool, at
+    last among those of the ``reserve``; ``rng`` orders the values that are searched.
     """
     bad = free[judge(free, column.take(free))]
     for steps in (*[0] * REDRAWS, *WIDENINGS):
@@ -105,24 +95,12 @@ def _distinct(pool: Column) -> tuple[IntArray, IntArray]:
     return first, counts
 
 
-# Combinations of values that are only drawn if the confidential data have them.
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Support:
     """The combinations of some variables that occur: all others are structural zeros.
 
     For pairs such as occupation and education, or pay plan and grade, of which most are
     impossible. It tells which combinations occur, not how often.
-
-    Parameters
-    ----------
-    combinations : Combinations
-        The variables and their values.
-    variable : str
-        The last of them in the order of the chain, which is redrawn.
-    known : ndarray of int64
-        The combinations that occur, as one number each, rising.
 
     Examples
     --------
@@ -139,8 +117,11 @@ class Support:
     """
 
     combinations: Combinations
+    """The variables and their values."""
     variable: str
+    """The last of them in the order of the chain, which is redrawn."""
     known: IntArray
+    """The combinations that occur, as one number each, rising."""
 
     def __post_init__(self) -> None:
         check_rising("the combinations of a support", self.known)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -14,7 +13,7 @@ from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
 from synthesizer.models.kit.numerics import check_codes, check_floats, newton, one_blas_thread
 from synthesizer.models.kit.predictors import BLOCK_ROWS, Design
-from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel, coded_column
+from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +35,10 @@ class FittedLogistic(FittedModel):
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw a level for each row from its predicted probability."""
         uniforms = rng.random(predictors.n_rows)
-        if len(self.codes) == 1:
-            return coded_column(self.variable, np.repeat(self.codes, predictors.n_rows))
-        second = uniforms < expit(self.design.predict(predictors, self.coefficients))
-        return coded_column(self.variable, self.codes[second.astype(np.intp)])
+        place = np.zeros(predictors.n_rows, dtype=np.intp)
+        if len(self.codes) == 2:
+            place += uniforms < expit(self.design.predict(predictors, self.coefficients))
+        return Column(self.variable, self.codes[place].astype(np.int32))
 
 
 @options
@@ -63,9 +62,9 @@ class Logistic(IterativeModel):
     array([-1.099])
     """
 
-    abilities: ClassVar[Abilities] = Abilities(kinds=CODED_KINDS, max_levels=2, stores_values=False)
-    fitted_type: ClassVar[type[FittedModel]] = FittedLogistic
-    in_words: ClassVar[str] = "a logistic regression"
+    abilities = Abilities(kinds=CODED_KINDS, max_levels=2, stores_values=False)
+    fitted_type = FittedLogistic
+    in_words = "a logistic regression"
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedLogistic:
         """Learn the coefficients; raises ModelError if the target has more than two levels."""

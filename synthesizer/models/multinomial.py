@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from synthesizer.data.table import Column, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
 from synthesizer.models.kit.logit import Softmax, fit_softmax
 from synthesizer.models.kit.numerics import check_codes
-from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel, coded_column
+from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +29,8 @@ class FittedMultinomial(FittedModel):
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw a level for each row from its predicted probabilities."""
-        return coded_column(self.variable, self.codes[self.softmax.draw(predictors, rng=rng)])
+        codes = self.codes[self.softmax.draw(predictors, rng=rng)]
+        return Column(self.variable, codes.astype(np.int32))
 
 
 @options
@@ -62,10 +62,10 @@ class Multinomial(IterativeModel):
 
     tolerance: Positive = 0.03
 
-    abilities: ClassVar[Abilities] = Abilities(kinds=CODED_KINDS, stores_values=False)
-    fitted_type: ClassVar[type[FittedModel]] = FittedMultinomial
-    in_words: ClassVar[str] = "a multinomial logistic regression"
-    told_options: ClassVar[tuple[str, ...]] = (*IterativeModel.told_options, "tolerance")
+    abilities = Abilities(kinds=CODED_KINDS, stores_values=False)
+    fitted_type = FittedMultinomial
+    in_words = "a multinomial logistic regression"
+    told_options = (*IterativeModel.told_options, "tolerance")
 
     def fit(
         self, predictors: Table, target: Column, *, rng: np.random.Generator

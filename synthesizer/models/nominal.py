@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
 from synthesizer.data.codes import Combinations
 from synthesizer.data.options import Count, Names, options
 from synthesizer.data.table import Column, IntArray, Table
-from synthesizer.models.base import (
-    Abilities,
-    ConditionalModel,
-    FittedModel,
-)
+from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
 
 FEWEST = 3
@@ -54,8 +49,8 @@ class FittedNominal(FittedModel):
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Draw by the base model."""
-        if steps == 1:
-            return self.base.sample(predictors, rng=rng)
+        if steps == 0:
+            return self.sample(predictors, rng=rng)
         return self.base.sample_wider(predictors, steps=steps - 1, rng=rng)
 
 
@@ -90,18 +85,13 @@ class Nominal(ConditionalModel):
     True
     """
 
-    abilities: ClassVar[Abilities] = Abilities()
-    fitted_type: ClassVar[type[FittedModel]] = FittedNominal
-    in_words: ClassVar[str] = "copies from records that agree on named variables"
+    fitted_type = FittedNominal
+    in_words = "copies from records that agree on named variables"
+    predictor_option = "given"
 
     given: Names
     base: ConditionalModel = field(default_factory=Cart)
     min_cell: Count = 5
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Predictors that have to be there."""
-        return self.given
 
     @property
     def caution(self) -> str:
@@ -122,7 +112,7 @@ class Nominal(ConditionalModel):
         ValueError
             If a variable of ``given`` is no predictor.
         """
-        self.require(predictors, "given")
+        self.require(predictors)
         cells = Combinations.of(predictors, self.given)
         keys = cells.numbers(predictors)
         known, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)

@@ -1,10 +1,9 @@
-"""Linear regression with normal residuals."""
+"""Linear regression with normal residuals, of a number or of its logarithm."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -14,25 +13,35 @@ from synthesizer.data.table import Column, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
 from synthesizer.models.kit.regression import (
     NUMERIC_KINDS,
-    Limits,
+    NumberForm,
     ParametricModel,
     Regression,
     numeric_column,
 )
 
+LARGEST_LOG = 700.0  # exp of more is not finite
+
 
 @dataclass(frozen=True, eq=False)
 class FittedNormal(FittedModel):
-    """Coefficients, residual standard deviation and the range that draws keep to; no rows."""
+    """A regression, of a number or of its logarithm, and the form of values; no rows."""
 
     variable: Variable
     regression: Regression
-    limits: Limits
+    form: NumberForm
+    log_shift: float | None
+    """What was added to values before their logarithm was taken; None for the values themselves."""
+
+    def __post_init__(self) -> None:
+        if self.log_shift is not None and not math.isfinite(self.log_shift):
+            raise ValueError("log_shift must be a finite number")
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Draw the predicted mean plus a normal residual for each row."""
         values = self.regression.draw(predictors, rng=rng)
-        return numeric_column(self.variable, self.limits.apply(values))
+        if self.log_shift is not None:
+            values = np.exp(np.minimum(values, LARGEST_LOG)) - self.log_shift
+        return numeric_column(self.variable, self.form.apply(values))
 
 
 @options
@@ -63,43 +72,18 @@ class Normal(ParametricModel):
 
     clip: bool = True
 
-    abilities: ClassVar[Abilities] = Abilities(
-        kinds=NUMERIC_KINDS, stores_values=False, new_values=True
-    )
-    fitted_type: ClassVar[type[FittedModel]] = FittedNormal
-    in_words: ClassVar[str] = "a linear regression with normal residuals"
-    told_options: ClassVar[tuple[str, ...]] = (*ParametricModel.told_options, "clip")
+    abilities = Abilities(kinds=NUMERIC_KINDS, stores_values=False, new_values=True)
+    fitted_type = FittedNormal
+    in_words = "a linear regression with normal residuals"
+    told_options = (*ParametricModel.told_options, "clip")
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormal:  # noqa: ARG002
         """Learn the regression; see `ConditionalModel.fit`."""
         design = self.design(predictors)
         values = np.asarray(target.data, dtype=np.float64)
         regression = Regression.fit(design, predictors, values, ridge=self.ridge)
-        return FittedNormal(target.variable, regression, Limits.fit(target, clip=self.clip))
-
-
-# Linear regression of the logarithm, with normal residuals.
-
-LARGEST_LOG = 700.0  # exp of more is not finite
-
-
-@dataclass(frozen=True, eq=False)
-class FittedLognormal(FittedModel):
-    """Coefficients and residual standard deviation on the log scale, and the range; no rows."""
-
-    variable: Variable
-    regression: Regression
-    limits: Limits
-    shift: float
-
-    def __post_init__(self) -> None:
-        if not math.isfinite(self.shift):
-            raise ValueError("shift must be a finite number")
-
-    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Draw a logarithm for each row and turn it into a value."""
-        logs = np.minimum(self.regression.draw(predictors, rng=rng), LARGEST_LOG)
-        return numeric_column(self.variable, self.limits.apply(np.exp(logs) - self.shift))
+        form = NumberForm.fit(target, clip=self.clip)
+        return FittedNormal(target.variable, regression, form, log_shift=None)
 
 
 @options
@@ -133,20 +117,12 @@ class Lognormal(ParametricModel):
     shift: Finite = 0.0
     clip: bool = True
 
-    abilities: ClassVar[Abilities] = Abilities(
-        kinds=NUMERIC_KINDS, stores_values=False, new_values=True
-    )
-    fitted_type: ClassVar[type[FittedModel]] = FittedLognormal
-    in_words: ClassVar[str] = "a linear regression of its logarithm"
-    told_options: ClassVar[tuple[str, ...]] = (*ParametricModel.told_options, "clip", "shift")
+    abilities = Abilities(kinds=NUMERIC_KINDS, stores_values=False, new_values=True)
+    fitted_type = FittedNormal
+    in_words = "a linear regression of its logarithm"
+    told_options = (*ParametricModel.told_options, "clip", "shift")
 
-    def fit(
-        self,
-        predictors: Table,
-        target: Column,
-        *,
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> FittedLognormal:
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormal:  # noqa: ARG002
         """Learn the regression; raises ModelError where ``value + shift`` is not positive."""
         shifted = target.data + self.shift
         n_bad = int(np.count_nonzero(shifted <= 0))
@@ -158,5 +134,5 @@ class Lognormal(ParametricModel):
             )
         design = self.design(predictors)
         regression = Regression.fit(design, predictors, np.log(shifted), ridge=self.ridge)
-        limits = Limits.fit(target, clip=self.clip)
-        return FittedLognormal(target.variable, regression, limits, self.shift)
+        form = NumberForm.fit(target, clip=self.clip)
+        return FittedNormal(target.variable, regression, form, log_shift=self.shift)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -25,28 +24,18 @@ GRID = np.linspace(-6.0, 6.0, 1025)  # scores at which the distribution of draws
 
 @dataclass(frozen=True, eq=False)
 class FittedNormrank(FittedModel):
-    """A regression of scores, the distribution of its draws, and the observed values.
-
-    Parameters
-    ----------
-    variable : Variable
-        Of the target.
-    regression : Regression
-        Of the normal scores.
-    spread : ndarray, shape (1025,)
-        Distribution function, on a grid from -6 to 6, of the scores drawn for the confidential
-        predictors.
-    values : ndarray, shape (v,)
-        Distinct confidential values, increasing.
-    counts : ndarray of int, shape (v,)
-        How often each occurs.
-    """
+    """A regression of scores, the distribution of its draws, and the observed values."""
 
     variable: Variable
     regression: Regression
+    """Of the normal scores."""
     spread: FloatArray
+    """Distribution function, on a grid from -6 to 6, of the scores drawn for the confidential
+    predictors; shape (1025,)."""
     values: FloatArray
+    """Distinct confidential values, increasing; shape (v,)."""
     counts: IntArray
+    """How often each occurs; shape (v,)."""
 
     def __post_init__(self) -> None:
         check_floats("values", self.values, (-1,))
@@ -89,9 +78,9 @@ class Normrank(ParametricModel):
     [0.0, 900.0, 70000.0]
     """
 
-    abilities: ClassVar[Abilities] = Abilities(kinds=NUMERIC_KINDS)
-    fitted_type: ClassVar[type[FittedModel]] = FittedNormrank
-    in_words: ClassVar[str] = "a linear regression of its ranks (normal scores)"
+    abilities = Abilities(kinds=NUMERIC_KINDS)
+    fitted_type = FittedNormrank
+    in_words = "a linear regression of its ranks (normal scores)"
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormrank:
         """Learn scores and donors; see `ConditionalModel.fit`."""

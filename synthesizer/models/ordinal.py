@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from synthesizer.models.kit.logit import (
 )
 from synthesizer.models.kit.numerics import check_codes, check_floats, one_blas_thread
 from synthesizer.models.kit.predictors import Design
-from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel, coded_column
+from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,24 +51,15 @@ class _Scale:
 
 @dataclass(frozen=True, eq=False)
 class FittedOrdinal(FittedModel):
-    """Thresholds and slopes of the levels, and a model of the missing codes; no rows.
-
-    Parameters
-    ----------
-    variable : Variable
-        Of the target.
-    states : ndarray of int
-        Missing states seen in the fit: 0 for a level, k for ``variable.missing[k - 1]``.
-    missing : Softmax
-        Probabilities of ``states``.
-    scale : _Scale or None
-        Of the levels; None if the fit saw missing codes alone.
-    """
+    """Thresholds and slopes of the levels, and a model of the missing codes; no rows."""
 
     variable: Variable
     states: IntArray
+    """Missing states seen in the fit: 0 for a level, k for ``variable.missing[k - 1]``."""
     missing: Softmax
+    """Probabilities of ``states``."""
     scale: _Scale | None
+    """Of the levels; None if the fit saw missing codes alone."""
 
     def __post_init__(self) -> None:
         check_codes("states", self.states, len(self.variable.missing) + 1)
@@ -89,7 +80,7 @@ class FittedOrdinal(FittedModel):
         if self.scale is not None:
             levels = self.scale.draw(self.missing.design, predictors, rng=rng)
             codes = np.where(states == 0, levels, codes)
-        return coded_column(self.variable, codes)
+        return Column(self.variable, codes.astype(np.int32))
 
 
 @options
@@ -110,9 +101,9 @@ class Ordinal(IterativeModel):
     array([-1.099,  1.099])
     """
 
-    abilities: ClassVar[Abilities] = Abilities(kinds=CODED_KINDS, stores_values=False)
-    fitted_type: ClassVar[type[FittedModel]] = FittedOrdinal
-    in_words: ClassVar[str] = "a proportional odds regression"
+    abilities = Abilities(kinds=CODED_KINDS, stores_values=False)
+    fitted_type = FittedOrdinal
+    in_words = "a proportional odds regression"
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedOrdinal:
         """Learn both parts; see `ConditionalModel.fit`."""

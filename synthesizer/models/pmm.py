@@ -22,27 +22,17 @@ from synthesizer.models.kit.regression import (
 
 @dataclass(frozen=True, eq=False)
 class FittedPmm(FittedModel):
-    """A regression and the donors in the order of their predictions.
-
-    Parameters
-    ----------
-    variable : Variable
-        Of the target.
-    regression : Regression
-        Predicts the means of the rows to be drawn.
-    predicted : ndarray, shape (n,)
-        Predicted means of the donors, not decreasing.
-    donors : ndarray, shape (n,)
-        Confidential values in the same order.
-    neighbours : int
-        Donors to choose from.
-    """
+    """A regression, and the donors in the order of their predictions."""
 
     variable: Variable
     regression: Regression
+    """Predicts the means of the rows to be drawn."""
     predicted: FloatArray
+    """Predicted means of the donors, not decreasing; shape (n,)."""
     donors: FloatArray
+    """Confidential values in the same order; shape (n,)."""
     neighbours: int
+    """Donors to choose from."""
 
     def __post_init__(self) -> None:
         check_floats("donors", self.donors, (-1,))
@@ -100,26 +90,23 @@ class Pmm(ParametricModel):
     neighbours: Count = 5
     draw_parameters: bool = False
 
-    abilities: ClassVar[Abilities] = Abilities(kinds=NUMERIC_KINDS)
-    fitted_type: ClassVar[type[FittedModel]] = FittedPmm
-    in_words: ClassVar[str] = "predictive mean matching"
-    told_options: ClassVar[tuple[str, ...]] = (
-        *ParametricModel.told_options,
-        "neighbours",
-        "draw_parameters",
-    )
+    abilities = Abilities(kinds=NUMERIC_KINDS)
+    fitted_type = FittedPmm
+    in_words = "predictive mean matching"
+    told_options = (*ParametricModel.told_options, "neighbours", "draw_parameters")
     option_aliases: ClassVar[Mapping[str, str]] = {"donors": "neighbours"}
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedPmm:
         """Learn the regression and sort the donors; see `ConditionalModel.fit`."""
         design = self.design(predictors)
         values = np.asarray(target.data, dtype=np.float64)
-        if self.draw_parameters:
-            estimate, regression = Regression.fit_and_perturb(
-                design, predictors, values, ridge=self.ridge, rng=rng
-            )
-        else:
-            estimate = regression = Regression.fit(design, predictors, values, ridge=self.ridge)
+        estimate, regression = Regression.fit_and_draw(
+            design,
+            predictors,
+            values,
+            ridge=self.ridge,
+            rng=rng if self.draw_parameters else None,
+        )
         predicted = _coarsen(estimate.mean(predictors))
         order = np.argsort(predicted, kind="stable")
         return FittedPmm(

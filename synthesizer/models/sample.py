@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -31,9 +30,9 @@ class Sample(ConditionalModel):
     Source: Efron (1979), the bootstrap.
     """
 
-    abilities: ClassVar[Abilities] = Abilities(uses_predictors=False)
-    fitted_type: ClassVar[type[FittedModel]] = FittedSample
-    in_words: ClassVar[str] = "draws from its own distribution"
+    abilities = Abilities(uses_predictors=False)
+    fitted_type = FittedSample
+    in_words = "draws from its own distribution"
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedSample:  # noqa: ARG002
         """Keep the donors; see `ConditionalModel.fit`."""

@@ -16,8 +16,6 @@ from synthesizer.data.table import BoolArray, Column, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.histories.history import HistoryModel, panel_of, reserve_of
 
-# Rules that set values and structural zeros, as the chain applies them.
-
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
@@ -105,32 +103,22 @@ def forbidden_rows(zeros: Sequence[Zero], table: Table) -> BoolArray:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One variable of the chain, its model and its predictors.
-
-    Parameters
-    ----------
-    variable : str
-        What is drawn.
-    method : str
-        Name of the model in the registry.
-    model : ConditionalModel
-        The model with its options.
-    predictors : tuple of str
-        Earlier variables of the chain.
-    missing_method, missing_model : str and ConditionalModel, optional
-        For a number with missing codes: the model that draws first whether the value is missing,
-        and as which code. None lets ``model`` do it.
-    paths : tuple of PathRule
-        Rules from period to period about the variable, in a panel.
-    """
+    """One variable of the chain, its model and its predictors."""
 
     variable: str
+    """What is drawn."""
     method: str
+    """Name of the model in the registry."""
     model: ConditionalModel
     predictors: tuple[str, ...] = ()
+    """Earlier variables of the chain."""
     missing_method: str | None = None
+    """Name of ``missing_model``."""
     missing_model: ConditionalModel | None = None
+    """For a number with missing codes: draws first whether the value is missing, and as which
+    code. None lets ``model`` do it."""
     paths: tuple[PathRule, ...] = ()
+    """Rules from period to period about the variable, in a panel."""
 
     @property
     def is_whole(self) -> bool:
@@ -202,43 +190,29 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class FittedStep:
-    """A step after the fit: how to draw one variable for a block of rows.
-
-    Parameters
-    ----------
-    variable : Variable
-        What is drawn.
-    method, missing_method : str
-        Names of the models that were fitted.
-    predictors : tuple of str
-        Earlier variables that a draw needs.
-    value_model : FittedModel or None
-        Draws the value; None where no confidential row outside the rules had one.
-    state_model : FittedModel or None
-        Draws the missing codes of a number.
-    kept : Column or None
-        The variable itself in a partial synthesis.
-    salt : str
-        Secret part of the seed of the draws, see `synthesizer.data.randomness`.
-    reserve : Column or None
-        In a panel: values to search where nothing that the model draws is allowed.
-    """
+    """A step after the fit: how to draw one variable for a block of rows."""
 
     variable: Variable
     method: str
     predictors: tuple[str, ...]
+    """Earlier variables that a draw needs."""
     missing_method: str
     value_model: FittedModel | None
+    """Draws the value; None where no confidential row outside the rules had one."""
     state_model: FittedModel | None = None
+    """Draws the missing codes of a number."""
     kept: Column | None = None
+    """The variable itself in a partial synthesis."""
     salt: str = ""
+    """Secret part of the seed of the draws, see `synthesizer.data.randomness`."""
     reserve: Column | None = None
+    """In a panel: values to search where nothing that the model draws is allowed."""
 
     def draw(self, predictors: Table, rng: np.random.Generator, *, widen: int = 0) -> Column:
         """Draw the variable for every row of ``predictors``; ``widen`` counts ancestors."""
         if self.state_model is None:
             return self._draw_value(predictors, rng, widen)
-        drawn = _sample(self.state_model, predictors, rng, widen)
+        drawn = self.state_model.sample_wider(predictors, steps=widen, rng=rng)
         states = drawn.data.astype(np.int8)
         data = np.full(len(states), np.nan)
         observed = np.flatnonzero(states == 0)
@@ -252,13 +226,7 @@ class FittedStep:
                 f"variable {self.variable.name!r}: no confidential row outside the rules holds "
                 "a value to learn from; make the rules cover fewer rows or remove them"
             )
-        return _sample(self.value_model, predictors, rng, widen)
-
-
-def _sample(model: FittedModel, predictors: Table, rng: np.random.Generator, widen: int) -> Column:
-    if widen:
-        return model.sample_wider(predictors, steps=widen, rng=rng)
-    return model.sample(predictors, rng=rng)
+        return self.value_model.sample_wider(predictors, steps=widen, rng=rng)
 
 
 def state_variable(variable: Variable) -> Variable:

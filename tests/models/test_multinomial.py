@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.special import softmax
 from scipy.stats import chi2
 from threadpoolctl import threadpool_limits
 
@@ -34,6 +35,10 @@ def fit(model, predictors, y, seed=1):
     return model.fit(predictors, y, rng=np.random.default_rng(seed))
 
 
+def probabilities(fitted, table):
+    return softmax(fitted.softmax.design.matrix(table) @ fitted.softmax.coefficients, axis=1)
+
+
 def test_without_a_ridge_the_contrasts_are_those_of_maximum_likelihood():
     sm = pytest.importorskip("statsmodels.api")
     table, y = simulated()
@@ -47,7 +52,7 @@ def test_without_a_ridge_the_contrasts_are_those_of_maximum_likelihood():
 def test_the_default_tolerance_is_close_enough():
     table, y = simulated(n_levels=8)
     rough, exact = (
-        fit(Multinomial(tolerance=tolerance), table, y).softmax.probabilities(table)
+        probabilities(fit(Multinomial(tolerance=tolerance), table, y), table)
         for tolerance in (0.03, 1e-6)
     )
     assert np.abs(rough - exact).max() < 0.01
@@ -57,7 +62,7 @@ def test_gradient_is_zero_at_the_maximum():
     table, y = simulated(n_levels=5)
     fitted = fit(Multinomial(tolerance=1e-6, ridge=2.0), table, y)
     matrix, coefficients = fitted.softmax.design.matrix(table), fitted.softmax.coefficients
-    residual = fitted.softmax.probabilities(table) - np.eye(5)[y.data]
+    residual = probabilities(fitted, table) - np.eye(5)[y.data]
     pull = np.array([0, 2.0, 2.0, 2.0])[:, None] * coefficients
     np.testing.assert_allclose(matrix.T @ residual + pull, 0, atol=1e-3)
 
@@ -116,8 +121,7 @@ def test_more_columns_than_rows():
 def test_max_fit_rows_learns_nearly_the_same():
     table, y = simulated(n=6000)
     whole, part = (
-        fit(Multinomial(max_fit_rows=n), table, y).softmax.probabilities(table)
-        for n in (10_000, 3000)
+        probabilities(fit(Multinomial(max_fit_rows=n), table, y), table) for n in (10_000, 3000)
     )
     assert 0 < np.abs(whole - part).mean() < 0.03
 

@@ -127,7 +127,7 @@ def test_perturbed_parameters_have_the_spread_of_the_posterior():
     draws = []
     for seed in range(400):
         rng = np.random.default_rng(seed)
-        fitted, drawn = Regression.fit_and_perturb(design, table, y.data, ridge=0.0, rng=rng)
+        fitted, drawn = Regression.fit_and_draw(design, table, y.data, ridge=0.0, rng=rng)
         draws.append(drawn.coefficients)
     matrix = design.matrix(table)
     expected = fitted.sigma**2 * np.linalg.inv(matrix.T @ matrix)

@@ -9,7 +9,6 @@ from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.engine.testing import rebuilt
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.leaves import _leaf_figures, tilted
-from synthesizer.models.kit.trees import root_only
 from tests.models.test_tree import tree_of
 
 N = 4000
@@ -41,7 +40,7 @@ def test_the_density_is_linear(slope: float) -> None:
 @pytest.mark.parametrize("values", [[0, 0, 1], [3, 3, 3], [1, 2, 4, 8, 8, 9], [5]])
 def test_the_mean_of_a_leaf_moves_by_slope_times_gini(values: list[int]) -> None:
     leaf = np.sort(np.array(values, dtype=float))
-    tree = root_only(len(leaf))
+    tree = tree_of([-1], [0], [-1], [len(leaf)])
     _, spread = _leaf_figures(tree, leaf)
     slow = np.mean([abs(a - b) for a in leaf for b in leaf])
     assert spread[0] == pytest.approx(slow)

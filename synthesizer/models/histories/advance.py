@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Variable
 from synthesizer.models.base import (
     Abilities,
     ConditionalModel,
-    FittedModel,
 )
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
@@ -156,11 +154,11 @@ class Advance(HistoryModel):
     True
     """
 
-    abilities: ClassVar[Abilities] = Abilities(
+    abilities = Abilities(
         kinds=frozenset({Kind.ORDERED, Kind.NUMERIC, Kind.DATE}), panel=True, new_values=True
     )
-    fitted_type: ClassVar[type[FittedModel]] = FittedAdvance
-    in_words: ClassVar[str] = "a model of the first value, which then advances with time"
+    fitted_type = FittedAdvance
+    in_words = "a model of the first value, which then advances with time"
 
     base: ConditionalModel = field(default_factory=Cart)
     rate: Positive = 1.0

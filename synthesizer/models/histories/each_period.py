@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import Column, IntArray
-from synthesizer.models.base import ConditionalModel, FittedModel
+from synthesizer.models.base import ConditionalModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
 from synthesizer.models.histories.parts import Part, fit_part
@@ -69,8 +68,8 @@ class EachPeriod(HistoryModel):
     [100.0, 200.0]
     """
 
-    fitted_type: ClassVar[type[FittedModel]] = FittedEachPeriod
-    in_words: ClassVar[str] = "a model of each period by itself"
+    fitted_type = FittedEachPeriod
+    in_words = "a model of each period by itself"
 
     base: ConditionalModel = field(default_factory=Cart)
 

@@ -122,7 +122,7 @@ class HistoryModel(ConditionalModel):
         Predictors that the history would add and shall not; no option, see `leaving_out`.
     """
 
-    abilities: ClassVar[Abilities] = Abilities(panel=True, stores_values=True)
+    abilities = Abilities(panel=True, stores_values=True)
 
     # no field of the dataclass, which holds options only: `leaving_out` sets it for a copy
     left_out: ClassVar[tuple[str, ...]] = ()

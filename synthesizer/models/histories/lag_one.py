@@ -14,7 +14,7 @@ from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PAST, Memory, PathRule, past_columns
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
-from synthesizer.models.base import ConditionalModel, FittedModel
+from synthesizer.models.base import ConditionalModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
 from synthesizer.models.histories.parts import (
@@ -361,8 +361,8 @@ class LagOne(HistoryModel):
     [0, 1, 2, 3]
     """
 
-    fitted_type: ClassVar[type[FittedModel]] = FittedLagOne
-    in_words: ClassVar[str] = "a model of each period's value given the person's value before it"
+    fitted_type = FittedLagOne
+    in_words = "a model of each period's value given the person's value before it"
 
     base: ConditionalModel = field(default_factory=Cart)
     fit_by: Literal["pooled", "by_period"] = "pooled"

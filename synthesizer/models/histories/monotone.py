@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from synthesizer.data.panel.view import changers, differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Variable
 from synthesizer.models.base import (
     Abilities,
-    FittedModel,
 )
 from synthesizer.models.histories.history import FittedHistory, Limits
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
@@ -160,11 +158,9 @@ class Monotone(ByClass):
     True
     """
 
-    abilities: ClassVar[Abilities] = Abilities(
-        kinds=frozenset({Kind.ORDERED, Kind.NUMERIC, Kind.DATE}), panel=True
-    )
-    fitted_type: ClassVar[type[FittedModel]] = FittedMonotone
-    in_words: ClassVar[str] = "a model of values that most persons only ever raise"
+    abilities = Abilities(kinds=frozenset({Kind.ORDERED, Kind.NUMERIC, Kind.DATE}), panel=True)
+    fitted_type = FittedMonotone
+    in_words = "a model of values that most persons only ever raise"
 
     def fit_history(
         self,

@@ -14,7 +14,7 @@ from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.panel.view import changers
 from synthesizer.data.table import BoolArray, Column, IntArray, Table
-from synthesizer.models.base import ConditionalModel, FittedModel
+from synthesizer.models.base import ConditionalModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
@@ -227,8 +227,8 @@ class MostlyConstant(ByClass):
     True
     """
 
-    fitted_type: ClassVar[type[FittedModel]] = FittedMostlyConstant
-    in_words: ClassVar[str] = "a model of whether a person's value ever changes, and of the values"
+    fitted_type = FittedMostlyConstant
+    in_words = "a model of whether a person's value ever changes, and of the values"
     option_aliases: ClassVar[Mapping[str, str]] = {"fit": "fit_by"}
 
     fit_by: Literal["pooled", "by_period"] = "pooled"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from synthesizer.data.table import BoolArray, Column, IntArray
 from synthesizer.models.base import (
     Abilities,
     ConditionalModel,
-    FittedModel,
 )
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
@@ -120,9 +118,9 @@ class TimeInvariant(HistoryModel):
     True
     """
 
-    abilities: ClassVar[Abilities] = Abilities(panel=True, person=True)
-    fitted_type: ClassVar[type[FittedModel]] = FittedTimeInvariant
-    in_words: ClassVar[str] = "a model of one value a person"
+    abilities = Abilities(panel=True, person=True)
+    fitted_type = FittedTimeInvariant
+    in_words = "a model of one value a person"
 
     base: ConditionalModel = field(default_factory=Cart)
 

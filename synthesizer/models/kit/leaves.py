@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +15,15 @@ from synthesizer.data.table import Column, FloatArray, Kind, Table
 from synthesizer.models.kit.numerics import check_floats
 from synthesizer.models.kit.predictors import Design, Encoding, Float32Array
 from synthesizer.models.kit.regression import Regression
-from synthesizer.models.kit.trees import LEAF, Nodes, Tree
+from synthesizer.models.kit.trees import LEAF, Nodes, Smoothing, Tree, TreeOptions
 
-# Tilting the draws of a leaf, so that weak effects that no split is made for are not lost.
-
-MAX_CATEGORIES = 20  # of a predictor in the regression; what many levels tell, the tree has told
+MAX_CATEGORIES = 20  # of a predictor in the tilt; what many levels tell, the tree has told
 RIDGE = 1.0
 MOST = 0.5  # the larger, or the smaller, of two draws: a linear density cannot lean further
 LEVEL = 1e-6  # slopes below change nothing
+
+GOLDEN = (5**0.5 - 1) / 2
+NEIGHBOURS = 3  # donors in a group of even draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,15 +38,11 @@ class Tilt:
     arXiv:0901.0434). a is linear in the predictors: the regression of residual / G, weighted by
     G, so that the sum of the drawn responses over every column of the regression is expected to
     be that of the data, as in a calibration (Deville and Saerndal 1992).
-
-    Parameters
-    ----------
-    slope : Regression
-        Of a. The response is the rank of a number or the code of a level, the residual is that
-        to the mean of the other donors of the leaf.
     """
 
     slope: Regression
+    """Of a. The response is the rank of a number or the code of a level, the residual is that to
+    the mean of the other donors of the leaf."""
 
     @classmethod
     def fit(
@@ -60,18 +57,9 @@ class Tilt:
     ) -> Self | None:
         """Fit the regression; None where the levels of the target have no order.
 
-        Parameters
-        ----------
-        tree : Tree
-            Grown already.
-        order : ndarray
-            Row of each donor in the order of the leaves, shape (n,).
-        predictors, target : Table, Column
-            n rows.
-        rows : ndarray or None
-            Rows of the regression; None for all.
-        rng : numpy.random.Generator or None
-            Draws the coefficients from their posterior distribution (proper synthesis).
+        ``order`` is the row of each donor in the order of the leaves, shape (n,); ``rows`` those
+        of the regression, None for all. With ``rng`` the coefficients are drawn from their
+        posterior distribution (proper synthesis).
         """
         response = _response(target)
         if response is None or not len(predictors):
@@ -85,12 +73,10 @@ class Tilt:
         wanted = np.divide(residual, spread, out=np.zeros(len(spread)), where=spread > 0)
         weights = spread / spread.mean()
         design = Design.fit(predictors, max_categories=MAX_CATEGORIES)
-        if rng is None:
-            return cls(Regression.fit(design, predictors, wanted, ridge=RIDGE, weights=weights))
-        _, drawn = Regression.fit_and_perturb(
+        _, slope = Regression.fit_and_draw(
             design, predictors, wanted, ridge=RIDGE, weights=weights, rng=rng
         )
-        return cls(drawn)
+        return cls(slope)
 
     def slopes(self, predictors: Table) -> FloatArray:
         """Return a of every row, in [-1/2, 1/2]."""
@@ -137,56 +123,37 @@ def _leaf_figures(tree: Tree, response: FloatArray) -> tuple[FloatArray, FloatAr
     return centred * (size / np.maximum(size - 1, 1))[own], spread[own]
 
 
-GOLDEN = (5**0.5 - 1) / 2
-NEIGHBOURS = 3  # donors in a group of even draws
-
-
-Smoothing = Literal["none", "density"]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Drawing:
-    """How values are drawn once the leaf of a row is known.
-
-    Parameters
-    ----------
-    shrinkage : float
-        A row stays in a node whose parent has N donors with probability N / (N + shrinkage),
-        and else moves on to an ancestor, >= 0: hierarchical shrinkage (Agarwal et al. 2022)
-        as a draw.
-    even : bool
-        Spread the draws evenly over groups of three donors with neighbouring values instead of
-        drawing independently.
-    smoothing : {"none", "density"}
-        "density" adds kernel noise within the range of the leaf, "none" copies donors.
-    """
+    """How values are drawn once the leaf of a row is known."""
 
     shrinkage: float = 0.0
+    """A row stays in a node whose parent has N donors with probability N / (N + shrinkage), and
+    else moves on to an ancestor: hierarchical shrinkage (Agarwal et al. 2022) as a draw."""
     even: bool = False
+    """Spread draws evenly over groups of three donors with neighbouring values."""
     smoothing: Smoothing = "none"
+    """"density" adds kernel noise within the range of the leaf, "none" copies donors."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.shrinkage < math.inf:
             raise ValueError("shrinkage must be a number that is at least 0")
 
+    @classmethod
+    def of(cls, model: TreeOptions) -> Self:
+        """Take over the options of a model."""
+        return cls(shrinkage=model.shrinkage, even=model.even, smoothing=model.smoothing)
+
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """A tree with its donors.
-
-    Parameters
-    ----------
-    tree : Tree
-        The structure.
-    donors : Column
-        Confidential values sorted by leaf and by value within leaves, shape (n,).
-    weights : ndarray or None
-        Weights of the donors (Bayesian bootstrap); None if all are alike.
-    """
+    """A tree with its donors."""
 
     tree: Tree
     donors: Column
+    """Confidential values sorted by leaf and by value within leaves, shape (n,)."""
     weights: FloatArray | None = None
+    """Weights of the donors (Bayesian bootstrap), shape (n,); None if all are alike."""
 
     def __post_init__(self) -> None:
         check_floats("donors", self.donors.data, (self.tree.n_donors,))

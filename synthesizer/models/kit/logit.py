@@ -1,4 +1,4 @@
-"""Multinomial logistic regression with a ridge: fit, probabilities, saved form."""
+"""Logistic regressions of several classes with a ridge: multinomial, and proportional odds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from scipy.special import expit
 from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.models.kit.numerics import check_floats, newton, one_blas_thread
 from synthesizer.models.kit.predictors import Design
-from synthesizer.models.kit.regression import draw_positions
 
 CHUNK_ROWS = 2_048  # scores of one chunk stay in the processor's cache
 MAX_ITERATIONS = 500
@@ -21,18 +20,11 @@ FULL_PRECISION_ROWS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Softmax:
-    """Probabilities of k classes: proportional to ``exp(x @ coefficients)``.
-
-    Parameters
-    ----------
-    design : Design
-        How predictors become p columns.
-    coefficients : ndarray, shape (p, k)
-        One column for each class; with one class nothing matters.
-    """
+    """Probabilities of k classes: proportional to ``exp(x @ coefficients)``."""
 
     design: Design
     coefficients: FloatArray
+    """One column for each class, shape (p, k); with one class nothing matters."""
 
     def __post_init__(self) -> None:
         check_floats("coefficients", self.coefficients, (self.design.n_columns, -1))
@@ -50,15 +42,8 @@ class Softmax:
         if self.n_classes == 1:
             return out
         for rows, matrix in self.design.blocks(predictors):
-            out[rows] = draw_positions(_softmax(matrix @ self.coefficients)[0], uniforms[rows])
-        return out
-
-    @one_blas_thread()
-    def probabilities(self, predictors: Table) -> FloatArray:
-        """Return the probabilities of the classes, shape (n, k)."""
-        out = np.empty((predictors.n_rows, self.n_classes))
-        for rows, matrix in self.design.blocks(predictors):
-            out[rows] = _softmax(matrix @ self.coefficients)[0]
+            steps = np.cumsum(_softmax(matrix @ self.coefficients)[0], axis=1)[:, :-1]
+            out[rows] = (uniforms[rows, None] >= steps).sum(axis=1)
         return out
 
 
@@ -66,7 +51,7 @@ class Softmax:
 def fit_softmax(
     matrix: FloatArray, classes: IntArray, penalty: FloatArray, *, tolerance: float = 0.03
 ) -> FloatArray:
-    """Maximise the penalised multinomial log-likelihood.
+    """Return the coefficients of the largest penalised multinomial likelihood, shape (p, k).
 
     All k classes have coefficients; the ridge makes them unique. L-BFGS runs on coefficients that
     are scaled and rotated by the eigenvectors of X'X, which makes the Hessian close to the
@@ -84,11 +69,6 @@ def fit_softmax(
         Stop when every coordinate of the scaled gradient, which is about the distance from the
         maximum in standard errors, falls below it. Beyond 10,000 rows it grows with their square
         root: standard errors shrink, and the precision of the probabilities stays the same.
-
-    Returns
-    -------
-    ndarray, shape (p, k)
-        Coefficients.
     """
     shares = np.bincount(classes) / len(classes)
     rotation, scale = _preconditioner(matrix, shares, penalty)
@@ -160,9 +140,6 @@ def _softmax(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     return scaled / total[:, None], np.log(total) + top
 
 
-# Proportional odds: cumulative logits with thresholds and a ridge on the slopes.
-
-
 def cumulative_probabilities(score: FloatArray, thresholds: FloatArray) -> FloatArray:
     """Return P(class <= j) = F(threshold_j - score) for all j but the last, shape (n, k - 1)."""
     return np.asarray(expit(thresholds[None, :] - score[:, None]))
@@ -172,23 +149,11 @@ def cumulative_probabilities(score: FloatArray, thresholds: FloatArray) -> Float
 def fit_cumulative(
     matrix: FloatArray, classes: IntArray, penalty: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Maximise the penalised log-likelihood.
+    """Return rising thresholds, shape (k - 1,), and slopes, shape (p,), of proportional odds.
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (n, p)
-        Design matrix without an intercept.
-    classes : ndarray of int, shape (n,)
-        Class numbers 0 to k - 1 in their order, each of them seen, k >= 2.
-    penalty : ndarray, shape (p,)
-        Ridge of each slope.
-
-    Returns
-    -------
-    thresholds : ndarray, shape (k - 1,)
-        Strictly increasing.
-    slopes : ndarray, shape (p,)
-        A larger ``x @ slopes`` makes higher classes more likely.
+    Class numbers are 0 to k - 1 in their order, each of them seen, k >= 2. ``matrix``, shape
+    (n, p), has no intercept; ``penalty``, shape (p,), is the ridge of each slope. A larger
+    ``x @ slopes`` makes higher classes more likely.
     """
     order = np.argsort(classes, kind="stable")
     counts = np.bincount(classes)

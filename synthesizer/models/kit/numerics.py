@@ -67,18 +67,10 @@ def newton(
 ) -> FloatArray:
     """Minimise a convex function by Newton steps, halved while they do not improve it.
 
-    Parameters
-    ----------
-    objective : callable
-        Returns value, gradient (p,) and Hessian (p, p) at a point, or None outside its domain.
-    start : ndarray, shape (p,)
-        A point of the domain.
-    tolerance : float
-        Stop when half the squared Newton decrement, the estimated distance from the minimum in
-        units of the log-likelihood, falls below it.
-    max_iterations : int
-        The point reached is returned when they are used up: it is finite and no worse than
-        ``start``.
+    ``objective`` returns value, gradient (p,) and Hessian (p, p) at a point, or None outside its
+    domain, in which ``start`` lies. It stops when half the squared Newton decrement, the estimated
+    distance from the minimum in units of the log-likelihood, falls below ``tolerance``; when the
+    iterations are used up, the point reached is finite and no worse than ``start``.
 
     Examples
     --------

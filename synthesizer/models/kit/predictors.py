@@ -1,15 +1,14 @@
-"""Predictors as numbers that a tree can split: every column becomes one float32 column.
+"""Predictors as numbers: one float32 column each for trees, a design matrix for regressions.
 
-The levels of a categorical predictor get positions on a line, so that a split between two
-neighbours separates levels with a low and a high response. For two-level and numeric targets the
-position is the mean response, which makes the best binary split of the levels one of the cuts
+For a tree the levels of a categorical predictor get positions on a line, so that a split between
+two neighbours separates levels with a low and a high response. For two-level and numeric targets
+the position is the mean response, which makes the best binary split of the levels one of the cuts
 (Breiman et al. 1984); for more levels it is the score on the first principal component of the
 levels' mean responses (Coppersmith, Hong and Hosking 1999).
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,19 +26,13 @@ FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """Where every code of every predictor lies.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Predictors in column order.
-    positions : tuple of ndarray
-        For each predictor a float32 array: the position of each code of a coded variable, or of
-        each missing code of a numeric one (numbers themselves are their own position).
-    """
+    """Where every code of every predictor lies."""
 
     names: tuple[str, ...]
+    """Predictors in column order."""
     positions: tuple[Float32Array, ...]
+    """For each predictor the position of each code of a coded variable, or of each missing code of
+    a numeric one (numbers themselves are their own position)."""
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.positions):
@@ -49,16 +42,9 @@ class Encoding:
 
     @classmethod
     def learn(cls, predictors: Table, response: FloatArray, *, prior: float) -> Self:
-        """Place the codes of ``predictors`` by ``response``, shape (n, d), centred columns.
+        """Place the codes of n rows of predictors by what the tree is to explain.
 
-        Parameters
-        ----------
-        predictors : Table
-            n rows.
-        response : ndarray
-            What the tree is to explain, see `level_scores`.
-        prior : float
-            Rows with the overall mean response that every level is given in addition, >= 0.
+        ``response``, shape (n, d), has centred columns; for ``prior`` see `level_scores`.
         """
         positions = tuple(_positions(column, response, prior) for column in predictors.columns)
         return cls(predictors.names, positions)
@@ -74,24 +60,12 @@ class Encoding:
 def level_scores(
     codes: npt.NDArray[np.int32], n_codes: int, response: FloatArray, prior: float
 ) -> FloatArray:
-    """Score the levels of a categorical predictor by the response of their rows.
+    """Score the levels of a categorical predictor by the response of their rows, (n_codes,).
 
-    Parameters
-    ----------
-    codes : ndarray
-        Codes in [0, n_codes), shape (n,).
-    n_codes : int
-        Number of codes; codes that never occur get 0, the overall mean.
-    response : ndarray
-        Centred responses, shape (n, d): one-hot columns of a coded target, or a number.
-    prior : float
-        Rows with the overall mean (zero) added to each level, so that rare levels do not end up
-        at the extremes by chance.
-
-    Returns
-    -------
-    ndarray
-        Shape (n_codes,): the mean response if d = 1, else its first principal component.
+    ``response``, shape (n, d), is centred: one-hot columns of a coded target, or a number. The
+    score is the mean response if d = 1, else its first principal component; codes that never occur
+    get 0, the overall mean. ``prior`` rows with that mean are added to each level, so that rare
+    levels do not end up at the extremes by chance.
 
     Examples
     --------
@@ -149,31 +123,22 @@ def _to_float32(values: FloatArray | Sequence[float]) -> Float32Array:
     return np.clip(values, -FLOAT32_MAX, FLOAT32_MAX).astype(np.float32)
 
 
-# Design matrices: predictors of any kind become columns of numbers.
-
 BLOCK_ROWS = 16_384  # fixed, so that sums do not depend on the number of workers
 REFERENCE = -1
 
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """The columns of one predictor.
-
-    Parameters
-    ----------
-    name : str
-        Name of the predictor.
-    dummy_of : ndarray of int32, shape (n_codes,)
-        Number of the dummy column of each code (coded predictor) or of each missing state
-        (numeric predictor), -1 for the reference and for codes that the fit did not see.
-    mean, scale : float or None
-        Of a numeric predictor, over its observed values; None for a coded one.
-    """
+    """The columns of one predictor: dummies, and last the number of a numeric one."""
 
     name: str
     dummy_of: npt.NDArray[np.int32]
+    """Number of the dummy column of each code (coded predictor) or of each missing state (numeric
+    predictor), -1 for the reference and for codes that the fit did not see."""
     mean: float | None = None
+    """Of a numeric predictor, over its observed values; None for a coded one."""
     scale: float | None = None
+    """Standard deviation likewise."""
 
     def __post_init__(self) -> None:
         check_codes("dummy_of", self.dummy_of, len(self.dummy_of), least=REFERENCE)
@@ -208,29 +173,30 @@ class Term:
 
     def fill(self, column: Column, out: FloatArray) -> None:
         """Write the columns into ``out``, zeros of shape (n, n_columns)."""
-        if self.mean is not None and self.scale is not None:
-            values = (column.data - self.mean) / self.scale
-            out[:, -1] = np.where(np.isfinite(values), values, 0.0)
+        if self.mean is not None:
+            out[:, -1] = self._standardised(column)
         codes, _ = _codes(column)
         known = codes < len(self.dummy_of)
         dummies = np.where(known, self.dummy_of[np.where(known, codes, 0)], REFERENCE)
         rows = np.flatnonzero(dummies != REFERENCE)
         out[rows, dummies[rows]] = 1.0
 
-    def by_code(self, coefficients: FloatArray) -> FloatArray:
-        """Return what each code, or missing state, adds to a linear predictor; last, a new one."""
-        return np.append(np.append(coefficients[: self.n_dummies], 0.0)[self.dummy_of], 0.0)
-
-    def predict(self, column: Column, by_code: FloatArray, slope: float) -> FloatArray:
+    def predict(self, column: Column, coefficients: FloatArray) -> FloatArray:
         """Return what the columns add to a linear predictor, shape (n,), without building them."""
+        own = np.append(coefficients[: self.n_dummies], 0.0)
+        by_code = np.append(own[self.dummy_of], 0.0)  # last, a new code
         codes, n_codes = _codes(column)
         if n_codes >= len(by_code):
             codes = np.minimum(codes, len(by_code) - 1)
         out = by_code[codes]
-        if self.mean is not None and self.scale is not None:
-            values = (column.data - self.mean) / self.scale
-            out += np.where(np.isfinite(values), values, 0.0) * slope
+        if self.mean is not None:
+            out += self._standardised(column) * coefficients[-1]
         return np.asarray(out)
+
+    def _standardised(self, column: Column) -> FloatArray:
+        """Return the numbers in standard deviations from the mean, 0 where missing, shape (n,)."""
+        values = (column.data - (self.mean or 0.0)) / (self.scale or 1.0)
+        return np.where(np.isfinite(values), values, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,18 +219,12 @@ class Design:
 
     @classmethod
     def fit(cls, predictors: Table, *, max_categories: int = 60, min_frequency: int = 5) -> Self:
-        """Learn columns from the confidential predictors.
+        """Learn columns from n rows of confidential predictors.
 
-        Parameters
-        ----------
-        predictors : Table
-            n rows.
-        max_categories : int
-            Most columns of one predictor: a predictor with more levels keeps its most frequent
-            ones, and the rest share one column.
-        min_frequency : int
-            Levels with fewer rows share one column; if they have fewer rows even together they
-            join the reference, so that no column rests on fewer rows than this.
+        A predictor with more levels than ``max_categories`` keeps its most frequent ones, and the
+        rest share one column. Levels with fewer rows than ``min_frequency`` share one column; if
+        they have fewer rows even together they join the reference, so that no column rests on
+        fewer rows than this.
         """
         return cls(
             tuple(
@@ -282,13 +242,18 @@ class Design:
         """Return the design matrix, shape (n, p)."""
         out = np.zeros((predictors.n_rows, self.n_columns))
         out[:, 0] = 1.0
+        for term, columns in self._columns():
+            term.fill(predictors[term.name], out[:, columns])
+        return out
+
+    def _columns(self) -> Iterator[tuple[Term, slice]]:
+        """Yield the terms that have columns, and these."""
         start = 1
         for term in self.terms:
             stop = start + term.n_columns
             if stop > start:
-                term.fill(predictors[term.name], out[:, start:stop])
+                yield term, slice(start, stop)
             start = stop
-        return out
 
     def blocks(self, predictors: Table) -> Iterator[tuple[slice, FloatArray]]:
         """Yield the rows and the design matrix of one block of rows after the other."""
@@ -298,7 +263,10 @@ class Design:
 
     def predict(self, predictors: Table, coefficients: FloatArray) -> FloatArray:
         """Return the linear predictor, shape (n,), of coefficients of shape (p,)."""
-        return Prediction.of(self, coefficients).of_rows(predictors)
+        out = np.full(predictors.n_rows, coefficients[0])
+        for term, columns in self._columns():
+            out += term.predict(predictors[term.name], coefficients[columns])
+        return out
 
     def penalty(self, ridge: float, n_rows: int) -> FloatArray:
         """Return the ridge of each column, shape (p,): none for the intercept.
@@ -309,33 +277,6 @@ class Design:
         penalty = np.full(self.n_columns, max(ridge, 1e-8 * n_rows))
         penalty[0] = 0.0
         return penalty
-
-
-@dataclass(frozen=True, eq=False)
-class Prediction:
-    """The linear predictor of a design; what depends on the coefficients only is done once."""
-
-    intercept: float
-    parts: tuple[tuple[Term, FloatArray, float], ...]
-
-    @classmethod
-    def of(cls, design: Design, coefficients: FloatArray) -> Self:
-        """Take the coefficients, shape (p,), apart by term."""
-        ends = np.cumsum([1, *(term.n_columns for term in design.terms)])
-        pieces = [coefficients[a:b] for a, b in itertools.pairwise(ends)]
-        parts = tuple(
-            (term, term.by_code(own), float(own[-1]))
-            for term, own in zip(design.terms, pieces, strict=True)
-            if len(own)
-        )
-        return cls(float(coefficients[0]), parts)
-
-    def of_rows(self, predictors: Table) -> FloatArray:
-        """Return the linear predictor of every row, shape (n,)."""
-        out = np.full(predictors.n_rows, self.intercept)
-        for term, by_code, slope in self.parts:
-            out += term.predict(predictors[term.name], by_code, slope)
-        return out
 
 
 def _codes(column: Column) -> tuple[npt.NDArray[np.integer], int]:

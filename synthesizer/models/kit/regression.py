@@ -4,36 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
 from synthesizer.data.options import Count, NotNegative, options
 from synthesizer.data.table import Column, FloatArray, Kind, Rows, Table, Variable
 from synthesizer.models.base import ConditionalModel
-from synthesizer.models.kit.numerics import (
-    check_floats,
-    one_blas_thread,
-    solve_positive,
-)
-from synthesizer.models.kit.predictors import Design, Prediction
+from synthesizer.models.kit.numerics import check_floats, one_blas_thread, solve_positive
+from synthesizer.models.kit.predictors import Design
 
 
 @dataclass(frozen=True, eq=False)
 class Regression:
     """A normal linear model: mean ``x @ coefficients``, standard deviation ``sigma``.
-
-    Parameters
-    ----------
-    design : Design
-        How predictors become columns.
-    coefficients : ndarray, shape (p,)
-        One for each column.
-    sigma : float
-        Residual standard deviation, 0 for a perfect fit.
 
     Examples
     --------
@@ -45,7 +30,9 @@ class Regression:
 
     design: Design
     coefficients: FloatArray
+    """One for each of the p columns of the design."""
     sigma: float
+    """Residual standard deviation, 0 for a perfect fit."""
 
     def __post_init__(self) -> None:
         check_floats("coefficients", self.coefficients, (self.design.n_columns,))
@@ -53,7 +40,6 @@ class Regression:
             raise ValueError("sigma must be a finite number that is not below 0")
 
     @classmethod
-    @one_blas_thread()
     def fit(
         cls,
         design: Design,
@@ -68,41 +54,25 @@ class Regression:
         The ridge applies to ``y`` in units of its standard deviation, so that the fit does not
         depend on the unit of measurement. ``weights`` are at least 0, one for each row.
         """
-        return cls._fit(design, predictors, y, ridge, weights)[0]
+        return cls.fit_and_draw(design, predictors, y, ridge=ridge, weights=weights, rng=None)[0]
 
     @classmethod
     @one_blas_thread()
-    def fit_and_perturb(
+    def fit_and_draw(
         cls,
         design: Design,
         predictors: Table,
         y: FloatArray,
         *,
         ridge: float,
-        rng: np.random.Generator,
         weights: FloatArray | None = None,
+        rng: np.random.Generator | None,
     ) -> tuple[Self, Self]:
-        """Return the fit and a draw from the posterior distribution of its parameters.
+        """Return the fit, and a draw from the posterior distribution of its parameters.
 
-        Source: Rubin (1987), Multiple Imputation for Nonresponse in Surveys, p. 167.
+        Without a generator the fit itself comes twice. Source: Rubin (1987), Multiple Imputation
+        for Nonresponse in Surveys, p. 167.
         """
-        fitted, gram, freedom = cls._fit(design, predictors, y, ridge, weights)
-        sigma = fitted.sigma * float(np.sqrt(freedom / rng.chisquare(freedom)))
-        upper = scipy.linalg.cholesky(gram)
-        noise = scipy.linalg.solve_triangular(upper, rng.standard_normal(len(gram)))
-        coefficients = fitted.coefficients + sigma * noise
-        return fitted, replace(fitted, coefficients=coefficients, sigma=sigma)
-
-    @classmethod
-    def _fit(
-        cls,
-        design: Design,
-        predictors: Table,
-        y: FloatArray,
-        ridge: float,
-        weights: FloatArray | None,
-    ) -> tuple[Self, FloatArray, float]:
-        """Return the fit, the penalised cross products (p, p) and the degrees of freedom."""
         centre, spread = float(y.mean()), float(y.std())
         if spread <= 1e-12 * abs(centre):  # a constant, up to the rounding of its mean
             centre, spread = float(y[0]), 0.0
@@ -117,15 +87,17 @@ class Regression:
         sigma = spread * float(np.sqrt(squares.sum() / freedom))
         coefficients = beta * (spread or 1.0)
         coefficients[0] += centre
-        return cls(design, coefficients, sigma), penalised, freedom
-
-    @cached_property
-    def _prediction(self) -> Prediction:
-        return Prediction.of(self.design, self.coefficients)
+        fitted = cls(design, coefficients, sigma)
+        if rng is None:
+            return fitted, fitted
+        sigma *= float(np.sqrt(freedom / rng.chisquare(freedom)))
+        upper = scipy.linalg.cholesky(penalised)
+        noise = scipy.linalg.solve_triangular(upper, rng.standard_normal(len(penalised)))
+        return fitted, replace(fitted, coefficients=coefficients + sigma * noise, sigma=sigma)
 
     def mean(self, predictors: Table) -> FloatArray:
         """Return the predicted means, shape (n,)."""
-        return self._prediction.of_rows(predictors)
+        return self.design.predict(predictors, self.coefficients)
 
     def draw(self, predictors: Table, *, rng: np.random.Generator) -> FloatArray:
         """Draw one number for each row, shape (n,)."""
@@ -144,8 +116,6 @@ def _cross_products(
         cross += weighted.T @ y[rows]
     return gram, cross
 
-
-# What the parametric models share: options, choice of rows, the coded and the numeric ending.
 
 CODED_KINDS = frozenset({Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN})
 NUMERIC_KINDS = frozenset({Kind.NUMERIC, Kind.DATE})
@@ -204,23 +174,6 @@ class IterativeModel(ParametricModel):
         return np.sort(rng.choice(n_rows, size=limit, replace=False))
 
 
-def draw_positions(probabilities: FloatArray, uniforms: FloatArray) -> npt.NDArray[np.intp]:
-    """Draw a column number for each row of probabilities, shape (n, k), by inversion.
-
-    Examples
-    --------
-    >>> draw_positions(np.array([[0.5, 0.5], [0.2, 0.8]]), np.array([0.4, 0.4])).tolist()
-    [0, 1]
-    """
-    steps = np.cumsum(probabilities, axis=1)[:, :-1]
-    return np.asarray((uniforms[:, None] >= steps).sum(axis=1), dtype=np.intp)
-
-
-def coded_column(variable: Variable, codes: npt.NDArray[np.integer]) -> Column:
-    """Return codes as a column."""
-    return Column(variable, codes.astype(np.int32))
-
-
 def numeric_column(variable: Variable, values: FloatArray) -> Column:
     """Return finite numbers as a column without missing codes."""
     states = np.zeros(len(values), dtype=np.int8) if variable.missing else None
@@ -228,20 +181,15 @@ def numeric_column(variable: Variable, values: FloatArray) -> Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
-    """How a number drawn from a curve is made a value: rounded, then kept in the range.
-
-    Parameters
-    ----------
-    decimals : int or None
-        Decimals to round to.
-    lower, upper : float or None
-        Observed range, None where draws may leave it.
-    """
+class NumberForm:
+    """How a number drawn from a curve is made a value: rounded, then kept in the observed range."""
 
     decimals: int | None
+    """Decimals to round to."""
     lower: float | None
+    """Smallest observed value, None where draws may leave the range."""
     upper: float | None
+    """Largest observed value, or None."""
 
     def __post_init__(self) -> None:
         lower, upper = self.lower or 0.0, self.upper or 0.0
@@ -252,7 +200,7 @@ class Limits:
 
     @classmethod
     def fit(cls, target: Column, *, clip: bool) -> Self:
-        """Learn the limits; dates that all fall on whole days stay on whole days."""
+        """Learn the form; dates that all fall on whole days stay on whole days."""
         decimals = target.variable.decimals
         values = target.data
         if decimals is None and target.variable.kind == Kind.DATE:

@@ -1,4 +1,4 @@
-"""The structure of a binary tree in plain arrays.
+"""Trees: their options, their structure in plain arrays, and how they grow.
 
 Nodes are numbered depth-first: the left child of node i is i + 1, so only right children are
 stored. Donors are kept in the order of the leaves, so that the donors of every node, leaf or
@@ -7,40 +7,100 @@ ancestor, are one contiguous range [start, end) and climbing the tree needs no f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from synthesizer.data.options import Count, NotNegative, Share, options
 from synthesizer.data.table import Column, FloatArray
+from synthesizer.models.base import ConditionalModel
 from synthesizer.models.kit.predictors import Float32Array
 
 Nodes = npt.NDArray[np.intp]
 LEAF = -1
+MANY_LEVELS = 40  # from here on the projection is faster than the Gini index of all levels
+PROJECTED_COLUMNS = 10
+
+Smoothing = Literal["none", "density"]
+
+
+@options
+class TreeOptions(ConditionalModel):
+    """Options of models that are trees.
+
+    Parameters
+    ----------
+    min_leaf : int
+        Smallest number of rows in a leaf, >= 1 (synthpop: ``minbucket``, there 5), counted among
+        the rows that the splits are learnt from (``max_fit_rows``). The default keeps draws from
+        repeating single persons; smaller leaves follow the data more closely.
+    max_depth : int or None
+        Largest number of splits above a leaf, >= 1.
+    complexity : float
+        Least improvement by a split as a share of the root's impurity, in [0, 1]
+        (synthpop: ``cp``).
+    penalty : float
+        Least improvement by a split in units of what a split of noise gives, >= 0.
+    shrinkage : float
+        With probability shrinkage / (shrinkage + N), N being the donors of the parent, a draw
+        leaves a node for its parent, >= 0: small groups are blurred, large ones are not.
+    prior : float
+        Rows with the overall mean that every level of a categorical predictor is given in
+        addition when levels are ordered, >= 0.
+    even : bool
+        Spread draws evenly over the donors of a leaf (over groups of three with neighbouring
+        values) instead of drawing them independently. It removes most of the noise of drawing,
+        also from the margins: turn it off where that noise counts as protection.
+    smoothing : {"none", "density"}
+        Whether numbers are copied or get kernel noise within the range of their leaf.
+    proper : bool
+        Weight the donors of the fit at random (Bayesian bootstrap, Rubin 1981).
+    max_fit_rows : int or None
+        The splits are learnt from a random sample of so many rows; leaves hold all donors.
+    """
+
+    option_aliases: ClassVar[Mapping[str, str]] = {
+        "minbucket": "min_leaf",
+        "maxdepth": "max_depth",
+        "cp": "complexity",
+    }
+    told_options: ClassVar[tuple[str, ...]] = (
+        "min_leaf", "max_depth", "complexity", "penalty", "shrinkage", "prior", "even",
+        "smoothing", "proper", "max_fit_rows",
+    )  # fmt: skip
+
+    min_leaf: Count = 50
+    max_depth: Count | None = None
+    complexity: Share = 0.0
+    penalty: NotNegative = 0.0
+    shrinkage: NotNegative = 0.0
+    prior: NotNegative = 0.0
+    even: bool = True
+    smoothing: Smoothing = "none"
+    proper: bool = False
+    max_fit_rows: Count | None = 100_000
+
+    @property
+    def max_features_of_split(self) -> float | None:
+        """Share of the predictors that are tried at a split; None tries all."""
+        return None
+
+    def structure_rows(self, n_rows: int, rng: np.random.Generator) -> Nodes | None:
+        """Choose the rows that the splits are learnt from, in row order; None for all."""
+        if self.max_fit_rows is None or n_rows <= self.max_fit_rows:
+            return None
+        return np.sort(rng.choice(n_rows, size=self.max_fit_rows, replace=False, shuffle=False))
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
     """A binary tree whose nodes hold ranges of donors.
-
-    Parameters
-    ----------
-    feature : ndarray of int32
-        Column that each node splits on, -1 for a leaf; shape (n_nodes,).
-    threshold : ndarray of float64
-        Rows with a value up to the threshold go left.
-    right : ndarray of int32
-        Right child of each node, -1 for a leaf; the left child is the next node.
-    sizes : ndarray of int64
-        Donors in each leaf, >= 1; 0 for other nodes.
-
-    Raises
-    ------
-    ValueError
-        If the arrays do not describe one tree in depth-first order.
 
     Examples
     --------
@@ -53,21 +113,33 @@ class Tree:
     """
 
     feature: npt.NDArray[np.int32]
+    """Column that each node splits on, -1 for a leaf; shape (n_nodes,)."""
     threshold: FloatArray
+    """Rows with a value up to the threshold go left."""
     right: npt.NDArray[np.int32]
+    """Right child of each node, -1 for a leaf; the left child is the next node."""
     sizes: npt.NDArray[np.int64]
-    start: npt.NDArray[np.int64] = field(init=False)
-    end: npt.NDArray[np.int64] = field(init=False)
-    parent: npt.NDArray[np.int32] = field(init=False)
+    """Donors in each leaf, >= 1; 0 for other nodes."""
 
     def __post_init__(self) -> None:
         self._check_nodes()
-        object.__setattr__(self, "start", np.cumsum(self.sizes) - self.sizes)
-        end, parent = self._descend()
-        object.__setattr__(self, "end", end)
-        object.__setattr__(self, "parent", parent)
         if not (self.start < self.end).all():
             raise ValueError("nodes of a tree must be numbered depth-first and hold donors")
+
+    @cached_property
+    def start(self) -> npt.NDArray[np.int64]:
+        """Position of the first donor of each node."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    @property
+    def end(self) -> npt.NDArray[np.int64]:
+        """Position after the last donor of each node."""
+        return self._ends_and_parents[0]
+
+    @property
+    def parent(self) -> npt.NDArray[np.int32]:
+        """Parent of each node, -1 for the root."""
+        return self._ends_and_parents[1]
 
     @property
     def n_donors(self) -> int:
@@ -116,7 +188,8 @@ class Tree:
         if self.sizes.sum(dtype=np.float64) > np.iinfo(np.int64).max / 2:
             raise ValueError("leaves of a tree have too many donors")
 
-    def _descend(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    @cached_property
+    def _ends_and_parents(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         """Find the end of every range and every parent, level by level."""
         end = np.full(len(self.feature), self.sizes.sum())
         parent = np.full(len(self.feature), -1, dtype=np.int32)
@@ -128,43 +201,6 @@ class Tree:
             end[left], end[right] = self.start[right], end[inner]
             level = np.concatenate([left, right])
         return end, parent
-
-
-def root_only(n_donors: int) -> Tree:
-    """Return a tree without splits."""
-    leaf = np.array([LEAF], dtype=np.int32)
-    return Tree(leaf, np.zeros(1), leaf, np.array([n_donors]))
-
-
-# Growing trees: scikit-learn finds the splits, our own arrays keep them.
-
-MANY_LEVELS = 40  # from here on the projection is faster than the Gini index of all levels
-PROJECTED_COLUMNS = 10
-
-
-@dataclass(frozen=True, kw_only=True)
-class Growth:
-    """When a tree stops growing.
-
-    Parameters
-    ----------
-    min_leaf : int
-        Smallest number of rows in a leaf, >= 1.
-    max_depth : int or None
-        Largest number of splits above a leaf.
-    complexity : float
-        Least improvement by a split, as a share of the root's impurity, >= 0.
-    penalty : float
-        The same in units of 1 / n: a split of pure noise improves by about 1, >= 0.
-    max_features : float or None
-        Share of the predictors that are tried at a split, in (0, 1].
-    """
-
-    min_leaf: int
-    max_depth: int | None = None
-    complexity: float = 0.0
-    penalty: float = 0.0
-    max_features: float | None = None
 
 
 def centred_response(target: Column, rng: np.random.Generator) -> FloatArray:
@@ -195,73 +231,61 @@ def grow(
     matrix: Float32Array,
     target: Column,
     response: FloatArray,
-    growth: Growth,
+    model: TreeOptions,
     *,
     rows: npt.NDArray[np.integer] | None,
     rng: np.random.Generator,
 ) -> tuple[Tree, npt.NDArray[np.intp]]:
-    """Grow a tree and sort the donors by leaf.
+    """Grow a tree; also return the row of each donor, by leaf and within a leaf by value, (n,).
 
     Parameters
     ----------
-    matrix : ndarray
-        Encoded predictors, shape (n, p).
+    matrix : ndarray, shape (n, p)
+        Encoded predictors.
     target : Column
         n values.
-    response : ndarray
-        From `centred_response`, shape (n, d).
-    growth : Growth
-        When to stop.
+    response : ndarray, shape (n, d)
+        From `centred_response`.
     rows : ndarray or None
         Rows that the splits are learnt from; None for all. The leaves hold all n donors.
     rng : numpy.random.Generator
         Breaks ties between equally good splits.
-
-    Returns
-    -------
-    tree : Tree
-        The structure.
-    order : ndarray
-        Row of each donor, sorted by leaf and within a leaf by value; shape (n,).
     """
     seed = int(rng.integers(2**31))
     sample = slice(None) if rows is None else rows
     part = response[sample]
     impurity = part.var(axis=0)
-    if matrix.shape[1] == 0 or len(part) < 2 * growth.min_leaf or not impurity.any():
-        return root_only(len(target)), np.argsort(target.data, kind="stable")
-    options: dict[str, Any] = {
-        "min_samples_leaf": growth.min_leaf,
-        "max_depth": growth.max_depth,
-        "max_features": growth.max_features,
+    if matrix.shape[1] == 0 or len(part) < 2 * model.min_leaf or not impurity.any():
+        leaf = np.array([LEAF], dtype=np.int32)
+        root = Tree(leaf, np.zeros(1), leaf, np.array([len(target)]))
+        return root, np.argsort(target.data, kind="stable")
+    settings: dict[str, Any] = {
+        "min_samples_leaf": model.min_leaf,
+        "max_depth": model.max_depth,
+        "max_features": model.max_features_of_split,
         "random_state": seed,
     }
-    share = max(growth.complexity, growth.penalty / len(part))
+    share = max(model.complexity, model.penalty / len(part))
     if target.is_coded and not _is_projected(target):
         codes = target.data[sample]
         frequencies = np.bincount(codes) / len(codes)
-        options["min_impurity_decrease"] = share * (1.0 - (frequencies**2).sum())
-        estimator = DecisionTreeClassifier(**options).fit(matrix[sample], codes, check_input=False)
+        settings["min_impurity_decrease"] = share * (1.0 - (frequencies**2).sum())
+        estimator = DecisionTreeClassifier(**settings).fit(matrix[sample], codes, check_input=False)
     else:
         # Unit variance overall: scikit-learn stops at impurities below its epsilon.
         part = np.ascontiguousarray(part / np.sqrt(impurity.mean()))
-        options["min_impurity_decrease"] = share
-        estimator = DecisionTreeRegressor(**options).fit(matrix[sample], part, check_input=False)
-    grown = estimator.tree_
-    leaves = grown.apply(matrix)
-    return _with_donors(grown, leaves), np.lexsort((target.data, leaves))
-
-
-def _is_projected(target: Column) -> bool:
-    return int(np.count_nonzero(np.bincount(target.data))) >= MANY_LEVELS
-
-
-def _with_donors(grown: Any, leaves: Nodes) -> Tree:
-    """Copy the structure; scikit-learn numbers nodes depth-first as we do."""
-    is_leaf = grown.children_left < 0
-    return Tree(
+        settings["min_impurity_decrease"] = share
+        estimator = DecisionTreeRegressor(**settings).fit(matrix[sample], part, check_input=False)
+    grown = estimator.tree_  # scikit-learn numbers nodes depth-first as we do
+    leaves, is_leaf = grown.apply(matrix), grown.children_left < 0
+    tree = Tree(
         np.where(is_leaf, LEAF, grown.feature).astype(np.int32),
         np.where(is_leaf, 0.0, grown.threshold),
         grown.children_right.astype(np.int32),
         np.bincount(leaves, minlength=grown.node_count),
     )
+    return tree, np.lexsort((target.data, leaves))
+
+
+def _is_projected(target: Column) -> bool:
+    return int(np.count_nonzero(np.bincount(target.data))) >= MANY_LEVELS
