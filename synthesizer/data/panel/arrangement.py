@@ -154,6 +154,9 @@ class Frame:
 class Arrangement(ABC):
     """How a source arranges its units; fixed when the data are read."""
 
+    form: ClassVar[str]
+    """Its name in a saved model."""
+
     @property
     @abstractmethod
     def frame(self) -> Frame | RowFrame:
@@ -167,7 +170,16 @@ class Arrangement(ABC):
     @property
     def facts(self) -> dict[str, str | int | None] | None:
         """Form, columns of person and time, career and periods; None of a plain table."""
-        return None
+        frame = self.frame
+        if isinstance(frame, RowFrame):
+            return None
+        return {
+            "form": self.form,
+            "person": self.person_column,
+            "time": None if self.person_column is None else frame.time,
+            "career": frame.career,
+            "periods": len(frame.times),
+        }
 
     @abstractmethod
     def modelled(self, source: Table) -> Table:
@@ -205,6 +217,8 @@ class Plain(Arrangement):
     >>> Plain().restored(Table((), 3)).n_rows
     3
     """
+
+    form: ClassVar[str] = "plain"
 
     @property
     def frame(self) -> RowFrame:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from synthesizer.data.codec import Family
+from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import DataError, Problems
 from synthesizer.data.panel.arrangement import (
     MIN_PERSONS,
@@ -20,7 +21,13 @@ from synthesizer.data.panel.arrangement import (
 )
 from synthesizer.data.panel.moments import Moments, missing_times, moments_of, row_numbers
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
-from synthesizer.data.panel.view import PersonView, constant_names, period_labels, person_view
+from synthesizer.data.panel.view import (
+    PersonView,
+    at_period,
+    constant_names,
+    period_labels,
+    person_view,
+)
 from synthesizer.data.table import (
     BoolArray,
     Column,
@@ -35,8 +42,9 @@ from synthesizer.data.table import (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LongForm(Arrangement):
-    """Columns of a person and a time."""
+    """Columns of a person and a time: one row a person and period."""
 
+    form: ClassVar[str] = "long"
     schema: Schema
     """All columns of the source, in order."""
     person: str
@@ -68,17 +76,6 @@ class LongForm(Arrangement):
     def person_column(self) -> str:
         """The column of the persons."""
         return self.person
-
-    @property
-    def facts(self) -> dict[str, str | int | None]:
-        """What a manifest says of the form."""
-        return {
-            "form": "long",
-            "person": self.person,
-            "time": self.time,
-            "career": self.career,
-            "periods": len(self.times),
-        }
 
     def modelled(self, source: Table) -> PanelTable:
         """Sort the rows by person and period; persons are numbered."""
@@ -245,8 +242,9 @@ PERIOD = "period"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WideForm(Arrangement):
-    """Columns of one variable in order of time."""
+    """Columns of one variable in order of time: one row a person, one column a period."""
 
+    form: ClassVar[str] = "wide"
     schema: Schema
     """All columns of the source, in order."""
     wide: Mapping[str, tuple[str, ...]]
@@ -288,24 +286,13 @@ class WideForm(Arrangement):
         return Frame(periods=self.periods, times=self.times, career=self.career)
 
     @property
-    def facts(self) -> dict[str, str | int | None]:
-        """What a manifest says of the form."""
-        return {
-            "form": "wide",
-            "person": None,
-            "time": None,
-            "career": self.career,
-            "periods": len(self.times),
-        }
-
-    @property
     def _cells(self) -> frozenset[str]:
         return frozenset(name for names in self.wide.values() for name in names)
 
     def modelled(self, source: Table) -> PanelTable:
         """Return a row for each person and period in which any variable is there."""
         stacked = self._stacked(source)
-        there = self._there(stacked, source.n_rows)
+        there = self._there(stacked)
         index = PanelIndex.of_presence(there, self.times)
         rows = np.flatnonzero(there.ravel())
         persons = [
@@ -318,23 +305,26 @@ class WideForm(Arrangement):
 
     def presence(self, source: Table) -> BoolArray:
         """Return who is there when, shape (n, T)."""
-        return self._there(self._stacked(source), source.n_rows)
+        return self._there(self._stacked(source))
 
     def other_problems(self, other: Table) -> list[str]:
         """Say how many persons of another file are never there."""
         return _never_there(self.presence(other))
 
     def _stacked(self, source: Table) -> list[Column]:
-        return [
-            _stacked([source[name] for name in names], variable)
-            for names, variable in zip(self.wide.values(), self.variables, strict=True)
-        ]
+        """Return the cells of all periods, person by person, in the codes of one variable."""
+        stacked = []
+        for names, variable in zip(self.wide.values(), self.variables, strict=True):
+            periods = [recoded(source[name], variable) for name in names]
+            data: Any = np.stack([column.data for column in periods], axis=1).ravel()
+            states = [column.states for column in periods if column.states is not None]
+            joint = np.stack(states, axis=1).ravel() if states else None
+            stacked.append(Column(variable, data, joint))
+        return stacked
 
-    def _there(self, stacked: Sequence[Column], n: int) -> BoolArray:
-        there = np.zeros(n * self.n_periods, dtype=bool)
-        for column in stacked:
-            there |= ~_is_label(column, self.absent)
-        return there.reshape(n, self.n_periods)
+    def _there(self, stacked: Sequence[Column]) -> BoolArray:
+        there = [~_is_label(column, self.absent) for column in stacked]
+        return np.asarray(np.any(there, axis=0)).reshape(-1, self.n_periods)
 
     def restored(self, table: Table) -> Table:
         """Write one row a person, absent periods by the first label that a variable has."""
@@ -358,24 +348,11 @@ class WideForm(Arrangement):
 
     def _cell(self, table: PanelTable, source: Variable, period: int, variable: Variable) -> Column:
         """Return one column of a longitudinal variable."""
-        rows = table.index.by_period[period]
-        persons = table.index.person[rows]
-        column = table[source.name].take(rows)
         own = replace(source, name=variable.name, storage=variable.storage)
-        n = table.n_units
-        if own.is_coded:
-            blank = self._blank(own.labels)
-            data = np.full(n, blank, dtype=np.int32)
-            data[persons] = column.data
-            return Column(own, data)
-        numbers = np.full(n, np.nan)
-        numbers[persons] = column.data
-        if column.states is None:
-            return Column(own, numbers)
-        blank = self._blank(own.missing) + 1 if self.absent else 0
-        states = np.full(n, blank, dtype=np.int8)
-        states[persons] = column.states
-        return Column(own, numbers, states)
+        absent = self._blank(own.labels if own.is_coded else own.missing)
+        if not own.is_coded:
+            absent = absent + 1 if self.absent else 0
+        return at_period(table, table[source.name], period, own, absent)
 
     def _blank(self, labels: Sequence[str]) -> int:
         """Return the code that is written for absence; 0 where nobody can be absent."""
@@ -402,28 +379,6 @@ def _is_label(column: Column, labels: Sequence[str]) -> BoolArray:
     return np.isin(column.missing_state(), states)
 
 
-def _stacked(columns: Sequence[Column], variable: Variable) -> Column:
-    """Return the cells of all periods, person by person, in the codes of one variable."""
-    if variable.is_coded:
-        data = np.stack([_recoded(column, variable) for column in columns], axis=1)
-        return Column(variable, data.ravel())
-    numbers = np.stack([np.asarray(c.data, dtype=np.float64) for c in columns], axis=1).ravel()
-    if not variable.missing:
-        return Column(variable, numbers)
-    states = np.stack([_restated(column, variable) for column in columns], axis=1)
-    return Column(variable, numbers, states.ravel())
-
-
-def _recoded(column: Column, variable: Variable) -> np.ndarray[Any, np.dtype[np.int32]]:
-    lookup = np.array([variable.labels.index(x) for x in column.variable.labels], dtype=np.int32)
-    return np.asarray(lookup[column.data], dtype=np.int32)
-
-
-def _restated(column: Column, variable: Variable) -> np.ndarray[Any, np.dtype[np.int8]]:
-    lookup = [0, *(variable.missing.index(code) + 1 for code in column.variable.missing)]
-    return np.array(lookup, dtype=np.int8)[column.missing_state()]
-
-
 def wide_form(
     table: Table,
     *,
@@ -436,7 +391,9 @@ def wide_form(
     ``wide`` names the columns of each variable in order of time, or ``first..last``.
     """
     schema, problems = table.schema, Problems()
-    columns = {name: _columns(name, given, schema, problems) for name, given in wide.items()}
+    for name, given in wide.items():
+        problems += _range_problems(name, given, schema.names)
+    columns = {name: wide_columns(given, schema.names) for name, given in wide.items()}
     problems.settle(DataError)
     problems += _shape_problems(columns, schema)
     variables = []
@@ -504,28 +461,19 @@ def _ends(part: str, names: Sequence[str]) -> list[str]:
     return [part] if part in names or not dots else [first.strip(), last.strip()]
 
 
-def _columns(
-    name: str, given: Sequence[str], schema: Schema, problems: Problems
-) -> tuple[str, ...]:
-    """Return the columns that are named, with ranges written out."""
-    columns: list[str] = []
+def _range_problems(name: str, given: Sequence[str], names: Sequence[str]) -> Iterator[str]:
     if not given:
-        problems.append(f"panel.wide.{name}: names no column; write columns or 'first..last'")
+        yield f"panel.wide.{name}: names no column; write columns or 'first..last'"
     for part in given:
-        ends = _ends(part, schema.names)
-        unknown = [end for end in ends if end not in schema]
-        problems += [
-            f"panel.wide.{name}: unknown column {end!r}; write a column of the data or "
-            "'first..last'"
-            for end in unknown
-        ]
-        if unknown:
-            continue
-        start, stop = schema.names.index(ends[0]), schema.names.index(ends[-1])
-        if stop < start:
-            problems.append(f"panel.wide.{name}: column {ends[1]!r} comes before {ends[0]!r}")
-        columns += schema.names[start : stop + 1]
-    return tuple(columns)
+        ends = _ends(part, names)
+        unknown = [end for end in ends if end not in names]
+        for end in unknown:
+            yield (
+                f"panel.wide.{name}: unknown column {end!r}; write a column of the data or "
+                "'first..last'"
+            )
+        if not unknown and names.index(ends[-1]) < names.index(ends[0]):
+            yield f"panel.wide.{name}: column {ends[1]!r} comes before {ends[0]!r}"
 
 
 def _shape_problems(found: Mapping[str, Sequence[str]], schema: Schema) -> list[str]:
@@ -575,8 +523,7 @@ def _absence_problems(absent: Sequence[str], variables: Sequence[Variable]) -> l
     return problems
 
 
-_BY_NAME: dict[str, type] = {"plain": Plain, "long": LongForm, "wide": WideForm}
-_NAMES = {form: name for name, form in _BY_NAME.items()}
+_KINDS: dict[str, type[Arrangement]] = {kind.form: kind for kind in (Plain, LongForm, WideForm)}
 
-FORMS = Family(Arrangement, _NAMES.__getitem__, _BY_NAME.__getitem__)
+FORMS = Family(Arrangement, lambda kind: cast(type[Arrangement], kind).form, _KINDS.__getitem__)
 """How a saved model names the form of its source."""

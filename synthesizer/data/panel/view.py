@@ -215,7 +215,7 @@ def person_view(
             continue
         columns.append(_named(column.take(index.starts), "first"))
         columns.append(_named(column.take(ends), "last"))
-        columns += [_named(at_period(table, column, t), label) for label, t in periods]
+        columns += [_named(in_period(table, column, t), label) for label, t in periods]
     return PersonView(columns, table)
 
 
@@ -224,18 +224,27 @@ def _named(column: Column, label: str) -> Column:
     return Column(variable, column.data, column.states)
 
 
-def at_period(table: PanelTable, column: Column, period: int) -> Column:
+def in_period(table: PanelTable, column: Column, period: int) -> Column:
     """Return the value of every person in one period, ``(absent)`` where there is none."""
+    variable = replace(column.variable, missing=(*column.variable.missing, ABSENT))
+    absent = variable.n_codes - 1 if column.is_coded else len(variable.missing)
+    return at_period(table, column, period, variable, absent)
+
+
+def at_period(
+    table: PanelTable, column: Column, period: int, variable: Variable, absent: int
+) -> Column:
+    """Return the value of every person in one period, where there is none a code or state."""
     rows = table.index.by_period[period]
     persons = table.index.person[rows]
-    variable = replace(column.variable, missing=(*column.variable.missing, ABSENT))
-    n = table.n_units
     if column.is_coded:
-        data = np.full(n, variable.n_codes - 1, dtype=np.int32)
+        data = np.full(table.n_units, absent, dtype=np.int32)
         data[persons] = column.data[rows]
         return Column(variable, data)
-    numbers: FloatArray = np.full(n, np.nan)
+    numbers: FloatArray = np.full(table.n_units, np.nan)
     numbers[persons] = column.data[rows]
-    states = np.full(n, len(variable.missing), dtype=np.int8)
+    if not variable.missing:
+        return Column(variable, numbers)
+    states = np.full(table.n_units, absent, dtype=np.int8)
     states[persons] = column.missing_state()[rows]
     return Column(variable, numbers, states)

@@ -8,10 +8,10 @@ from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.view import (
     ABSENT,
     PersonView,
-    at_period,
     changed_rows,
     constant_names,
     differing,
+    in_period,
     period_labels,
     person_view,
 )
@@ -56,7 +56,7 @@ def test_value_in_one_period_and_absence(kind):
     histories = persons_of(index, column)
     table = panel(index, column)
     for period in range(len(TIMES)):
-        found = at_period(table, column, period)
+        found = in_period(table, column, period)
         assert values_of(found) == [own.get(period, ABSENT) for own in histories]
 
 
