@@ -17,7 +17,6 @@ would make the donors of typical models 2.5 times smaller but writing 3 times sl
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import math
 import os
@@ -34,8 +33,6 @@ import numpy.typing as npt
 
 from synthesizer.data.errors import SavedModelError
 
-# The writing half of `synthesizer.data.archive`, which describes the format.
-
 FORMAT = "synthesizer-archive"
 VERSION = 2
 MANIFEST = "manifest.json"
@@ -43,6 +40,12 @@ CONTENT = "content.json"
 SEAL = 64
 MAX_DEPTH = 100
 DTYPES = frozenset({"|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f4", "<f8"})
+MAX_MEMBERS = 1_000_000
+_NPY_HEADER = re.compile(
+    rb"\x93NUMPY\x01\x00(?P<size>..)\{'descr': '(?P<dtype>[<|][a-z][0-9])', "
+    rb"'fortran_order': False, 'shape': \((?P<shape>[0-9, ]*)\), \} *\n",
+    re.DOTALL,
+)
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # zip members carry a date; a fixed one keeps files identical
 
 Array = npt.NDArray[Any]
@@ -51,31 +54,17 @@ Array = npt.NDArray[Any]
 def write_archive(path: str | Path, content: Any, *, kind: str) -> None:
     """Write nested plain values into one file that only its owner may read.
 
-    The file has mode 0600 from its first byte. It is written beside its place and moved there at
+    The content is made of str, int, float, bool, None, list, dict with str keys, and ndarray of
+    bool, int, uint, float32 or float64. The file is written beside its place and moved there at
     the end: a failure leaves no half file, an existing file is replaced. The same content gives
-    the same bytes.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file; its directory must exist.
-    content : object
-        Made of str, int, float, bool, None, list, dict with str keys, and ndarray of bool,
-        int, uint, float32 or float64.
-    kind : str
-        What the content is, such as ``"chain"``; `read_archive` wants the same word.
-
-    Raises
-    ------
-    SavedModelError
-        If the content holds anything else (the message says where), or the file cannot be written.
+    the same bytes. ``kind`` says what the content is, such as ``"chain"``; `read_archive` wants
+    the same word.
 
     Examples
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "model.synth"
     >>> write_archive(file, {"donors": np.arange(3)}, kind="example")
-    >>> from synthesizer.data.archive import read_archive
     >>> read_archive(file, kind="example")
     {'donors': array([0, 1, 2])}
     """
@@ -85,16 +74,14 @@ def write_archive(path: str | Path, content: Any, *, kind: str) -> None:
     try:
         with _replacing(path) as file:
             with zipfile.ZipFile(file, "w") as archive:
-                manifest = {
-                    "format": FORMAT,
-                    "version": VERSION,
-                    "kind": kind,
-                    "arrays": len(arrays),
-                }
-                _add(archive, MANIFEST, [_dumped(manifest)])
-                _add(archive, CONTENT, [text])
+                about = {"format": FORMAT, "version": VERSION, "kind": kind, "arrays": len(arrays)}
+                with _member(archive, MANIFEST) as member:
+                    member.write(_dumped(about))
+                with _member(archive, CONTENT, len(text)) as member:
+                    member.write(text)
                 for number, array in enumerate(arrays):
-                    _add(archive, array_name(number), [_npy_header(array), _raw(array)])
+                    with _member(archive, _array_name(number), array.nbytes) as member:
+                        np.lib.format.write_array(member, array, (1, 0), allow_pickle=False)
                 archive.comment = bytes(SEAL)
             _seal(file)
     except OSError as error:
@@ -145,42 +132,28 @@ def _dumped(value: Any) -> bytes:
     return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def _npy_header(array: Array) -> bytes:
-    header = io.BytesIO()
-    description = np.lib.format.header_data_from_array_1_0(array)
-    np.lib.format.write_array_header_1_0(header, description)
-    return header.getvalue()
-
-
-def _raw(array: Array) -> memoryview:
-    return array.reshape(-1).view(np.uint8).data
-
-
-def array_name(number: int) -> str:
-    """Return the name of the member that holds an array."""
+def _array_name(number: int) -> str:
     return f"arrays/{number}.npy"
 
 
-def _add(archive: zipfile.ZipFile, name: str, parts: list[Any]) -> None:
-    """Store one member."""
+def _member(archive: zipfile.ZipFile, name: str, size: int = 0) -> IO[bytes]:
+    """Begin a member of about ``size`` bytes."""
     info = zipfile.ZipInfo(name, date_time=_EPOCH)
     info.create_system = 3  # the same bytes on every system
     info.external_attr = 0o600 << 16
-    info.file_size = sum(len(part) for part in parts)
-    with archive.open(info, "w") as member:
-        for part in parts:
-            member.write(part)
+    info.file_size = size
+    return archive.open(info, "w")
 
 
 def _seal(file: IO[bytes]) -> None:
     """Write the hash of all other bytes over the last ones, which the zip comment holds free."""
     end = file.seek(-SEAL, os.SEEK_END)
-    digest = digest_of(file, end)
+    digest = _digest(file, end)
     file.seek(end)
     file.write(digest)
 
 
-def digest_of(file: IO[bytes], length: int) -> bytes:
+def _digest(file: IO[bytes], length: int) -> bytes:
     """Return the SHA-256 of the first ``length`` bytes in hexadecimal."""
     digest = hashlib.sha256()
     file.seek(0)
@@ -221,14 +194,6 @@ def _sync_directory(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-MAX_MEMBERS = 1_000_000
-_NPY_HEADER = re.compile(
-    rb"\x93NUMPY\x01\x00(?P<size>..)\{'descr': '(?P<dtype>[<|][a-z][0-9])', "
-    rb"'fortran_order': False, 'shape': \((?P<shape>[0-9, ]*)\), \} *\n",
-    re.DOTALL,
-)
 
 
 def read_archive(path: str | Path, *, kind: str) -> Any:
@@ -273,7 +238,7 @@ _DAMAGE = (
 def _check_seal(file: IO[bytes]) -> int:
     """Refuse a file of which any byte differs from what was written; return its size."""
     size = file.seek(0, os.SEEK_END)
-    digest = digest_of(file, max(size - SEAL, 0))
+    digest = _digest(file, max(size - SEAL, 0))
     if file.read(SEAL) != digest:
         raise SavedModelError(
             "is cut short, altered or no saved model; restore a copy or fit again"
@@ -285,7 +250,7 @@ def _read(archive: zipfile.ZipFile, size: int, kind: str) -> Any:
     infos = _audited(archive, size)
     manifest = json.loads(_bytes(archive, infos[MANIFEST]))
     _check_manifest(manifest, kind)
-    names = [array_name(number) for number in range(min(manifest["arrays"], len(infos)))]
+    names = [_array_name(number) for number in range(min(manifest["arrays"], len(infos)))]
     if {MANIFEST, CONTENT, *names} != infos.keys() or len(names) != manifest["arrays"]:
         raise SavedModelError("lacks or adds parts; restore a copy or fit again")
     content = json.loads(_bytes(archive, infos[CONTENT]))
@@ -335,7 +300,7 @@ def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
 
 
 def _array(buffer: bytearray) -> Array:
-    """Check the header of an npy file against what `write_archive` writes, look at its numbers."""
+    """Return the array of an npy file whose header is just what `write_archive` writes."""
     header = _NPY_HEADER.match(buffer)
     if header is None or header.end() != 10 + int.from_bytes(header["size"], "little"):
         raise SavedModelError("has arrays of an unknown format; fit again")
