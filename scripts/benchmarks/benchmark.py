@@ -31,8 +31,7 @@ from synthesizer.measures.risk.attribute import attribute
 from synthesizer.measures.risk.differential import differential_confidentiality
 from synthesizer.measures.utility.propensity import logit_pmse
 from synthesizer.measures.utility.tables import table_utility
-from synthesizer.plan.plan import Plan
-from synthesizer.plan.prepare import prepare
+from synthesizer.plan.plan import Plan, prepare
 
 NUMERIC = ("AGEP", "NPF", "NOC", "DENSITY", "PINCP", "POVPIP")
 KEYS = ("PUMA", "AGEP", "SEX", "RAC1P", "MSP", "OWN_RENT")

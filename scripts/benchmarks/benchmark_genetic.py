@@ -32,8 +32,8 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import from_pandas
 from synthesizer.engine.genetic import evolution
 from synthesizer.engine.genetic.evolution import hypervolume
-from synthesizer.engine.genetic.evolver import Evolver
 from synthesizer.engine.genetic.genetic_options import GeneticOptions, RiskName
+from synthesizer.engine.genetic.genetic_source import Evolver
 from synthesizer.engine.genetic.population import Candidate
 from synthesizer.engine.genetic.scores import RISKS, Score, Sought
 from synthesizer.measures.settings import ALL_OFF

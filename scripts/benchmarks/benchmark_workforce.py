@@ -35,8 +35,7 @@ from synthesizer.engine.registry import Registry
 from synthesizer.measures.utility.compare_fit import compare_fit
 from synthesizer.models.histories.history import panel_of
 from synthesizer.models.limits import Support
-from synthesizer.plan.plan import Plan
-from synthesizer.plan.prepare import prepare
+from synthesizer.plan.plan import Plan, prepare
 
 CONFIG = Path(__file__).parents[1] / "configs" / "federal_workforce.yaml"
 PAIRS = (("education", "occupation"), ("pay_plan", "grade"), ("pay_plan", "grade", "step"))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from synthesizer.engine.genetic.evolver import Evolver
+from synthesizer.engine.genetic.genetic_source import Evolver
 from synthesizer.engine.genetic.population import Breeder, Candidate, replaced
 
 __all__ = ["MOVES"]

@@ -492,7 +492,7 @@ def validate(config: ConfigPath, plugin: Plugins = None) -> None:
     """Check configuration, data and output, and tell every problem at once."""
     with errors_told():
         from synthesizer.cli import screen
-        from synthesizer.plan.prepare import prepare
+        from synthesizer.plan.plan import prepare
 
         screen.show_valid(prepare(config, models_with(plugin)))
 
@@ -502,7 +502,7 @@ def plan(config: ConfigPath, plugin: Plugins = None) -> None:
     with errors_told():
         from synthesizer.cli import screen
         from synthesizer.plan.overview import plan_table
-        from synthesizer.plan.prepare import prepare
+        from synthesizer.plan.plan import prepare
 
         planned = prepare(config, models_with(plugin), check_directory=False)
         screen.show_plan(planned, plan_table(planned))

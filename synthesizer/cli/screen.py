@@ -19,7 +19,7 @@ from rich.text import Text
 
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.progress import Advance, Listener, silent
-from synthesizer.engine.genetic.evolver import below_random
+from synthesizer.engine.genetic.genetic_source import below_random
 from synthesizer.engine.genetic.scores import RISKS, UTILITIES
 from synthesizer.jobs.refine import Refined, RefinedFile
 from synthesizer.report.comparison import runs_section, setting_text

@@ -36,7 +36,7 @@ from synthesizer.measures.risk.suggest import suggest
 from synthesizer.measures.settings import CheckSettings
 from synthesizer.measures.utility.suite import Synthesis, UtilityResult
 from synthesizer.plan.arrange import ComparedData
-from synthesizer.plan.columns import values_in_periods
+from synthesizer.plan.inputs import values_in_periods
 
 Settings = CheckSettings | Mapping[str, Any]
 """Options of checks, or the same by name."""

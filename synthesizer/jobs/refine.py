@@ -30,9 +30,8 @@ from synthesizer.data.table import Kind, Table
 from synthesizer.data.writing import Format, to_pandas, write
 from synthesizer.engine.genetic.coding import coding_problems
 from synthesizer.engine.genetic.evolution import Outcome
-from synthesizer.engine.genetic.evolver import Evolver, below_random
 from synthesizer.engine.genetic.genetic_options import STARTS, GeneticOptions
-from synthesizer.engine.genetic.genetic_source import Words, told_in_words
+from synthesizer.engine.genetic.genetic_source import Evolver, Words, below_random, told_in_words
 from synthesizer.engine.genetic.scores import RISKS, Score, Sought
 from synthesizer.jobs.check_files import read_files
 from synthesizer.plan.evolving import like_original

@@ -23,8 +23,7 @@ from synthesizer.jobs.manifest import file_entry, manifest_of, write_dataset, wr
 from synthesizer.measures.figure import plain
 from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import LimitConfig
-from synthesizer.plan.plan import GENERATE, Plan
-from synthesizer.plan.prepare import prepare
+from synthesizer.plan.plan import GENERATE, Plan, prepare
 from synthesizer.report.build import REPORT, build_report
 from synthesizer.report.codebook.write import write_release_codebook
 from synthesizer.report.record import CHECKS, MANIFEST, FileEntry, Manifest, Record

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from synthesizer.config.keys import ChainConfig, VariableConfig
 from synthesizer.data.errors import Problems
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame, RowFrame
-from synthesizer.data.panel.paths import PathRule
+from synthesizer.data.panel.paths import OWN, PathRule
 from synthesizer.data.panel.view import changers, period_labels
 from synthesizer.data.table import Kind, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.models.histories.history import panel_of
-from synthesizer.plan.columns import Columns
-from synthesizer.plan.inputs import Input
+from synthesizer.plan.inputs import Columns, Input
 
 
 @dataclass(kw_only=True)
@@ -127,3 +126,89 @@ class Context:
         """Return the predictors that the configuration names for a variable, None for all."""
         told = self.own(name).predictors
         return self.config.predictor_matrix.get(name) if told is None else told
+
+
+def unknown_variables(
+    config: ChainConfig, columns: Columns, following: Iterable[str] = ()
+) -> list[str]:
+    """Report every variable that the configuration names and the source does not have.
+
+    Variables in expressions, in the order and under checks are reported where these are read.
+
+    Parameters
+    ----------
+    config : ChainConfig
+        What the steward wants.
+    columns : Columns
+        Of the source.
+    following : iterable of str
+        Further predictors of a panel: time and attributes of the careers.
+    """
+    cells = {name for name in config.variables if name in columns.owners}
+    places: list[tuple[str, Iterable[str]]] = [
+        ("variables", [name for name in config.variables if name not in cells]),
+        ("method", config.named_methods),
+        ("keep", config.keep),
+        ("drop", config.drop),
+        ("strata", config.strata),
+        ("predictor_matrix", config.predictor_matrix),
+    ]
+    predictors = [(f"predictor_matrix.{k}", v) for k, v in config.predictor_matrix.items()]
+    for name, own in config.variables.items():
+        predictors.append((f"variables.{name}.predictors", own.predictors or ()))
+        predictors.append((f"variables.{name}.exclude", own.exclude))
+        if name in cells:
+            said = [f"variables.{name}.{key}" for key in own.model_fields_set - _OF_COLUMNS]
+            places += [(place, [name]) for place in sorted(said)]
+    problems = [p for place, names in places for n in names for p in columns.unknown(place, n)]
+    following = list(following)
+    more = columns.joined(following)
+    for place, names in predictors:
+        own_past = (following and n.startswith(OWN) for n in names)  # judged with the model
+        told = [n for n, past in zip(names, own_past, strict=True) if not past]
+        problems += [problem for n in told for problem in more.unknown(place, n)]
+    return problems
+
+
+_OF_COLUMNS = frozenset(
+    ("kind", "missing", "levels", "decimals", "date_format", "label", "unit", "level_labels")
+)
+"""What may be said of a single column of a wide variable: how it is read, and what it means."""
+
+
+def models_without_use(
+    config: ChainConfig, registry: Registry, planned: Collection[str], table: Table
+) -> Iterator[str]:
+    """Report models of variables that are not planned: unknown ones, and those of identifiers.
+
+    Parameters
+    ----------
+    config : ChainConfig
+        What the steward wants.
+    registry : Registry
+        The models that are known.
+    planned : collection of str
+        Variables of the chain, whose models are judged where the steps are planned.
+    table : Table
+        The columns of the source that could be read.
+    """
+    places: dict[str, tuple[str, str | None]] = {}
+    for name, method in config.named_methods.items():
+        places[f"method.{name}"] = name, method
+    for name, own in config.variables.items():
+        places[f"variables.{name}.method"] = name, own.method
+        places[f"variables.{name}.missing_method"] = name, own.missing_method
+    for place, (name, model) in places.items():
+        if not model or name in planned:
+            continue
+        problems = Problems()
+        if not model.startswith("~"):
+            with problems.gathered(place):
+                registry.canonical(model)
+        column = None if name in config.drop else table.get(name)
+        if not problems and column is not None and column.variable.kind is Kind.ID:
+            problems.append(
+                f"{place}: {name!r} is taken for an identifier, which is numbered anew and has no "
+                f"model; declare variables.{name}.kind, or take the model out"
+            )
+        yield from problems

@@ -13,9 +13,8 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Schema, Table
 from synthesizer.engine.genetic.coding import Coding, Records, coding_problems
-from synthesizer.engine.genetic.evolver import Evolver, below_random
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.engine.genetic.genetic_source import GeneticPlan
+from synthesizer.engine.genetic.genetic_source import Evolver, GeneticPlan, below_random
 from synthesizer.engine.genetic.scores import RISKS, Sought, evolved_names
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.models.step import Step

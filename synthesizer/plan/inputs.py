@@ -7,7 +7,7 @@ import gzip
 import hashlib
 import re
 import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
@@ -15,14 +15,155 @@ from typing import Self
 
 from synthesizer.config.keys import ChainConfig, Config, DataConfig, PanelConfig
 from synthesizer.data.encoding import data_notes, encode
-from synthesizer.data.errors import SynthesizerError
+from synthesizer.data.errors import SynthesizerError, did_you_mean
 from synthesizer.data.files import sha256
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.sources import RawTable
 from synthesizer.data.table import Column, Kind, Table
-from synthesizer.plan.columns import Columns
+
+MOST_VIEWS = 3
+"""Periods of a variable that a hint names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """The columns of a source, and which of them could be read.
+
+    A source with faults is planned with its sound columns, so that a steward sees the problems of
+    configuration and data at once. What is said of a faulty column is not judged: its own problem
+    is told already.
+
+    Examples
+    --------
+    >>> columns = Columns(names=("age", "sex"), sound=frozenset({"sex"}))
+    >>> columns.unknown("keep", "agee")
+    ["keep: unknown variable 'agee'; did you mean 'age'?"]
+    >>> columns.is_faulty("age"), columns.is_faulty("sex"), columns.is_faulty("agee")
+    (True, False, False)
+    """
+
+    names: tuple[str, ...] | None
+    """All columns in order; None where not even the names could be read."""
+    sound: frozenset[str]
+    """Columns that are in the table."""
+    owners: Mapping[str, str] = field(default_factory=dict)
+    """Columns of the wide form of a panel, and the longitudinal variable that each belongs to: a
+    configuration names the variable."""
+    views: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What the checks call the values of variables that change within persons."""
+    periods: tuple[str, ...] = ()
+    """Periods of a long panel, any of which may be brought into view."""
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Self:
+        """Return the columns of a source without faults."""
+        names = tuple(names)
+        return cls(names=names, sound=frozenset(names))
+
+    def joined(self, names: Iterable[str]) -> Self:
+        """Return the columns with further ones that follow from them."""
+        if self.names is None:
+            return self
+        more = tuple(name for name in names if name not in self.names)
+        return replace(self, names=(*self.names, *more), sound=self.sound | set(more))
+
+    def grouped(self, variables: Mapping[str, Sequence[str]]) -> Self:
+        """Return the columns with the longitudinal variables that they are columns of."""
+        owners = {cell: v for v, cells in variables.items() for cell in cells}
+        return replace(self, owners={c: v for c, v in owners.items() if c not in variables})
+
+    def seen(self, table: Iterable[str], view: Iterable[str], periods: Sequence[str]) -> Self:
+        """Return what the checks see of a panel: one row a person.
+
+        Parameters
+        ----------
+        table, view : iterable of str
+            Variables of the chain, and columns of the rows of persons.
+        periods : sequence of str
+            How the periods are written.
+        """
+        view = tuple(view)
+        views = {
+            name: tuple(
+                own for own in view if self.owners.get(own) == name or own.startswith(f"{name}@")
+            )
+            for name in table
+            if name not in view
+        }
+        return replace(
+            type(self).of(view),
+            views={name: own for name, own in views.items() if own},
+            periods=() if self.owners else tuple(periods),
+        )
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every column could be read."""
+        return self.names is not None and self.sound.issuperset(self.names)
+
+    def is_known(self, name: str) -> bool:
+        """Whether the source has, or may have, a column of this name."""
+        return self.names is None or (name in self.names and name not in self.owners)
+
+    def is_faulty(self, name: str) -> bool:
+        """Whether the source has, or may have, this column but it could not be read."""
+        return self.is_known(name) and name not in self.sound
+
+    def any_faulty(self, names: Iterable[str]) -> bool:
+        """Whether any of the columns could not be read."""
+        return any(self.is_faulty(name) for name in names)
+
+    def unknown(self, place: str, name: str) -> list[str]:
+        """Say that the source has no such column, with the nearest name; nothing if it has."""
+        if self.is_known(name):
+            return []
+        if owner := self.owners.get(name):
+            return [f"{place}: {name!r} is a column of {owner!r}; write {owner!r}"]
+        if views := self.views.get(name):
+            return [f"{place}: {_in_periods(name, views)}"]
+        if hint := self._in_period(name):
+            return [f"{place}: {hint}"]
+        known = [other for other in self.names or () if other not in self.owners]
+        return [unknown_variable(place, name, known)]
+
+    def _in_period(self, name: str) -> str | None:
+        """Say why the value of a variable in a period is not in view."""
+        variable, _, period = name.rpartition("@")
+        if variable in self.views and period in self.periods:
+            return f"{name!r} is not in view; add {period} to panel.view"
+        if variable and variable in (self.names or ()) and variable not in self.views:
+            return f"unknown variable {name!r}: {variable!r} never changes; write {variable!r}"
+        return None
+
+
+def unknown_variable(place: str, name: str, known: Iterable[str]) -> str:
+    """Say that a variable is not there, with the nearest name, or its values in periods."""
+    known = list(known)
+    if views := values_in_periods(name, known):
+        return f"{place}: {views}"
+    hint = did_you_mean(name, known, "it is no column of the data; take it out")
+    return f"{place}: unknown variable {name!r}; {hint}"
+
+
+def values_in_periods(name: str, known: Iterable[str]) -> str | None:
+    """Say how the values of a variable of a panel are called; None where there are none.
+
+    Examples
+    --------
+    >>> values_in_periods("pay", ["sex", "pay@first", "pay@last"])
+    "'pay' changes within persons; name its value in a period: pay@first, pay@last"
+    """
+    views = [own for own in known if own.startswith(f"{name}@")]
+    if not views:
+        return None
+    return _in_periods(name, views)
+
+
+def _in_periods(name: str, views: Sequence[str]) -> str:
+    told = ", ".join(views if len(views) <= MOST_VIEWS else [*views[:2], "...", views[-1]])
+    return f"{name!r} changes within persons; name its value in a period: {told}"
 
 
 @dataclass(frozen=True, kw_only=True)

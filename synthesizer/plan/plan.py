@@ -12,12 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from synthesizer.config.keys import ChainConfig, Config, OutputConfig
+from synthesizer.config.reading import file_content, has_faulty_panel, sound_part
 from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems
+from synthesizer.data.files import check_output
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import Advance, Listener, Phases, silent
@@ -32,14 +35,11 @@ from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.models.step import Step
-from synthesizer.plan.columns import models_without_use, unknown_variables
-from synthesizer.plan.context import Context
-from synthesizer.plan.inputs import Input, arrangement_of, without_password
-from synthesizer.plan.methods import plan_methods
-from synthesizer.plan.order import Places, plan_order
-from synthesizer.plan.rules import overridden, plan_paths, plan_rules
+from synthesizer.plan.context import Context, models_without_use, unknown_variables
+from synthesizer.plan.inputs import Input, arrangement_of, read_input, without_password
+from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules
 from synthesizer.plan.scenarios import plan_fits, plan_scenarios
-from synthesizer.plan.steps import panel_problems, plan_steps
+from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
 
 if TYPE_CHECKING:
     from synthesizer.engine.genetic.genetic_source import GeneticPlan
@@ -346,3 +346,51 @@ def _check_rows(context: Context, steps: list[Step]) -> None:
                 "fewer or coarser variables, or set min_stratum_rows and accept that small strata "
                 "repeat persons"
             )
+
+
+def prepare(
+    config: Config | str | Path,
+    registry: Registry | None = None,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    check_directory: bool = True,
+) -> Plan:
+    """Check a whole run and read its data.
+
+    Parameters
+    ----------
+    config : Config or path
+        A configuration or the file that holds one.
+    registry : Registry, optional
+        The models that are known, without those of the plug-ins that the configuration names;
+        all that installed packages offer when absent.
+    overrides : mapping, optional
+        Replace keys of the file.
+    check_directory : bool
+        Whether the output directory is checked as well.
+
+    Raises
+    ------
+    ConfigError
+        With every problem of the configuration, the data, the plan and the output.
+    """
+    problems = Problems()
+    if isinstance(config, Config):
+        sound: Config | None = config
+    else:
+        sound = sound_part(file_content(config, overrides), Path(config).parent, problems)
+    if sound is None:
+        raise ConfigError(dict.fromkeys(problems))
+    output = sound.output
+    faulty = has_faulty_panel(problems)
+    if check_directory:
+        problems += check_output(output.directory, overwrite=output.overwrite)
+    data = read_input(sound)
+    known = registry or Registry.load()
+    with problems.gathered():
+        known = known.with_plugins(sound.plugins)
+        if not faulty:
+            plan = make_plan(sound, data, known)
+    problems += data.problems
+    problems.settle(ConfigError)
+    return plan

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from typing import Self
 
 import numpy as np
 
@@ -13,11 +15,111 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.table import BoolArray, Kind, Table, Variable
 from synthesizer.data.values import single_value
+from synthesizer.engine.registry import ROLES
 from synthesizer.models.histories.history import panel_of
 from synthesizer.models.limits import Support
-from synthesizer.models.step import Forbid, Rule, forbidden_rows
+from synthesizer.models.step import Forbid, Rule, Step, forbidden_rows
 from synthesizer.plan.context import Context
-from synthesizer.plan.order import Places
+
+
+@dataclass(frozen=True, kw_only=True)
+class Places:
+    """What the chain knows at its end, in order, and what may not be touched."""
+
+    order: tuple[str, ...]
+    """Variables and what follows from them."""
+    fixed: frozenset[str]
+    """What is kept or derived, the careers, and what follows from them."""
+    career: str | None = None
+    """What the careers of a panel draw."""
+    following: frozenset[str] = frozenset()
+    """Time and attributes of the careers."""
+    single: frozenset[str] = frozenset()
+    """Variables of a panel that are drawn as one value a person."""
+    personal: frozenset[str] = frozenset()
+    """These, and all that follows from them or is one value a person anyway."""
+    rare: frozenset[str] = frozenset()
+    """Variables of a panel of which first is drawn whether a person changes them."""
+
+    @classmethod
+    def of(cls, context: Context, order: Sequence[str], steps: Sequence[Step]) -> Self:
+        """Return the places of a planned chain."""
+        known = tuple(context.earlier(order, len(order)))
+        fixed = frozenset(step.variable for step in steps if step.is_fixed)
+        frame = context.frame
+        personal = set(frame.personal)
+        for step in steps:
+            abilities = step.model.abilities
+            follows = abilities.deterministic and personal.issuperset(step.predictors)
+            if abilities.person or follows:
+                personal.add(step.variable)
+        return cls(
+            order=known,
+            fixed=fixed | set(frame.derived),
+            career=context.career,
+            following=frozenset(frame.derived),
+            single=frozenset(s.variable for s in steps if s.model.abilities.person),
+            personal=frozenset(personal),
+            rare=frozenset(s.variable for s in steps if s.method == ROLES["rare"]),
+        )
+
+    def setting_problem(self, name: str, used: Collection[str]) -> str | None:
+        """Say why no rule can set a variable; ``used`` are the variables of its condition."""
+        if name not in self.order:
+            return f"{name!r} is no variable of the synthesis; name one that is"
+        if name == self.career:
+            return (
+                f"variable {name!r} is the career, which is drawn as a whole and cannot be set; "
+                "say under panel.rules what it never does (never, absorbing)"
+            )
+        if name in self.following:
+            return f"{name!r} follows from the careers and cannot be set; remove the rule"
+        if name in self.fixed:
+            return f"variable {name!r} is kept or derived and cannot be set; remove the rule"
+        late = sorted(set(used) - set(self.order[: self.order.index(name)]))
+        if late:
+            return (
+                f"its condition uses {', '.join(late)}, which must come before {name!r} in "
+                "the order; change visit_sequence"
+            )
+        changing = sorted(set(used) - self.personal)
+        if name in self.single and changing:
+            return (
+                f"{name!r} is one value a person, and the condition uses {', '.join(changing)}, "
+                "which changes from period to period, so that a person would get several values; "
+                f"use what is the same in all periods, or give {name!r} another model"
+            )
+        return None
+
+    def redrawing_problem(self, names: Collection[str]) -> str | None:
+        """Say why no value of the last of some variables can be redrawn."""
+        ordered = sorted(names, key=self.order.index)
+        last = ordered[-1]
+        if last not in self.fixed:
+            return None
+        free = [name for name in ordered if name not in self.fixed]
+        if last != self.career and last not in self.following:
+            return (
+                f"its last variable in the order, {last!r}, is kept or derived and cannot be "
+                "redrawn; write the condition with variables that are drawn"
+            )
+        if free:
+            return (
+                f"its last variable in the order, {last!r}, belongs to the careers and cannot be "
+                f"redrawn; put {free[-1]!r} after {self.career!r} in visit_sequence"
+            )
+        if self.career not in ordered:
+            rules = "; take it out"
+        else:
+            rules = (
+                "; say under panel.rules what the career never does (never, absorbing), or take "
+                "it out"
+            )
+        return (
+            f"uses only the career and what follows from it ({', '.join(ordered)}), which is drawn "
+            f"as a whole and cannot be redrawn, whatever the order{rules}"
+        )
+
 
 REMEDY = "mend the data, take it out, or set on_violation: warn"
 """What to do about confidential rows that break a rule, where that is an error."""

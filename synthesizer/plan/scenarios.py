@@ -24,8 +24,8 @@ from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for
 from synthesizer.measures.utility.compare_fit import FitRequest
 from synthesizer.measures.utility.fits import need_pyfixest, need_statsmodels
 from synthesizer.measures.utility.formulas import parse_formula
-from synthesizer.plan.columns import Columns
 from synthesizer.plan.context import Context
+from synthesizer.plan.inputs import Columns
 
 
 def plan_scenarios(context: Context) -> tuple[Scenario, ...]:

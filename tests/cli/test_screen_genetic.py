@@ -19,7 +19,7 @@ from synthesizer.engine.registry import Registry
 from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.measures.utility.tables import table_utility
 from synthesizer.plan.overview import plan_table
-from synthesizer.plan.prepare import prepare
+from synthesizer.plan.plan import prepare
 from tests.end_to_end.commands import call, write_yaml
 
 

@@ -89,7 +89,7 @@ def test_same_seed_same_bytes_for_any_number_of_workers(
     folder: Path, start: Any, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "synthesizer.engine.genetic.evolver.ALONE", 0
+        "synthesizer.engine.genetic.genetic_source.ALONE", 0
     )  # threads for small files too
     found = []
     for workers in (1, 3):

@@ -8,8 +8,7 @@ from synthesizer.config.reading import read_chain_config
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.engine.registry import NO_MODELS, Registry
-from synthesizer.plan.columns import Columns
-from synthesizer.plan.inputs import Input
+from synthesizer.plan.inputs import Columns, Input
 from synthesizer.plan.plan import Plan, make_plan
 from tests.tables import coded, numeric, persons
 

@@ -15,7 +15,7 @@ from synthesizer.data.panel.forms import FORMS
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs.manifest import write_dataset
-from synthesizer.plan.prepare import prepare
+from synthesizer.plan.plan import prepare
 from tests.end_to_end.commands import write_yaml
 
 REGISTRY = Registry.load()

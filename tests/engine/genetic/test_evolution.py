@@ -8,8 +8,7 @@ from joblib import parallel_config
 from synthesizer.data.errors import RuleError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.randomness import Seed
-from synthesizer.engine.genetic import evolution
-from synthesizer.engine.genetic import evolver as evolver_module
+from synthesizer.engine.genetic import evolution, genetic_source
 from synthesizer.engine.genetic.evolution import fronts, hypervolume
 from synthesizer.engine.genetic.genetic_source import keeping
 from synthesizer.engine.genetic.population import Breeder
@@ -50,7 +49,7 @@ def evolved(seed=SEED, dataset=0, n_jobs=1, **options):
 
 @pytest.mark.parametrize("options", [{}, {"mode": "pareto"}, {"risk_at_most": 0.3, "aimed": 0.0}])
 def test_the_seed_decides_everything_and_threads_nothing(options, monkeypatch):
-    monkeypatch.setattr(evolver_module, "ALONE", 0)
+    monkeypatch.setattr(genetic_source, "ALONE", 0)
     one = as_bytes(evolved(**options))
     assert one == as_bytes(evolved(**options))
     assert one == as_bytes(evolved(n_jobs=2, **options))
@@ -61,7 +60,7 @@ def test_the_seed_decides_everything_and_threads_nothing(options, monkeypatch):
 @FORKS
 @pytest.mark.parametrize(("backend", "n_jobs"), BACKENDS)
 def test_no_backend_changes_an_evolution(backend, n_jobs, monkeypatch):
-    monkeypatch.setattr(evolver_module, "ALONE", 0)
+    monkeypatch.setattr(genetic_source, "ALONE", 0)
     original = sought(60, (4, 3, 3))
     condition = Expression.parse("v0 == '0' and v1 == '1'")
     table = original.coding.decode(original.records)
@@ -88,13 +87,13 @@ def test_every_pair_draws_for_itself():
 
 
 def test_draws_of_an_evolution_depend_on_the_dataset_and_the_data(monkeypatch):
-    paths, real = [], evolver_module.evolve
+    paths, real = [], genetic_source.evolve
 
     def spy(start, maker, seed, path, **rest):
         paths.append(tuple(path))
         return real(start, maker, seed, path, **rest)
 
-    monkeypatch.setattr(evolver_module, "evolve", spy)
+    monkeypatch.setattr(genetic_source, "evolve", spy)
     original = sought()
     records = np.array(original.records)
     records[0] = (records[0] + 1) % original.coding.n_cells
@@ -115,7 +114,7 @@ def test_small_datasets_are_left_to_one_thread(monkeypatch):
 
     monkeypatch.setattr(evolution, "Parallel", Recording)
     evolved(n_jobs=2, generations=1)
-    monkeypatch.setattr(evolver_module, "ALONE", 60)
+    monkeypatch.setattr(genetic_source, "ALONE", 60)
     evolved(n_jobs=2, generations=1)
     assert asked == [1, 2]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from synthesizer.data.randomness import Seed
-from synthesizer.engine.genetic.evolver import spread
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
+from synthesizer.engine.genetic.genetic_source import spread
 from synthesizer.engine.genetic.population import Redraw
 from synthesizer.engine.genetic.scores import RISKS
 from tests.engine.genetic.breeding import assert_counted, evolver, points, sought
