@@ -6,7 +6,6 @@ same go and a steward sees every problem of both at once.
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -26,7 +25,7 @@ from synthesizer.config.synthpop import (
     translate,
     unsupported,
 )
-from synthesizer.data.errors import ConfigError, Problems
+from synthesizer.data.errors import ConfigError, Problems, did_you_mean
 from synthesizer.data.options import reason
 from synthesizer.data.yaml_text import parse_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
@@ -53,15 +52,8 @@ def sentence(kind: type[BaseModel], content: Any, item: ErrorDetails) -> str:
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """Name the known key that is nearest, or all of them.
-
-    Examples
-    --------
-    >>> nearest("persn", ["person", "time"]), nearest("foo", ["person", "time"])
-    ("; did you mean 'person'?", '; known: person, time')
-    """
-    close = difflib.get_close_matches(name, sorted(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(sorted(known))}"
+    """Name the known key that is nearest, or all of them."""
+    return "; " + did_you_mean(name, known, f"known: {', '.join(sorted(known))}")
 
 
 def _steps(content: Any, location: tuple[int | str, ...]) -> Iterator[str]:

@@ -19,6 +19,7 @@ for data they say counts and positions.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 
 
@@ -95,6 +96,18 @@ class LimitExceededError(SynthesizerError):
     """A check exceeded a limit that the configuration sets."""
 
     exit_code = 3
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Ask after the known name that is nearest; ``otherwise`` where none is near.
+
+    Examples
+    --------
+    >>> did_you_mean("persn", ["person", "time"]), did_you_mean("foo", ["person"], "take it out")
+    ("did you mean 'person'?", 'take it out')
+    """
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean {close[0]!r}?" if close else otherwise
 
 
 class Problems(list[str]):

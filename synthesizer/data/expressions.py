@@ -24,7 +24,6 @@ levels of an ordered variable, and by number where every level spells a number.
 from __future__ import annotations
 
 import ast
-import difflib
 import keyword
 import math
 import re
@@ -35,7 +34,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from synthesizer.data.codec import as_text
-from synthesizer.data.errors import ExpressionError
+from synthesizer.data.errors import ExpressionError, did_you_mean
 from synthesizer.data.expression_values import (
     FUNCTIONS,
     UNKNOWN,
@@ -400,10 +399,8 @@ class _Evaluation:
     def suggestion(self, name: str) -> str:
         if name in _OTHER_WORDS:
             return f"write {_OTHER_WORDS[name]}"
-        close = difflib.get_close_matches(name, self.table.names, n=1)
-        if close:
-            return f"did you mean {close[0]!r}?"
-        return "labels stand in quotation marks, variables must be in the table"
+        otherwise = "labels stand in quotation marks, variables must be in the table"
+        return did_you_mean(name, self.table.names, otherwise)
 
     def constant(self, node: ast.Constant) -> Value:
         return literal_value(node.value)  # type: ignore[arg-type]

@@ -10,24 +10,23 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import importlib
 import importlib.metadata
 import inspect
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 from types import UnionType
 from typing import Annotated, Any, Self, Union, get_args, get_origin, get_type_hints
 
 from pydantic import PydanticSchemaGenerationError, TypeAdapter
 
-from synthesizer.data.errors import ConfigError, ModelError
+from synthesizer.data.errors import ConfigError, ModelError, did_you_mean
 from synthesizer.data.options import checked
 from synthesizer.data.table import Kind, Variable
 from synthesizer.data.yaml_text import INFINITIES
-from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
-
-# Which model is usual for which kind of variable, and what users of synthpop call the models.
+from synthesizer.models.base import ALL_KINDS, Abilities, ConditionalModel, FittedModel
 
 METHOD_ALIASES: Mapping[str, str] = {
     "": "keep",
@@ -44,13 +43,7 @@ METHOD_ALIASES: Mapping[str, str] = {
 """Method names of the R package synthpop and the models that do their work here."""
 
 DEFAULT_SETS: Mapping[str, Mapping[Kind, str]] = {
-    "cart": {
-        Kind.CATEGORICAL: "cart",
-        Kind.ORDERED: "cart",
-        Kind.BOOLEAN: "cart",
-        Kind.NUMERIC: "cart",
-        Kind.DATE: "cart",
-    },
+    "cart": dict.fromkeys(ALL_KINDS, "cart"),
     "parametric": {
         Kind.CATEGORICAL: "multinomial",
         Kind.ORDERED: "ordinal",
@@ -80,18 +73,6 @@ a panel the careers, and variables that nobody, few and many persons change."""
 def default_method(set_name: str, variable: Variable) -> str:
     """Return the name of the model that a default set gives to a variable.
 
-    Parameters
-    ----------
-    set_name : str
-        A key of `DEFAULT_SETS`: ``"cart"`` or ``"parametric"``.
-    variable : Variable
-        Of any kind but ``id``.
-
-    Returns
-    -------
-    str
-        A name of the registry.
-
     Raises
     ------
     ConfigError
@@ -102,8 +83,6 @@ def default_method(set_name: str, variable: Variable) -> str:
     >>> smoker = Variable(name="smoker", kind=Kind.CATEGORICAL, levels=("no", "yes"))
     >>> default_method("parametric", smoker)
     'logistic'
-    >>> default_method("cart", smoker)
-    'cart'
     """
     if set_name not in DEFAULT_SETS:
         raise ConfigError(unknown_name("default set of models", set_name, DEFAULT_SETS))
@@ -127,71 +106,45 @@ def _modelled_kind(variable: Variable) -> Kind:
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     """Word the complaint about a name that is not in a list: the nearest one, then all."""
     known = sorted(known)
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f" did you mean {near[0]!r}?" if near else ""
-    return f"unknown {what} {name!r};{hint} Known: {', '.join(known)}"
+    hint = did_you_mean(name, known)
+    return f"unknown {what} {name!r};{hint and ' ' + hint} Known: {', '.join(known)}"
 
 
-# Options of a conditional model: names, and values that are models; the class checks the rest.
-
-
-@dataclasses.dataclass(frozen=True)
-class Options:
-    """What a model class declares: the types of its options, and which have no default."""
-
-    types: dict[str, Any]
-    defaults: dict[str, Any]
-    aliases: dict[str, str]
-
-    @property
-    def required(self) -> frozenset[str]:
-        """Options without a default."""
-        return frozenset(self.types.keys() - self.defaults.keys())
-
-    def unknown(self, key: object) -> str:
-        """Word the complaint about an option that there is not."""
-        if not self.types:
-            return f"unknown option {key!r}; it has no options"
-        near = difflib.get_close_matches(str(key), [*sorted(self.types), *self.aliases], n=1)
-        hint = f" did you mean {near[0]!r}?" if near else ""
-        return f"unknown option {key!r};{hint} Known: {', '.join(sorted(self.types))}"
-
-    def named(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-        """Return values by the options' own names, and what is unknown or given twice."""
-        values: dict[str, Any] = {}
-        problems = []
-        for key, value in given.items():
-            name = self.aliases.get(key, key)
-            if name not in self.types:
-                problems.append(self.unknown(key))
-            elif name in values:
-                others = " or ".join(repr(a) for a, own in self.aliases.items() if own == name)
-                problems.append(f"option {name!r} is given twice, once as {others}")
-            else:
-                values[name] = _plain_value(value, self.types[name])
-        return values, problems
-
-
-def described(model_class: type[ConditionalModel]) -> Options:
-    """Return the options that a model class declares.
+def option_types(model_class: type[ConditionalModel]) -> dict[str, Any]:
+    """Return the types of a model's options by name.
 
     Examples
     --------
     >>> from synthesizer.models.sample import Sample
-    >>> described(Sample)
-    Options(types={}, defaults={}, aliases={})
+    >>> option_types(Sample)
+    {}
     """
     hints = get_type_hints(model_class, include_extras=True)
-    fields = [item for item in dataclasses.fields(model_class) if item.init]
-    defaults = {item.name: item.default for item in fields}
-    for item in fields:
-        if item.default_factory is not dataclasses.MISSING:
-            defaults[item.name] = item.default_factory()
-    return Options(
-        types={item.name: hints[item.name] for item in fields},
-        defaults={k: v for k, v in defaults.items() if v is not dataclasses.MISSING},
-        aliases=dict(model_class.option_aliases),
-    )
+    return {item.name: hints[item.name] for item in dataclasses.fields(model_class) if item.init}
+
+
+def _named(
+    model_class: type[ConditionalModel], types: Mapping[str, Any], given: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return values by the options' own names, and what is unknown or given twice."""
+    aliases = model_class.option_aliases
+    values: dict[str, Any] = {}
+    problems = []
+    for key, value in given.items():
+        name = aliases.get(key, key)
+        if not types:
+            problems.append(f"unknown option {key!r}; it has no options")
+        elif name not in types:
+            hint = did_you_mean(str(key), [*types, *aliases])
+            problems.append(
+                f"unknown option {key!r};{hint and ' ' + hint} Known: {', '.join(sorted(types))}"
+            )
+        elif name in values:
+            others = " or ".join(repr(a) for a, own in aliases.items() if own == name)
+            problems.append(f"option {name!r} is given twice, once as {others}")
+        else:
+            values[name] = _plain_value(value, types[name])
+    return values, problems
 
 
 def _plain_value(value: object, hint: Any) -> object:
@@ -227,52 +180,19 @@ def _takes_model(hint: Any) -> bool:
     return any(isinstance(kind, type) and issubclass(kind, ConditionalModel) for kind in kinds)
 
 
-def schema_of_options(model_class: type[ConditionalModel]) -> dict[str, Any]:
-    """Return the JSON Schema of a model's options.
-
-    Types and defaults come from the dataclass, descriptions from the Parameters section of its
-    docstring; aliases are listed as properties of their own.
-    """
-    options = described(model_class)
-    texts: dict[str, str] = {}
-    for base in reversed(model_class.__mro__):  # a class explains the options that it adds
-        texts |= _parameter_texts(inspect.cleandoc(base.__doc__ or ""))
-    properties: dict[str, Any] = {}
-    for name, hint in options.types.items():
-        properties[name] = _property(name, hint)
-        if name in texts:
-            properties[name]["description"] = texts[name]
-        if name in options.defaults:
-            properties[name]["default"] = _plain_default(hint, options.defaults[name])
-    for alias, name in options.aliases.items():
-        same = {k: v for k, v in properties[name].items() if k != "default"}
-        properties[alias] = same | {"description": f"Another name of {name}."}
-    return {
-        "title": model_class.__name__,
-        "description": (inspect.getdoc(model_class) or "").partition("\n")[0],
-        "type": "object",
-        "properties": properties,
-        "required": sorted(options.required),
-        "additionalProperties": False,
-    }
-
-
-def _property(name: str, hint: Any) -> dict[str, Any]:
+def _property(hint: Any, default: Any, text: str | None) -> dict[str, Any]:
+    """Return the JSON Schema of an option; a default that is a model is shown by its class."""
+    entry: dict[str, Any] = {"type": ["string", "object"]}
+    if not _takes_model(hint):
+        adapter = TypeAdapter(hint)
+        entry = adapter.json_schema()
+    if text is not None:
+        entry["description"] = text
+    if default is dataclasses.MISSING:
+        return entry
     if _takes_model(hint):
-        return {"type": ["string", "object"]}
-    try:
-        return TypeAdapter(hint).json_schema()
-    except PydanticSchemaGenerationError as error:
-        raise ModelError(
-            f"the type of option {name!r} cannot be checked; its author must use plain types"
-        ) from error
-
-
-def _plain_default(hint: Any, default: Any) -> Any:
-    """Return a default as JSON; a model is shown by its class."""
-    if _takes_model(hint):
-        return None if default is None else type(default).__name__
-    return TypeAdapter(hint).dump_python(default, mode="json")
+        return entry | {"default": None if default is None else type(default).__name__}
+    return entry | {"default": adapter.dump_python(default, mode="json")}
 
 
 def _parameter_texts(doc: str) -> dict[str, str]:
@@ -298,6 +218,12 @@ NO_MODELS = (
 PLUGIN = "MODELS"
 """What a plug-in calls its models: a mapping from name to class."""
 
+_ODD_TYPES = (
+    "the types of the options of model {name!r} cannot be checked; its author must use plain types"
+)
+
+_REGISTER = f"list it under {PLUGIN} of a plug-in, or call Registry.register"
+
 _NO_PLUGIN = (
     "; a model of your own: name its module under plugins (--plugin MODULE), or install its package"
 )
@@ -305,29 +231,59 @@ _NO_PLUGIN = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One model of the registry, for listings."""
+    """One model of the registry; its class is imported when somebody asks for it."""
 
     name: str
-    model_class: type[ConditionalModel]
-    package: str
-    version: str
-    summary: str
-    abilities: Abilities
-
-
-@dataclasses.dataclass(frozen=True)
-class _Declared:
-    """Where a model is found; nothing is imported before the model is asked for."""
-
     target: str
+    """Where the class is, as ``module:class``."""
     package: str
+    loaded: type[ConditionalModel] | None = None
+    """The class of a model that was registered at run time."""
 
-    def load(self) -> object:
+    @property
+    def model_class(self) -> type[ConditionalModel]:
+        """The class.
+
+        Raises
+        ------
+        ModelError
+            If its package is broken: the import fails or gives no `ConditionalModel`.
+        """
+        if self.loaded is not None:
+            return self.loaded
+        where = f"model {self.name!r} (entry point {self.target!r} of package {self.package!r})"
         module, _, attribute = self.target.partition(":")
-        found: object = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-        return found
+        try:
+            found = attrgetter(attribute)(importlib.import_module(module))
+        except Exception as error:
+            raise ModelError(
+                f"{where} cannot be imported: {type(error).__name__}: {error}; "
+                "reinstall or remove the package"
+            ) from error
+        return _check_class(found, where)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether its module was imported already."""
+        return self.target.partition(":")[0] in sys.modules
+
+    @property
+    def version(self) -> str:
+        """Version of the package, empty where it is not installed."""
+        try:
+            return importlib.metadata.version(self.package)
+        except importlib.metadata.PackageNotFoundError:
+            return ""
+
+    @property
+    def summary(self) -> str:
+        """First line of the class's docstring."""
+        return (inspect.getdoc(self.model_class) or "").partition("\n")[0]
+
+    @property
+    def abilities(self) -> Abilities:
+        """What the engine may ask of the model."""
+        return self.model_class.abilities
 
 
 class Registry:
@@ -345,8 +301,7 @@ class Registry:
     """
 
     def __init__(self) -> None:
-        self._declared: dict[str, _Declared] = {}
-        self._classes: dict[str, type[ConditionalModel]] = {}
+        self._entries: dict[str, Entry] = {}
         self.plugins: tuple[str, ...] = ()
 
     @classmethod
@@ -361,7 +316,7 @@ class Registry:
         registry = cls()
         for point in importlib.metadata.entry_points(group=GROUP):
             package = point.dist.name if point.dist is not None else "an unknown package"
-            registry._declare(point.name, _Declared(point.value, package))
+            registry._add(Entry(name=point.name, target=point.value, package=package))
         return registry
 
     def register(
@@ -392,10 +347,10 @@ class Registry:
         ('marginal',)
         """
         _check_class(model_class, f"model {name!r}")
-        target = f"{model_class.__module__}:{model_class.__qualname__}"
         package = package or model_class.__module__.partition(".")[0]
-        self._declare(name, _Declared(target, package))
-        self._classes[name] = model_class
+        self._add(
+            Entry(name=name, target=_target(model_class), package=package, loaded=model_class)
+        )
 
     def with_plugins(self, modules: Iterable[str]) -> Self:
         """Return a registry that also has the models of plug-ins; this one stays as it is.
@@ -423,8 +378,7 @@ class Registry:
 MODELS = ...
         """
         result = type(self)()
-        result._declared, result._classes = dict(self._declared), dict(self._classes)
-        result.plugins = self.plugins
+        result._entries, result.plugins = dict(self._entries), self.plugins
         problems: list[str] = []
         for module in dict.fromkeys(modules):
             if module in result.plugins:
@@ -441,26 +395,27 @@ MODELS = ...
 
     def _plug(self, module: str, name: str, model_class: type[ConditionalModel]) -> None:
         """Add a model of a plug-in, which may also be there as the entry point of its package."""
-        if name not in self._declared:
+        if name not in self._entries:
             self.register(name, model_class)
         elif self.get(name) is not model_class:
             raise ModelError(
-                f"model {name!r} is offered by package {self._declared[name].package!r} already; "
+                f"model {name!r} is offered by package {self._entries[name].package!r} already; "
                 f"rename it in {PLUGIN} of {module!r}"
             )
 
-    def _declare(self, name: str, declared: _Declared) -> None:
-        if name in self._declared:
+    def _add(self, entry: Entry) -> None:
+        if entry.name in self._entries:
             raise ModelError(
-                f"model {name!r} is offered twice, by package {self._declared[name].package!r} "
-                f"and by package {declared.package!r}; uninstall one or rename its entry point"
+                f"model {entry.name!r} is offered twice, by package "
+                f"{self._entries[entry.name].package!r} and by package {entry.package!r}; "
+                "uninstall one or rename its entry point"
             )
-        self._declared[name] = declared
+        self._entries[entry.name] = entry
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of all models in alphabetical order; imports none of them."""
-        return tuple(sorted(self._declared))
+        return tuple(sorted(self._entries))
 
     def canonical(self, name: str) -> str:
         """Return the registered name behind a name or a synthpop alias of it.
@@ -475,30 +430,32 @@ MODELS = ...
         >>> Registry.load().canonical("rf")
         'forest'
         """
-        if name in self._declared:
+        if name in self._entries:
             return name
         alias = METHOD_ALIASES.get(name)
-        if alias in self._declared:
+        if alias in self._entries:
             return alias
         raise ConfigError(unknown_name("model", name, self.names) + _NO_PLUGIN)
 
+    def entry(self, name: str) -> Entry:
+        """Return a model by its name, or a synthpop alias of it; see `canonical`."""
+        return self._entries[self.canonical(name)]
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Return all models in alphabetical order, for listings."""
+        return tuple(self._entries[name] for name in self.names)
+
     def get(self, name: str) -> type[ConditionalModel]:
-        """Return the class of a model, imported on first use.
+        """Return the class of a model; see `canonical` and `Entry.model_class`."""
+        return self.entry(name).model_class
+
+    def name_of(self, model: ConditionalModel) -> str:
+        """Return the name under which the class of a model is registered.
 
         Raises
         ------
-        ConfigError
-            If there is no such model.
         ModelError
-            If its package is broken: the import fails or gives no `ConditionalModel`.
-        """
-        name = self.canonical(name)
-        if name not in self._classes:
-            self._classes[name] = _loaded(name, self._declared[name])
-        return self._classes[name]
-
-    def name_of(self, model: ConditionalModel) -> str | None:
-        """Return the name under which the class of a model is registered; None without one.
+            If it is under none.
 
         Examples
         --------
@@ -506,20 +463,14 @@ MODELS = ...
         >>> registry.name_of(registry.build("rf"))
         'forest'
         """
-        own = type(model)
-        loaded = [name for name, known in self._classes.items() if known is own]
-        target = f"{own.__module__}:{own.__qualname__}"
-        declared = [name for name, known in self._declared.items() if known.target == target]
-        return next(iter([*loaded, *declared]), None)
+        target = _target(type(model))
+        for entry in self._entries.values():
+            if entry.target == target:
+                return entry.name
+        raise ModelError(f"model {type(model).__name__} is not registered; {_REGISTER}")
 
     def fitted_type(self, name: str) -> type[FittedModel]:
-        """Return the class that the fit of a model returns.
-
-        Raises
-        ------
-        ConfigError, ModelError
-            As `get` does.
-        """
+        """Return the class that the fit of a model returns."""
         return self.get(name).fitted_type
 
     def name_of_fitted(self, fitted: type) -> str:
@@ -530,31 +481,13 @@ MODELS = ...
         ModelError
             If no registered model does.
         """
-        for name in (*self._classes, *self.names):
+        for entry in sorted(self.entries(), key=lambda entry: not entry.is_loaded):
             with contextlib.suppress(ModelError):  # a broken package is not the model's fault
-                if self.fitted_type(name) is fitted:
-                    return name
+                if entry.model_class.fitted_type is fitted:
+                    return entry.name
         raise ModelError(
             f"a model whose fit returns {fitted.__name__} is not registered and cannot be saved; "
-            f"list it under {PLUGIN} of a plug-in, or call Registry.register"
-        )
-
-    def entries(self) -> tuple[Entry, ...]:
-        """Describe every model, for listings; imports all of them."""
-        return tuple(self.entry(name) for name in self.names)
-
-    def entry(self, name: str) -> Entry:
-        """Describe one model; imports it."""
-        name = self.canonical(name)
-        model_class = self.get(name)
-        package = self._declared[name].package
-        return Entry(
-            name=name,
-            model_class=model_class,
-            package=package,
-            version=_version(package),
-            summary=(inspect.getdoc(model_class) or "").partition("\n")[0],
-            abilities=model_class.abilities,
+            f"{_REGISTER}"
         )
 
     def build(self, name: str, options: Mapping[str, Any] | None = None) -> ConditionalModel:
@@ -583,35 +516,30 @@ MODELS = ...
 options
         """
         model_class = self.get(name)
-        declared = described(model_class)
-        values, problems = declared.named(options or {})
-        failed = set()
-        for key in [key for key in values if _takes_model(declared.types[key])]:
+        types = option_types(model_class)
+        values, problems = _named(model_class, types, options or {})
+        absent = []
+        for key in [key for key in values if _takes_model(types[key]) and values[key] is not None]:
             try:
-                if values[key] is not None:
-                    values[key] = self._build_inner(values[key])
-            except ConfigError as error:
+                values[key] = self._build_inner(values[key])
+            except (ConfigError, ModelError) as error:
                 problems += [f"option {key!r}: {problem}" for problem in error.problems]
-                failed.add(key)
-                values[key] = declared.defaults.get(key)
-        model: ConditionalModel | None = None
+                del values[key]
+                absent.append(f"option {key!r} is missing")
         try:
             model = checked(model_class, values)
         except PydanticSchemaGenerationError as error:
-            raise ModelError(
-                f"the types of the options of model {name!r} cannot be checked; its author must "
-                "use plain types"
-            ) from error
+            raise ModelError(_ODD_TYPES.format(name=name)) from error
         except (ConfigError, ModelError) as error:
-            told = tuple(f"{key} (None)" for key in failed)
-            problems += [problem for problem in error.problems if not problem.startswith(told)]
-        if problems or model is None:
+            problems += [p for p in error.problems if not p.startswith(tuple(absent))]
+        if problems:
             raise ConfigError(f"model {name!r}: {problem}" for problem in problems)
         return model
 
     def _build_inner(self, value: object) -> ConditionalModel:
         """Build the model that another one wraps."""
         if isinstance(value, ConditionalModel):
+            self.name_of(value)  # what has no name can neither be told nor saved
             return value
         if isinstance(value, str):
             return self.build(value)
@@ -621,20 +549,44 @@ options
         raise ConfigError("must be the name of a model or {model: NAME, OPTION: VALUE, ...}")
 
     def options_schema(self, name: str) -> dict[str, Any]:
-        """Return the JSON Schema of a model's options, descriptions from its docstring."""
-        return schema_of_options(self.get(name))
+        """Return the JSON Schema of a model's options.
+
+        Types and defaults come from the dataclass, descriptions from the Parameters section of
+        its docstring; aliases are listed as properties of their own.
+        """
+        model_class = self.get(name)
+        types = option_types(model_class)
+        texts: dict[str, str] = {}
+        for base in reversed(model_class.__mro__):  # a class explains the options that it adds
+            texts |= _parameter_texts(inspect.cleandoc(base.__doc__ or ""))
+        defaults = {
+            item.name: item.default
+            if item.default_factory is dataclasses.MISSING
+            else item.default_factory()
+            for item in dataclasses.fields(model_class)
+        }
+        try:
+            properties = {
+                option: _property(hint, defaults[option], texts.get(option))
+                for option, hint in types.items()
+            }
+        except PydanticSchemaGenerationError as error:
+            raise ModelError(_ODD_TYPES.format(name=name)) from error
+        for alias, option in model_class.option_aliases.items():
+            same = {k: v for k, v in properties[option].items() if k != "default"}
+            properties[alias] = same | {"description": f"Another name of {option}."}
+        return {
+            "title": model_class.__name__,
+            "description": self.entry(name).summary,
+            "type": "object",
+            "properties": properties,
+            "required": sorted(o for o in types if defaults[o] is dataclasses.MISSING),
+            "additionalProperties": False,
+        }
 
 
-def _loaded(name: str, declared: _Declared) -> type[ConditionalModel]:
-    where = f"model {name!r} (entry point {declared.target!r} of package {declared.package!r})"
-    try:
-        found = declared.load()
-    except Exception as error:
-        raise ModelError(
-            f"{where} cannot be imported: {type(error).__name__}: {error}; "
-            "reinstall or remove the package"
-        ) from error
-    return _check_class(found, where)
+def _target(model_class: type) -> str:
+    return f"{model_class.__module__}:{model_class.__qualname__}"
 
 
 def _models_of(module: str) -> dict[str, type[ConditionalModel]]:
@@ -677,10 +629,3 @@ def _check_class(found: object, where: str) -> type[ConditionalModel]:
     if not hasattr(found, "fitted_type"):
         raise ModelError(f"{where} must declare fitted_type, the class that fit returns")
     return found
-
-
-def _version(package: str) -> str:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return ""

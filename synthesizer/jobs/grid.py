@@ -7,7 +7,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -16,9 +15,9 @@ from typing import Any
 from synthesizer.config.keys import Config
 from synthesizer.config.reading import sound_part
 from synthesizer.config.synthpop import FOREIGN_KEYS, house_name
-from synthesizer.data.errors import ConfigError, Problems, SynthesizerError
+from synthesizer.data.errors import ConfigError, Problems, SynthesizerError, did_you_mean
 from synthesizer.data.yaml_text import parse_yaml, without_infinities
-from synthesizer.engine.registry import Registry, described
+from synthesizer.engine.registry import Registry
 from synthesizer.jobs.run_points import KeyPath, parts_of
 
 # What a grid varies: keys of a configuration and the values that they take.
@@ -159,8 +158,8 @@ def _path(key: str, registry: Registry) -> tuple[KeyPath, list[str]]:
     elif len(parts) > 1 and _is_model(parts[0], registry):
         return option_path(parts[0], ".".join(parts[1:]), registry), []
     else:
-        near = get_close_matches(first, [*known, *registry.names], n=1)
-        hint = f"did you mean {near[0]!r}?" if near else "see 'synthesizer schema' and 'models'"
+        names = [*known, *registry.names]
+        hint = did_you_mean(first, names, "see 'synthesizer schema' and 'models'")
         return (), [f"--vary {key}: {first!r} is no key of a configuration and no model; {hint}"]
     if path[0] in REFUSED:
         return (), [f"--vary {key}: cannot be varied: {REFUSED[path[0]]}"]
@@ -181,7 +180,7 @@ def option_path(model: str, option: str, registry: Registry) -> KeyPath:
     """Return the path of an option under its registered names, so that aliases are the same."""
     try:
         model = registry.canonical(model)
-        return "models", model, described(registry.get(model)).aliases.get(option, option)
+        return "models", model, registry.get(model).option_aliases.get(option, option)
     except SynthesizerError:  # told when the configuration is read
         return "models", model, option
 

@@ -10,7 +10,13 @@ from synthesizer.data.errors import ConfigError, ModelError, SynthesizerError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.paths import OWN
 from synthesizer.data.table import Kind, Variable
-from synthesizer.engine.registry import DEFAULT_SET, DEFAULT_SETS, ROLES, default_method, described
+from synthesizer.engine.registry import (
+    DEFAULT_SET,
+    DEFAULT_SETS,
+    ROLES,
+    default_method,
+    option_types,
+)
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.histories.history import HistoryModel
 from synthesizer.models.step import Step, state_variable
@@ -274,7 +280,7 @@ def panel_method(context: Context, name: str, method: Method) -> Method:
     if abilities.copies_rows or abilities.deterministic:
         return method
     if abilities.panel:
-        if "base" not in described(context.registry.get(method.name)).types:
+        if "base" not in option_types(context.registry.get(method.name)):
             return method
         return Method(method.name, _with_base(context, name, method.options), told=method.told)
     share = context.changing[name]

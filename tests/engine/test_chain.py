@@ -94,7 +94,7 @@ def test_rows_and_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = fitted(persons())
     assert next(chain.generate(Seed(1), rows=7)).n_rows == 7
     assert next(chain.generate(Seed(1), rows=1_000)).n_rows == 1_000
-    monkeypatch.setattr("synthesizer.data.panel.arrangement.py synthesizer.models.kit.predictors.BLOCK_ROWS", 100)
+    monkeypatch.setattr("synthesizer.data.panel.arrangement.BLOCK_ROWS", 100)
     blocks = next(chain.generate(Seed(1), rows=250, n_jobs=2))
     assert blocks.n_rows == 250
     assert_same(blocks.take(slice(0, 100)), next(chain.generate(Seed(1), rows=100)))

@@ -150,6 +150,16 @@ def test_a_model_that_wraps_another_gets_it_built(registry, base):
     assert model.base in (Sample(), Example(share=0.25))
 
 
+def test_a_wrapped_model_without_a_name_is_refused(registry):
+    class Nameless(Sample):
+        """Offered by nobody."""
+
+    with pytest.raises(ConfigError, match="option 'base': model Nameless is not registered; list"):
+        registry.build("example", {"share": 0, "base": Nameless()})
+    with pytest.raises(ModelError, match="model Nameless is not registered"):
+        registry.name_of(Nameless())
+
+
 def test_unknown_model_lists_the_nearest_and_all(registry):
     with pytest.raises(ConfigError, match="unknown model 'exmaple'; did you mean 'example'"):
         registry.get("exmaple")

@@ -16,7 +16,6 @@ names         as they are; in backticks where they are no plain words
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.errors import ExpressionError
+from synthesizer.data.errors import ExpressionError, did_you_mean
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 
@@ -334,9 +333,8 @@ def unknown_names(names: Iterable[str], known: Sequence[str]) -> Iterator[str]:
     """Yield a problem, with the nearest name, for each name that is not known."""
     for name in dict.fromkeys(names):
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            remedy = f"did you mean {close[0]!r}?" if close else "name a column of the data"
-            yield f"unknown variable {name!r}; {remedy}"
+            hint = did_you_mean(name, known, "name a column of the data")
+            yield f"unknown variable {name!r}; {hint}"
 
 
 @dataclass(frozen=True, eq=False)
