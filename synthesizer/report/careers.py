@@ -16,6 +16,7 @@ from synthesizer.report.career_pictures import (
     spells_chart,
     stacks_chart,
 )
+from synthesizer.report.expected import FAR, noise_in_words
 from synthesizer.report.page import (
     Added,
     Block,
@@ -33,11 +34,6 @@ from synthesizer.report.page import (
 )
 from synthesizer.report.record import Record
 
-UNITS = (
-    "These are data of persons over periods. Unless something else is said, figures count persons, "
-    "also where they are called records: one row a person, with attributes of the career and the "
-    "values of the first, the last and chosen periods (of the wide form, of all periods)."
-)
 MATCHED = (
     "Exact counts were used: the option match of the careers was on. The synthetic careers were "
     "chosen so that first period, first state, last period and last state occur together as often "
@@ -56,8 +52,6 @@ _HISTORIES = (
     "a value with the person's nearest earlier one is Cramer's V (0 to 1) for categories and "
     "Spearman's rank correlation (−1 to 1) for numbers: the two columns should be alike."
 )
-FAR = 3.0
-"""Ratio to the noise floor above which a distance is far off."""
 _POINTS = 5.0
 """Percentage points of persons who ever change from which a variable is to be looked at."""
 _LAG = 0.1
@@ -151,32 +145,6 @@ def _careers(sequences: SequenceResult, periods: tuple[str, ...]) -> Iterator[Bl
 
 
 # Distances with their noise floor.
-
-
-def noise_in_words(ratio: float | None, distance: float | None = None) -> str:
-    """Say what a distance over its noise floor means.
-
-    Examples
-    --------
-    >>> noise_in_words(0.9)
-    'as near as chance allows'
-    >>> noise_in_words(0.1)
-    'nearer than chance, as evenly spread draws or copies are'
-    >>> noise_in_words(3.6)
-    'far off: more than chance explains'
-    """
-    if ratio is None:
-        if distance is None:
-            return "could not be computed, which is no good news"
-        return "equal" if not distance else "differs, where bootstraps of the original never do"
-    if ratio < 0.5:
-        return "nearer than chance, as evenly spread draws or copies are"
-    if ratio <= 1.25:
-        return "as near as chance allows"
-    if ratio <= 2:
-        return "a little further off than chance"
-    how = "clearly off" if ratio <= FAR else "far off"
-    return f"{how}: more than chance explains"
 
 
 def _distances(sequences: SequenceResult) -> DataTable:

@@ -327,3 +327,40 @@ def _trees(record: Record) -> dict[str, tuple[bool, bool]]:
 def _in_words(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
+
+
+# What figures of persons over periods count and mean.
+
+UNITS = (
+    "These are data of persons over periods. Unless something else is said, figures count persons, "
+    "also where they are called records: one row a person, with attributes of the career and the "
+    "values of the first, the last and chosen periods (of the wide form, of all periods)."
+)
+FAR = 3.0
+"""Ratio to the noise floor above which a distance is far off."""
+
+
+def noise_in_words(ratio: float | None, distance: float | None = None) -> str:
+    """Say what a distance over its noise floor means.
+
+    Examples
+    --------
+    >>> noise_in_words(0.9)
+    'as near as chance allows'
+    >>> noise_in_words(0.1)
+    'nearer than chance, as evenly spread draws or copies are'
+    >>> noise_in_words(3.6)
+    'far off: more than chance explains'
+    """
+    if ratio is None:
+        if distance is None:
+            return "could not be computed, which is no good news"
+        return "equal" if not distance else "differs, where bootstraps of the original never do"
+    if ratio < 0.5:
+        return "nearer than chance, as evenly spread draws or copies are"
+    if ratio <= 1.25:
+        return "as near as chance allows"
+    if ratio <= 2:
+        return "a little further off than chance"
+    how = "clearly off" if ratio <= FAR else "far off"
+    return f"{how}: more than chance explains"

@@ -1,24 +1,29 @@
-"""At a glance: limits, the figures that decide about a release, and what is missing."""
+"""At a glance: limits, the figures that decide about a release, what is missing, what is bad."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from synthesizer.measures.figure import Figure, is_above_chance, lies_above
-from synthesizer.report.blame import bad_utility, is_bad_fit
-from synthesizer.report.careers import FAR, UNITS, noise_in_words
+from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.report.expected import (
+    FAR,
+    UNITS,
     copied_in_words,
     distance_in_words,
     expected_of,
     lost_fits,
     mean_mark,
+    noise_in_words,
     overlap_in_words,
     short,
     table_mark,
+    tables_of,
 )
-from synthesizer.report.figures import figure_of
+from synthesizer.report.figures import figure_of, interval_in_words
 from synthesizer.report.page import (
     DASH,
     Block,
@@ -29,15 +34,15 @@ from synthesizer.report.page import (
     Note,
     Section,
     interval,
+    joined,
     plural,
     stopped,
     written,
 )
 from synthesizer.report.propensity_scores import MODELS, only_margins, ratio_in_words
-from synthesizer.report.record import Record
+from synthesizer.report.record import Record, StepEntry
 from synthesizer.report.risk_figures import unmeasured
 
-_FAIR = 0.5
 _HIGH = 3.0
 """Ratio of a tree, whose fresh sample has 1, from which the data are told apart by far."""
 _COLUMNS = ("Figure", "Value", "95 % interval", "Good is", "Original", "In words")
@@ -213,80 +218,310 @@ def _start(words: str) -> str:
 
 # What the data give away.
 
+_RISKS: Mapping[str, tuple[str, float | None, str]] = {
+    "differential_confidentiality": (
+        "Differential confidentiality",
+        0.0,
+        "What persons add to their own risk by being in the data; 0 is safe.",
+    ),
+    "cap": (
+        "CAP",
+        None,
+        "How often an intruder reads off the target rightly; safe is what guessing achieves.",
+    ),
+    "nearer_share": (
+        "Share nearer to the fitted half",
+        0.5,
+        "Are synthetic records nearer to those they were made from than to others; 0.5 is no.",
+    ),
+    "replicated_uniques": (
+        "Replicated uniques",
+        0.0,
+        "Share of the synthetic records that repeat a unique original record in every value.",
+    ),
+    "replicated_careers": (
+        "Careers of one person",
+        None,
+        "Share of the synthetic careers that repeat the career of a single person.",
+    ),
+}
+"""Figures that decide: name, what is good (the baseline where None), and what it is."""
+_WITH_INTERVAL = ("differential_confidentiality", "nearer_share")
+
 
 def _risky(record: Record) -> Iterator[_Headline]:
     risk = record.results.risk
-    for part in risk.scenarios:
-        about = f" ({part.scenario.label})" if len(risk.scenarios) > 1 else ""
-        if halves := figure_of(part.figures, "differential_confidentiality"):
-            name = f"Differential confidentiality{about}"
-            yield _headline(halves, name, _added(halves), 0.0)
-        if cap := figure_of(part.figures, "cap"):
-            yield _headline(cap, f"CAP{about}", _attributed(cap), cap.baseline)
-    others = [figure for _, figure in risk.other_figures]
-    if nearer := figure_of(others, "nearer_share"):
-        yield _headline(nearer, "Share nearer to the fitted half", _nearer(nearer), _FAIR)
-    if replicated := figure_of(others, "replicated_uniques"):
-        yield _headline(replicated, "Replicated uniques", _replicated(replicated), 0.0)
-    if careers := figure_of(others, "replicated_careers"):
-        above = is_above_chance(careers.value, careers.baseline, careers.n)
-        yield _Headline(
-            "Careers of one person",
-            careers.value,
-            _repeated(careers, above=above),
-            careers.baseline,
-            original=careers.original,
-            alert=above,
+    places = [
+        (f" ({part.scenario.label})" if len(risk.scenarios) > 1 else "", figure)
+        for part in risk.scenarios
+        for figure in part.figures
+    ]
+    places += [("", figure) for _, figure in risk.other_figures]
+    for about, figure in places:
+        if figure.key in _RISKS:
+            name, good, meaning = _RISKS[figure.key]
+            good = figure.baseline if good is None else good
+            above = lies_above(figure.low, good)
+            if figure.key == "replicated_careers":
+                above = is_above_chance(figure.value, good, figure.n)
+            yield _Headline(
+                f"{name}{about}",
+                figure.value,
+                " ".join([meaning, *_verdict(figure, good, above=above)]),
+                good,
+                figure.low,
+                figure.high,
+                figure.original,
+                above,
+            )
+
+
+def _verdict(figure: Figure, good: float | None, *, above: bool) -> Iterator[str]:
+    """Say what a figure of risk means, beside what is good and what the original gives."""
+    value, original = figure.value, figure.original
+    if figure.key in _WITH_INTERVAL:
+        yield interval_in_words(figure, good or 0.0)
+    elif value is None or good is None:
+        yield "Lower is safer."
+    elif figure.key == "replicated_careers":
+        yield f"They do so {'more' if above else 'no more'} often than fresh persons would."
+    elif figure.key == "replicated_uniques":
+        yield f"Here {plural(round(value * figure.n), 'record')} of {figure.n:,}."
+    elif original is not None and original > good:
+        share = written((value - good) / (original - good), "share")
+        yield f"It lies {share} of the way from that to the original's."
+
+
+# What is badly off in utility.
+
+_ONE_DATASET = 0.796
+"""Mean overlap of a right synthesis of the original's size with one dataset."""
+_CLEARLY = 1.5
+"""Times the other's mean S_pMSE over its other pairs: the one that is off in general."""
+_NAMED = 4
+_TREES = ("cart", "forest", "bagging")
+
+
+def bad_utility(record: Record) -> Iterator[Note]:
+    """Yield an alert for the worst variable, the worst pair and each fit that is far off."""
+    yield from _bad_tables(record, 1, "variable")
+    yield from _bad_tables(record, 2, "pair")
+    utility = record.results.utility
+    for fit in () if utility is None else utility.fits:
+        if is_bad_fit(fit):
+            yield Note(_fit_in_words(fit, record), "alert")
+
+
+def _bad_tables(record: Record, ways: int, noun: str) -> Iterator[Note]:
+    """Yield an alert on the worst table of an order where it is above the mark."""
+    expected = expected_of(record)
+    mark = table_mark(expected)
+    bad = [row for row in tables_of(record, ways) if (row.s_pmse or 0) > mark]
+    if not bad:
+        return
+    worst, others = bad[0], len(bad) - 1
+    verb = "is" if others == 1 else "are"
+    more = f"; so {verb} {plural(others, f'other {noun}')}" if others else ""
+    sentences = (
+        f"The worst {noun} is {' with '.join(worst.variables)}, S_pMSE {written(worst.s_pmse)}: "
+        f"{distance_in_words(worst.s_pmse, expected)}. Above {written(mark)} a table is to be "
+        f"looked at{more}.",
+        blame(record, worst.variables),
+    )
+    yield Note(" ".join(filter(None, sentences)), "alert")
+
+
+# Fits of models whose conclusions would be others.
+
+
+def overlap_marks(expected: float | None) -> tuple[float, float]:
+    """Return the overlap below which a fit's mean, and one coefficient's, is low.
+
+    With equal widths an overlap of 0.5 is a synthetic estimate at the end of the original's
+    interval, and below 0 the intervals do not touch. Both distances grow with what chance alone
+    does where fewer records are synthesised, which the expected overlap shows.
+
+    Parameters
+    ----------
+    expected : float or None
+        Mean overlap of a right synthesis, where it is known.
+
+    Examples
+    --------
+    >>> overlap_marks(0.88), overlap_marks(None)
+    ((0.5, 0.0), (0.5, 0.0))
+    >>> [round(mark, 2) for mark in overlap_marks(0.49)]
+    [-0.25, -1.5]
+    """
+    chance = 1.0 if expected is None else max(1.0, (1 - expected) / (1 - _ONE_DATASET))
+    return 1 - chance / 2, 1 - chance
+
+
+def lowest_overlap(fit: FitComparison) -> tuple[str, float] | None:
+    """Return the coefficient whose intervals overlap least, and how much."""
+    overlaps = [(row.name, row.overlap) for row in fit.coefficients if row.overlap is not None]
+    return min(overlaps, key=lambda pair: pair[1], default=None)
+
+
+def is_bad_fit(fit: FitComparison) -> bool:
+    """Whether a fit's intervals overlap less than chance explains: on average, or in one place."""
+    mean_mark, single_mark = overlap_marks(fit.expected_overlap)
+    mean, lowest = fit.mean_overlap, lowest_overlap(fit)
+    mean_is_low = mean is not None and mean < mean_mark
+    return mean_is_low or (lowest is not None and lowest[1] < single_mark)
+
+
+def _fit_in_words(fit: FitComparison, record: Record) -> str:
+    sentences = [f"Fit {fit.formula}:"]
+    if fit.mean_overlap is not None:
+        good = overlap_in_words(fit.expected_overlap)
+        mean = written(fit.mean_overlap, "share")
+        sentences.append(f"the intervals overlap by {mean} on average ({good}).")
+    lowest = lowest_overlap(fit)
+    if lowest is not None:
+        name, overlap = lowest
+        apart = "; the two intervals do not touch" if overlap < 0 else ""
+        sentences.append(f"The lowest overlap is {written(overlap, 'share')}, of {name}{apart}.")
+    sentences.append("A researcher would draw other conclusions.")
+    return " ".join([*sentences, blame(record, _variables(fit, record))]).rstrip()
+
+
+def _variables(fit: FitComparison, record: Record) -> list[str]:
+    """Return the response and the variable of the coefficient that is furthest off."""
+    chain = [step.variable for step in record.manifest.chain]
+    response = _within(fit.formula.partition("~")[0], chain)
+    overlaps = [
+        (row.overlap, names)
+        for row in fit.coefficients
+        if row.overlap is not None and (names := _within(row.name, chain))
+    ]
+    furthest = min(overlaps, key=lambda pair: pair[0], default=(0.0, []))[1]
+    return list(dict.fromkeys([*response, *furthest]))
+
+
+def _within(text: str, names: Sequence[str]) -> list[str]:
+    """Return the names that stand in a text as whole words."""
+    return [name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
+
+
+# Which variable's model is probably to blame for a bad pair or a bad fit, and what to try.
+
+
+def blame(record: Record, names: Sequence[str]) -> str:
+    """Say whose model is probably to blame where these variables are off; empty where unknown.
+
+    A variable whose own distribution is far off comes first. Of two others it is the later one if
+    its model does not see the earlier; else the one that is clearly worse in its other pairs; else
+    the later one, since its model has to carry the relation.
+
+    Parameters
+    ----------
+    record : Record
+        A run; its chain and tables are read.
+    names : sequence of str
+        The variables of a table or a fit.
+    """
+    chain = record.manifest.chain
+    # copies of the original are never to blame
+    steps = {
+        step.variable: step
+        for step in chain
+        if step.variable in names and step.kind != "id" and not step.kept
+    }
+    margins = _margins(record, steps)
+    if margins:
+        return _of_margin(*max(margins, key=lambda margin: margin[0]))
+    able = [step for step in steps.values() if step is not chain[0]]
+    if not able:
+        return ""
+    step = _one(record, able, names)
+    earlier = [name for name in names if name in _before(record, step)]
+    return _in_words(step, earlier, worse=step is not able[-1])
+
+
+def _before(record: Record, step: StepEntry) -> list[str]:
+    """Return the variables that are made before a step."""
+    names = [step.variable for step in record.manifest.chain]
+    return names[: names.index(step.variable)]
+
+
+def _margins(record: Record, steps: Mapping[str, StepEntry]) -> list[tuple[float, StepEntry]]:
+    """Return the steps whose own distribution is far off, with S_pMSE."""
+    mark = table_mark(expected_of(record))
+    return [
+        (row.s_pmse, steps[row.variables[0]])
+        for row in tables_of(record, 1)
+        if row.variables[0] in steps and row.s_pmse is not None and row.s_pmse > mark
+    ]
+
+
+def _one(record: Record, able: Sequence[StepEntry], names: Sequence[str]) -> StepEntry:
+    last = able[-1]
+    unseen = {*names} & {*_before(record, last)} - {*last.predictors}
+    if len(able) == 1 or unseen:
+        return last
+    burdens = [(_burden(record, step.variable, names), step) for step in able]
+    burden, worst = max(burdens, key=lambda item: item[0])
+    others = [value for value, step in burdens if step is not worst]
+    return worst if burden > _CLEARLY * max(others) else last
+
+
+def _burden(record: Record, name: str, names: Sequence[str]) -> float:
+    """Return the mean S_pMSE of a variable's pairs with the other variables."""
+    values = [
+        row.s_pmse
+        for row in tables_of(record, 2)
+        if name in row.variables and not {*row.variables} <= {*names} and row.s_pmse is not None
+    ]
+    return sum(values) / len(values) if values else 0.0
+
+
+def _of_margin(value: float, step: StepEntry) -> str:
+    return (
+        f"Probably {step.variable} itself is to blame: its own distribution is far off already "
+        f"(S_pMSE {written(value)}; it was made by {step.model}). Mend that first."
+    )
+
+
+def _in_words(step: StepEntry, earlier: Sequence[str], *, worse: bool) -> str:
+    name, model = step.variable, step.model
+    start = f"Probably the model of {name} is to blame"
+    if model == "derived":
+        sources = ", ".join(step.predictors)
+        which = f" ({sources})" if sources else ""
+        return f"{name} is computed from other variables: look at those{which} and at its formula."
+    if not step.predictors:
+        return (
+            f"{start}: the model {model} draws it without any predictor, so that it keeps no "
+            "relation. Give it a model with predictors, for example "
+            f"variables: {{{_yaml_key(name)}: {{method: cart}}}}."
         )
+    unseen = [other for other in earlier if other not in step.predictors]
+    if unseen:
+        wanted = [*step.predictors, *unseen]
+        more = "..., " if len(wanted) > _NAMED else ""
+        listed = ", ".join(map(_yaml_key, wanted[-_NAMED:]))
+        return (
+            f"{start}: the model {model} draws it without {joined(unseen)} among its predictors. "
+            f"Add it, as in variables: {{{_yaml_key(name)}: {{predictors: [{more}{listed}]}}}}."
+        )
+    reason = f"the model {model} draws it from {plural(len(step.predictors), 'variable')}"
+    if worse:
+        reason += ", and its other pairs are worse, too"
+    elif earlier:
+        reason += f", {joined(earlier)} among them, and follows too little of the relation"
+    return f"{start}: {reason}. {_remedy(model)}"
 
 
-def _headline(figure: Figure, name: str, words: str, good: float | None) -> _Headline:
-    alert = lies_above(figure.low, good)
-    ends = figure.low, figure.high
-    return _Headline(name, figure.value, words, good, *ends, figure.original, alert)
+def _remedy(model: str) -> str:
+    if model in _TREES:
+        return (
+            f"A smaller leaf (models: {{{model}: {{min_leaf: 10}}}}) or an earlier place in "
+            "visit_sequence may help, at some risk."
+        )
+    return "Another model may follow it better, for example method: cart."
 
 
-def _added(figure: Figure) -> str:
-    meaning = "What persons add to their own risk by being in the data; 0 is safe. "
-    if figure.value is None or figure.low is None or figure.high is None:
-        return f"{meaning}Without an interval nothing can be concluded, which is no good news."
-    if figure.low > 0:
-        return f"{meaning}The interval lies above 0: being in the data discloses something."
-    if figure.high < 0:
-        return f"{meaning}The interval lies below 0, which discloses nothing."
-    return f"{meaning}The interval covers 0: no difference was found."
-
-
-def _attributed(figure: Figure) -> str:
-    words = "How often an intruder reads off the target rightly"
-    if figure.value is None or figure.baseline is None or figure.original is None:
-        return f"{words}. Lower is safer."
-    way = figure.original - figure.baseline
-    words += "; safe is what guessing achieves."
-    if way <= 0:
-        return words
-    share = written((figure.value - figure.baseline) / way, "share")
-    return f"{words} {share} of the way from that to the original's."
-
-
-def _nearer(figure: Figure) -> str:
-    meaning = "Are synthetic records nearer to those they were made from than to others; 0.5 is no."
-    if figure.low is None:
-        return meaning
-    if figure.low > _FAIR:
-        return f"{meaning} The interval lies above 0.5: they are."
-    return f"{meaning} The interval does not lie above 0.5."
-
-
-def _repeated(figure: Figure, *, above: bool) -> str:
-    meaning = "Share of the synthetic careers that repeat the career of a single person. "
-    if figure.baseline is None:
-        return f"{meaning}Lower is safer."
-    return f"{meaning}They do so {'more' if above else 'no more'} often than fresh persons would."
-
-
-def _replicated(figure: Figure) -> str:
-    meaning = "Share of the synthetic records that repeat a unique original record in every value."
-    if figure.value is None or not figure.n:
-        return meaning
-    return f"{meaning} Here {plural(round(figure.value * figure.n), 'record')} of {figure.n:,}."
+def _yaml_key(name: str) -> str:
+    """Write a name as it may stand in YAML."""
+    return name if re.fullmatch(r"[^\W\d]\w*", name) else json.dumps(name, ensure_ascii=False)

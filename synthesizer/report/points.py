@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-
-from markupsafe import Markup
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.report.expected import AGAIN, expected_of, lone_variable, tables_of
-from synthesizer.report.page import (
-    Block,
-    Chart,
-    DataTable,
-    Gap,
-    Section,
-    joined,
-    plural,
-    written,
-)
+from synthesizer.report.page import Chart, DataTable, Gap, Section, joined, plural, written
 from synthesizer.report.plane import Axis, Mark, Spot, plane
 from synthesizer.report.record import Record
 from synthesizer.report.risk_figures import keys_advice
@@ -28,69 +17,80 @@ Point = tuple[int, float, float]
 """Dataset, risk, mean two-way S_pMSE."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class DatasetRisk:
-    """Risk of every dataset alone, with what guessing and the original itself would give.
-
-    Parameters
-    ----------
-    name, meaning : str
-        The figure and what it is.
-    values : mapping of int to float
-        By dataset.
-    baseline, original : float or None
-        Reference values.
-    """
+class DatasetRisk(NamedTuple):
+    """Risk of every dataset alone, with what guessing and the original itself would give."""
 
     name: str
     meaning: str
     values: Mapping[int, float]
+    """By dataset."""
     baseline: float | None
     original: float | None
 
 
 def point_section(record: Record) -> Section:
     """Return the plane of the datasets, risk to the right and distance upwards."""
+    risk = dataset_risk(record.results.risk.main)
+    points = risk_utility_points(record, risk)
     return Section(
         anchor="point",
         title="Risk and utility of every dataset",
         lead="What each dataset gives away by itself, against how near its tables are.",
-        blocks=list(_blocks(record)),
+        blocks=[
+            _chart(record, risk, points)
+            if risk is not None and points
+            else Gap(
+                "the risk-utility points",
+                "They need CAP, repU or DiSCO of every dataset, and its two-way tables. "
+                f"{_advice(record, risk)}",
+            )
+        ],
     )
 
 
-def _blocks(record: Record) -> Iterator[Block]:
-    risk = dataset_risk(record.results.risk.main)
-    points = risk_utility_points(record, risk)
-    if risk is None or not points:
-        yield Gap(
-            "the risk-utility points",
-            "They need CAP, repU or DiSCO of every dataset, and its two-way tables. "
-            f"{_advice(record, risk)}",
-        )
-        return
-    yield Chart(
-        title=f"{risk.name} and mean two-way S_pMSE by dataset",
-        svg=_drawn(risk, points, references=True),
+def _chart(record: Record, risk: DatasetRisk, points: Sequence[Point]) -> Chart:
+    title = f"{risk.name} and mean two-way S_pMSE by dataset"
+    marks = (("guessing", risk.baseline, "baseline"), ("original", risk.original, "original"))
+    summary = _summary(risk, points)
+    picture = plane(
+        [
+            Spot(
+                risk=value,
+                loss=distance,
+                name=str(dataset),
+                colour="synthetic",
+                said=f"dataset {dataset}: {written(value)}, {written(distance)}",
+            )
+            for dataset, value, distance in points
+        ],
+        risk=Axis(
+            label=f"{risk.name} of the dataset alone",
+            marks=[
+                Mark(value, f"{words} ({written(value, 'share')})", f"line-{look} dashed")
+                for words, value, look in marks
+                if value is not None
+            ],
+            whole=True,
+        ),
+        loss=Axis(label="mean S_pMSE", whole=True),
+        title=title,
+        description=summary,
+    )
+    return Chart(
+        title=title,
+        svg=picture,
         reads="Towards the lower left is better. To the right is risk: "
         f"{in_units(risk.meaning, record.units)}. Upwards is distance: mean S_pMSE of all pairs of "
         f"variables. {expected_of(record).sentence} Numbers at the points are those of the "
         "datasets.",
-        summary=_summary(risk, points),
+        summary=summary,
         table=DataTable(
             caption="Risk and distance of every dataset by itself",
             columns=["Dataset", risk.name, "Mean two-way S_pMSE"],
             forms=["count", "share", "figure"],
-            rows=[list(point) for point in points],
+            rows=points,
         ),
     )
-    if len(points) > 1:
-        yield Chart(
-            title="The same points, enlarged",
-            svg=_drawn(risk, points, references=False),
-            reads="Both axes begin near the points.",
-            summary="",
-        )
 
 
 def _advice(record: Record, risk: DatasetRisk | None) -> str:
@@ -108,33 +108,23 @@ def dataset_risk(scenario: ScenarioRisk | None) -> DatasetRisk | None:
     """Return the risk of every dataset: CAP, or where there is none repU or DiSCO."""
     if scenario is None:
         return None
-    if scenario.cap is not None:
-        cap = scenario.cap
+    if (cap := scenario.cap) is not None:
+        singles = (row for row in cap.singles if row.subset == "all")
         return DatasetRisk(
-            name="CAP",
-            meaning="how often an intruder who holds this dataset alone reads off the target "
-            "rightly",
-            values={
-                row.dataset: row.zero
-                for row in cap.singles
-                if row.subset == "all" and row.zero is not None
-            },
-            baseline=cap.baseline["all"],
-            original=cap.original["all"],
+            "CAP",
+            "how often an intruder who holds this dataset alone reads off the target rightly",
+            {row.dataset: row.zero for row in singles if row.zero is not None},
+            cap.baseline["all"],
+            cap.original["all"],
         )
-    others = (
-        ("repU", "share of {records} unique in both files", scenario.identity, "repu", "uio"),
-        ("DiSCO", "share of {records} disclosed and correct", scenario.attribute, "disco", "dorig"),
-    )
-    for name, meaning, result, value, original in others:
-        if result is not None:
-            return DatasetRisk(
-                name=name,
-                meaning=meaning,
-                values=dict(enumerate((getattr(dataset, value) for dataset in result.datasets), 1)),
-                baseline=0.0,
-                original=getattr(result.mean, original),
-            )
+    if (identity := scenario.identity) is not None:
+        values = dict(enumerate((own.repu for own in identity.datasets), 1))
+        meaning = "share of {records} unique in both files"
+        return DatasetRisk("repU", meaning, values, 0.0, identity.mean.uio)
+    if (attribute := scenario.attribute) is not None:
+        values = dict(enumerate((own.disco for own in attribute.datasets), 1))
+        meaning = "share of {records} disclosed and correct"
+        return DatasetRisk("DiSCO", meaning, values, 0.0, attribute.mean.dorig)
     return None
 
 
@@ -162,32 +152,3 @@ def _summary(risk: DatasetRisk, points: Sequence[Point]) -> str:
 def _reach(values: Sequence[float]) -> str:
     low, high = written(min(values), "share"), written(max(values), "share")
     return low if low == high else f"from {low} to {high}"
-
-
-def _drawn(risk: DatasetRisk, points: Sequence[Point], *, references: bool) -> Markup:
-    """Return the points from 0 on with what to compare them with, or as near as they allow."""
-    marks = [
-        Mark(value, f"{words} ({written(value, 'share')})", look)
-        for value, words, look in (
-            (risk.baseline, "guessing", "line-baseline dashed"),
-            (risk.original, "original", "line-original dashed"),
-        )
-        if references and value is not None
-    ]
-    spots = [
-        Spot(
-            risk=value,
-            loss=distance,
-            name=str(dataset),
-            colour="synthetic",
-            said=f"dataset {dataset}: {written(value)}, {written(distance)}",
-        )
-        for dataset, value, distance in points
-    ]
-    return plane(
-        spots,
-        risk=Axis(label=f"{risk.name} of the dataset alone", marks=marks, whole=references),
-        loss=Axis(label="mean S_pMSE", whole=references),
-        title="Risk-utility points" if references else "Risk-utility points, enlarged",
-        description=_summary(risk, points),
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from statistics import fmean
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -30,15 +31,14 @@ from synthesizer.report.charts import (
 from synthesizer.report.expected import tables_of
 from synthesizer.report.page import (
     Block,
-    Cell,
     Chart,
     DataTable,
-    Form,
     Gap,
     Section,
     Words,
     fragment,
     plural,
+    row_table,
     written,
 )
 from synthesizer.report.record import Record
@@ -50,6 +50,7 @@ _TALL = 170.0
 _LEFT = 52.0
 _RIGHT = WIDTH - 14
 _EPOCH = date(1970, 1, 1)
+_SIDES = ("original", "synthetic")
 _WHAT = (
     "Bars and columns are shares of the {records}, from 0 to 1. The thin line on a synthetic bar "
     "reaches from the lowest to the highest of the datasets where there are several. Missing codes "
@@ -59,46 +60,6 @@ _STATISTICS = (
     "Numbers: statistics of the observed values (without missing codes); the synthetic ones are "
     "means over the datasets; sd is the standard deviation, q1 and q3 the quartiles"
 )
-
-
-def variable_section(record: Record) -> Section:
-    """Return a picture of every variable, one shown at a time, and statistics of numbers."""
-    return Section(
-        anchor="variables",
-        title="Variables",
-        lead="The distribution of every variable, original beside synthetic.",
-        blocks=list(_blocks(record)),
-    )
-
-
-def _blocks(record: Record) -> Iterator[Block]:
-    utility = record.results.utility
-    if utility is None or not utility.distributions:
-        failed = {} if utility is None else utility.failed
-        why = failed.get("distributions", "they were not asked for")
-        yield Gap("the distributions", f"They could not be computed: {why}")
-        return
-    yield Words([in_units(_WHAT, record.units)])
-    off = {row.variables[0]: row.s_pmse or 0.0 for row in tables_of(record, 1)}
-    shown = _furthest_off(utility.distributions, off)
-    if len(shown) < len(utility.distributions):
-        yield Gap(
-            f"pictures of {plural(len(utility.distributions) - len(shown), 'variable')}",
-            f"The page shows the {MOST} that are furthest off; the shares of all are in "
-            "checks.json under utility, distributions.",
-        )
-    items = [_item(cells, off, record.units) for cells in shown]
-    yield Markup('<div class="picker">{}</div>').format(Markup("").join(items))
-    yield from _statistics(shown)
-
-
-def _furthest_off(
-    distributions: Sequence[Distribution], off: Mapping[str, float]
-) -> list[Distribution]:
-    """Return at most so many as a page carries, those furthest off, in their own order."""
-    worst = sorted(distributions, key=lambda cells: -off.get(cells.variable, 0.0))[:MOST]
-    names = {cells.variable for cells in worst}
-    return [cells for cells in distributions if cells.variable in names]
 
 
 class CellShares(NamedTuple):
@@ -122,10 +83,49 @@ def cell_shares(cells: Distribution) -> list[CellShares]:
     ]
 
 
+def variable_section(record: Record) -> Section:
+    """Return a picture of every variable, one shown at a time, and statistics of numbers."""
+    return Section(
+        anchor="variables",
+        title="Variables",
+        lead="The distribution of every variable, original beside synthetic.",
+        blocks=list(_blocks(record)),
+    )
+
+
+def _blocks(record: Record) -> Iterator[Block]:
+    utility = record.results.utility
+    if utility is None or not utility.distributions:
+        failed = {} if utility is None else utility.failed
+        why = failed.get("distributions", "they were not asked for")
+        yield Gap("the distributions", f"They could not be computed: {why}")
+        return
+    yield Words([in_units(_WHAT, record.units)])
+    off = {row.variables[0]: row.s_pmse or 0.0 for row in tables_of(record, 1)}
+    names = [cells.variable for cells in utility.distributions]
+    worst = sorted(names, key=lambda name: -off.get(name, 0.0))[:MOST]
+    if len(worst) < len(names):
+        yield Gap(
+            f"pictures of {plural(len(names) - len(worst), 'variable')}",
+            f"The page shows the {MOST} that are furthest off; the shares of all are in "
+            "checks.json under utility, distributions.",
+        )
+    shown = [cells for cells in utility.distributions if cells.variable in worst]
+    items = [_item(cells, off, record.units) for cells in shown]
+    yield Markup('<div class="picker">{}</div>').format(Markup("").join(items))
+    yield from _statistics(shown)
+
+
 def _item(cells: Distribution, off: Mapping[str, float], units: Units) -> Markup:
     shares = cell_shares(cells)
     distance = f", S_pMSE {written(off[cells.variable])}" if cells.variable in off else ""
-    summary = _summary(cells, shares, units)
+    worst = max(shares, key=lambda share: abs(share.original - share.mean))
+    summary = (
+        f"Largest difference at “{worst.label}”: {written(worst.original, 'share')} of the "
+        f"original and {written(worst.mean, 'share')} of the synthetic {units}."
+    )
+    if cells.others:
+        summary += f" {plural(cells.others, 'rarer level')} together are shown as one."
     chart = Chart(
         title=f"{cells.variable} ({cells.kind}{distance})",
         svg=picture(cells, summary, axis=f"share of {units}"),
@@ -138,84 +138,54 @@ def _item(cells: Distribution, off: Mapping[str, float], units: Units) -> Markup
     )
 
 
-def _summary(cells: Distribution, shares: Sequence[CellShares], units: Units) -> str:
-    worst = max(shares, key=lambda share: abs(share.original - share.mean))
-    summary = (
-        f"Largest difference at “{worst.label}”: {written(worst.original, 'share')} of the "
-        f"original and {written(worst.mean, 'share')} of the synthetic {units}."
-    )
-    if cells.others:
-        summary += f" {plural(cells.others, 'rarer level')} together are shown as one."
-    return summary
-
-
 def _table(cells: Distribution, shares: Sequence[CellShares], units: Units) -> DataTable:
     several = any(share.low < share.high for share in shares)
-    shown = 5 if several else 3
-    forms: tuple[Form, ...] = ("text", "share", "share", "share", "share")
-    rows: list[list[Cell]] = [
-        [
-            f"{share.label} (missing code)" if share.is_missing else share.label,
-            share.original,
-            share.mean,
-            share.low,
-            share.high,
-        ]
-        for share in shares
-    ]
     return DataTable(
         caption=f"{cells.variable}: shares of the {units}"
         + (", with the lowest and highest of the datasets" if several else ""),
-        columns=("Value", "Original", "Synthetic", "Lowest", "Highest")[:shown],
-        forms=forms[:shown],
-        rows=[row[:shown] for row in rows],
+        columns=("Value", "Original", "Synthetic", *(("Lowest", "Highest") if several else ())),
+        forms=("text", "share", "share", *(("share", "share") if several else ())),
+        rows=[
+            (
+                f"{own.label} (missing code)" if own.is_missing else own.label,
+                own.original,
+                own.mean,
+                *((own.low, own.high) if several else ()),
+            )
+            for own in shares
+        ],
     )
 
 
 def _statistics(distributions: Sequence[Distribution]) -> Iterator[Block]:
-    names = list(Statistics.model_fields)
-    figures: list[Form] = ["figure"] * len(names)
-    # days since 1970 say nothing to a reader; the picture has dates
-    numbers = [
-        cells for cells in distributions if cells.summary is not None and cells.kind != "date"
-    ]
-    rows = [row for cells in numbers for row in _statistic_rows(cells, names)]
-    if rows:
-        yield DataTable(
-            caption=_STATISTICS,
-            columns=["Variable", "Data", *names],
-            forms=["text", "text", *figures],
-            rows=rows,
+    """Yield statistics of numbers; days since 1970 say nothing to a reader of a date."""
+    numbers = {
+        cells.variable: cells.summary
+        for cells in distributions
+        if cells.summary is not None and cells.kind != "date"
+    }
+    if numbers:
+        yield row_table(
+            [row for own in numbers.values() for row in (own.original, _mean(own.synthetic))],
+            _STATISTICS,
+            labels=("Variable", [f"{n}, {side}" for n in numbers for side in _SIDES]),
         )
 
 
-def _statistic_rows(cells: Distribution, names: Sequence[str]) -> Iterator[list[Cell]]:
-    if cells.summary is not None:
-        original, datasets = cells.summary.original, cells.summary.synthetic
-        yield [cells.variable, "original", *(getattr(original, name) for name in names)]
-        yield [cells.variable, "synthetic", *(_mean(datasets, name) for name in names)]
-
-
-def _mean(datasets: Sequence[Statistics], name: str) -> float | None:
-    values = [value for dataset in datasets if (value := getattr(dataset, name)) is not None]
-    return sum(values) / len(values) if values else None
+def _mean(datasets: Sequence[Statistics]) -> Statistics:
+    """Return the means over the datasets that have a value."""
+    values = {
+        name: [value for own in datasets if (value := getattr(own, name)) is not None]
+        for name in Statistics.model_fields
+    }
+    return Statistics(**{name: fmean(own) if own else None for name, own in values.items()})
 
 
 # Pictures of one variable: bars of levels, or the outline of a histogram; missing codes apart.
 
 
 def picture(cells: Distribution, description: str, *, axis: str = "share of records") -> Markup:
-    """Return a variable's picture.
-
-    Parameters
-    ----------
-    cells : Distribution
-        Shares in [0, 1]; drawn as a histogram where the cells have edges.
-    description : str
-        For readers who cannot see it.
-    axis : str
-        What the bars are.
-    """
+    """Return a variable's picture: a histogram where the cells have edges, else bars."""
     shares = cell_shares(cells)
     parts, bars, bottom = [legend(2, 12, SIDES)], shares, _TOP
     if cells.edges is not None:

@@ -2,14 +2,14 @@
 
 import pytest
 
-from synthesizer.report.blame import (
+from synthesizer.report.expected import Expected, mean_mark, table_mark
+from synthesizer.report.glance import (
     bad_utility,
     blame,
     is_bad_fit,
     lowest_overlap,
     overlap_marks,
 )
-from synthesizer.report.expected import Expected, mean_mark, table_mark
 from tests.report.utility_examples import (
     EVIL,
     coefficient,
