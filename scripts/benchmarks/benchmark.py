@@ -29,7 +29,7 @@ from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.risk.attribute import attribute
 from synthesizer.measures.risk.differential import differential_confidentiality
-from synthesizer.measures.utility.propensity import logit_pmse
+from synthesizer.measures.utility.propensity import pmse
 from synthesizer.measures.utility.tables import table_utility
 from synthesizer.plan.plan import Plan, prepare
 
@@ -110,7 +110,7 @@ def utility(data: Path) -> Iterator[str]:
         for seed in range(1, 11):
             made = synthesise(plan, table, seed)
             pairs.append(table_utility(table, made, ways=[2]).mean)
-            logits.append(logit_pmse(table, made[0]).s_pmse or float("nan"))
+            logits.append(pmse(table, made[0]).mean.s_pmse or float("nan"))
             discos.append(disco(table, made[0]))
         means = [float(frame["S_pMSE"].mean()) for frame in pairs]
         tops = [float(frame["S_pMSE"].max()) for frame in pairs]

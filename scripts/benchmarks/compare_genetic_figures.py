@@ -124,7 +124,7 @@ def _histogram(shape: Shares, place: int, name: str) -> Chart:
 
 
 def _counts(comparison: Comparison, shape: Shares) -> DataTable:
-    sizes = (comparison.tests.n, *comparison.tests.n_synthetic)
+    sizes = (comparison.distances.n, *comparison.distances.n_synthetic)
     columns = [
         [round(share * n) for share in shares]
         for n, shares in zip(sizes, (shape.original, *shape.synthetic), strict=True)

@@ -19,14 +19,14 @@ from synthesizer.measures.figure import plain
 from synthesizer.measures.risk import cap
 from synthesizer.measures.risk.cap import CapResult, CapSingle
 from synthesizer.measures.utility import (
-    chi_square,
+    DistanceResult,
+    TableMeasures,
     distributions,
     jensen_shannon,
     pmse,
-    ratio_of_estimates,
+    table_utility,
 )
 from synthesizer.measures.utility.distributions import Distribution
-from synthesizer.measures.utility.estimates import DistanceResult, EqualityResult, RatioResult
 from synthesizer.measures.utility.propensity import PmseResult
 
 PAPER, OWN, CART, PARAMETRIC = "genetic (paper)", "genetic (package)", "CART", "parametric"
@@ -71,12 +71,10 @@ class Comparison:
         Options of each method.
     evolutions : mapping of str to EvolvedDataset
         What became of each evolution, with its ``history``.
-    tests : EqualityResult
-        Chi-square tests of every variable.
+    tables : TableMeasures
+        Chi-square tests of every variable, and ratios of estimates of all pairs.
     propensity : PmseResult or str
         Propensity scores, or why there are none.
-    ratios : RatioResult
-        Ratios of estimates of all pairs.
     caps : CapResult
         CAP, for each dataset alone in ``singles``.
     distances : DistanceResult
@@ -88,9 +86,8 @@ class Comparison:
     study: Study
     methods: Mapping[str, Mapping[str, Any]]
     evolutions: Mapping[str, EvolvedDataset]
-    tests: EqualityResult
+    tables: TableMeasures
     propensity: PmseResult | str
-    ratios: RatioResult
     caps: CapResult
     distances: DistanceResult
     shapes: tuple[Distribution, ...]
@@ -99,6 +96,14 @@ class Comparison:
     def names(self) -> tuple[str, ...]:
         """The methods."""
         return tuple(self.methods)
+
+    def of_tables(self, ways: int) -> dict[tuple[str, ...], list[Mapping[Any, Any]]]:
+        """Return the measures of every dataset by the variables of the tables of an order."""
+        tables: dict[tuple[str, ...], list[Mapping[Any, Any]]] = {}
+        for row in self.tables.by_dataset.to_dict(orient="records"):
+            if row["ways"] == ways:
+                tables.setdefault(row["names"], []).append(row)
+        return tables
 
     def single(self, name: str, subset: str) -> CapSingle:
         """Return the mean CAP of one method's dataset alone."""
@@ -123,9 +128,8 @@ class Comparison:
             "variables": list(study.table.names),
             "settings": asdict(study.settings),
             "methods": {name: dict(options) for name, options in self.methods.items()},
-            "chi_square": plain(self.tests),
+            "tables": plain(self.tables.result()),
             "propensity": {"failed": told} if isinstance(told, str) else plain(told),
-            "ratio_of_estimates": plain(self.ratios),
             "cap": plain(self.caps),
             "jensen_shannon": plain(self.distances),
             "distributions": [plain(shape) for shape in self.shapes],
@@ -158,9 +162,8 @@ def compare(study: Study, *, levels: int = 20) -> Comparison:
         study=study,
         methods=options,
         evolutions=evolutions,
-        tests=chi_square(table, made),
+        tables=table_utility(table, made, quantiles_of="original"),
         propensity=_propensity(table, made),
-        ratios=ratio_of_estimates(table, made, ways=(2,)),
         caps=cap(table, made, keys=study.keys, target=study.target, special_uniques=False),
         distances=jensen_shannon(table, made),
         shapes=distributions(table, made, cells=levels),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import fmean
 
 from compare_genetic_study import CART, OWN, PAPER, PARAMETRIC, Comparison
 
@@ -60,15 +61,16 @@ def _what(comparison: Comparison) -> Section:
 
 
 def _table_1(comparison: Comparison) -> Section:
-    found = comparison.tests.tables
-    ps = [test.p for row in found for test in row.datasets if test.p is not None]
-    small = sum(p < LEVEL for p in ps)
     rows: list[list[Cell]] = []
-    for row in found:
-        own: list[Cell] = [row.variables[0], row.datasets[0].df]
-        for test in row.datasets:
-            own += [test.chi_square, test.p]
-        rows.append(own)
+    ps: list[float] = []
+    for (name,), tests in comparison.of_tables(1).items():
+        row: list[Cell] = [name, tests[0]["df"]]
+        for test in tests:
+            p = test["p_chi_square"] if test["df"] else None
+            row += [test["chi_square"], p]
+            ps += [] if p is None else [p]
+        rows.append(row)
+    small = sum(p < LEVEL for p in ps)
     forms: list[Form] = ["text", "count"]
     columns = ["Variable", "df"]
     for name in comparison.names:
@@ -137,9 +139,9 @@ def _propensity(comparison: Comparison) -> Block:
 
 
 def _table_3(comparison: Comparison) -> Section:
-    found = comparison.ratios
-    rows: list[list[Cell]] = [[*row.variables, *row.ratios] for row in found.tables]
-    rows.append(["Mean", "", *found.datasets])
+    ratios = {names: [row["ROE"] for row in own] for names, own in comparison.of_tables(2).items()}
+    rows: list[list[Cell]] = [[*names, *own] for names, own in ratios.items()]
+    rows.append(["Mean", "", *map(fmean, zip(*ratios.values(), strict=True))])
     words = [
         "The ratio of estimates (ROE) divides the smaller of the original and the synthetic share "
         "of a cell by the larger, and is averaged over the cells of a two-way table: 1 is a copy, "

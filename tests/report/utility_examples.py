@@ -19,7 +19,7 @@ from synthesizer.measures.utility.coefficients import (
 )
 from synthesizer.measures.utility.combining import CombinedEstimates
 from synthesizer.measures.utility.distributions import Distribution, Statistics, Summary
-from synthesizer.measures.utility.estimates import DistanceResult, DistanceValues
+from synthesizer.measures.utility.jensen_shannon import DistanceResult, DistanceValues
 from synthesizer.measures.utility.propensity import PmseResult, PropensityResult
 from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.measures.utility.tables import DatasetTables, PairTable, TableRow, TableUtility

@@ -11,15 +11,8 @@ from synthesizer.measures.utility.distributions import (
     DistributionCounter,
     distributions,
 )
-from synthesizer.measures.utility.estimates import (
-    DistanceResult,
-    EqualityResult,
-    RatioResult,
-    chi_square,
-    jensen_shannon,
-    ratio_of_estimates,
-)
-from synthesizer.measures.utility.propensity import PmseResult, PropensityResult, logit_pmse, pmse
+from synthesizer.measures.utility.jensen_shannon import DistanceResult, jensen_shannon
+from synthesizer.measures.utility.propensity import PmseResult, PropensityResult, pmse
 from synthesizer.measures.utility.suite import Synthesis, UtilityResult
 from synthesizer.measures.utility.tables import (
     MEASURES,
@@ -39,27 +32,22 @@ __all__ = [
     "DistanceResult",
     "Distribution",
     "DistributionCounter",
-    "EqualityResult",
     "FitComparison",
     "PairCounter",
     "PairTable",
     "PmseResult",
     "PropensityResult",
-    "RatioResult",
     "Synthesis",
     "TableMeasures",
     "TableUtility",
     "UtilityResult",
     "cell_measures",
-    "chi_square",
     "combine",
     "combine_tables",
     "compare_fit",
     "distributions",
     "jensen_shannon",
-    "logit_pmse",
     "pair_tables",
     "pmse",
-    "ratio_of_estimates",
     "table_utility",
 ]

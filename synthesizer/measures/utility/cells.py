@@ -134,14 +134,14 @@ def group_pair(
     (('f', 'm', 'x'), [0, 1], [1, 2])
     """
     if original.is_coded:
-        texts = union(original.variable.labels, synthetic.variable.labels)
+        texts = _union(original.variable.labels, synthetic.variable.labels)
         ours, theirs = (_by_label(column, texts) for column in (original, synthetic))
         return GroupedPair(original.name, len(texts), ours, theirs, texts)
     values = original.data[original.is_observed].astype(np.float64)
     if quantiles_of == "both":
         values = np.concatenate([values, synthetic.data[synthetic.is_observed]])
     breaks = breaks_of(values, groups)
-    texts = union(original.variable.missing, synthetic.variable.missing)
+    texts = _union(original.variable.missing, synthetic.variable.missing)
     ours, theirs = (_by_break(column, breaks, texts) for column in (original, synthetic))
     labels = (*interval_labels([f"{value:.10g}" for value in breaks]), *texts)
     return GroupedPair(original.name, len(labels), ours, theirs, labels)
@@ -173,37 +173,51 @@ def _few_distinct(values: FloatArray, groups: int) -> FloatArray | None:
     return distinct if len(distinct) <= groups else None
 
 
-def union(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+def _union(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
     """Return the labels of two sides, each once, those of the first in front."""
     return tuple(dict.fromkeys((*first, *second)))
 
 
-def label_positions(labels: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.intp]:
-    """Return where labels stand among texts that hold them all.
-
-    Examples
-    --------
-    >>> label_positions(["m", "f"], union(["f"], ["m", "f"])).tolist()
-    [1, 0]
-    """
+def _positions(labels: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.intp]:
+    """Return where labels stand among texts that hold them all."""
     position = {text: code for code, text in enumerate(texts)}
     return np.array([position[label] for label in labels], dtype=np.intp)
 
 
-def state_labels(variable: Variable) -> tuple[str, ...]:
-    """Return what names the states of a number: observed, then its missing codes."""
-    return ("", *(f"code {code}" for code in variable.missing))
+def stacked_codes(original: Column, synthetic: Column) -> npt.NDArray[np.intp]:
+    """Return the codes of both sides matched by label, the original's first, shape (n_o + n_s,).
+
+    Of numbers 0 is an observed one, and each missing code has its own.
+
+    Examples
+    --------
+    >>> kind, codes = Kind.CATEGORICAL, np.array([0, 1], dtype=np.int32)
+    >>> one = Column(Variable(name="sex", kind=kind, levels=("f", "m")), codes)
+    >>> other = Column(Variable(name="sex", kind=kind, levels=("m", "f")), codes)
+    >>> stacked_codes(one, other).tolist()
+    [0, 1, 1, 0]
+    """
+    sides = [_states(column) for column in (original, synthetic)]
+    texts = _union(sides[0][0], sides[1][0])
+    return np.concatenate([_positions(labels, texts)[codes] for labels, codes in sides])
+
+
+def _states(column: Column) -> tuple[Sequence[str], npt.NDArray[Any]]:
+    """Return labels and codes; of numbers those of their missing codes, behind an observed one."""
+    if column.is_coded:
+        return column.variable.labels, column.data
+    return ("", *(f"code {code}" for code in column.variable.missing)), column.missing_state()
 
 
 def _by_label(column: Column, texts: tuple[str, ...]) -> npt.NDArray[np.intp]:
-    return np.asarray(label_positions(column.variable.labels, texts)[column.data])
+    return np.asarray(_positions(column.variable.labels, texts)[column.data])
 
 
 def _by_break(column: Column, breaks: FloatArray, texts: tuple[str, ...]) -> npt.NDArray[np.intp]:
     codes = np.searchsorted(breaks, column.data, side="right")
     if column.states is not None and column.variable.missing:
         missing = column.states > 0
-        positions = len(breaks) + 1 + label_positions(column.variable.missing, texts)
+        positions = len(breaks) + 1 + _positions(column.variable.missing, texts)
         codes[missing] = positions[column.states[missing] - 1]
     return codes
 

@@ -32,17 +32,9 @@ from synthesizer.measures.utility.cells import (
     Comparison,
     combine_datasets,
     compared,
-    label_positions,
-    state_labels,
-    union,
+    stacked_codes,
 )
-from synthesizer.measures.utility.stacked import (
-    Design,
-    fit_logit,
-    main_effects,
-    rank_of,
-    with_interactions,
-)
+from synthesizer.measures.utility.stacked import fit_logit, rank_of, stacked_design
 
 Model = Literal["logit", "cart"]
 _WHO = {"logit": "a logit", "cart": "a classification tree"}
@@ -241,16 +233,7 @@ def measured(
 
 
 def combine_pmse(results: Sequence[PmseResult]) -> PmseResult:
-    """Return results computed for one dataset after the other as one; see `combine_datasets`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> people = pd.DataFrame({"sex": ["f", "m"]})
-    >>> one = pmse(people, people)
-    >>> combine_pmse([one, one]).n_synthetic
-    (2, 2)
-    """
+    """Return results computed for one dataset after the other as one; see `combine_datasets`."""
     return combine_datasets(results, "model")
 
 
@@ -265,29 +248,17 @@ _Features = npt.NDArray[np.float32]
 _Labels = npt.NDArray[np.int8]
 
 
-def cart_pmse(
+def _by_tree(
     original: Table,
     synthetic: Table,
     names: Sequence[str],
     *,
     rng: np.random.Generator,
-    permutations: int = 50,
-    min_leaf: int = 20,
-    n_jobs: int = 1,
+    permutations: int,
+    min_leaf: int,
+    n_jobs: int,
 ) -> PropensityResult:
-    """Return the propensity measures of one synthetic dataset by a tree; see `pmse`.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
-    >>> original = Table([Column(sex, np.array([0, 0, 1, 1], dtype=np.int32))])
-    >>> made = Table([Column(sex, np.array([0, 0, 0, 1], dtype=np.int32))])
-    >>> rng = np.random.default_rng(1)
-    >>> result = cart_pmse(original, made, ["sex"], rng=rng, permutations=9, min_leaf=1)
-    >>> round(result.pmse, 6), result.parameters
-    (0.016667, 2)
-    """
+    """Return the measures of one synthetic dataset by a tree; see `pmse`."""
     features = _features(original, synthetic, names)
     labels = np.repeat(np.array([0, 1], dtype=np.int8), [original.n_rows, synthetic.n_rows])
     grow = partial(_grown, features, min_leaf=min_leaf, seed=int(rng.integers(2**31)))
@@ -332,94 +303,46 @@ def _features(original: Table, synthetic: Table, names: Sequence[str]) -> _Featu
 
 
 def _feature(original: Column, synthetic: Column) -> FloatArray:
-    both = (original, synthetic)
+    codes = stacked_codes(original, synthetic).astype(np.float64)
     if original.is_coded:
-        return _label_codes([c.variable.labels for c in both], [c.data for c in both])
-    values = np.concatenate([column.data for column in both]).astype(np.float64)
-    missing = _label_codes(
-        [state_labels(column.variable) for column in both],
-        [column.missing_state() for column in both],
-    )
-    ranks = np.zeros(len(values))
-    known = missing == 0
-    ranks[known] = np.unique(values[known], return_inverse=True)[1]
-    return np.where(known, ranks, -missing)
+        return codes
+    values = np.concatenate([original.data, synthetic.data]).astype(np.float64)
+    ranks, observed = np.zeros(len(values)), codes == 0
+    ranks[observed] = np.unique(values[observed], return_inverse=True)[1]
+    return np.where(observed, ranks, -codes)
 
 
-def _label_codes(
-    labels: Sequence[Sequence[str]], codes: Sequence[npt.NDArray[np.generic]]
-) -> FloatArray:
-    """Return codes matched by label, the original's first."""
-    texts = union(*labels)
-    parts = zip(labels, codes, strict=True)
-    matched = [label_positions(own, texts)[data.astype(np.int64)] for own, data in parts]
-    return np.concatenate(matched).astype(np.float64)
-
-
-def logit_pmse(
-    original: Table, synthetic: Table, *, names: Sequence[str] | None = None, n_jobs: int | None = 1
-) -> PropensityResult:
-    """Return the propensity measures of one synthetic dataset by a main-effects logit.
-
-    Parameters
-    ----------
-    original, synthetic, names
-        What is compared, by which variables, and what is refused: see `cells.compared`.
-    n_jobs : int
-        Number of threads; it does not change the result.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
-    >>> original = Table([Column(sex, np.array([0, 0, 1, 1], dtype=np.int32))])
-    >>> made = Table([Column(sex, np.array([0, 0, 0, 1], dtype=np.int32))])
-    >>> result = logit_pmse(original, made)
-    >>> round(result.pmse, 6), round(result.s_pmse, 6), result.parameters
-    (0.016667, 1.066667, 2)
-    """
-    original, (table,), names = compared(original, synthetic, names)
-    return _measured(main_effects(original, table, names), original.n_rows, n_jobs)
-
-
-def logit_pmse_to_order(
+def _by_logit(
     original: Table,
     synthetic: Table,
     names: Sequence[str],
     *,
     order: int,
     limit: int,
-    n_jobs: int | None = 1,
-    copied: Sequence[str] = (),
+    n_jobs: int,
+    copied: Sequence[str],
 ) -> PropensityResult:
-    """Return the same by a logit with interactions of up to ``order`` variables; see `pmse`.
+    """Return the measures of one synthetic dataset by a logit; see `pmse`.
 
     ``limit`` is the most parameters, the constant and redundant ones included. Values of the
     variables ``copied`` are balanced by construction, and only the parameters beyond theirs vary
     under the null.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
-    >>> job = Variable(name="job", kind=Kind.CATEGORICAL, levels=("a", "b"))
-    >>> codes = np.array([0, 1, 0, 1], dtype=np.int32)
-    >>> table = Table([Column(sex, codes), Column(job, np.sort(codes))])
-    >>> logit_pmse_to_order(table, table, ["sex", "job"], order=2, limit=9).parameters
-    4
     """
-    design = with_interactions(original, synthetic, names, order=order, limit=limit)
+    design = stacked_design(original, synthetic, names, order=order, limit=limit)
     if design is None:
         raise DataError(_too_wide(original, names, order, limit))
-    own = [name for name in names if name in copied]
-    balanced = with_interactions(original, synthetic, own, order=order, limit=limit)
-    result = _measured(design, original.n_rows, n_jobs, balanced if own else None)
-    if result.parameters >= design.n_rows:
+    fit = fit_logit(design, original.n_rows, n_jobs)
+    if fit.rank >= design.n_rows:
         raise DataError(
-            f"a logit with {result.parameters} parameters tells any {design.n_rows} records "
-            "apart: name fewer variables in names, lower interactions, or use model 'cart'"
+            f"a logit with {fit.rank} parameters tells any {design.n_rows} records apart: name "
+            "fewer variables in names, lower interactions, or use model 'cart'"
         )
-    return result
+    balanced = stacked_design(
+        original, synthetic, [name for name in names if name in copied], order=order, limit=limit
+    )
+    fixed = 1 if balanced is None or balanced.width == 1 else rank_of(balanced, n_jobs)
+    null = _right_synthesis(fit.rank - fixed, design.n_rows, original.n_rows)
+    return measured(fit.score, original.n_rows, null, parameters=fit.rank, converged=fit.converged)
 
 
 def _too_wide(original: Table, names: Sequence[str], order: int, limit: int) -> str:
@@ -431,15 +354,6 @@ def _too_wide(original: Table, names: Sequence[str], order: int, limit: int) -> 
         f"{', '.join(map(repr, widest))}){', lower interactions' if order > 1 else ''}, or use "
         "model 'cart'"
     )
-
-
-def _measured(
-    design: Design, n_original: int, n_jobs: int | None, copied: Design | None = None
-) -> PropensityResult:
-    fit = fit_logit(design, n_original, n_jobs)
-    balanced = 1 if copied is None else rank_of(copied, n_jobs)
-    null = _right_synthesis(fit.rank - balanced, design.n_rows, n_original)
-    return measured(fit.score, n_original, null, parameters=fit.rank, converged=fit.converged)
 
 
 def _right_synthesis(effects: int, n: int, n_original: int) -> Null:
@@ -519,11 +433,11 @@ def pmse(
     original, tables, names = compared(original, synthetic, names, problems)
     if model == "cart" and rng is not None:
         measure = partial(
-            cart_pmse, rng=rng, permutations=permutations, min_leaf=min_leaf, n_jobs=n_jobs
+            _by_tree, rng=rng, permutations=permutations, min_leaf=min_leaf, n_jobs=n_jobs
         )
     else:
         measure = partial(
-            logit_pmse_to_order,
+            _by_logit,
             order=interactions,
             limit=max_parameters,
             n_jobs=n_jobs,

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations, product
 from operator import add
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +23,7 @@ from scipy.special import expit, log_expit
 from threadpoolctl import threadpool_limits
 
 from synthesizer.data.table import BoolArray, Column, FloatArray, Table
-from synthesizer.measures.utility.cells import label_positions, state_labels, union
+from synthesizer.measures.utility.cells import stacked_codes
 
 # The relative change of the deviance at which a fit has settled, as is usual for generalised linear
 # models, and most passes over the design before that. With a level on one side only there is no
@@ -58,50 +57,29 @@ class Piece:
     number: FloatArray | None = None
 
 
-def pieces_of(original: Column, synthetic: Column) -> Iterator[Piece]:
-    """Yield the pieces of one variable: dummies, or a number and dummies of its missing codes."""
-    both = (original, synthetic)
-    if original.is_coded:
-        labels = [column.variable.labels for column in both]
-        dummies = _dummies(labels, [column.data for column in both])
-    else:
-        observed = np.concatenate([column.is_observed for column in both])
-        data = np.concatenate([column.data for column in both]).astype(np.float64)
-        yield Piece(1, number=_scaled(data, observed))
-        # Code 0, an observed number, must be the reference: it is put first and always occurs.
-        states = [column.missing_state() for column in both]
-        labels = [state_labels(column.variable) for column in both]
-        dummies = _dummies(labels, states, reference=True)
-    if dummies.width:
-        yield dummies
+def _pieces_of(original: Column, synthetic: Column) -> Iterator[Piece]:
+    """Yield the pieces of one variable: dummies, or a number and dummies of its missing codes.
 
-
-def _dummies(
-    labels: Sequence[Sequence[str]],
-    codes: Sequence[npt.NDArray[Any]],
-    *,
-    reference: bool = False,
-) -> Piece:
-    """Return codes matched by label and numbered by the labels that occur."""
-    texts = union(*labels)
-    joint = [label_positions(own, texts) for own in labels]
-    occurs = np.zeros(len(texts), dtype=bool)
-    for own, data in zip(joint, codes, strict=True):
-        occurs[own[np.bincount(data, minlength=len(own)) > 0]] = True
-    if reference:
+    Levels and codes are numbered by those that occur; an observed number is always 0.
+    """
+    codes = stacked_codes(original, synthetic)
+    occurs = np.bincount(codes) > 0
+    if not original.is_coded:
+        data = np.concatenate([original.data, synthetic.data]).astype(np.float64)
+        yield Piece(1, number=_scaled(data, codes == 0))
         occurs[0] = True
     numbers = (np.cumsum(occurs) - 1).astype(np.int32)
-    stacked = np.concatenate([numbers[own][data] for own, data in zip(joint, codes, strict=True)])
-    return Piece(int(numbers[-1]), codes=stacked)
+    if numbers[-1]:
+        yield Piece(int(numbers[-1]), codes=numbers[codes])
 
 
 def _scaled(data: FloatArray, observed: BoolArray) -> FloatArray:
     """Return numbers with mean 0 and deviation 1, missing ones at the mean."""
-    known = data[observed]
-    if not len(known):
+    values = data[observed]
+    if not len(values):
         return np.zeros(len(data))
-    spread = known.std()
-    scaled = (data - known.mean()) / (spread if spread > 0 else 1.0)
+    spread = values.std()
+    scaled = (data - values.mean()) / (spread if spread > 0 else 1.0)
     return np.where(observed, scaled, 0.0)
 
 
@@ -244,29 +222,13 @@ def _blocks(part: _Part) -> Iterator[slice]:
 _CONSTANT = _Term((), 1)
 
 
-def main_effects(original: Table, synthetic: Table, names: Sequence[str]) -> Design:
+def stacked_design(
+    original: Table, synthetic: Table, names: Sequence[str], *, order: int = 1, limit: int
+) -> Design | None:
     """Return the design of the original records followed by the synthetic ones.
 
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
-    >>> table = Table([Column(sex, np.array([0, 1], dtype=np.int32))])
-    >>> design = main_effects(table, table, ["sex"])
-    >>> design.predictor(slice(0, 4), np.array([1.0, 0.5])).tolist()
-    [1.0, 1.5, 1.0, 1.5]
-    """
-    pieces = [piece for name in names for piece in pieces_of(original[name], synthetic[name])]
-    terms = [_CONSTANT, *(_Term((piece,), piece.width) for piece in pieces)]
-    return _design(terms, original.n_rows + synthetic.n_rows)
-
-
-def with_interactions(
-    original: Table, synthetic: Table, names: Sequence[str], *, order: int, limit: int
-) -> Design | None:
-    """Return the design with all products of up to ``order`` variables.
-
-    None when it has more than ``limit`` columns, which is found out before any is made.
+    It has the constant and all products of up to ``order`` variables. None when it has more than
+    ``limit`` columns, which is found out before any is made.
 
     Examples
     --------
@@ -274,13 +236,13 @@ def with_interactions(
     >>> names, codes = ("sex", "job"), np.array([0, 1], dtype=np.int32)
     >>> variables = [Variable(name=n, kind=Kind.CATEGORICAL, levels=("0", "1")) for n in names]
     >>> table = Table([Column(variable, codes) for variable in variables])
-    >>> with_interactions(table, table, names, order=2, limit=10).width
+    >>> stacked_design(table, table, names, order=2, limit=10).width
     4
-    >>> with_interactions(table, table, names, order=2, limit=3) is None
+    >>> stacked_design(table, table, names, order=2, limit=3) is None
     True
     """
-    each = [tuple(pieces_of(original[name], synthetic[name])) for name in names]
-    n_rows, width, terms = original.n_rows + synthetic.n_rows, 1, [_CONSTANT]
+    each = [tuple(_pieces_of(original[name], synthetic[name])) for name in names]
+    width, terms = 1, [_CONSTANT]
     for size in range(1, order + 1):
         for variables in combinations(each, size):
             for pieces in product(*variables):
@@ -289,12 +251,11 @@ def with_interactions(
                 term = _crossed(pieces)
                 width += term.width
                 terms.append(term)
-    return _design(terms, n_rows) if width <= limit else None
-
-
-def _design(terms: Sequence[_Term], n_rows: int) -> Design:
+    if width > limit:
+        return None
     narrow = tuple(term for term in terms if term.width <= _NARROW)
-    return Design(narrow, tuple(term for term in terms if term.width > _NARROW), n_rows)
+    wide = tuple(term for term in terms if term.width > _NARROW)
+    return Design(narrow, wide, original.n_rows + synthetic.n_rows)
 
 
 def _fewest(pieces: tuple[Piece, ...]) -> int:

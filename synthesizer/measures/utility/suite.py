@@ -22,7 +22,11 @@ from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.combining import rule_for
 from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit
 from synthesizer.measures.utility.distributions import Distribution, DistributionCounter
-from synthesizer.measures.utility.estimates import DistanceResult, combine_distances, jensen_shannon
+from synthesizer.measures.utility.jensen_shannon import (
+    DistanceResult,
+    combine_distances,
+    jensen_shannon,
+)
 from synthesizer.measures.utility.propensity import PmseResult, combine_pmse, pmse
 from synthesizer.measures.utility.tables import (
     PairCounter,

@@ -52,7 +52,6 @@ from synthesizer.measures.utility.cells import (
     table_problems,
     tables_of,
 )
-from synthesizer.measures.utility.estimates import LEVEL
 from synthesizer.measures.utility.number_cells import (
     Codes,
     FixedGroups,
@@ -66,6 +65,8 @@ MEASURES = (
     "S_VW", "S_FT", "S_JSD", "S_WMabsDD", "S_G", "S_pMSE", "df", "dfG",
     "ROE", "chi_square",
 )  # fmt: skip
+LEVEL = 0.05
+"""Tables whose p is below this level are called rejected."""
 _TESTS = {"p": "VW", "p_chi_square": "chi_square"}
 _DIGITS = 6
 _ALL = {1: "the distributions of all variables", 2: "all pairs", 3: "all triples"}

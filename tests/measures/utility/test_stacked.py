@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesizer.data.table import Table
-from synthesizer.measures.utility.stacked import main_effects, with_interactions
+from synthesizer.measures.utility.stacked import stacked_design
 from tests.tables import coded, numeric, persons
 
 NAMES = ("a", "b", "c")
@@ -37,12 +37,12 @@ def tables(draw, levels):
 @settings(max_examples=60, deadline=None)
 @given(st.tuples(tables("xyz"), tables("zyw")), st.integers(1, 3))
 def test_columns_are_all_products_that_occur(both, order):
-    each = [whole(main_effects(*both, [name]))[:, 1:] for name in NAMES]
+    each = [whole(stacked_design(*both, [name], limit=99))[:, 1:] for name in NAMES]
     expected = [np.ones(len(each[0]))]
     for size in range(1, order + 1):
         for chosen in combinations(each, size):
             expected += [np.prod(columns, axis=0) for columns in product(*(c.T for c in chosen))]
-    found = whole(with_interactions(*both, NAMES, order=order, limit=10**6)).T
+    found = whole(stacked_design(*both, NAMES, order=order, limit=10**6)).T
     kept = [column for column in expected if column.any()]
     # Columns of zeros add nothing to a model; numbers that are all 0 are left where they are.
     remaining = [column for column in found if column.any()]
@@ -51,20 +51,11 @@ def test_columns_are_all_products_that_occur(both, order):
         assert any(np.allclose(column, other) for other in remaining)
 
 
-def test_order_1_is_main_effects():
-    one, other = persons(60), persons(40, 1)
-    names = one.names
-    np.testing.assert_array_equal(
-        whole(main_effects(one, other, names)),
-        whole(with_interactions(one, other, names, order=1, limit=100)),
-    )
-
-
 @pytest.mark.parametrize("most", [0, 2, 99])
 def test_products_are_those_of_the_columns(monkeypatch, most):
     monkeypatch.setattr("synthesizer.measures.utility.stacked._NARROW", most)
     one, other = persons(60), persons(40, 1)
-    design = with_interactions(one, other, one.names, order=2, limit=100)
+    design = stacked_design(one, other, one.names, order=2, limit=100)
     columns, rows = whole(design), slice(15, 90)
     monkeypatch.setattr("synthesizer.measures.utility.stacked._BLOCK", 7)
     np.testing.assert_array_equal(whole(design), columns)
@@ -79,7 +70,7 @@ def test_products_are_those_of_the_columns(monkeypatch, most):
 def test_chosen_columns_are_those_of_the_whole(monkeypatch, most):
     monkeypatch.setattr("synthesizer.measures.utility.stacked._NARROW", most)
     one, other = persons(60), persons(40, 1)
-    design = with_interactions(one, other, one.names, order=2, limit=100)
+    design = stacked_design(one, other, one.names, order=2, limit=100)
     few = np.array([0, 2, 5, design.width - 1])
     chosen = design.chosen(few)
     np.testing.assert_array_equal(whole(chosen), whole(design)[:, few])
@@ -90,13 +81,13 @@ def test_chosen_columns_are_those_of_the_whole(monkeypatch, most):
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_limit_is_the_width(order):
     one, other = persons(60), persons(40, 1)
-    width = with_interactions(one, other, one.names, order=order, limit=10**6).width
-    assert with_interactions(one, other, one.names, order=order, limit=width).width == width
-    assert with_interactions(one, other, one.names, order=order, limit=width - 1) is None
+    width = stacked_design(one, other, one.names, order=order, limit=10**6).width
+    assert stacked_design(one, other, one.names, order=order, limit=width).width == width
+    assert stacked_design(one, other, one.names, order=order, limit=width - 1) is None
 
 
 def test_hopeless_products_are_not_listed(monkeypatch):
     monkeypatch.setattr("synthesizer.measures.utility.stacked._LARGEST_PRODUCT", 99)
     levels = [str(level) for level in range(11)]
     table = Table([coded(name, np.arange(11), levels) for name in "ab"])
-    assert with_interactions(table, table, ["a", "b"], order=2, limit=99) is None
+    assert stacked_design(table, table, ["a", "b"], order=2, limit=99) is None

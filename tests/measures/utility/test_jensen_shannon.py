@@ -1,0 +1,232 @@
+"""Distance, ratios of estimates and chi-square tests of tables, against slow code and scipy."""
+
+import math
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.spatial.distance import jensenshannon
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.utility import MEASURES, cell_measures, table_utility
+from synthesizer.measures.utility.jensen_shannon import combine_distances, jensen_shannon
+from tests.tables import coded, numeric, persons
+
+
+def rows_of(original, made, ways=(1, 2)):
+    """Return the measures of every table of one dataset, by the quantiles of the original."""
+    found = table_utility(original, made, ways=ways, quantiles_of="original").by_dataset
+    return found.to_dict(orient="records")
+
+
+@st.composite
+def tables(draw, levels, missing):
+    n = draw(st.integers(1, 14))
+    codes = draw(st.lists(st.integers(0, len(levels) - 1), min_size=n, max_size=n))
+    others = draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
+    # At most five distinct numbers are groups of their own, which a slow judge can tell.
+    values = draw(st.lists(st.sampled_from([-2.0, 0.0, 1.5]), min_size=n, max_size=n))
+    states = draw(st.lists(st.integers(0, len(missing)), min_size=n, max_size=n))
+    return Table(
+        [
+            coded("a", codes, levels),
+            coded("b", others, ("no",), missing=("?",)),
+            numeric("c", values, states, missing=missing),
+        ]
+    )
+
+
+def slow_rows(table, original):
+    """Return rows of labels and numbers; those the original lacks join its groups below them."""
+    known = sorted(set(original["c"].data[original["c"].is_observed]))
+    found = []
+    for row in range(table.n_rows):
+        number = table["c"]
+        state = number.missing_state()[row]
+        value = number.data[row]
+        group = ("code", number.variable.missing[state - 1]) if state else value
+        if not state and known:
+            group = max([k for k in known if k <= value], default=known[0])
+        elif not state:
+            group = "any"
+        found.append(
+            {
+                "a": table["a"].variable.labels[table["a"].data[row]],
+                "b": table["b"].variable.labels[table["b"].data[row]],
+                "c": group,
+            }
+        )
+    return found
+
+
+def slow_counts(original, made, names):
+    ours, theirs = (
+        Counter(tuple(row[name] for name in names) for row in slow_rows(table, original))
+        for table in (original, made)
+    )
+    return {cell: (ours[cell], theirs[cell]) for cell in {*ours, *theirs}}
+
+
+pairs = st.tuples(tables(("x", "y", "z"), ("", "-8")), tables(("z", "y", "w"), ("-8", "-9")))
+
+
+@settings(max_examples=60, deadline=None)
+@given(pairs)
+def test_ratios_and_tests_equal_slow_code_and_scipy(both):
+    original, made = both
+    rows = rows_of(original, made, ways=(1, 2, 3))
+    orders = [c for size in (1, 2, 3) for c in combinations("abc", size)]
+    assert [row["names"] for row in rows] == orders
+    for row in rows:
+        cells = list(slow_counts(original, made, row["names"]).values())
+        shares = [(o / original.n_rows, s / made.n_rows) for o, s in cells]
+        ratios = [min(pair) / max(pair) for pair in shares]
+        assert row["ROE"] == pytest.approx(sum(ratios) / len(ratios), abs=1e-12)
+        assert row["df"] == len(cells) - 1
+        if not row["df"]:
+            assert row["chi_square"] == pytest.approx(0)
+            assert np.isnan([row["p"], row["p_chi_square"]]).all()
+            continue
+        expected = stats.chi2_contingency(np.array(cells).T, correction=False)
+        assert row["chi_square"] == pytest.approx(expected.statistic, abs=1e-9)
+        assert row["p_chi_square"] == pytest.approx(expected.pvalue, abs=1e-9)
+        share = made.n_rows / (original.n_rows + made.n_rows)
+        assert row["VW"] == pytest.approx(row["chi_square"] / (1 - share))
+
+
+@settings(max_examples=60, deadline=None)
+@given(pairs)
+def test_distance_equals_slow_code(both):
+    original, made = both
+    divergence = 0.0
+    counts = slow_counts(original, made, "abc").values()
+    for o, s in counts:
+        p, q = o / original.n_rows, s / made.n_rows
+        divergence += sum(x * math.log2(2 * x / (p + q)) / 2 for x in (p, q) if x)
+    (values,) = jensen_shannon(original, made).datasets
+    assert values.distance == pytest.approx(math.sqrt(max(divergence, 0)), abs=1e-7)
+    assert values.cells_original == sum(o > 0 for o, _ in counts)
+    assert values.cells_synthetic == sum(s > 0 for _, s in counts)
+    assert values.cells_both == sum(o > 0 and s > 0 for o, s in counts)
+
+
+def test_both_ends():
+    table = persons(300)
+    assert jensen_shannon(table, table).mean == 0
+    for row in rows_of(table, table):
+        assert (row["ROE"], row["p"], row["p_chi_square"]) == (1, 1, 1)
+    original = Table([coded("a", [0, 1] * 50, "xy"), coded("b", [0] * 100, "p")])
+    made = Table([coded("a", [0, 1] * 30, "uv"), coded("b", [0] * 60, "q")])
+    (distance,) = jensen_shannon(original, made).datasets
+    assert (distance.distance, distance.cells_both) == (1.0, 0)
+    for row in rows_of(original, made):
+        assert row["ROE"] == 0
+        assert row["p_chi_square"] < 0.05
+
+
+def test_quantiles_are_those_of_the_original():
+    original = Table([numeric("pay", np.arange(100.0))])
+    made = Table([numeric("pay", np.arange(100.0) + 1000)])
+    # All synthetic numbers are in the last fifth: 0.2 / 1 in one cell of five.
+    (row,) = rows_of(original, made)
+    assert row["ROE"] == pytest.approx(0.04)
+    p, q = np.full(5, 0.2), np.array([0, 0, 0, 0, 1.0])
+    assert jensen_shannon(original, made).mean == pytest.approx(jensenshannon(p, q, base=2))
+
+
+def test_missing_codes_are_groups_of_their_own():
+    original = Table([numeric("pay", [1, 1, 1, 1], [0, 0, 1, 2], missing=("", "-8"))])
+    made = Table([numeric("pay", [1, 1, 1, 1], [0, 0, 1, 1], missing=("-8", ""))])
+    (row,) = rows_of(original, made)
+    assert (row["df"], row["ROE"]) == (2, pytest.approx((1 + 0 + 0.5) / 3))
+
+
+def test_many_variables_need_no_dense_product():
+    rng = np.random.default_rng(1)
+    levels = [str(level) for level in range(50)]
+    names = [f"v{number}" for number in range(40)]
+    original, made = (
+        Table([coded(name, rng.integers(0, 50, 30), levels) for name in names]) for _ in range(2)
+    )
+    assert jensen_shannon(original, made).mean == pytest.approx(1)
+    assert jensen_shannon(original, original).mean == 0
+    assert jensen_shannon(original, original.take(slice(15))).datasets[0].cells_both == 15
+
+
+def test_figures_say_how_to_read_them():
+    result = jensen_shannon(persons(50), [persons(40, 1), persons(40, 2)])
+    (figure,) = result.figures
+    assert figure.n == 130
+    assert figure.value == np.mean([own.distance for own in result.datasets])
+    assert figure.meaning
+
+
+@pytest.mark.parametrize("measure", [table_utility, jensen_shannon])
+def test_all_problems_at_once(measure):
+    table = persons(20)
+    with pytest.raises(DataError) as caught:
+        measure(table, table, names=["sex", "nowhere", "nobody"], groups=1)
+    problems = "\n".join(caught.value.problems)
+    assert len(caught.value.problems) == 3
+    assert "'nowhere'" in problems
+    assert "groups (1)" in problems
+    with pytest.raises(DataError, match="no variable to compare"):
+        measure(table, table, names=[])
+    with pytest.raises(DataError, match="write \\['sex'\\]"):
+        measure(table, table, names="sex")
+    with pytest.raises(DataError, match="no synthetic dataset"):
+        measure(table, [])
+    with pytest.raises(DataError, match="column 'age' is not in synthetic dataset 2"):
+        measure(table, [table, table.select(["sex"])], names=["sex", "age"])
+
+
+@pytest.mark.parametrize("ways", [(), (0,), (1, 4)])
+def test_orders_are_checked(ways):
+    table = persons(20)
+    with pytest.raises(DataError, match="ways must be of 1, 2 and 3"):
+        table_utility(table, table, ways=ways)
+
+
+def test_identifiers_of_tables_are_left_out():
+    variable = Variable(name="person", kind=Kind.ID)
+    number = Column(variable, np.arange(20.0))
+    table = persons(20).with_column(number)
+    assert jensen_shannon(table, table).names == ("sex", "age", "marital", "income")
+    with pytest.raises(DataError, match="no variable to compare"):
+        jensen_shannon(Table([number]), Table([number]))
+
+
+def test_p_values_have_the_right_size():
+    """Independent samples suit Pearson's test, draws from the original's shares that of VW."""
+    rng = np.random.default_rng(5)
+    weights = np.array([0.4, 0.3, 0.2, 0.1])
+    low = {"chi_square": [], "VW": []}
+    for _ in range(300):
+        o = rng.multinomial(500, weights).astype(float)
+        for name, probabilities in (("chi_square", weights), ("VW", o / 500)):
+            s = rng.multinomial(800, probabilities).astype(float)
+            statistic = cell_measures(o, s)[MEASURES.index(name)]
+            low[name].append(stats.chi2.sf(statistic, 3) < 0.2)
+    for shares in low.values():
+        assert np.mean(shares) == pytest.approx(0.2, abs=0.08)
+
+
+def test_distances_of_single_datasets_combine_to_that_of_all():
+    original, made = persons(200), [persons(n, n) for n in (50, 120, 90)]
+    combined = combine_distances([jensen_shannon(original, table) for table in made])
+    assert combined == jensen_shannon(original, made)
+    assert combine_distances([combined]) == combined
+
+
+def test_only_distances_about_the_same_are_combined():
+    original = persons(60)
+    with pytest.raises(DataError, match="give at least one"):
+        combine_distances([])
+    results = [jensen_shannon(original, original, names=[name]) for name in ("sex", "age")]
+    with pytest.raises(DataError, match="same original, variables and groups"):
+        combine_distances(results)
