@@ -8,8 +8,15 @@ away, not the release; the risk is what they achieve beyond it.
 
 Attacks are counted as they were made, which may be fewer than were asked for; records that are
 alike in everything are the several persons that they are; chance levels are computed, not
-simulated, where they can be. Conditions are those of `singling_out`, nearest
-records those of `synthesizer.measures.risk.nearest`.
+simulated, where they can be.
+
+Three attackers state conditions to single out. One takes values that a single synthetic record has.
+One takes a synthetic record at random and a few of its values; of a number, the condition is to be
+at most that value or at least that value, whichever leads away from the median, since few records
+lie farther out. Both keep conditions that hold for one synthetic record alone. The third one
+guesses, and is what the others have to beat. Conditions are ranges of codes and of ranks: with
+every variable sorted once, the records in the narrowest range of a condition are at hand, and the
+others need no look.
 
 Source: Giomi, Boenisch, Wehmeyer and Tasnadi (2023), A unified framework for quantifying privacy
 risk in synthetic data, Proceedings on Privacy Enhancing Technologies 2023(2).
@@ -19,7 +26,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -27,25 +35,22 @@ from pydantic import Field
 from synthesizer.data.codes import Codes, Groups, cut_points
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_keys
-from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
+from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 from synthesizer.measures.figure import Figure, Row, column
 from synthesizer.measures.measure_options import Switched
-from synthesizer.measures.risk.comparable import OfTarget
+from synthesizer.measures.risk.comparable import GroupsOf, OfTarget, Synthetic
 from synthesizer.measures.risk.halves import all_names, as_halves, equal_sizes
 from synthesizer.measures.risk.intervals import excess, wilson
 from synthesizer.measures.risk.nearest import MixedRecords, mixed_records, nearest_places, stacked
-from synthesizer.measures.risk.singling_out import (
-    SortedRecords,
-    guesses,
-    rare_combinations,
-    rare_values,
-)
 
 SECRET_GROUPS = 10
 
 # Trying a condition takes a look at every synthetic record at most: five seconds for so many.
 MAX_LOOKS = 5_000_000_000
 FEWEST_ATTEMPTS = 1000
+# Attempts made at once, and records looked at before the search asks whether two meet a condition.
+_BATCH = 1000
+_BLOCK = 2**12
 
 
 class AttackOptions(Switched):
@@ -210,13 +215,13 @@ class AttackResult(OfTarget):
 def attacks(
     fitted: Data,
     unseen: Data,
-    synthetic: Data | Sequence[Data],
+    synthetic: Synthetic,
     *,
     keys: Sequence[str],
     target: str,
     names: Iterable[str] | None = None,
     linked: tuple[Sequence[str], Sequence[str]] | None = None,
-    groups: Mapping[str, Groups] | None = None,
+    groups: GroupsOf = None,
     n_attacks: int = 500,
     n_columns: int = 3,
     n_neighbours: int = 1,
@@ -279,13 +284,20 @@ def attacks(
 
     Examples
     --------
-    >>> result = attacks(  # doctest: +SKIP
-    ...     fitted, unseen, synthetic, keys=["age", "sex"], target="income", rng=rng)
-    >>> result["inference"].risk, result["inference"].low  # doctest: +SKIP
-    (0.07, 0.01)
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(1)
+    >>> people = pd.DataFrame({"age": rng.permutation(90), "pay": rng.permutation(90)})
+    >>> result = attacks(people[:45], people[45:], people[:45], keys=["age"], target="pay", rng=rng)
+    >>> result["inference"].successes, result["inference"].risk
+    (45, 1.0)
     """
-    settings = _Settings(n_attacks, n_columns, n_neighbours, max_attempts, confidence)
-    _check_arguments(settings, linked)
+    counts = {
+        "n_attacks": n_attacks,
+        "n_columns": n_columns,
+        "n_neighbours": n_neighbours,
+        "max_attempts": max_attempts,
+    }
+    _check_arguments(counts, confidence, linked)
     sources = _sources(keys, linked)
     named = tuple(dict.fromkeys(all_names(fitted) if names is None else names))
     used = tuple(dict.fromkeys([*keys, target, *(name for part in sources or () for name in part)]))
@@ -294,18 +306,16 @@ def attacks(
     check_keys(first, keys=keys, target=target, groups=groups)
     cuts = _cuts(first, target, groups or {})
     bearable = max(FEWEST_ATTEMPTS, MAX_LOOKS // sum(table.n_rows for table in tables))
-    settings = replace(settings, max_attempts=min(max_attempts, bearable))
+    max_attempts = min(max_attempts, bearable)
     halves = equal_sizes((first, second), rng)
     kept = halves[0].n_rows / first.n_rows
     # Conditions are on values of the synthetic records: these are told apart, too.
     single = _coded([*halves, *tables], named, ranked_by=2 + len(tables))
-    tries = _single_out(single, settings, rng)
+    tries = _single_out(single, n_columns, n_attacks, max_attempts, rng)
     scenario = _coded([_grouped(p, cuts) for p in (first, second, *tables)], used, ranked_by=2)
     if sources is not None:
-        tries["linkability"] = _link_records(
-            scenario, sources, n_neighbours=n_neighbours, n_attacks=n_attacks, rng=rng
-        )
-    tries["inference"] = _guess_secrets(scenario, keys, target, n_attacks=n_attacks, rng=rng)
+        tries["linkability"] = _link_records(scenario, sources, n_neighbours, n_attacks, rng)
+    tries["inference"] = _guess_secrets(scenario, keys, target, n_attacks, rng)
     return AttackResult(
         keys=tuple(keys),
         target=target,
@@ -314,7 +324,7 @@ def attacks(
         all_fitted=first.n_rows,
         all_unseen=second.n_rows,
         synthetic=scenario.synthetic.n_rows,
-        max_attempts=settings.max_attempts,
+        max_attempts=max_attempts,
         confidence=confidence,
         attacks=tuple(
             Attack.of(
@@ -322,34 +332,23 @@ def attacks(
                 asked=n_attacks,
                 confidence=confidence,
                 fitted_kept=kept if name.startswith("singling out") else 1.0,
-                **asdict(each),
+                **each._asdict(),
             )
             for name, each in tries.items()
         ),
     )
 
 
-@dataclass(frozen=True)
-class _Settings:
-    """The numbers that an attack is made with."""
-
-    n_attacks: int
-    n_columns: int
-    n_neighbours: int
-    max_attempts: int
-    confidence: float
-
-
 def _check_arguments(
-    settings: _Settings, linked: tuple[Sequence[str], Sequence[str]] | None
+    counts: Mapping[str, int],
+    confidence: float,
+    linked: tuple[Sequence[str], Sequence[str]] | None,
 ) -> None:
     problems = [
-        f"{name} ({value}) must be at least 1"
-        for name, value in asdict(settings).items()
-        if name != "confidence" and value < 1
+        f"{name} ({value}) must be at least 1" for name, value in counts.items() if value < 1
     ]
-    if not 0 < settings.confidence < 1:
-        problems.append(f"confidence ({settings.confidence}) must be between 0 and 1")
+    if not 0 < confidence < 1:
+        problems.append(f"confidence ({confidence}) must be between 0 and 1")
     if linked is not None:
         if not all(linked):
             problems.append("linked needs at least one variable on both sides")
@@ -408,8 +407,7 @@ class _Attacked:
     synthetic: MixedRecords
 
 
-@dataclass(frozen=True)
-class _Tries:
+class _Tries(NamedTuple):
     """How often one attack was made and succeeded on either half."""
 
     n: int
@@ -420,7 +418,7 @@ class _Tries:
 
 
 def _single_out(
-    data: _Attacked, settings: _Settings, rng: np.random.Generator
+    data: _Attacked, n_columns: int, n: int, max_attempts: int, rng: np.random.Generator
 ) -> dict[str, _Tries]:
     """Try conditions that hold for one synthetic record: does just one real record meet them?
 
@@ -428,9 +426,8 @@ def _single_out(
     """
     synthetic = SortedRecords(data.synthetic)
     fitted, unseen = SortedRecords(data.fitted), SortedRecords(data.unseen)
-    n, n_columns = settings.n_attacks, settings.n_columns
     rare = rare_values(synthetic, n, rng)
-    combined = rare_combinations(synthetic, n_columns, n, settings.max_attempts, rng)
+    combined = rare_combinations(synthetic, n_columns, n, max_attempts, rng)
     return {
         name: _Tries(
             n=len(conditions),
@@ -448,7 +445,6 @@ def _single_out(
 def _link_records(
     data: _Attacked,
     parts: tuple[Sequence[str], Sequence[str]],
-    *,
     n_neighbours: int,
     n_attacks: int,
     rng: np.random.Generator,
@@ -465,21 +461,11 @@ def _link_records(
     linked = (first[:, :, None] == second[:, None, :]).any(axis=(1, 2))
     # Two sets of k out of `size` records, drawn at random, have one in common.
     chance = 1 - math.comb(size - k, k) / math.comb(size, k)
-    return _Tries(
-        n=n,
-        successes=int(linked[:n].sum()),
-        control_successes=int(linked[n:].sum()),
-        baseline=chance,
-    )
+    return _Tries(n, int(linked[:n].sum()), int(linked[n:].sum()), chance)
 
 
 def _guess_secrets(
-    data: _Attacked,
-    keys: Sequence[str],
-    target: str,
-    *,
-    n_attacks: int,
-    rng: np.random.Generator,
+    data: _Attacked, keys: Sequence[str], target: str, n_attacks: int, rng: np.random.Generator
 ) -> _Tries:
     """Try to learn a secret: does the synthetic record nearest in the keys show it?
 
@@ -493,12 +479,7 @@ def _guess_secrets(
     share, true_share = (
         np.bincount(codes, minlength=size) / len(codes) for codes in (shown, truth[:n])
     )
-    return _Tries(
-        n=n,
-        successes=int(right[:n].sum()),
-        control_successes=int(right[n:].sum()),
-        baseline=float(share @ true_share),
-    )
+    return _Tries(n, int(right[:n].sum()), int(right[n:].sum()), float(share @ true_share))
 
 
 def _targets(data: _Attacked, n_attacks: int, rng: np.random.Generator) -> tuple[MixedRecords, int]:
@@ -517,9 +498,207 @@ def _neighbours(
 ) -> Codes:
     """Return the places of the k nearest synthetic records, shape (targets, k).
 
-    Of equally near ones those that come first are taken. By the order of the file both parts of a
-    record would agree without knowing anything: each search has an order of its own.
+    Of equally near ones the first are taken. By the order of the file both parts of a record would
+    agree without knowing anything: each search has an order of its own.
     """
     order = rng.permutation(synthetic.n_rows)
     asked = targets.take(np.arange(targets.n_rows), names)
     return np.asarray(order[nearest_places(asked, synthetic.take(order, names), k)])
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """Conditions that hold if all their terms do; each array has shape (conditions, terms)."""
+
+    variables: Codes
+    """Places of the variables."""
+    low: Codes
+    """The term holds for values from here ..."""
+    high: Codes
+    """... to here."""
+    outside: BoolArray
+    """The term holds for all other values instead."""
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+
+class _Term(NamedTuple):
+    """One term of a condition, and where its range starts and stops among sorted values."""
+
+    variable: int
+    low: int
+    high: int
+    outside: bool
+    start: int
+    stop: int
+
+
+class SortedRecords:
+    """Records with every variable sorted, to count those that meet conditions.
+
+    Missing numbers are one value, ``missing``, above all numbers: a condition says that a number
+    is missing, not why. Labels come first in the order of variables.
+    """
+
+    def __init__(self, records: MixedRecords) -> None:
+        self.missing = records.unit + 1
+        numbers = [np.minimum(v.astype(np.int64), self.missing) for v in records.numbers.values()]
+        self.codes = np.array([*records.labels.values(), *numbers], dtype=np.int32)
+        self.n_variables, self.n_rows = self.codes.shape
+        self.is_number = np.arange(len(self.codes)) >= len(records.labels)
+        self._orders = np.argsort(self.codes, axis=1, kind="stable")
+        self._sorted = np.take_along_axis(self.codes, self._orders, axis=1)
+
+    @property
+    def medians(self) -> FloatArray:
+        """Medians of the numbers that are not missing, shape (variables,); 0 of labels."""
+        medians = np.zeros(self.n_variables)
+        for variable in np.flatnonzero(self.is_number):
+            numbers = self._sorted[variable]
+            numbers = numbers[numbers < self.missing]
+            medians[variable] = np.median(numbers) if len(numbers) else 0
+        return medians
+
+    def distinct(self, variable: int) -> tuple[Codes, Codes]:
+        """Return the values of one variable, in order, and the number of records of each."""
+        values, counts = np.unique(self._sorted[variable], return_counts=True)
+        return values.astype(np.int64), counts
+
+    def met_by_one(self, conditions: Conditions) -> BoolArray:
+        """Return which conditions just one record meets, shape (conditions,)."""
+        start, stop = self._ranges(conditions)
+        inside = stop - start
+        widths = np.where(conditions.outside, self.n_rows - inside, inside)
+        order = np.argsort(widths, axis=1, kind="stable")
+        terms = (conditions.variables, conditions.low, conditions.high, conditions.outside)
+        columns = [np.take_along_axis(c, order, axis=1).tolist() for c in (*terms, start, stop)]
+        return np.array(
+            [
+                self._one_meets([_Term(*term) for term in zip(*rows, strict=True)])
+                for rows in zip(*columns, strict=True)
+            ],
+            dtype=bool,
+        )
+
+    def _ranges(self, conditions: Conditions) -> tuple[Codes, Codes]:
+        start, stop = np.zeros_like(conditions.low), np.zeros_like(conditions.low)
+        for variable, values in enumerate(self._sorted):
+            terms = conditions.variables == variable
+            # Keys of another type would have the values converted in every search.
+            low, high = (k[terms].astype(values.dtype) for k in (conditions.low, conditions.high))
+            start[terms] = np.searchsorted(values, low, side="left")
+            stop[terms] = np.searchsorted(values, high, side="right")
+        return start, stop
+
+    def _one_meets(self, terms: list[_Term]) -> bool:
+        """Return whether just one record meets all terms, of which the narrowest is the first."""
+        narrowest, *others = terms
+        order = self._orders[narrowest.variable]
+        if narrowest.outside:
+            rows = np.concatenate([order[: narrowest.start], order[narrowest.stop :]])
+        else:
+            rows = order[narrowest.start : narrowest.stop]
+        met = 0
+        for first in range(0, len(rows), _BLOCK):
+            block = rows[first : first + _BLOCK]
+            for term in others:
+                values = self.codes[term.variable][block]
+                inside = (values >= term.low) & (values <= term.high)
+                block = block[inside != term.outside]
+            met += len(block)
+            if met > 1:
+                return False
+        return met == 1
+
+
+def rare_values(records: SortedRecords, n: int, rng: np.random.Generator) -> Conditions:
+    """Return conditions on rare values of one variable: all, or a random choice of ``n``.
+
+    These are being a value, or missing, where one record is; and being at most the least number,
+    or at least the largest, if one record is.
+    """
+    ranges = [_rare_ranges(records, variable) for variable in range(records.n_variables)]
+    variables = np.repeat(np.arange(records.n_variables), [len(low) for low, _ in ranges])
+    low, high = (np.concatenate(bounds) for bounds in zip(*ranges, strict=True))
+    chosen = rng.permutation(len(variables))[:n, None]
+    return Conditions(
+        variables[chosen], low[chosen], high[chosen], np.zeros(chosen.shape, dtype=bool)
+    )
+
+
+def _rare_ranges(records: SortedRecords, variable: int) -> tuple[Codes, Codes]:
+    """Return the least and the largest value of every condition on rare values of a variable."""
+    values, counts = records.distinct(variable)
+    rare = values[counts == 1]
+    if not records.is_number[variable]:
+        return rare, rare
+    numbers = values[values < records.missing]
+    least, largest = (rare[np.isin(rare, end)] for end in (numbers[:1], numbers[-1:]))
+    low = np.concatenate([rare, np.zeros_like(least), largest])
+    high = np.concatenate([rare, least, np.full_like(largest, records.missing - 1)])
+    return low, high
+
+
+def rare_combinations(
+    records: SortedRecords, n_terms: int, n: int, max_attempts: int, rng: np.random.Generator
+) -> Conditions:
+    """Return up to ``n`` distinct conditions that one record alone meets, each from its values.
+
+    Every attempt takes a record and ``n_terms`` variables at random, until there are enough
+    conditions or ``max_attempts`` have been made.
+    """
+    n_terms = min(n_terms, records.n_variables)
+    medians = records.medians
+    # A record and its variables. Only that record meets its condition: distinct ones of these
+    # are distinct conditions.
+    alone = np.empty((0, 1 + n_terms), dtype=np.int64)
+    for done in range(0, max_attempts, _BATCH):
+        attempts = _attempts(records, n_terms, min(_BATCH, max_attempts - done), rng)
+        met = records.met_by_one(_of_records(records, medians, attempts))
+        alone = np.concatenate([alone, attempts[met]])
+        alone = alone[np.sort(np.unique(alone, axis=0, return_index=True)[1])]
+        if len(alone) >= n:
+            break
+    return _of_records(records, medians, alone[:n])
+
+
+def _attempts(records: SortedRecords, n_terms: int, size: int, rng: np.random.Generator) -> Codes:
+    """Return records and, of each, some variables in order, shape (size, 1 + n_terms)."""
+    rows = rng.integers(records.n_rows, size=size)
+    return np.column_stack([rows, np.sort(_some_variables(records, n_terms, size, rng), axis=1)])
+
+
+def _some_variables(
+    records: SortedRecords, n_terms: int, size: int, rng: np.random.Generator
+) -> Codes:
+    """Return variables drawn without replacement, shape (size, n_terms)."""
+    return np.argsort(rng.random((size, records.n_variables)), axis=1)[:, :n_terms]
+
+
+def _of_records(records: SortedRecords, medians: FloatArray, attempts: Codes) -> Conditions:
+    """Return the conditions that records make: a label, a missing number, a number and beyond."""
+    rows, variables = attempts[:, :1], attempts[:, 1:]
+    values = records.codes[variables, rows].astype(np.int64)
+    observed = records.is_number[variables] & (values < records.missing)
+    above = values > medians[variables]
+    low = np.where(observed & ~above, 0, values)
+    high = np.where(observed & above, records.missing - 1, values)
+    return Conditions(variables, low, high, np.zeros(values.shape, dtype=bool))
+
+
+def guesses(records: SortedRecords, n_terms: int, n: int, rng: np.random.Generator) -> Conditions:
+    """Return ``n`` random conditions: a label, or being missing, by = and !=; a number by six."""
+    variables = _some_variables(records, min(n_terms, records.n_variables), n, rng)
+    distinct = [records.distinct(variable)[0] for variable in range(records.n_variables)]
+    sizes = np.array([len(values) for values in distinct])
+    starts = np.cumsum(sizes) - sizes
+    values = np.concatenate(distinct)[starts[variables] + rng.integers(sizes[variables])]
+    observed = records.is_number[variables] & (values < records.missing)
+    comparison = rng.integers(np.where(observed, 6, 2))
+    last = np.full_like(values, records.missing - 1)
+    zero = np.zeros_like(values)
+    # In the order =, !=, <, <=, >=, >.
+    low = np.choose(comparison, [values, values, zero, zero, values, values + 1])
+    high = np.choose(comparison, [values, values, values - 1, values, last, last])
+    return Conditions(variables, low, high, comparison == 1)

@@ -7,15 +7,16 @@ import pytest
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Table
-from synthesizer.measures.risk import singling_out
-from synthesizer.measures.risk.attacks import Attack, _neighbours, attacks
-from synthesizer.measures.risk.nearest import mixed_records, stacked
-from synthesizer.measures.risk.singling_out import (
+from synthesizer.measures.risk.attacks import (
+    Attack,
     SortedRecords,
+    _neighbours,
+    attacks,
     guesses,
     rare_combinations,
     rare_values,
 )
+from synthesizer.measures.risk.nearest import mixed_records, stacked
 from tests.reference_data import load_reference, needs_reference
 from tests.tables import coded, numeric
 
@@ -312,13 +313,13 @@ def test_a_larger_fitted_half_is_not_attacked_with_more_success():
 def test_attempts_are_bounded_by_the_number_of_synthetic_records(monkeypatch):
     """Every attempt is in vain here: hence all are made."""
     same = Table([coded(name, [0, 1] * 30, "xy") for name in "abc"])
-    sizes, draw_attempts = [], singling_out._attempts
+    sizes, draw_attempts = [], module._attempts
 
     def counted(records, n_terms, size, generator):
         sizes.append(size)
         return draw_attempts(records, n_terms, size, generator)
 
-    monkeypatch.setattr(singling_out, "_attempts", counted)
+    monkeypatch.setattr(module, "_attempts", counted)
     for looks, expected in ((10**9, 3000), (2000 * 60, 2000), (1, 1000)):
         monkeypatch.setattr(module, "MAX_LOOKS", looks)
         result = attack(same, same, same, keys=["a"], target="b")
@@ -463,7 +464,7 @@ def test_many_attempts_find_every_condition_that_slow_code_finds(n_terms):
 
 @pytest.mark.parametrize("block", [1, 7, 10**6])
 def test_one_record_meets_what_slow_code_says(monkeypatch, block):
-    monkeypatch.setattr(singling_out, "_BLOCK", block)
+    monkeypatch.setattr(module, "_BLOCK", block)
     made, fitted, _ = coded_together("half a copy")
     sources = [guesses(made, k, 100, rng(k)) for k in (1, 2, 9)]
     sources += [rare_values(made, 100, rng()), rare_combinations(made, 3, 100, 1000, rng())]
