@@ -99,7 +99,7 @@ class SharedCoder:
         return codes, self.size + others.size
 
 
-def stacked(columns: Sequence[Column]) -> Column:
+def stacked_columns(columns: Sequence[Column]) -> Column:
     """Stack columns of one variable by label: their levels and missing codes may differ."""
     first = columns[0].variable
     data = np.concatenate([column.data for column in columns])

@@ -28,6 +28,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.measures.figure import Figure, Measured, column
+from synthesizer.measures.risk.comparable import Synthetic, split, stacked_columns
 from synthesizer.measures.risk.halves import all_names, as_halves, equal_sizes, pooled
 from synthesizer.measures.risk.intervals import Interval, relative_excess, wilson
 
@@ -160,7 +161,7 @@ class NearestResult(Measured):
 def nearer_share(
     fitted: Data,
     unseen: Data,
-    synthetic: Data | Sequence[Data],
+    synthetic: Synthetic,
     *,
     names: Iterable[str] | None = None,
     max_pairs: int = MAX_PAIRS,
@@ -255,10 +256,10 @@ def _original(
 
     Otherwise each is at no distance from itself: it counts 1, or half if an unseen one is equal.
     """
-    if sample is None:
-        value = 1 - _copies(held_out, [known], names) / (2 * known.n_rows)
-        return value, value, value
-    return _interval(_compared(known, held_out, sample, names))
+    if sample is not None:
+        return _interval(_compared(known, held_out, sample, names))
+    value = 1 - _copies(held_out, [known], names) / (2 * known.n_rows)
+    return value, value, value
 
 
 def _copies(half: Table, tables: Sequence[Table], names: Sequence[str]) -> int:
@@ -326,36 +327,33 @@ def mixed_records(
 ) -> list[MixedRecords]:
     """Code tables alike: labels by text, numbers by their rank among the real records.
 
-    A rank is the number of real records below, twice, and of those equal to it. Ranks make the
-    scale independent of single large values, which would bring all other differences close to 0;
-    and as whole numbers, of a type that holds their sums, they add up exactly, so that equal
-    distances are found to be equal.
-
-    The first ``real`` tables hold the real records that numbers are ranked by.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> pay = Variable(name="pay", kind=Kind.NUMERIC)
-    >>> tables = [Table([Column(pay, np.array(values))]) for values in ([1.0, 9e9], [5.0, 5.0])]
-    >>> [records.numbers["pay"].tolist() for records in mixed_records(tables, ["pay"])]
-    [[1, 7], [4, 4]]
+    A rank is the number of real records (those of the first ``real`` tables) below, twice, and of
+    those equal to it. Ranks make the scale independent of single large values, which would bring
+    all other differences close to 0; and as whole numbers, of a type that holds their sums, they
+    add up exactly, so that equal distances are found to be equal.
     """
-    unit = 2 * sum(table.n_rows for table in tables[:real])
-    labels: list[dict[str, IntArray]] = [{} for _ in tables]
-    numbers: list[dict[str, IntArray]] = [{} for _ in tables]
-    kind = _number_type(tables, names, unit)
+    n_real = sum(table.n_rows for table in tables[:real])
+    unit = 2 * n_real
+    labels: dict[str, list[IntArray]] = {}
+    numbers: dict[str, list[IntArray]] = {}
+    most = max(sum(len(table[name].variable.missing) for table in tables) for name in names)
+    number = np.min_scalar_type(-unit * max(1, 2 * most))
     for name in names:
         columns = [table[name] for table in tables]
-        if columns[0].is_coded:
-            for found, codes in zip(labels, _label_codes(columns), strict=True):
-                found[name] = codes
+        together = stacked_columns(columns)
+        if together.is_coded:
+            code = np.min_scalar_type(len(together.variable.labels))
+            labels[name] = split(together.data.astype(code), columns)
         else:
-            for scaled, ranks in zip(numbers, _ranks(columns, real, unit), strict=True):
-                scaled[name] = ranks.astype(kind)
+            numbers[name] = split(_ranks(together, n_real).astype(number), columns)
     return [
-        MixedRecords(found, scaled, unit, table.n_rows)
-        for found, scaled, table in zip(labels, numbers, tables, strict=True)
+        MixedRecords(
+            {name: parts[place] for name, parts in labels.items()},
+            {name: parts[place] for name, parts in numbers.items()},
+            unit,
+            table.n_rows,
+        )
+        for place, table in enumerate(tables)
     ]
 
 
@@ -376,15 +374,6 @@ def nearest(records: MixedRecords, others: MixedRecords) -> tuple[FloatArray, Co
     Every pair is compared, in blocks and column by column: exact, and for mixed types with many
     ties faster than trees. Time grows with pairs times variables, memory does not. Distances lie
     in [0, number of variables].
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
-    >>> tables = [Table([Column(sex, np.array(codes, dtype=np.int32))]) for codes in ([1], [0, 1])]
-    >>> one, two = mixed_records(tables, ["sex"])
-    >>> nearest(one, two)
-    (array([0.]), array([1]))
     """
     compare = _Comparison(records, others)
     smallest = np.full(records.n_rows, np.iinfo(np.int64).max)
@@ -405,15 +394,6 @@ def nearest_places(records: MixedRecords, others: MixedRecords, k: int) -> Codes
     """Return the places of each record's k nearest others, in any order, shape (n, k).
 
     Of several nearest ones the first is taken if k is 1, any of them otherwise.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
-    >>> tables = [Table([Column(sex, np.array(c, dtype=np.int32))]) for c in ([1], [0, 1, 1])]
-    >>> one, two = mixed_records(tables, ["sex"])
-    >>> np.sort(nearest_places(one, two, 2)).tolist()
-    [[1, 2]]
     """
     if k == 1:
         return nearest(records, others)[1][:, None]
@@ -476,38 +456,12 @@ def _sum_type(records: MixedRecords) -> np.dtype[Any]:
     return np.result_type(np.min_scalar_type(-largest), *kinds)
 
 
-def _number_type(tables: Sequence[Table], names: Sequence[str], unit: int) -> np.dtype[Any]:
-    """Return the smallest type that holds every rank and every missing code."""
-    most = max(sum(len(table[name].variable.missing) for table in tables) for name in names)
-    return np.min_scalar_type(-unit * max(1, 2 * most))
-
-
-def _label_codes(columns: Sequence[Column]) -> list[IntArray]:
-    labels = dict.fromkeys(label for column in columns for label in column.variable.labels)
-    position = {label: code for code, label in enumerate(labels)}
-    kind = np.min_scalar_type(len(position))
-    return [
-        np.array([position[label] for label in column.variable.labels], dtype=kind)[column.data]
-        for column in columns
-    ]
-
-
-def _ranks(columns: Sequence[Column], real: int, unit: int) -> list[Codes]:
-    missing = dict.fromkeys(code for column in columns for code in column.variable.missing)
-    position = {code: place for place, code in enumerate(missing, start=1)}
-    numbers = np.concatenate([c.data[c.is_observed].astype(np.float64) for c in columns])
-    n_real = sum(int(c.is_observed.sum()) for c in columns[:real])
-    values, codes = np.unique(numbers, return_inverse=True)
-    counts = np.bincount(codes[:n_real], minlength=len(values))
+def _ranks(numbers: Column, n_real: int) -> Codes:
+    """Return the ranks of numbers among the first ``n_real``; see `MixedRecords` for the others."""
+    observed = numbers.is_observed
+    values, codes = np.unique(numbers.data[observed].astype(np.float64), return_inverse=True)
+    counts = np.bincount(codes[: observed[:n_real].sum()], minlength=len(values))
+    ranks = 4 * n_real * numbers.missing_state().astype(np.int64)
     # Those below twice and those equal once: those up to here twice, those equal taken off.
-    ranks = (2 * np.cumsum(counts) - counts)[codes]
-    ranked, start = [], 0
-    for own in columns:
-        places = [0, *(2 * unit * position[code] for code in own.variable.missing)]
-        found = np.array(places, dtype=np.int64)[own.missing_state()]
-        observed = own.is_observed
-        end = start + int(observed.sum())
-        found[observed] = ranks[start:end]
-        ranked.append(found)
-        start = end
-    return ranked
+    ranks[observed] = (2 * np.cumsum(counts) - counts)[codes]
+    return ranks

@@ -21,7 +21,7 @@ from scipy import stats
 from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, JointCoder
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table
 from synthesizer.measures.figure import Result, Row, column, nested
-from synthesizer.measures.risk.comparable import GroupsOf, date_text, fixed_groups, stacked
+from synthesizer.measures.risk.comparable import GroupsOf, date_text, fixed_groups, stacked_columns
 from synthesizer.measures.risk.tcap import agreement
 
 MAX_LEVELS = 100
@@ -169,9 +169,9 @@ def count_cells(
     # Quantiles are those of the original alone.
     cuts = fixed_groups(original, groups)
     tables = [original, *synthetic]
-    together = Table([stacked([table[name] for table in tables]) for name in public])
+    together = Table([stacked_columns([table[name] for table in tables]) for name in public])
     cells = JointCoder(together, public, cuts)
-    secret = stacked([table[sensitive] for table in tables])
+    secret = stacked_columns([table[sensitive] for table in tables])
     levels, level = level_codes(secret, cuts.get(sensitive))
     pairs = Pairs(cells.codes, level, cells.size, len(levels))
     n = original.n_rows

@@ -29,7 +29,7 @@ from synthesizer.measures.risk.comparable import (
     fixed_groups,
     problems_of,
     split,
-    stacked,
+    stacked_columns,
 )
 from synthesizer.measures.risk.scenario import Tolerance
 
@@ -234,7 +234,7 @@ def tcap(
     coder = JointCoder(original, keys, groups)
     # A value that the original lacks has a code of its own: it decides whether a class agrees.
     columns = [table[target] for table in (original, *tables)]
-    together = stacked(columns)
+    together = stacked_columns(columns)
     targets = ColumnCoder.fit(together, fixed_groups(original, groups).get(target))
     truth, *theirs = split(targets.encode(together), columns)
     size = 1 + max(int(codes.max(initial=0)) for codes in (truth, *theirs))
