@@ -10,19 +10,20 @@ Source: Taub, Elliot, Pampaka and Smith (2018), section 4.3 and table 4.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from pydantic import Field
 
-from synthesizer.data.codes import Codes, ColumnCoder, Groups, cut_points
+from synthesizer.data.codes import Codes, ColumnCoder
 from synthesizer.data.pairs import check_keys
 from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.measures.figure import Figure, Row, column, nested
 from synthesizer.measures.measure_options import Label, Switched
-from synthesizer.measures.risk.cap import RULES, CapScores, cap_scores, mean_or_none
-from synthesizer.measures.risk.comparable import OfTarget, fixed_groups
+from synthesizer.measures.risk.cap import RULES, cap_scores, mean_or_none
+from synthesizer.measures.risk.comparable import GroupsOf, OfTarget, fixed_groups
 from synthesizer.measures.risk.halves import HalfRun, Synthesise, half_runs
 from synthesizer.measures.risk.identity import ReproducedUniques, reproduced_uniques
 from synthesizer.measures.risk.intervals import unit_means, welch
@@ -214,9 +215,9 @@ class DifferentialResult(OfTarget):
         return Figure(
             key="reproduced_uniques",
             name="reproduced uniques of the fitted {records}",
-            value=_mean([_share(row.fitted) for row in rows]),
+            value=_mean([row.fitted.share for row in rows]),
             # fewer records have commoner keys among their uniques: then nothing to compare with
-            baseline=_mean([_share(row.unseen) for row in rows]) if alike else None,
+            baseline=_mean([row.unseen.share for row in rows]) if alike else None,
             original=1.0,
             n=sum(row.fitted.uniques for row in rows),
             direction="lower is safer",
@@ -234,7 +235,7 @@ def differential_confidentiality(
     m: int = 1,
     repeats: int = 1,
     rng: np.random.Generator,
-    groups: Mapping[str, Groups] | None = None,
+    groups: GroupsOf = None,
     tolerance: Tolerance | None = None,
     units: IntArray | None = None,
     by: str | None = None,
@@ -248,16 +249,12 @@ def differential_confidentiality(
     ----------
     table : Table
         All confidential records, shape (n, p), at least two units.
-    synthesise : function of (half: Table, m: int, repeat: int) -> list of Table
-        Makes m synthetic datasets from one half; repeats count from 0.
+    synthesise, repeats, rng
+        As in `synthesizer.measures.risk.halves.half_runs`.
     keys, target, groups, tolerance
         As in `synthesizer.measures.risk.cap.cap`; quantiles are those of the whole table.
     m : int
         Number of datasets; results are given for the first 1, ..., m pooled.
-    repeats : int
-        Number of random splits.
-    rng : numpy.random.Generator
-        Draws the splits.
     units : ndarray of int, shape (n,), optional
         Person of each record where the data are a panel: persons are split, and a person's
         scores are averaged before the test, so that persons count, not records.
@@ -305,64 +302,52 @@ def with_cut_points(scenario: Scenario, table: Table) -> Scenario:
 
 def compare_halves(run: HalfRun, scenario: Scenario, by: Grouping | None = None) -> HalfPart:
     """Compare both parts of a run for one scenario, whose groups must be cut points."""
-    a = _scores(run.fitted, run.synthetic, scenario)
-    b = _scores(run.unseen, run.synthetic, scenario)
-    copied = _scores(run.unseen, [run.fitted], scenario).synthetic[0]
-    released = _difference(
-        unit_means(a.original, run.fitted_units, "zero"),
-        unit_means(copied, run.unseen_units, "zero"),
+    a, b, copied = (
+        cap_scores(records, made, **scenario.settings, constant_target=True)
+        for records, made in (
+            (run.fitted, run.synthetic),
+            (run.unseen, run.synthetic),
+            (run.unseen, [run.fitted]),
+        )
     )
+
+    def sides(one: FloatArray, other: FloatArray, rule: str) -> tuple[FloatArray, FloatArray]:
+        return unit_means(one, run.fitted_units, rule), unit_means(other, run.unseen_units, rule)
+
     return HalfPart(
-        comparisons=tuple(_compare(run, a.synthetic, b.synthetic)),
+        comparisons=tuple(
+            HalfComparison(repeat=run.repeat, m=m, rule=rule, **_compared(*sides(one, other, rule)))
+            for m, (one, other) in enumerate(zip(a.synthetic, b.synthetic, strict=True), start=1)
+            for rule in RULES
+        ),
         uniques=tuple(_uniques(run, scenario)),
-        groups=() if by is None else compare_groups(run, by, a.synthetic[-1], b.synthetic[-1]),
-        released=released,
+        groups=() if by is None else _compare_groups(run, by, a.synthetic[-1], b.synthetic[-1]),
+        released=_compared(*sides(a.original, copied.synthetic[0], "zero"))["difference"],
     )
 
 
-def _scores(records: Table, made: Sequence[Table], scenario: Scenario) -> CapScores:
-    return cap_scores(records, made, **scenario.settings, constant_target=True)
+def _compared(a: FloatArray, b: FloatArray, level: float = 0.95) -> dict[str, Any]:
+    """Return the fields that compare scores of fitted with those of unseen records."""
+    difference = float(a.mean() - b.mean()) if len(a) and len(b) else None
+    return {
+        "n_a": len(a),
+        "n_b": len(b),
+        "mean_a": mean_or_none(a),
+        "mean_b": mean_or_none(b),
+        "difference": difference,
+        **welch(a, b, level),
+    }
 
 
-def _difference(a: FloatArray, b: FloatArray) -> float | None:
-    return float(a.mean() - b.mean()) if len(a) and len(b) else None
-
-
-def _compare(run: HalfRun, a: FloatArray, b: FloatArray) -> list[HalfComparison]:
-    results = []
-    for m in range(1, len(a) + 1):
-        for rule in RULES:
-            left = unit_means(a[m - 1], run.fitted_units, rule)
-            right = unit_means(b[m - 1], run.unseen_units, rule)
-            results.append(_comparison(run.repeat, m, rule, left, right))
-    return results
-
-
-def _comparison(repeat: int, m: int, rule: str, a: FloatArray, b: FloatArray) -> HalfComparison:
-    return HalfComparison(
-        repeat=repeat,
-        m=m,
-        rule=rule,
-        n_a=len(a),
-        n_b=len(b),
-        mean_a=mean_or_none(a),
-        mean_b=mean_or_none(b),
-        difference=_difference(a, b),
-        **welch(a, b),
-    )
-
-
-def _uniques(run: HalfRun, scenario: Scenario) -> list[HalfUniques]:
+def _uniques(run: HalfRun, scenario: Scenario) -> Iterator[HalfUniques]:
     fitted, unseen = (
         reproduced_uniques(half, run.synthetic, keys=scenario.keys, groups=scenario.groups)
         for half in (run.fitted, run.unseen)
     )
     sizes = sorted((run.fitted.n_rows, run.unseen.n_rows))
     alike = sizes[1] <= ALIKE * sizes[0]
-    return [
-        HalfUniques(repeat=run.repeat, m=f.m, fitted=f, unseen=u, same_size=alike)
-        for f, u in zip(fitted, unseen, strict=True)
-    ]
+    for f, u in zip(fitted, unseen, strict=True):
+        yield HalfUniques(repeat=run.repeat, m=f.m, fitted=f, unseen=u, same_size=alike)
 
 
 def gather(
@@ -370,30 +355,25 @@ def gather(
 ) -> DifferentialResult:
     """Return the result of all splits of one scenario; ``by`` is the variable of its groups."""
     parts = list(parts)
-    comparisons = [row for part in parts for row in part.comparisons]
-    groups = tuple(row for part in parts for row in part.groups)
+    splits: dict[tuple[int, str], list[HalfComparison]] = {}
+    groups: dict[str, list[GroupComparison]] = {}
+    for part in parts:
+        for row in part.comparisons:
+            splits.setdefault((row.m, row.rule), []).append(row)
+        for group in part.groups:
+            groups.setdefault(group.group, []).append(group)
+    averages = [same[0] if len(same) == 1 else _average(same) for same in groups.values()]
     return DifferentialResult(
         keys=scenario.keys,
         target=scenario.target,
-        comparisons=tuple(comparisons),
+        comparisons=tuple(row for part in parts for row in part.comparisons),
         uniques=tuple(row for part in parts for row in part.uniques),
-        summary=_summary(comparisons),
-        groups=groups,
-        worst_group=worst_group(groups),
+        summary=tuple(_spread(m, rule, same) for (m, rule), same in splits.items()),
+        groups=tuple(row for part in parts for row in part.groups),
+        worst_group=max(averages, key=lambda row: row.difference, default=None),
         released=_mean([part.released for part in parts]),
         by=by,
     )
-
-
-def _share(row: ReproducedUniques) -> float | None:
-    return row.present / row.uniques if row.uniques else None
-
-
-def _summary(comparisons: Sequence[HalfComparison]) -> tuple[Spread, ...]:
-    together: dict[tuple[int, str], list[HalfComparison]] = {}
-    for comparison in comparisons:
-        together.setdefault((comparison.m, comparison.rule), []).append(comparison)
-    return tuple(_spread(m, rule, same) for (m, rule), same in together.items())
 
 
 def _spread(m: int, rule: str, same: Sequence[HalfComparison]) -> Spread:
@@ -419,15 +399,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Groups of the records by one variable, fixed by the whole table.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Column, Kind, Variable
-    >>> age = Column(Variable(name="age", kind=Kind.NUMERIC), np.arange(50.0))
-    >>> Grouping.of(Table([age]), "age").labels[0]
-    'fifth 1 of 5'
-    """
+    """Groups of the records by one variable, fixed by the whole table."""
 
     name: str
     coder: ColumnCoder
@@ -449,7 +421,7 @@ class Grouping:
             return cls(name, coder, coder.labels)
         if coder.values is not None and len(coder.values) <= MANY_VALUES:
             return cls(name, coder, (*(f"{value:g}" for value in coder.values), *coder.labels))
-        coder = ColumnCoder.fit(column, tuple(cut_points(column, FIFTHS)))
+        coder = ColumnCoder.fit(column, FIFTHS)
         count = coder.size - len(coder.labels)
         fifths = (f"fifth {number} of {count}" for number in range(1, count + 1))
         return cls(name, coder, (*fifths, *coder.labels))
@@ -459,7 +431,7 @@ class Grouping:
         return self.coder.encode(table[self.name])
 
 
-def compare_groups(
+def _compare_groups(
     run: HalfRun, by: Grouping, a: FloatArray, b: FloatArray
 ) -> tuple[GroupComparison, ...]:
     """Compare the halves in each group that has at least `MIN_UNITS` units in both.
@@ -476,58 +448,24 @@ def compare_groups(
             pairs[label or "empty"] = (scores_a, scores_b)
     level = 1 - 0.05 / max(len(pairs), 1)
     return tuple(
-        _compared_group(run.repeat, by.name, label, one, other, level)
-        for label, (one, other) in pairs.items()
+        GroupComparison(by=by.name, group=label, repeat=run.repeat, **_group_fields(*sides, level))
+        for label, sides in pairs.items()
     )
 
 
-def _compared_group(
-    repeat: int, by: str, label: str, a: FloatArray, b: FloatArray, level: float
-) -> GroupComparison:
-    test = welch(a, b, level)
-    mean_a, mean_b = float(a.mean()), float(b.mean())
-    low, high = test["low"], test["high"]
-    if low is None and mean_a == mean_b:  # every score of the group is the same in both halves
-        low = high = 0.0
-    return GroupComparison(
-        by=by,
-        group=label,
-        repeat=repeat,
-        n_a=len(a),
-        n_b=len(b),
-        mean_a=mean_a,
-        mean_b=mean_b,
-        difference=mean_a - mean_b,
-        low=low,
-        high=high,
-    )
-
-
-def worst_group(rows: Sequence[GroupComparison]) -> GroupComparison | None:
-    """Return the group with the largest difference, averaged over splits; None without groups."""
-    together: dict[str, list[GroupComparison]] = {}
-    for row in rows:
-        together.setdefault(row.group, []).append(row)
-    averages = [same[0] if len(same) == 1 else _average(same) for same in together.values()]
-    return max(averages, key=lambda row: row.difference, default=None)
+def _group_fields(a: FloatArray, b: FloatArray, level: float) -> dict[str, Any]:
+    fields = _compared(a, b, level)
+    if fields["low"] is None and not fields["difference"]:
+        # every score of the group is the same in both halves
+        fields |= {"low": 0.0, "high": 0.0}
+    return {name: value for name, value in fields.items() if name not in ("t", "df", "p")}
 
 
 def _average(same: Sequence[GroupComparison]) -> GroupComparison:
-    def mean(name: str) -> float:
-        return float(np.mean([getattr(row, name) for row in same]))
-
-    def end(name: str) -> float | None:
-        return None if any(getattr(row, name) is None for row in same) else mean(name)
-
-    return GroupComparison(
-        by=same[0].by,
-        group=same[0].group,
-        repeat=None,
-        n_a=round(mean("n_a")),
-        n_b=round(mean("n_b")),
-        mean_a=mean("mean_a"),
-        mean_b=mean("mean_b"),
-        difference=mean("difference"),
-        low=end("low"),
-        high=end("high"),
-    )
+    """Return the mean over splits; an end of the interval that one split lacks is None."""
+    means: dict[str, Any] = {}
+    for name in ("n_a", "n_b", "mean_a", "mean_b", "difference", "low", "high"):
+        values = [getattr(row, name) for row in same]
+        means[name] = None if None in values else float(np.mean(values))
+    means |= {name: round(means[name]) for name in ("n_a", "n_b")}
+    return GroupComparison(by=same[0].by, group=same[0].group, repeat=None, **means)

@@ -144,6 +144,11 @@ class ReproducedUniques(Row):
     present: int = column("shown", "count", "those whose key the synthetic data have")
     once: int = column("shown once", "count", "those whose key they have exactly once")
 
+    @property
+    def share(self) -> float | None:
+        """Shown of the uniques, in [0, 1]; None without uniques."""
+        return self.present / self.uniques if self.uniques else None
+
 
 def key_counts(table: Data, keys: Sequence[str], groups: GroupsOf = None) -> Codes:
     """Return how many records share each record's key (itself included), shape (n,)."""
