@@ -7,15 +7,16 @@ says nothing about the synthesis. A few exceptions (wrong or missing codes) chan
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 
-from synthesizer.data.codes import Codes, ColumnCoder, Groups, JointCoder
+from synthesizer.data.codes import Codes, ColumnCoder, JointCoder
 from synthesizer.data.pairs import Data, as_table, check_keys
 from synthesizer.data.table import BoolArray, Column, FloatArray
 from synthesizer.measures.figure import Result, Row, column, shown
+from synthesizer.measures.risk.comparable import GroupsOf
 
 _BY_CHANCE = 0.001
 _ENOUGH = 90
@@ -109,29 +110,9 @@ class DeterminedResult(Result):
                 found.append(entry.keys)
         return tuple(found)
 
-    @property
-    def determining(self) -> tuple[str, ...]:
-        """Keys that determine the target by themselves."""
-        return tuple(entry.keys[0] for entry in self.single if entry.by_construction)
-
-    @property
-    def nearly_determining(self) -> tuple[str, ...]:
-        """Keys that determine the target by themselves but for a few exceptions."""
-        return tuple(
-            entry.keys[0] for entry in self.single if entry.nearly and not entry.by_construction
-        )
-
-    @property
-    def by_construction(self) -> bool:
-        """Whether one key or all keys together determine the target: CAP is 1 by construction."""
-        return bool(self.determining) or self.together.by_construction
-
 
 def determined(
-    table: Data,
-    keys: Sequence[str],
-    target: str,
-    groups: Mapping[str, Groups] | None = None,
+    table: Data, keys: Sequence[str], target: str, groups: GroupsOf = None
 ) -> DeterminedResult:
     """Return how far each key, and all together, determine the target in the original.
 
@@ -156,8 +137,8 @@ def determined(
     >>> people = pd.DataFrame({"district": list("abcd") * 30, "sex": list("fmm") * 40})
     >>> people["region"] = people["district"].map({"a": "N", "b": "N", "c": "S", "d": "S"})
     >>> result = determined(people, ["district", "sex"], "region")
-    >>> result.determining, result.single[1].share
-    (('district',), 0.0)
+    >>> result.telling, result.single[1].share
+    ((('district',),), 0.0)
     """
     table = as_table(table, [*keys, target])
     check_keys(table, keys=keys, target=target, groups=groups)
@@ -176,15 +157,7 @@ def determined(
 
 
 def told_share(key: Column, target: Column) -> float:
-    """Return the share of records whose target is the most frequent one of their key.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> number = lambda *values: Column(Variable(name="x", kind=Kind.NUMERIC), np.array(values))
-    >>> told_share(number(1.0, 1.0, 1.0, 2.0), number(5.0, 5.0, 6.0, 7.0))
-    0.75
-    """
+    """Return the share of records whose target is the most frequent one of their key."""
     keys, targets = ColumnCoder.fit(key).encode(key), ColumnCoder.fit(target).encode(target)
     return float(_levels(keys, targets)[2].sum() / len(key))
 

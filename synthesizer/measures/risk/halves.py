@@ -14,6 +14,7 @@ import numpy as np
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, column_names
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table
+from synthesizer.measures.risk.comparable import Synthetic
 
 Synthesise = Callable[[Table, int, int], list[Table]]
 
@@ -40,12 +41,6 @@ def half_split(units: IntArray, rng: np.random.Generator) -> BoolArray:
     """Return where a record belongs to half A; all records of a unit go together.
 
     Of an odd number of units A gets one more.
-
-    Examples
-    --------
-    >>> in_a = half_split(np.array([7, 8, 8, 9, 9]), np.random.default_rng(1))
-    >>> bool(in_a[1] == in_a[2]), bool(in_a[3] == in_a[4])
-    (True, True)
     """
     known, position = np.unique(units, return_inverse=True)
     chosen = np.zeros(len(known), dtype=bool)
@@ -107,22 +102,12 @@ def half_runs(
 
 
 def units_of(column: Column) -> IntArray:
-    """Number the persons that a column names; a record that names none is one of its own.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> person = Variable(name="person", kind=Kind.NUMERIC, missing=("",))
-    >>> units_of(Column(person, np.array([7.0, np.nan, 7.0]), np.array([0, 1, 0]))).tolist()
-    [0, 1, 0]
-    """
+    """Number the persons that a column names; a record that names none is one of its own."""
     known = column.is_observed
-    _, persons = np.unique(column.data[known], return_inverse=True)
     # persons have the lowest numbers, records without one those after them
     numbers = len(column) + np.arange(len(column), dtype=np.int64)
-    numbers[known] = persons
-    _, units = np.unique(numbers, return_inverse=True)
-    return np.asarray(units)
+    numbers[known] = np.unique(column.data[known], return_inverse=True)[1]
+    return np.asarray(np.unique(numbers, return_inverse=True)[1])
 
 
 def control_run(
@@ -133,10 +118,10 @@ def control_run(
     ``control`` must be a random sample of the same population as ``fitted``; ``units`` is the
     variable that names the person of each record in both.
     """
-    if units is None:
-        persons: list[IntArray] = [np.arange(table.n_rows) for table in (fitted, control)]
-    else:
-        persons = [units_of(table[units]) for table in (fitted, control)]
+    persons = [
+        np.arange(table.n_rows) if units is None else units_of(table[units])
+        for table in (fitted, control)
+    ]
     return HalfRun(0, fitted, control, synthetic, *persons)
 
 
@@ -160,20 +145,19 @@ def all_names(data: Data) -> tuple[str, ...]:
 
 
 def as_halves(
-    fitted: Data, unseen: Data, synthetic: Data | Sequence[Data], names: Sequence[str]
+    fitted: Data, unseen: Data, synthetic: Synthetic, names: Sequence[str]
 ) -> tuple[Table, Table, tuple[Table, ...]]:
-    """Return both halves and the synthetic datasets as tables of the named variables, checked.
-
-    Raises
-    ------
-    DataError
-        With every problem of the halves, or else with every problem of the synthetic datasets.
-    """
+    """Return both halves and the synthetic datasets as tables of the named variables, checked."""
     if not names:
         raise DataError("there is no variable to compare: name at least one")
     try:
         known, (held_out,) = as_tables(fitted, unseen, names)
-        _check_names(known, names)
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise DataError(
+                f"column {name!r} is not in the fitted half: name one of its columns"
+                for name in unknown
+            )
         check_comparable(known, [held_out], names)
     except DataError as error:
         # The unseen half takes the place of a synthetic dataset here; readers must not see that.
@@ -188,7 +172,7 @@ def as_halves(
 def equal_sizes(halves: tuple[Table, Table], rng: np.random.Generator) -> tuple[Table, Table]:
     """Return samples of equal size: that of the smaller half."""
     size = min(half.n_rows for half in halves)
-    first, second = (_sample(half, size, rng) for half in halves)
+    first, second = (pooled([half], size, rng)[0] for half in halves)
     return first, second
 
 
@@ -199,23 +183,8 @@ def pooled(tables: Sequence[Table], largest: int, rng: np.random.Generator) -> t
         return tuple(tables)
     places = np.sort(rng.choice(sum(sizes), size=largest, replace=False))
     ends = np.cumsum(sizes)
-    parts = []
-    for table, end in zip(tables, ends, strict=True):
-        start = end - table.n_rows
-        parts.append(table.take(places[(places >= start) & (places < end)] - start))
-    return tuple(parts)
-
-
-def _check_names(table: Table, names: Sequence[str]) -> None:
-    unknown = [name for name in names if name not in table]
-    if unknown:
-        raise DataError(
-            f"column {name!r} is not in the fitted half: name one of its columns"
-            for name in unknown
-        )
-
-
-def _sample(table: Table, size: int, rng: np.random.Generator) -> Table:
-    if table.n_rows <= size:
-        return table
-    return table.take(np.sort(rng.choice(table.n_rows, size=size, replace=False)))
+    parts = np.split(places, np.searchsorted(places, ends[:-1]))
+    return tuple(
+        table.take(part - end + table.n_rows)
+        for table, part, end in zip(tables, parts, ends, strict=True)
+    )

@@ -62,8 +62,8 @@ def people(n=300):
 
 def test_a_target_made_of_a_key():
     result = determined(people(), ["sex", "pay"], "group")
-    assert result.determining == ("pay",)
-    assert result.by_construction
+    assert result.telling == (("pay",),)
+    assert [entry.by_construction for entry in result.single] == [False, True]
     assert result.together.by_construction
     assert result.single[0].share == 0.0
 
@@ -73,16 +73,17 @@ def test_two_keys_that_determine_only_together():
     frame = pd.DataFrame({"a": rng.integers(0, 2, 200), "b": rng.integers(0, 2, 200)})
     frame["same"] = np.where(frame["a"] == frame["b"], "yes", "no")
     result = determined(frame, ["a", "b"], "same")
-    assert result.determining == ()
+    assert result.telling == (("a", "b"),)
+    assert not any(entry.by_construction for entry in result.single)
     assert result.together.by_construction
-    assert result.by_construction
 
 
 def test_a_key_that_is_unique_shows_nothing():
     result = determined(people(), ["code"], "group")
     (entry,) = result.single
     assert (entry.shared, entry.determined, entry.share) == (0, 0, None)
-    assert not result.by_construction
+    assert not entry.by_construction
+    assert result.telling == ()
 
 
 def test_a_few_pairs_that_agree_by_chance():
@@ -97,10 +98,10 @@ def test_one_exception_is_enough():
     frame = people()
     frame.loc[len(frame)] = {"pay": frame.loc[0, "pay"], "sex": "f", "code": -1, "group": "other"}
     result = determined(frame, ["pay"], "group")
-    assert result.determining == ()
-    assert result.nearly_determining == ("pay",)
-    assert 0.9 < result.single[0].share < 1
-    assert determined(people(), ["pay"], "group").nearly_determining == ()
+    (entry,) = result.single
+    assert (entry.by_construction, entry.nearly) == (False, True)
+    assert 0.9 < entry.share < 1
+    assert result.telling == (("pay",),)
 
 
 def test_a_target_that_hardly_varies_is_not_nearly_determined():
@@ -112,8 +113,9 @@ def test_a_target_that_hardly_varies_is_not_nearly_determined():
 
 def test_groups_of_a_numeric_target():
     frame = people()
-    assert determined(frame, ["group"], "pay").determining == ()
-    assert determined(frame, ["group"], "pay", {"pay": [39.5, 89.5]}).determining == ("group",)
+    assert determined(frame, ["group"], "pay").telling == ()
+    grouped = determined(frame, ["group"], "pay", {"pay": [39.5, 89.5]})
+    assert grouped.single[0].by_construction
 
 
 def test_large_levels_do_not_underflow():
@@ -121,7 +123,7 @@ def test_large_levels_do_not_underflow():
     table = Table([coded("k", np.arange(n) % 2, "ab"), coded("t", np.arange(n) % 2, "xy")])
     result = determined(table, ["k"], "t")
     assert 0 < result.single[0].chance < 1e-300
-    assert result.determining == ("k",)
+    assert result.single[0].by_construction
 
 
 def test_missing_codes_are_values():
@@ -131,7 +133,7 @@ def test_missing_codes_are_values():
             coded("t", [0, 1] * 50, "x", missing=("N",)),
         ]
     )
-    assert determined(table, ["k"], "t").determining == ("k",)
+    assert determined(table, ["k"], "t").single[0].by_construction
 
 
 def test_problems_are_told():
@@ -165,5 +167,4 @@ def test_two_keys_that_tell_together_are_named():
         ]
     )
     result = determined(table, ["one", "two", "all"], "t")
-    assert result.telling == (("one", "two"),)
     assert result.telling == (("one", "two"),)
