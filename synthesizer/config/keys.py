@@ -17,6 +17,7 @@ from synthesizer.data.randomness import MAX_SEED
 from synthesizer.data.table import Kind
 from synthesizer.data.yaml_text import without_infinities
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
+from synthesizer.engine.registry import DEFAULT_SET
 from synthesizer.measures.measure_options import Label, Labels, Names, Part
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 
@@ -259,7 +260,7 @@ class ChainConfig(Part):
         None, ge=1, description="fewest rows of a stratum; 10 + 10 x variables when absent"
     )
     default_method: DefaultMethod = Field(
-        "cart",
+        DEFAULT_SET,
         description="a model, 'parametric', a map from kind to model, or a list of four models: "
         "of numeric, two-level, categorical and ordered variables",
     )

@@ -109,11 +109,6 @@ def unsupported(key: object, value: object) -> str | None:
 def translate(content: dict[str, Any]) -> list[str]:
     """Turn foreign arguments into keys of the configuration, in place; return the problems.
 
-    Parameters
-    ----------
-    content : dict
-        A configuration with keys of `house_name`; containers in it are changed.
-
     Examples
     --------
     >>> content = {"cont_na": {"pay": -8}, "method": "cart"}

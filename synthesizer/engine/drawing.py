@@ -96,20 +96,9 @@ def draw_block(
     block: tuple[int, int, int, int],
     frame: Frame | RowFrame = ROWS,
 ) -> Table:
-    """Draw all variables for one block of rows.
+    """Draw all variables for one block of rows, each with a generator of its own.
 
-    Parameters
-    ----------
-    steps : sequence of FittedStep
-        In the order of the chain.
-    rules, zeros : sequences
-        What values are set and what may not occur.
-    seed : Seed
-        Gives a generator to each variable of the block.
-    block : tuple of int
-        Dataset, stratum, first and end unit (row, or person), counted within the stratum.
-    frame : Frame or RowFrame
-        The periods of a panel; rows of a plain table.
+    ``block`` is dataset, stratum, first and end unit (row, or person), counted within the stratum.
     """
     dataset, stratum, start, stop = block
     table: Table = frame.started(stop - start)

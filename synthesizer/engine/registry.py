@@ -22,7 +22,7 @@ from typing import Annotated, Any, Self, Union, get_args, get_origin, get_type_h
 
 from pydantic import PydanticSchemaGenerationError, TypeAdapter
 
-from synthesizer.data.errors import ConfigError, ModelError, did_you_mean
+from synthesizer.data.errors import ConfigError, ModelError, Problems, did_you_mean
 from synthesizer.data.options import checked
 from synthesizer.data.table import Kind, Variable
 from synthesizer.data.yaml_text import INFINITIES
@@ -71,12 +71,9 @@ a panel the careers, and variables that nobody, few and many persons change."""
 
 
 def default_method(set_name: str, variable: Variable) -> str:
-    """Return the name of the model that a default set gives to a variable.
+    """Return the name of the model that a key of `DEFAULT_SETS` gives to a variable with a model.
 
-    Raises
-    ------
-    ConfigError
-        If the set is unknown or the variable is an identifier.
+    Missing codes count: they are outcomes of a coded target like any other.
 
     Examples
     --------
@@ -84,30 +81,12 @@ def default_method(set_name: str, variable: Variable) -> str:
     >>> default_method("parametric", smoker)
     'logistic'
     """
-    if set_name not in DEFAULT_SETS:
-        raise ConfigError(unknown_name("default set of models", set_name, DEFAULT_SETS))
-    if variable.kind is Kind.ID:
-        raise ConfigError(
-            f"variable {variable.name!r} is an identifier and takes no model; "
-            "declare another kind or leave it to be numbered anew"
-        )
-    return DEFAULT_SETS[set_name][_modelled_kind(variable)]
-
-
-def _modelled_kind(variable: Variable) -> Kind:
-    """Count the missing codes as well: they are outcomes of a coded target like any other."""
-    if not variable.is_coded:
-        return variable.kind
-    if variable.n_codes <= 2:
-        return Kind.BOOLEAN
-    return Kind.CATEGORICAL if variable.kind is Kind.BOOLEAN else variable.kind
-
-
-def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
-    """Word the complaint about a name that is not in a list: the nearest one, then all."""
-    known = sorted(known)
-    hint = did_you_mean(name, known)
-    return f"unknown {what} {name!r};{hint and ' ' + hint} Known: {', '.join(known)}"
+    kind = variable.kind
+    if variable.is_coded and variable.n_codes <= 2:
+        kind = Kind.BOOLEAN
+    elif kind is Kind.BOOLEAN:
+        kind = Kind.CATEGORICAL
+    return DEFAULT_SETS[set_name][kind]
 
 
 def option_types(model_class: type[ConditionalModel]) -> dict[str, Any]:
@@ -223,10 +202,6 @@ _ODD_TYPES = (
 )
 
 _REGISTER = f"list it under {PLUGIN} of a plug-in, or call Registry.register"
-
-_NO_PLUGIN = (
-    "; a model of your own: name its module under plugins (--plugin MODULE), or install its package"
-)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -379,18 +354,14 @@ MODELS = ...
         """
         result = type(self)()
         result._entries, result.plugins = dict(self._entries), self.plugins
-        problems: list[str] = []
+        problems = Problems()
         for module in dict.fromkeys(modules):
-            if module in result.plugins:
-                continue
-            try:
-                for name, model_class in _models_of(module).items():
-                    result._plug(module, name, model_class)
-            except ModelError as error:
-                problems += [f"plug-in {module!r}: {problem}" for problem in error.problems]
-            result.plugins += (module,)
-        if problems:
-            raise ConfigError(problems)
+            if module not in result.plugins:
+                with problems.gathered(f"plug-in {module!r}"):
+                    for name, model_class in _models_of(module).items():
+                        result._plug(module, name, model_class)
+                result.plugins += (module,)
+        problems.settle(ConfigError)
         return result
 
     def _plug(self, module: str, name: str, model_class: type[ConditionalModel]) -> None:
@@ -435,7 +406,11 @@ MODELS = ...
         alias = METHOD_ALIASES.get(name)
         if alias in self._entries:
             return alias
-        raise ConfigError(unknown_name("model", name, self.names) + _NO_PLUGIN)
+        hint = did_you_mean(name, self.names)
+        raise ConfigError(
+            f"unknown model {name!r};{hint and ' ' + hint} Known: {', '.join(self.names)}; a model "
+            "of your own: name its module under plugins (--plugin MODULE), or install its package"
+        )
 
     def entry(self, name: str) -> Entry:
         """Return a model by its name, or a synthpop alias of it; see `canonical`."""

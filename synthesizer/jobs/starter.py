@@ -20,7 +20,7 @@ from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.plan.inputs import arrangement_of
-from synthesizer.plan.overview import Codebook, CodebookVariable, describe_encoded
+from synthesizer.plan.overview import Codebook, CodebookVariable, describe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,7 +218,7 @@ def starter_text(data: Path, path: Path, panel: PanelConfig | None = None) -> st
     """Return the text of a starter configuration that lies at ``path``."""
     raw, empty = _without_empty(read_path(data), panel)
     found = read_as_panel(raw, panel)
-    codebook = describe_encoded(raw, found.inferred, found.table)
+    codebook = describe(raw, found.inferred, found.table)
     relative = os.path.relpath(data.absolute(), path.absolute().parent)
     stem = data.name.split(".")[0] or "data"
     head = _HEAD.format(

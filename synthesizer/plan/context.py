@@ -134,15 +134,7 @@ def unknown_variables(
     """Report every variable that the configuration names and the source does not have.
 
     Variables in expressions, in the order and under checks are reported where these are read.
-
-    Parameters
-    ----------
-    config : ChainConfig
-        What the steward wants.
-    columns : Columns
-        Of the source.
-    following : iterable of str
-        Further predictors of a panel: time and attributes of the careers.
+    ``following`` are further predictors of a panel: time and attributes of the careers.
     """
     cells = {name for name in config.variables if name in columns.owners}
     places: list[tuple[str, Iterable[str]]] = [
@@ -181,16 +173,7 @@ def models_without_use(
 ) -> Iterator[str]:
     """Report models of variables that are not planned: unknown ones, and those of identifiers.
 
-    Parameters
-    ----------
-    config : ChainConfig
-        What the steward wants.
-    registry : Registry
-        The models that are known.
-    planned : collection of str
-        Variables of the chain, whose models are judged where the steps are planned.
-    table : Table
-        The columns of the source that could be read.
+    ``planned`` are variables of the chain, whose models are judged where the steps are planned.
     """
     places: dict[str, tuple[str, str | None]] = {}
     for name, method in config.named_methods.items():

@@ -77,12 +77,7 @@ class Columns:
     def seen(self, table: Iterable[str], view: Iterable[str], periods: Sequence[str]) -> Self:
         """Return what the checks see of a panel: one row a person.
 
-        Parameters
-        ----------
-        table, view : iterable of str
-            Variables of the chain, and columns of the rows of persons.
-        periods : sequence of str
-            How the periods are written.
+        ``table`` are the variables of the chain, ``view`` the columns of the rows of persons.
         """
         view = tuple(view)
         views = {

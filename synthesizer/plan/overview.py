@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from synthesizer.data.encoding import data_notes, encode_inferred
-from synthesizer.data.guessing import Declaration, Inferred, infer
+from synthesizer.data.guessing import Inferred, infer
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Column, Kind, Table
@@ -55,7 +55,7 @@ class Codebook:
         return asdict(self) | {"confidential": True}
 
 
-def make_codebook(path: Path, declared: Mapping[str, Declaration] | None = None) -> Codebook:
+def make_codebook(path: Path) -> Codebook:
     """Describe a CSV or Parquet file.
 
     Raises
@@ -64,16 +64,11 @@ def make_codebook(path: Path, declared: Mapping[str, Declaration] | None = None)
         If the file cannot be read or encoded, with every problem.
     """
     raw = read_path(path)
-    return describe(raw, declared or {})
+    inferred = infer(raw)
+    return describe(raw, inferred, encode_inferred(raw, inferred))
 
 
-def describe(raw: RawTable, declared: Mapping[str, Declaration]) -> Codebook:
-    """Describe a source that was read already."""
-    inferred = infer(raw, declared)
-    return describe_encoded(raw, inferred, encode_inferred(raw, inferred))
-
-
-def describe_encoded(raw: RawTable, inferred: Sequence[Inferred], table: Table) -> Codebook:
+def describe(raw: RawTable, inferred: Sequence[Inferred], table: Table) -> Codebook:
     """Describe a source that was encoded already."""
     variables = tuple(_variable(found, table[found.variable.name]) for found in inferred)
     return Codebook(
@@ -86,24 +81,19 @@ def describe_encoded(raw: RawTable, inferred: Sequence[Inferred], table: Table) 
 
 def _variable(inferred: Inferred, column: Column) -> CodebookVariable:
     variable = column.variable
-    is_id = variable.kind is Kind.ID
     return CodebookVariable(
         name=variable.name,
         kind=variable.kind.value,
-        levels=_distinct(column),
+        levels=len(np.unique(column.data[column.is_observed])),
         missing=int((~column.is_observed).sum()),
         missing_codes=", ".join(code or "(empty)" for code in variable.missing),
-        shows="numbered anew" if is_id else _shown(column),
+        shows="numbered anew"
+        if variable.kind is Kind.ID
+        else _levels(column)
+        if column.is_coded
+        else _percentiles(column),
         reason=inferred.reason,
     )
-
-
-def _distinct(column: Column) -> int:
-    return len(np.unique(column.data[column.is_observed]))
-
-
-def _shown(column: Column) -> str:
-    return _levels(column) if column.is_coded else _percentiles(column)
 
 
 def _levels(column: Column) -> str:

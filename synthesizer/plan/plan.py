@@ -202,16 +202,8 @@ def make_plan(
 ) -> Plan:
     """Plan the synthesis of the confidential data.
 
-    Parameters
-    ----------
-    config : ChainConfig
-        What the steward wants.
-    data : Input
-        The confidential data.
-    registry : Registry
-        The models that are known, those of plug-ins among them.
-    seed : int, optional
-        Decides where the configuration names no seed; a fresh one when absent.
+    ``registry`` has the models of plug-ins too. ``seed`` decides where the configuration names
+    none; a fresh one when absent.
 
     Raises
     ------

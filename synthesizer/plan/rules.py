@@ -128,15 +128,7 @@ Zeros = tuple[Forbid | Support, ...]
 
 
 def plan_rules(context: Context, places: Places) -> tuple[tuple[Rule, ...], Zeros]:
-    """Return the rules and the structural zeros; problems and notes go to the context.
-
-    Parameters
-    ----------
-    context : Context
-        Its configuration holds ``rules``, ``forbid``, ``support`` and ``on_violation``.
-    places : Places
-        The order of the chain, and which variables nothing may set or redraw.
-    """
+    """Return the rules and the structural zeros; problems and notes go to the context."""
     table, problems = context.completed, context.problems
     rules = _rules(context, places)
     forbids = _forbids(context, places)

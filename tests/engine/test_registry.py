@@ -236,13 +236,6 @@ def test_default_sets_are_complete():
         assert set(models.values()) <= BUILT_IN
 
 
-def test_identifiers_and_unknown_sets_are_refused():
-    with pytest.raises(ConfigError, match="variable 'v' is an identifier"):
-        default_method("cart", Variable(name="v", kind=Kind.ID))
-    with pytest.raises(ConfigError, match="unknown default set of models 'crat'.*'cart'"):
-        default_method("crat", coded(Kind.BOOLEAN, 2))
-
-
 PLUGIN = """
 from dataclasses import dataclass
 from synthesizer.models.sample import Sample

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pandas as pd
 
+from synthesizer.data.encoding import encode_inferred
+from synthesizer.data.guessing import infer
 from synthesizer.data.sources import from_pandas
-from synthesizer.plan.overview import describe
+from synthesizer.plan.overview import Codebook, describe
+
+
+def described(frame: pd.DataFrame) -> Codebook:
+    raw = from_pandas(frame)
+    inferred = infer(raw, {})
+    return describe(raw, inferred, encode_inferred(raw, inferred))
 
 
 def test_what_is_shown_says_what_it_is() -> None:
@@ -16,7 +24,7 @@ def test_what_is_shown_says_what_it_is() -> None:
             "sex": ["f", "m"] * 50 + ["x"],
         }
     )
-    pay, day, sex = describe(from_pandas(frame), {}).variables
+    pay, day, sex = described(frame).variables
     assert pay.shows == "5 %: 100, median: 1000, 95 %: 1900"
     assert day.shows == "5 %: 2020-01-06, median: 2020-02-20, 95 %: 2020-04-05"
     assert sex.shows == "f, m and 1 more"
@@ -24,7 +32,7 @@ def test_what_is_shown_says_what_it_is() -> None:
 
 def test_notes_count_in_words_that_agree() -> None:
     frame = pd.DataFrame({"a": ["p"] * 50 + ["q"], "b": ["p"] * 49 + ["q", "r"]})
-    assert describe(from_pandas(frame), {}).notes == (
+    assert described(frame).notes == (
         "column 'a': 1 level has fewer than 3 rows",
         "column 'b': 2 levels have fewer than 3 rows",
     )

@@ -24,14 +24,8 @@ Floats = npt.NDArray[np.float64]
 def fitness(points: Floats, *, weight: float = 0.5) -> Floats:
     """Return F in [0, 1], lower is better: the weighted distance from the origin, shape (N,).
 
-    With equal weights it is sqrt(U^2 + R^2) / sqrt(2) (Chen, Taub and Elliot 2019, section 3.1).
-
-    Parameters
-    ----------
-    points : ndarray, shape (N, 2)
-        Utility and risk, both in [0, 1], lower is better.
-    weight : float
-        Of the utility, in [0, 1]; the risk has the rest.
+    ``points`` are utility and risk, shape (N, 2); ``weight`` is that of the utility, in [0, 1].
+    With equal weights F is sqrt(U^2 + R^2) / sqrt(2) (Chen, Taub and Elliot 2019, section 3.1).
 
     Examples
     --------
@@ -46,21 +40,9 @@ def tournament(
 ) -> Integers:
     """Return the winners of tournaments, positions of candidates, shape (n_wins,).
 
-    Candidates enter with replacement. The one of rank r within its tournament wins with probability
-    p (1 - p)^r; what is left over goes to the last. With p = 1 the best one always wins.
-
-    Parameters
-    ----------
-    place : ndarray of int, shape (N,)
-        Place of every candidate, 0 is the best; ties are allowed.
-    n_wins : int
-        Tournaments.
-    size : int
-        Candidates of each, >= 1.
-    probability : float
-        p, in (0, 1].
-    rng : numpy.random.Generator
-        For candidates and winners.
+    ``place`` is that of every candidate, 0 the best. Candidates enter with replacement. The one of
+    rank r within its tournament wins with probability p (1 - p)^r; what is left over goes to the
+    last. With p = 1 the best one always wins.
 
     Examples
     --------
@@ -264,26 +246,11 @@ def evolve(
     told: Told | None = None,
     keeps_best: bool = True,
 ) -> Outcome:
-    """Evolve a population until a stop.
+    """Evolve a population of at least two until a stop.
 
-    Parameters
-    ----------
-    start : sequence of Candidate
-        The start population, at least two.
-    breeder : Breeder
-        Makes children.
-    seed : Seed
-        Decides everything, together with ``path``.
-    path : sequence of str or int
-        Names this evolution among those of a seed.
-    origin : ndarray, optional
-        What the result's records are compared with, row by row.
-    n_jobs : int
-        Threads; they do not change the result.
-    told : callable, optional
-        Is called after every generation.
-    keeps_best : bool
-        Whether an interrupt keeps the last whole generation; otherwise it is passed on.
+    ``path`` names this evolution among those of a seed, and threads do not change its result.
+    ``told`` is called after every generation. An interrupt keeps the last whole generation with
+    ``keeps_best``; otherwise it is passed on.
     """
     options, begin = breeder.options, perf_counter()
     people = list(start)
