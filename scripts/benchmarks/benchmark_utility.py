@@ -22,10 +22,9 @@ from benchmark import N_JOBS, planned, synthesise
 from measuring import alone, markdown, peak_gb, print_parts, seconds
 
 from synthesizer.data.table import Table
-from synthesizer.measures.utility.distributions import distributions
-from synthesizer.measures.utility.jensen_shannon import jensen_shannon
+from synthesizer.measures.utility.distributions import distributions, pair_tables
 from synthesizer.measures.utility.propensity import pmse
-from synthesizer.measures.utility.tables import pair_tables, table_utility
+from synthesizer.measures.utility.tables import jensen_shannon, table_utility
 
 LARGE = 1_000_000
 Work = Callable[[Table, Table], Any]

@@ -667,15 +667,7 @@ def axes(axis: Axis) -> tuple[FigureKind, ...]:
 
 
 def axis_problems(risk: str | None, utility: str | None) -> list[str]:
-    """Say which names of axes are no measures, and which there are.
-
-    Examples
-    --------
-    >>> axis_problems("cap", None)
-    []
-    >>> axis_problems(None, "mean_two_ways")[0][:60]
-    '--utility mean_two_ways: is no figure of utility; choose one'
-    """
+    """Say which names of axes are no measures, and which there are."""
     wanted: tuple[tuple[Axis, str | None], ...] = (("risk", risk), ("utility", utility))
     return [
         f"--{axis} {key}: is no figure of {axis}; choose one of "
@@ -688,17 +680,7 @@ def axis_problems(risk: str | None, utility: str | None) -> list[str]:
 def limit_problems(
     settings: CheckSettings, limits: Mapping[str, float], *, panel: bool
 ) -> Iterator[str]:
-    """Yield why limits could not be held against anything: their checks are off, or have no data.
-
-    Parameters
-    ----------
-    settings : CheckSettings
-        Which checks are on.
-    limits : mapping of str to float
-        Those that are set.
-    panel : bool
-        Whether the data are a panel.
-    """
+    """Yield why limits cannot be held against anything: their checks are off, or have no data."""
     for key in limits:
         measure, kind, limit = LIMITS[key]
         for check in dict.fromkeys(filter(None, (measure.check, *kind.checks))):

@@ -205,17 +205,7 @@ FORMAT = 3
 def checks_content(
     results: CheckResults, exceeded: Iterable[str] = (), genetic: Any = None
 ) -> dict[str, Any]:
-    """Return what ``checks.json`` holds: ``results`` are read back, all else is for people.
-
-    Parameters
-    ----------
-    results : CheckResults
-        Everything the checks found.
-    exceeded : iterable of str
-        Limits that are exceeded, in words.
-    genetic : mapping, optional
-        How datasets were evolved.
-    """
+    """Return what ``checks.json`` holds: ``results`` are read back, all else is for people."""
     return {
         "format": FORMAT,
         "summary": dict(results.summary),

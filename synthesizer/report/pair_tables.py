@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from synthesizer.measures.figure import Units
-from synthesizer.measures.utility.tables import PairTable, TableRow
+from synthesizer.measures.utility.distributions import PairTable
+from synthesizer.measures.utility.tables import TableRow
 from synthesizer.report.charts import clipped, el, heat, svg, text, text_width
 from synthesizer.report.expected import Expected
 from synthesizer.report.page import Chart, from_template, plural, written

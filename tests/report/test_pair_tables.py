@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from synthesizer.measures.utility.tables import PairTable
+from synthesizer.measures.utility.distributions import PairTable
 from synthesizer.report.expected import Expected
 from synthesizer.report.pair_tables import (
     differences,

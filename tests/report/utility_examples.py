@@ -18,11 +18,16 @@ from synthesizer.measures.utility.coefficients import (
     LackOfFit,
 )
 from synthesizer.measures.utility.combining import CombinedEstimates
-from synthesizer.measures.utility.distributions import Distribution, Statistics, Summary
-from synthesizer.measures.utility.jensen_shannon import DistanceResult, DistanceValues
+from synthesizer.measures.utility.distributions import Distribution, PairTable, Statistics, Summary
 from synthesizer.measures.utility.propensity import PmseResult, PropensityResult
 from synthesizer.measures.utility.suite import UtilityResult
-from synthesizer.measures.utility.tables import DatasetTables, PairTable, TableRow, TableUtility
+from synthesizer.measures.utility.tables import (
+    DatasetTables,
+    DistanceResult,
+    DistanceValues,
+    TableRow,
+    TableUtility,
+)
 from synthesizer.report.record import DataEntry, Manifest, Record, StepEntry, TreesEntry
 
 EVIL = "<script>alert(1)</script>"

@@ -9,20 +9,21 @@ from synthesizer.measures.utility.compare_fit import compare_fit
 from synthesizer.measures.utility.distributions import (
     Distribution,
     DistributionCounter,
+    PairCounter,
+    PairTable,
     distributions,
+    pair_tables,
 )
-from synthesizer.measures.utility.jensen_shannon import DistanceResult, jensen_shannon
 from synthesizer.measures.utility.propensity import PmseResult, PropensityResult, pmse
 from synthesizer.measures.utility.suite import Synthesis, UtilityResult
 from synthesizer.measures.utility.tables import (
     MEASURES,
-    PairCounter,
-    PairTable,
+    DistanceResult,
     TableMeasures,
     TableUtility,
     cell_measures,
     combine_tables,
-    pair_tables,
+    jensen_shannon,
     table_utility,
 )
 

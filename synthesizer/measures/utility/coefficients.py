@@ -11,8 +11,8 @@ from scipy.stats import chi2, f, norm, t
 from synthesizer.data.table import FloatArray
 from synthesizer.measures.figure import Figure, Result, Row, column
 from synthesizer.measures.utility.combining import CombinedEstimates, Lower, Rule, Upper
-from synthesizer.measures.utility.design import Family
 from synthesizer.measures.utility.fits import Fit
+from synthesizer.measures.utility.formulas import Family
 
 
 class CoefficientComparison(Row):
@@ -222,27 +222,7 @@ def compare_coefficients(
     expected: FloatArray,
     level: float,
 ) -> tuple[CoefficientComparison, ...]:
-    """Compare coefficients one by one.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Names of the q coefficients.
-    ours : Fit
-        The original's.
-    synthetic, expected : ndarray
-        Mean coefficients of the synthetic datasets and the standard errors that they lead to
-        expect of the original's, shape (q,).
-    level : float
-        Confidence level of the intervals.
-
-    Examples
-    --------
-    >>> fit = Fit(np.array([1.0]), np.array([[0.25]]), np.inf)
-    >>> (own,) = compare_coefficients(("age",), fit, np.array([2.0]), np.array([0.5]), 0.95)
-    >>> own.difference, own.standardised, round(own.overlap, 3)
-    (1.0, 2.0, 0.49)
-    """
+    """Compare coefficients one by one."""
     half = t.ppf((1 + level) / 2, ours.df)
     error = ours.std_errors
     low, high = ours.coefficients - half * error, ours.coefficients + half * error
@@ -278,26 +258,7 @@ def _defined(value: float) -> float | None:
 def lack_of_fit(
     ours: Fit, q: FloatArray, rule: Rule, ratios: FloatArray
 ) -> tuple[LackOfFit | None, str | None]:
-    """Return the lack-of-fit test, or why there is none.
-
-    Parameters
-    ----------
-    ours : Fit
-        The original's.
-    q : ndarray
-        Coefficients of m datasets, shape (m, p).
-    rule : str
-        How the data were synthesised.
-    ratios : ndarray
-        n/k of each dataset, shape (m,).
-
-    Examples
-    --------
-    >>> fit = Fit(np.array([1.0]), np.array([[0.25]]), np.inf)
-    >>> test, _ = lack_of_fit(fit, np.array([[2.0]]), "simple", np.array([1.0]))
-    >>> test.statistic, test.df, round(test.p_value, 4)
-    (4.0, 1, 0.0455)
-    """
+    """Return the lack-of-fit test, or why there is none."""
     m, p = q.shape
     difference = q.mean(axis=0) - ours.coefficients
     if rule == "partially":

@@ -65,22 +65,7 @@ def rule_for(*, proper: bool, keeps: bool) -> Rule:
 
 
 def kind_problems(rule: Rule, *, proper: bool, keeps: bool) -> list[str]:
-    """Return why a rule does not fit data of a kind, in plain words; empty where it does.
-
-    Parameters
-    ----------
-    rule : str
-        The rule that was asked for.
-    proper, keeps : bool
-        The kind of synthesis, as in `rule_for`.
-
-    Examples
-    --------
-    >>> kind_problems("fully", proper=True, keeps=False)
-    []
-    >>> kind_problems("simple", proper=True, keeps=False)[0][:70]
-    "rule 'simple' is for data drawn with fixed parameters, and these were "
-    """
+    """Return why a rule does not fit data of a kind, in plain words; empty where it does."""
     best = rule_for(proper=proper, keeps=keeps)
     if keeps and rule != "partially":
         return [
@@ -104,13 +89,7 @@ def kind_problems(rule: Rule, *, proper: bool, keeps: bool) -> list[str]:
 def rule_problems(
     rule: str, m: int, *, n: float | None = None, k: float | None = None, level: float = 0.95
 ) -> Iterator[str]:
-    """Yield why a rule does not apply to m datasets of k records from n original ones.
-
-    Examples
-    --------
-    >>> [problem[:55] for problem in rule_problems("fully", 1)]
-    ["rule 'fully' needs at least two synthetic datasets, the"]
-    """
+    """Yield why a rule does not apply to m datasets of k records from n original ones."""
     if rule not in get_args(Rule):
         yield f"rule ({rule!r}) must be one of {', '.join(get_args(Rule))}"
     if rule in ("fully", "partially") and m == 1:

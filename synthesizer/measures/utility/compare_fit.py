@@ -30,7 +30,6 @@ from synthesizer.measures.utility.coefficients import (
     lack_of_fit,
 )
 from synthesizer.measures.utility.combining import Rule, combine, rule_problems
-from synthesizer.measures.utility.design import Family, Model, learn_model
 from synthesizer.measures.utility.fits import (
     Codes,
     Extras,
@@ -42,8 +41,11 @@ from synthesizer.measures.utility.fits import (
 )
 from synthesizer.measures.utility.formulas import (
     Atom,
+    Family,
     Formula,
+    Model,
     atom_values,
+    learn_model,
     parse_atom,
     parse_formula,
     unknown_names,
@@ -120,22 +122,7 @@ class ExtraNames:
     def read(
         self, data: Data, table: Table, declared: Mapping[str, Declaration] | None = None
     ) -> Extras:
-        """Return what the records of one dataset carry.
-
-        Parameters
-        ----------
-        data : Table, DataFrame or RawTable
-            The dataset as it came: clusters and effects are read with codes of its own.
-        table : Table
-            The same with the original's kinds: weights and offset are read from it.
-        declared : mapping of str to Declaration, optional
-            Kinds and missing codes of variables of frames.
-
-        Raises
-        ------
-        DataError
-            If weights or offset are no numbers, or weights are missing, zero or negative.
-        """
+        """Return what the records of one dataset carry."""
         return Extras(
             None if self.clusters is None else group_codes(data, self.clusters, declared),
             tuple(group_codes(data, name, declared) for name in self.effects),
@@ -145,14 +132,7 @@ class ExtraNames:
 
 
 def group_codes(data: Data, name: str, declared: Mapping[str, Declaration] | None = None) -> Codes:
-    """Return the group of each record of a dataset, -1 where it is missing.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> group_codes(pd.DataFrame({"person": ["ann", "bob", None, "ann"]}), "person").tolist()
-    [0, 1, -1, 0]
-    """
+    """Return the group of each record of a dataset, -1 where it is missing."""
     column = as_table(data, [name], declared)[name]
     known = column.is_observed
     codes = np.full(len(known), -1, dtype=np.int64)

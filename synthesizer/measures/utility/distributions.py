@@ -1,7 +1,7 @@
-"""The distribution of every variable, original beside synthetic, as shares of records in cells.
+"""The distribution of every variable and of pairs of variables, original beside synthetic.
 
-The original alone decides the cells, see `utility.number_cells`. Every missing code is a cell of
-its own. Levels and missing codes that only synthetic data have are counted together.
+The original alone decides the cells, see `utility.cells`. Every missing code is a cell of its own.
+Levels and missing codes that only synthetic data have are counted together.
 """
 
 from __future__ import annotations
@@ -10,16 +10,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_comparable
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 from synthesizer.measures.figure import Result, Row, column
-from synthesizer.measures.utility.cells import check_original, compared
-from synthesizer.measures.utility.number_cells import (
+from synthesizer.measures.utility.cells import (
+    Codes,
     FixedGroups,
     NumberCells,
+    breaks_of,
+    check_original,
+    compared,
+    day_text,
+    interval_labels,
     level_groups,
     number_cells,
     number_groups,
+    table_problems,
 )
 
 _QUANTILES = {"min": 0.0, "q1": 0.25, "median": 0.5, "q3": 0.75, "max": 1.0}
@@ -251,3 +258,169 @@ def _statistics(values: FloatArray) -> Statistics:
             for name in Statistics.model_fields
         }
     )
+
+
+class PairTable(Result):
+    """Counts of two variables' combinations, original beside synthetic."""
+
+    variables: tuple[str, str]
+    """The variable of the rows and that of the columns."""
+    rows: tuple[str, ...]
+    """Groups: levels or intervals, then missing codes; an empty cell of the source is "(empty)"."""
+    columns: tuple[str, ...]
+    """The same of the columns."""
+    original: tuple[tuple[int, ...], ...]
+    """Counts of the original records, one tuple for each row."""
+    synthetic: tuple[tuple[float, ...], ...]
+    """Counts of the synthetic records, means over the datasets."""
+
+
+class PairCounter:
+    """`pair_tables` of one dataset after the other; only counts stay in memory."""
+
+    def __init__(
+        self,
+        original: Table,
+        pairs: Sequence[tuple[str, str]],
+        groups: int = 5,
+        most_levels: int = 12,
+    ) -> None:
+        check_original(original, _pair_names(pairs), _pair_problems(pairs, groups, most_levels))
+        self._original = original
+        self._pairs = list(pairs)
+        self._groups = {
+            name: _pair_groups(original[name], groups, most_levels) for name in _pair_names(pairs)
+        }
+        self._ours = self._counts(original)
+        self._theirs = [np.zeros_like(counts) for counts in self._ours]
+        self._datasets = 0
+
+    def add(self, synthetic: Table) -> None:
+        """Count the next dataset; raises DataError where its variables are missing or differ."""
+        number = self._datasets + 1
+        check_comparable(self._original, [synthetic], list(self._groups), first=number)
+        self._datasets = number
+        for total, counts in zip(self._theirs, self._counts(synthetic), strict=True):
+            total += counts
+
+    def result(self) -> tuple[PairTable, ...]:
+        """Return one table for each pair, in order; raises DataError before the first dataset."""
+        if not self._datasets:
+            raise DataError("there is no synthetic dataset: generate at least one")
+        counted = zip(self._pairs, self._ours, self._theirs, strict=True)
+        return tuple(self._table(pair, ours, theirs) for pair, ours, theirs in counted)
+
+    def _counts(self, table: Table) -> list[IntArray]:
+        """Return the counts of every pair, shape (rows, columns) each."""
+        codes = {name: groups.codes(table[name]) for name, groups in self._groups.items()}
+        tables: list[IntArray] = []
+        for pair in self._pairs:
+            shape = self._groups[pair[0]].size, self._groups[pair[1]].size
+            joint = _joint(codes[pair[0]], codes[pair[1]], shape)
+            counts = np.bincount(joint, minlength=shape[0] * shape[1])
+            tables.append(counts.reshape(shape))
+        return tables
+
+    def _table(self, pair: tuple[str, str], ours: IntArray, theirs: IntArray) -> PairTable:
+        total = ours + theirs
+        (rows, in_row), (columns, in_column) = (
+            _shown(self._groups[name], total.sum(axis=1 - axis)) for axis, name in enumerate(pair)
+        )
+        chosen = np.ix_(in_row, in_column)
+        means = theirs[chosen] / self._datasets
+        return PairTable(
+            variables=pair,
+            rows=rows,
+            columns=columns,
+            original=tuple(tuple(row) for row in ours[chosen].tolist()),
+            synthetic=tuple(tuple(row) for row in means.tolist()),
+        )
+
+
+def pair_tables(
+    original: Data,
+    synthetic: Data | Sequence[Data],
+    *,
+    pairs: Sequence[tuple[str, str]],
+    groups: int = 5,
+    most_levels: int = 12,
+) -> tuple[PairTable, ...]:
+    """Return the tables of pairs of variables in the original and in the synthetic datasets.
+
+    Parameters
+    ----------
+    original, synthetic
+        What is compared, and what is refused: see `cells.compared`.
+    pairs : sequence of (str, str)
+        Variables of the rows and of the columns of every table.
+    groups : int
+        Number of quantile groups of numeric variables, at least 2.
+    most_levels : int
+        Most levels with a row or column of their own, the most frequent; the rest are together.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["f", "f", "m"], "age": [30, 41, 41]})
+    >>> made = pd.DataFrame({"sex": ["f", "m", "x"], "age": [30, 41, 41]})
+    >>> table = pair_tables(people, made, pairs=[("sex", "age")])[0]
+    >>> table.rows, table.columns
+    (('f', 'm', 'new levels'), ('below 41', '41 and above'))
+    >>> table.original, table.synthetic
+    (((1, 1), (0, 1), (0, 0)), ((1.0, 0.0), (0.0, 1.0), (0.0, 1.0)))
+    """
+    problems = _pair_problems(pairs, groups, most_levels)
+    original, tables, _ = compared(original, synthetic, _pair_names(pairs), problems)
+    counter = PairCounter(original, pairs, groups, most_levels)
+    for table in tables:
+        counter.add(table)
+    return counter.result()
+
+
+def _pair_names(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    return list(dict.fromkeys(name for pair in pairs for name in pair))
+
+
+def _pair_problems(pairs: Sequence[tuple[str, str]], groups: int, most_levels: int) -> list[str]:
+    problems = [
+        f"pair {tuple(pair)!r} must be of two different variables"
+        for pair in pairs
+        if len(pair) != 2 or len(set(pair)) != 2
+    ]
+    problems += table_problems([1], groups)
+    if most_levels < 1:
+        problems.append(f"most_levels ({most_levels}) must be at least 1")
+    return problems
+
+
+def _pair_groups(column: Column, groups: int, most_levels: int) -> FixedGroups:
+    if column.is_coded:
+        return level_groups(column, most_levels)
+    values = column.data[column.is_observed].astype(np.float64)
+    breaks = breaks_of(values, groups)
+    if column.variable.kind is Kind.DATE:
+        breaks, texts = _dates(values, breaks)
+    else:
+        texts = [f"{value:.10g}" for value in breaks]
+    return number_groups(column.variable, breaks, interval_labels(texts))
+
+
+def _dates(values: FloatArray, breaks: FloatArray) -> tuple[FloatArray, list[str]]:
+    """Return breaks and how they are written; between whole days the next day is as good."""
+    if (values == np.floor(values)).all():
+        breaks = np.unique(np.ceil(breaks))
+    return breaks, [day_text(value) for value in breaks]
+
+
+def _joint(rows: Codes, columns: Codes, shape: tuple[int, int]) -> Codes:
+    """Return the number of every record's combination, in the smallest type: half the time."""
+    kind = np.min_scalar_type(shape[0] * shape[1])
+    joint = rows.astype(kind)
+    joint *= kind.type(shape[1])
+    joint += columns
+    return joint
+
+
+def _shown(groups: FixedGroups, counts: IntArray) -> tuple[tuple[str, ...], BoolArray]:
+    shown = groups.shown(counts)
+    return tuple(np.array(groups.labels, dtype=object)[shown].tolist()), shown

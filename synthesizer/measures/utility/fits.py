@@ -20,7 +20,7 @@ from scipy.linalg import lapack
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, FloatArray
-from synthesizer.measures.utility.design import Family, listed
+from synthesizer.measures.utility.formulas import Family, listed
 
 Codes = npt.NDArray[np.integer[Any]]
 
@@ -45,23 +45,7 @@ _STILL_MOVING = 1e-3
 
 
 def check_rank(X: FloatArray, names: Sequence[str]) -> None:
-    """Raise DataError with the columns that others determine (pivoted Cholesky of X'X).
-
-    Parameters
-    ----------
-    X : ndarray
-        Standardised columns, shape (n, p); the first may be a constant.
-    names : sequence of str
-        Their names.
-
-    Examples
-    --------
-    >>> check_rank(np.array([[-1.0, -1], [1, 1]]), ["age", "years"])
-    Traceback (most recent call last):
-    ...
-    synthesizer.data.errors.DataError: the model is singular: years: determined by the other \
-columns: leave out or join levels
-    """
+    """Raise DataError with the columns that others determine (pivoted Cholesky of X'X)."""
     _, pivots, rank, _ = lapack.dpstrf(X.T @ X / len(X), tol=DEPENDENT)
     redundant = sorted(pivots[rank:] - 1)
     still = [i for i in redundant if np.ptp(X[:, i]) <= _CONSTANT]
@@ -88,14 +72,7 @@ def check_residuals(y: FloatArray, residuals: FloatArray) -> None:
 
 
 def unsettled(family: Family, y: FloatArray, X: FloatArray, names: Sequence[str]) -> str:
-    """Return in plain words why a model has no fit, as far as its columns show it.
-
-    Examples
-    --------
-    >>> y, X = np.array([0.0, 0, 1, 1]), np.array([[1.0, 3], [1, 4], [1, 6], [1, 7]])
-    >>> unsettled("logit", y, X, ["Intercept", "age"])
-    'the logit fit does not converge: age tells the response exactly; leave it out'
-    """
+    """Return in plain words why a model has no fit, as far as its columns show it."""
     if family == "ols":
         return "the ols fit has coefficients that are not finite: look for extreme values"
     suspects = [name for name, column in zip(names, X.T, strict=True) if _separates(column, y)]
@@ -154,13 +131,7 @@ class Extras:
         return np.logical_and.reduce(known) if known else None
 
     def take(self, rows: BoolArray) -> Extras:
-        """Return the extras of some records.
-
-        Examples
-        --------
-        >>> Extras(weights=np.array([1.0, 2.0])).take(np.array([False, True])).weights.tolist()
-        [2.0]
-        """
+        """Return the extras of some records."""
         return Extras(
             None if self.clusters is None else self.clusters[rows],
             tuple(codes[rows] for codes in self.effects),
@@ -218,36 +189,6 @@ def fit_model(
     front (HC1). With clusters it is the cluster-robust one with G / (G - 1) (n - 1) / (n - p) in
     front, G the number of clusters. n counts records, however they are weighted; p counts levels of
     fixed effects, too, but those that are nested in clusters.
-
-    Parameters
-    ----------
-    family : str
-        ``ols``, ``logit``, ``poisson`` (by iteratively reweighted least squares) or
-        ``multinomial`` (by Newton's method); with fixed effects ``ols`` or ``poisson``.
-    y : ndarray
-        Response, shape (n,); codes 0, 1, ... that all occur for ``multinomial``.
-    X : ndarray
-        Shape (n, p); the first column is the constant unless there are fixed effects. It is
-        overwritten.
-    names : sequence of str
-        Names of the columns, for messages.
-    clusters, effects, weights, offset
-        See `Extras`, without missing values; weights are not for ``multinomial``, and an offset is
-        for ``poisson``.
-
-    Raises
-    ------
-    DataError
-        If there are too few records or clusters, columns are redundant or determined by the fixed
-        effects, the columns determine the response exactly, or the fit does not settle.
-
-    Examples
-    --------
-    >>> x = np.arange(4.0)
-    >>> X = np.column_stack([np.ones(4), x])
-    >>> fit = fit_model("ols", x + [0, 1, 1, 0], X, ["Intercept", "x"])
-    >>> fit.coefficients.round(6).tolist(), fit.df
-    ([0.5, 1.0], 2.0)
     """
     _check_sizes(len(y), X.shape[1], effects, clusters)
     weights = None if weights is None else weights / weights.mean()
@@ -292,14 +233,7 @@ def _fit_with_constant(
 
 
 def standardised(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Centre and scale columns in place; return the centres and scales, shape (p,).
-
-    Examples
-    --------
-    >>> X = np.array([[1.0], [3.0]])
-    >>> standardised(X)[1].tolist(), X.ravel().tolist()
-    ([1.0], [-1.0, 1.0])
-    """
+    """Centre and scale columns in place; return the centres and scales, shape (p,)."""
     centre, scale = X.mean(axis=0), X.std(axis=0)
     scale[scale <= _CONSTANT * np.abs(centre)] = 1.0
     X -= centre
@@ -354,20 +288,6 @@ def informative(effects: Sequence[Codes], y: FloatArray, family: Family) -> Bool
     A record that is alone in a level says nothing: the level's constant fits it exactly (Correia
     2015, Singletons, cluster-robust standard errors and fixed effects). Nor do, in a Poisson
     model, the records of a level whose counts are all 0. Records left out may leave others alone.
-
-    Parameters
-    ----------
-    effects : sequence of ndarray of int
-        Levels of each effect as codes from 0, shapes (n,).
-    y : ndarray
-        Response, shape (n,).
-    family : str
-        ``ols`` or ``poisson``.
-
-    Examples
-    --------
-    >>> informative([np.array([0, 0, 1, 2, 2])], np.array([1.0, 2, 3, 0, 0]), "poisson").tolist()
-    [True, True, False, False, False]
     """
     kept = np.ones(len(y), dtype=bool)
     while True:

@@ -1,4 +1,6 @@
-"""Formulas of models, ``pay ~ age + sex*region + I(age ** 2)``: read, never run.
+"""Formulas of models, ``pay ~ age + sex*region + I(age ** 2)``, and the columns that they ask for.
+
+A formula is read, never run:
 
 ============  ==================================================================================
 ``a + b``     both; the constant is always in the model (``y ~ 1`` holds nothing else)
@@ -12,20 +14,28 @@ names         as they are; in backticks where they are no plain words
 ``| f + g``   at the end: fixed effects, variables of many levels whose own constants are fitted
               but not shown (``pay ~ age | agency + year``)
 ============  ==================================================================================
+
+The columns are the same for every table. Categories have treatment coding: a column for each level
+that occurs in the complete records of the original, but the first, which is the reference. A
+category that multiplies only numbers that are no terms of their own (``f + x:f`` without ``x``) has
+a column for every level. Records with a missing value in a variable that the formula mentions are
+left out, and so are those with a level that the original does not have; both are counted. Fixed
+effects stand for the constant, which then is no column.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Literal
+from itertools import combinations, product
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.errors import ExpressionError, did_you_mean
+from synthesizer.data.errors import DataError, ExpressionError, did_you_mean
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 
@@ -84,13 +94,7 @@ class _Token:
 
 
 class _Reader:
-    """Reads one formula and gathers what is wrong with it in ``problems``.
-
-    Examples
-    --------
-    >>> [str(token.value) for token in _Reader("pay ~ I(age ** 2)").tokens()]
-    ['pay', '~', 'I(age ** 2)']
-    """
+    """Reads one formula and gathers what is wrong with it in ``problems``."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -290,13 +294,7 @@ class Formula:
 
 
 def parse_formula(text: str) -> Formula:
-    """Read a formula.
-
-    Raises
-    ------
-    ExpressionError
-        With every problem, its position (counted from 1) and the remedy.
-    """
+    """Read a formula."""
     if not isinstance(text, str) or not text.strip():
         raise ExpressionError("the formula is empty; write for example 'pay ~ age + sex'")
     if len(text) > MAX_LENGTH:
@@ -305,18 +303,7 @@ def parse_formula(text: str) -> Formula:
 
 
 def parse_atom(text: str, what: str) -> Atom:
-    """Read one variable, ``C(...)`` or ``I(...)``; ``what`` names it in messages.
-
-    Raises
-    ------
-    ExpressionError
-        With every problem and the remedy.
-
-    Examples
-    --------
-    >>> parse_atom("I(log(hours))", "offset").names
-    ('hours',)
-    """
+    """Read one variable, ``C(...)`` or ``I(...)``; ``what`` names it in messages."""
     reader = _Reader(text)
     tokens = list(reader.tokens())
     if not reader.problems and len(tokens) == 1 and isinstance(tokens[0].value, Atom):
@@ -339,17 +326,7 @@ def unknown_names(names: Iterable[str], known: Sequence[str]) -> Iterator[str]:
 
 @dataclass(frozen=True, eq=False)
 class AtomValues:
-    """The values of an atom: numbers (NaN where missing), or codes of labels (-1).
-
-    Examples
-    --------
-    >>> age = Variable(name="age", kind=Kind.NUMERIC)
-    >>> table = Table([Column(age, np.array([30.0, 70.0]))])
-    >>> atom_values(Atom("I", "age > 60"), table).data.tolist()
-    [0.0, 1.0]
-    >>> atom_values(Atom("C", "age"), table).labels
-    ('30', '70')
-    """
+    """The values of an atom: numbers (NaN where missing), or codes of labels (-1)."""
 
     data: FloatArray | npt.NDArray[np.int64]
     labels: tuple[str, ...] | None = None
@@ -399,3 +376,226 @@ def _categories(numbers: FloatArray, column: Column) -> AtomValues:
     if column.variable.kind is Kind.DATE:
         return AtomValues(codes, tuple(str(np.datetime64(int(day), "D")) for day in distinct))
     return AtomValues(codes, tuple(str(value).removesuffix(".0") for value in distinct.tolist()))
+
+
+Family = Literal["ols", "logit", "poisson", "multinomial"]
+Part = tuple[Atom, int | None]
+MAX_COLUMNS = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class ModelData:
+    """The complete records of one table."""
+
+    y: FloatArray
+    """Response, shape (n,): numbers, 0 and 1 (logit), or codes of levels (multinomial)."""
+    X: FloatArray
+    """Shape (n, p), the first column is the constant unless there are fixed effects."""
+    rows: BoolArray
+    """Which records of the table these are."""
+    n_missing: int
+    """Records left out because a value is missing."""
+    n_unknown: int
+    """Records left out because the original lacks one of their levels."""
+    problems: tuple[str, ...] = ()
+    """Why they have no fit: a response that is not what the family needs, or levels of the
+    original that do not occur."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What was learnt from the original: levels, reference levels and columns."""
+
+    formula: Formula
+    """Response and terms."""
+    family: Family
+    """Kind of model, which decides what the response may be."""
+    levels: Mapping[Atom, tuple[str, ...]]
+    """Levels of the categories, the reference first."""
+    columns: tuple[tuple[Part, ...], ...]
+    """What each column but the constant is a product of: a number, or the indicator of a
+    level."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns of ``X``."""
+        own = tuple(":".join(map(self._title, parts)) for parts in self.columns)
+        return own if self.formula.effects else ("Intercept", *own)
+
+    def _title(self, part: Part) -> str:
+        atom, code = part
+        return str(atom) if code is None else f"{atom}[{self.levels[atom][code]}]"
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """Levels of a categorical response, the reference first; empty for numbers."""
+        return self.levels.get(self.formula.response, ())
+
+    def build(self, table: Table, usable: BoolArray | None = None) -> ModelData:
+        """Return response and columns of the complete records."""
+        values = {atom: self._known(atom, atom_values(atom, table)) for atom in self.formula.atoms}
+        complete = np.ones(table.n_rows, dtype=bool) if usable is None else usable.copy()
+        for own, _ in values.values():
+            complete &= own.complete
+        rows = complete.copy()
+        for _, known in values.values():
+            rows &= known
+        if not rows.any():
+            raise DataError("no record is complete: leave out variables that are mostly missing")
+        kept = {atom: own.data[rows] for atom, (own, _) in values.items()}
+        response = np.asarray(kept[self.formula.response], dtype=np.float64)
+        problems = (
+            *_value_problems(response, self.family, self.outcomes, str(self.formula.response)),
+            *self._lost_levels(kept),
+        )
+        n_complete, n = int(complete.sum()), int(rows.sum())
+        left_out = (table.n_rows - n_complete, n_complete - n)
+        return ModelData(response, self._design(kept, n), rows, *left_out, problems)
+
+    def _known(self, atom: Atom, values: AtomValues) -> tuple[AtomValues, BoolArray]:
+        """Renumber codes by the original's levels; the mask is False at levels it lacks."""
+        levels = self.levels.get(atom)
+        if levels is None or values.labels is None:
+            return values, np.ones(len(values.data), dtype=bool)
+        place = {label: code for code, label in enumerate(levels)}
+        # The last entry serves code -1.
+        places = np.array([*(place.get(label, -1) for label in values.labels), -1], dtype=np.int64)
+        codes = places[values.data.astype(np.int64)]
+        # A level that the original lacks must still count as an observed value.
+        observed = AtomValues(np.where(values.data >= 0, codes.clip(0), -1), levels)
+        return observed, np.asarray((codes >= 0) | (values.data < 0))
+
+    def _lost_levels(self, values: Mapping[Atom, npt.NDArray[Any]]) -> Iterator[str]:
+        """Yield the levels of the original that do not occur: their columns would not vary."""
+        for atom, levels in self.levels.items():
+            if atom == self.formula.response:
+                continue
+            counts = np.bincount(values[atom].astype(np.int64), minlength=len(levels))
+            lost = [self._title((atom, int(code))) for code in np.flatnonzero(counts == 0)]
+            if lost:
+                yield (
+                    f"no complete record has {listed(lost)}, which the original has: "
+                    "join levels or leave the variable out"
+                )
+
+    def _design(self, values: Mapping[Atom, npt.NDArray[Any]], n: int) -> FloatArray:
+        first = 0 if self.formula.effects else 1
+        X = np.empty((n, first + len(self.columns)), order="F")
+        X[:, :first] = 1.0
+        for place, parts in enumerate(self.columns, start=first):
+            X[:, place] = 1.0
+            for atom, code in parts:
+                X[:, place] *= values[atom] if code is None else values[atom] == code
+        return X
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are.
+
+    Examples
+    --------
+    >>> listed(list("abcdefg"))
+    'a, b, c, d, e and 2 more'
+    """
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def learn_model(
+    formula: Formula, table: Table, family: Family, usable: BoolArray | None = None
+) -> Model:
+    """Return what the original decides: levels, references and columns."""
+    values, problems = {}, []
+    for atom in formula.atoms:
+        try:
+            values[atom] = atom_values(atom, table)
+        except ExpressionError as error:
+            problems += [f"{atom}: {problem}" for problem in error.problems]
+    if problems:
+        raise ExpressionError(problems)
+    everyone = np.ones(table.n_rows, dtype=bool) if usable is None else usable
+    complete = np.logical_and.reduce([everyone, *(own.complete for own in values.values())])
+    if not complete.any():
+        raise DataError(
+            "no record of the original is complete: leave out variables that are mostly missing"
+        )
+    levels = {
+        atom: tuple(own.labels[code] for code in np.unique(own.data[complete]).astype(int))
+        for atom, own in values.items()
+        if own.labels is not None
+    }
+    problems = [*_response_problems(formula.response, family, levels), *_problems(formula, levels)]
+    if problems:
+        raise DataError(problems)
+    columns = tuple(part for term in formula.terms for part in _term_columns(term, formula, levels))
+    return Model(formula, family, levels, columns)
+
+
+def _problems(formula: Formula, levels: Mapping[Atom, tuple[str, ...]]) -> Iterator[str]:
+    terms = {frozenset(term) for term in formula.terms}
+    for term in formula.terms:
+        for atom in term:
+            rest = frozenset(term) - {atom}
+            if atom in levels and rest not in terms and any(other in levels for other in rest):
+                both = ":".join(map(str, term))
+                yield f"{both}: write {both.replace(':', '*')}, which also holds its parts"
+                break
+    for atom in dict.fromkeys(atom for term in formula.terms for atom in term):
+        if len(levels.get(atom, "ab")) < 2:
+            yield f"{atom} has one value in the complete records of the original: leave it out"
+    width = 1 + sum(math.prod(len(levels.get(a, "a")) for a in term) for term in formula.terms)
+    if width > MAX_COLUMNS:
+        yield (
+            f"the model has about {width} columns, more than {MAX_COLUMNS}: leave out variables "
+            "with many levels or join levels"
+        )
+
+
+def _term_columns(
+    term: Term, formula: Formula, levels: Mapping[Atom, tuple[str, ...]]
+) -> Iterator[tuple[Part, ...]]:
+    terms = {frozenset(), *(frozenset(own) for own in formula.terms)}
+    choices: list[list[Part]] = []
+    for atom in term:
+        if atom not in levels:
+            choices.append([(atom, None)])
+        else:
+            first = 1 if frozenset(term) - {atom} in terms else 0
+            choices.append([(atom, code) for code in range(first, len(levels[atom]))])
+    yield from product(*choices)
+
+
+def _response_problems(
+    response: Atom, family: Family, levels: Mapping[Atom, tuple[str, ...]]
+) -> Iterator[str]:
+    n_levels = len(levels[response]) if response in levels else None
+    if family in ("ols", "poisson") and n_levels is not None:
+        yield f"family '{family}' needs a number as response: write I({response}) if it is one"
+    if family in ("logit", "multinomial") and n_levels == 1:
+        yield (
+            f"response {response} has one value in the complete records of the original: choose "
+            "another response"
+        )
+    elif family == "logit" and n_levels not in (None, 2):
+        yield (
+            f"family 'logit' needs a response with two values, {response} has {n_levels}: "
+            "write a condition such as I(y == 'yes')"
+        )
+    if family == "multinomial" and n_levels is None:
+        yield f"family 'multinomial' needs categories as response: write C({response})"
+
+
+def _value_problems(
+    y: FloatArray, family: Family, outcomes: tuple[str, ...], response: str
+) -> Iterator[str]:
+    """Yield why the values are not what the family needs."""
+    if family == "poisson" and (y < 0).any():
+        yield f"response {response} has {int((y < 0).sum())} negative values: counts are needed"
+    elif family == "logit" and not np.isin(y, (0, 1)).all():
+        yield (
+            f"response {response} has other values than 0 and 1: write a condition such as I(y > 3)"
+        )
+    elif family == "multinomial" and (lost := len(outcomes) - len(np.unique(y))):
+        yield f"response {response} lacks {lost} of the original's {len(outcomes)} levels"
+    elif (y == y[0]).all():
+        what = "has one value in the complete records, so there is nothing to explain"
+        yield f"response {response} {what}: choose another response"

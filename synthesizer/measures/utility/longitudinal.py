@@ -181,15 +181,6 @@ def lag_association(index: PanelIndex, column: Column) -> float | None:
     Cramer's V, in [0, 1], of levels and missing codes; Spearman's correlation, in [-1, 1], of
     numbers and dates, where both values are observed. All rows but the first of each person, in
     one table; None if nobody has two rows, or one side does not vary.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> seen = np.array([[True, True, True], [True, False, True]])
-    >>> index = PanelIndex.of_presence(seen, np.arange(3.0))
-    >>> pay = Column(Variable(name="pay", kind=Kind.NUMERIC), np.array([1.0, 2.0, 3.0, 7.0, 9.0]))
-    >>> lag_association(index, pay)
-    1.0
     """
     now = np.flatnonzero(~index.is_first)
     before = now - 1
@@ -227,13 +218,7 @@ def cramers_v(one: Codes, other: Codes, n_codes: int) -> float | None:
 
 
 def spearman(one: FloatArray, other: FloatArray) -> float | None:
-    """Return the correlation of ranks (ties: their mean); None where one side is constant.
-
-    Examples
-    --------
-    >>> spearman(np.array([1.0, 2.0, 3.0]), np.array([5.0, 4.0, 0.0]))
-    -1.0
-    """
+    """Return the correlation of ranks (ties: their mean); None where one side is constant."""
     if len(one) < 2:
         return None
     ranks = [rankdata(values) - (len(one) + 1) / 2 for values in (one, other)]
@@ -248,24 +233,6 @@ class PanelCollector:
 
     ``attempts`` collects what could not be computed: a measure that fails for one dataset is left
     out.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> from synthesizer.data.panel.panel_table import PanelIndex
-    >>> year = Variable(name="year", kind=Kind.NUMERIC, decimals=0)
-    >>> frame = Frame(periods=Column(year, np.array([1.0, 2.0])), times=np.array([1.0, 2.0]))
-    >>> seen = np.array([[True, True], [False, True]])
-    >>> grade = Variable(name="grade", kind=Kind.ORDERED, levels=("1", "2"))
-    >>> panel = PanelTable(
-    ...     [Column(grade, np.array([0, 1, 1], dtype=np.int32))],
-    ...     PanelIndex.of_presence(seen, frame.times),
-    ... )
-    >>> collector = PanelCollector(panel, frame, np.random.default_rng(1), attempts=Attempts())
-    >>> collector.add(panel)
-    >>> found = collector.result()
-    >>> found.variables[0].changing, found.sequences.mean.headcounts
-    (0.5, 0.0)
     """
 
     def __init__(

@@ -203,14 +203,7 @@ class PmseResult(Comparison):
 def measured(
     score: FloatArray, n_original: int, null: Null, *, parameters: int, converged: bool = True
 ) -> PropensityResult:
-    """Return the measures of a propensity score, shape (N,), the original records first.
-
-    Examples
-    --------
-    >>> result = measured(np.array([0.25, 0.5, 0.5, 0.75]), 2, Null(0.01, None), parameters=2)
-    >>> result.pmse, result.s_pmse, result.z_pmse, result.u
-    (0.03125, 3.125, None, 3.5)
-    """
+    """Return the measures of a propensity score, shape (N,), the original records first."""
     n = len(score)
     share = (n - n_original) / n
     pmse = float(np.mean((score - share) ** 2))

@@ -86,13 +86,7 @@ class SequenceDistances(Result):
 def sequence_distributions(
     sequences: npt.ArrayLike, n_states: int, *, out_code: int | None = None
 ) -> Distributions:
-    """Count what the measures compare; persons are taken in blocks, so that n may be large.
-
-    Raises
-    ------
-    ValueError
-        If the array is empty or holds other codes.
-    """
+    """Count what the measures compare; persons are taken in blocks, so that n may be large."""
     array = np.asarray(sequences)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError("sequences must have at least one person and one period")
@@ -322,19 +316,7 @@ class SequenceResult(Result):
 
 
 def career_matrix(table: PanelTable, career: str | None) -> IntArray:
-    """Return the states by person and period; absence is the code after those of the variable.
-
-    Parameters
-    ----------
-    table : PanelTable
-        Of n persons and T periods.
-    career : str or None
-        The variable of states; None: 0 is present, 1 absent.
-
-    Returns
-    -------
-    ndarray of int, shape (n, T)
-    """
+    """Return the states by person and period; absence is the code after those of the variable."""
     index = table.index
     if career is None:
         return index.matrix(np.zeros(index.n_rows, dtype=np.int32), 1)
@@ -343,15 +325,7 @@ def career_matrix(table: PanelTable, career: str | None) -> IntArray:
 
 
 class States:
-    """Codes by frequency in the original; at most `MOST_STATES` beside others and absence.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        Labels of the career variable.
-    matrix : ndarray of int, shape (n, T)
-        The original's careers, absence by code len(labels).
-    """
+    """Codes by frequency in the original; at most `MOST_STATES` beside others and absence."""
 
     def __init__(self, labels: tuple[str, ...], matrix: IntArray) -> None:
         counts = np.bincount(matrix.ravel(), minlength=len(labels) + 1)
@@ -380,17 +354,7 @@ class States:
 
 
 class SequenceComparison:
-    """Compares the careers of datasets that come in one by one with the original's.
-
-    Parameters
-    ----------
-    original : PanelTable
-        Confidential data.
-    frame : Frame
-        Periods, and the variable of the careers.
-    rng : numpy.random.Generator
-        For the noise floor and the sample of synthetic careers.
-    """
+    """Compares the careers of datasets that come in one by one with the original's."""
 
     def __init__(self, original: PanelTable, frame: Frame, rng: np.random.Generator) -> None:
         self.frame, self.rng = frame, rng
@@ -412,13 +376,7 @@ class SequenceComparison:
         self.sample: npt.NDArray[np.integer] | None = None
 
     def add(self, synthetic: PanelTable) -> None:
-        """Look at the next dataset.
-
-        Raises
-        ------
-        DataError
-            If its career variable has other labels.
-        """
+        """Look at the next dataset."""
         career = self.frame.career
         if career is not None and synthetic[career].variable.labels != self._known:
             raise DataError(f"variable {career!r} has other levels than in the original")

@@ -229,17 +229,6 @@ def stacked_design(
 
     It has the constant and all products of up to ``order`` variables. None when it has more than
     ``limit`` columns, which is found out before any is made.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> names, codes = ("sex", "job"), np.array([0, 1], dtype=np.int32)
-    >>> variables = [Variable(name=n, kind=Kind.CATEGORICAL, levels=("0", "1")) for n in names]
-    >>> table = Table([Column(variable, codes) for variable in variables])
-    >>> stacked_design(table, table, names, order=2, limit=10).width
-    4
-    >>> stacked_design(table, table, names, order=2, limit=3) is None
-    True
     """
     each = [tuple(_pieces_of(original[name], synthetic[name])) for name in names]
     width, terms = 1, [_CONSTANT]

@@ -21,19 +21,20 @@ from synthesizer.measures.figure import Figure, Further, Result, Units
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.combining import rule_for
 from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit
-from synthesizer.measures.utility.distributions import Distribution, DistributionCounter
-from synthesizer.measures.utility.jensen_shannon import (
-    DistanceResult,
-    combine_distances,
-    jensen_shannon,
+from synthesizer.measures.utility.distributions import (
+    Distribution,
+    DistributionCounter,
+    PairCounter,
+    PairTable,
 )
 from synthesizer.measures.utility.propensity import PmseResult, combine_pmse, pmse
 from synthesizer.measures.utility.tables import (
-    PairCounter,
-    PairTable,
+    DistanceResult,
     TableMeasures,
     TableUtility,
+    combine_distances,
     combine_tables,
+    jensen_shannon,
     table_utility,
 )
 

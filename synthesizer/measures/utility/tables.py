@@ -1,4 +1,10 @@
-"""How far one-, two- and three-way tables of synthetic data are from those of the original.
+"""How far tables of synthetic data are from those of the original.
+
+They are all tables of one, two or three variables, and that of all variables together, of which the
+Jensen-Shannon distance is taken (Lin 1991, Divergence measures based on the Shannon entropy; Chen,
+Taub and Elliot 2019, Trade-off between information utility and disclosure risk in a GA synthetic
+data generator): sqrt((KL(p_o, m) + KL(p_s, m)) / 2), base 2, with p the proportions of a cell and m
+their mean.
 
 For every table the counts of the cells are compared by the measures of Raab, Nowok and Dibben
 (2021), Assessing, visualizing and improving the utility of synthetic data; VW is due to Voas and
@@ -27,6 +33,7 @@ e = c (o + s) and k the number of cells that occur on either side::
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -36,28 +43,20 @@ import pandas as pd
 from pydantic import BeforeValidator, PlainSerializer
 from scipy import stats
 
-from synthesizer.data.errors import DataError
-from synthesizer.data.pairs import Data, check_comparable
-from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
+from synthesizer.data.pairs import Data
+from synthesizer.data.table import FloatArray, Table
 from synthesizer.measures.figure import Direction, Figure, Result, Row, column
 from synthesizer.measures.utility.cells import (
     WAYS,
+    Comparison,
     QuantilesOf,
-    breaks_of,
-    check_original,
+    cell_counts,
+    combine_datasets,
     compared,
     divergence,
     group_tables,
-    interval_labels,
     table_problems,
     tables_of,
-)
-from synthesizer.measures.utility.number_cells import (
-    Codes,
-    FixedGroups,
-    day_text,
-    level_groups,
-    number_groups,
 )
 
 MEASURES = (
@@ -161,15 +160,7 @@ class TableUtility(Result):
         return self.of_order(ways)[:count]
 
     def figures(self, *, n: int, expected: float, fresh: float) -> Iterator[Figure]:
-        """Yield the figures of every order of tables.
-
-        Parameters
-        ----------
-        n : int
-            Records of all files.
-        expected, fresh : float
-            S_pMSE that a right synthesis of this kind has, and a fresh sample of the population.
-        """
+        """Yield the figures of every order of tables."""
         good = (
             f"expected of a right synthesis is {expected:.3g}, of a fresh sample of the "
             f"population {fresh:.3g}"
@@ -332,15 +323,7 @@ def table_utility(
 
 
 def combine_tables(results: Sequence[TableMeasures]) -> TableMeasures:
-    """Return measures that were computed for one dataset after the other as one, in that order.
-
-    Examples
-    --------
-    >>> people = pd.DataFrame({"sex": ["f", "m"]})
-    >>> result = table_utility(people, people)
-    >>> combine_tables([result, result]).by_dataset["dataset"].tolist()
-    [1, 2]
-    """
+    """Return measures that were computed for one dataset after the other as one, in that order."""
     frames, before = [], 0
     for result in results:
         shifted = result.by_dataset["dataset"] + before
@@ -428,181 +411,98 @@ def _mann_whitney(o: FloatArray, s: FloatArray) -> float:
     return float(s_tied @ (np.cumsum(o_tied) - o_tied / 2))
 
 
-class PairTable(Result):
-    """Counts of two variables' combinations, original beside synthetic."""
+class DistanceValues(Row):
+    """Distance of one synthetic dataset's full contingency table from the original's."""
 
-    variables: tuple[str, str]
-    """The variable of the rows and that of the columns."""
-    rows: tuple[str, ...]
-    """Groups: levels or intervals, then missing codes; an empty cell of the source is "(empty)"."""
-    columns: tuple[str, ...]
-    """The same of the columns."""
-    original: tuple[tuple[int, ...], ...]
-    """Counts of the original records, one tuple for each row."""
-    synthetic: tuple[tuple[float, ...], ...]
-    """Counts of the synthetic records, means over the datasets."""
+    distance: float = column("Distance", "share", "Jensen-Shannon, base-2 logarithms, in [0, 1]")
+    cells_original: int = column("In the original", "count", "cells that occur there")
+    cells_synthetic: int = column("In the synthetic", "count", "cells that occur there")
+    cells_both: int = column("In both", "count", "cells that occur in both")
 
 
-class PairCounter:
-    """`pair_tables` of one dataset after the other; only counts stay in memory.
+class DistanceResult(Comparison):
+    """Jensen-Shannon distances of full contingency tables."""
 
-    Examples
-    --------
-    >>> from synthesizer.data.table import Variable
-    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
-    >>> job = Variable(name="job", kind=Kind.BOOLEAN, levels=("no", "yes"))
-    >>> codes = np.array([0, 0, 1, 1], dtype=np.int32)
-    >>> table = Table([Column(sex, codes), Column(job, codes[::-1])])
-    >>> counter = PairCounter(table, [("sex", "job")])
-    >>> for rows in ([0, 1], [0, 2]):
-    ...     counter.add(table.take(rows))
-    >>> counter.result()[0].original, counter.result()[0].synthetic
-    (((0, 2), (2, 0)), ((0.0, 1.5), (0.5, 0.0)))
-    """
+    names: tuple[str, ...]
+    """Variables of the table."""
+    groups: int
+    """Number of quantile groups of numeric variables."""
+    datasets: tuple[DistanceValues, ...]
+    """One for each synthetic dataset."""
 
-    def __init__(
-        self,
-        original: Table,
-        pairs: Sequence[tuple[str, str]],
-        groups: int = 5,
-        most_levels: int = 12,
-    ) -> None:
-        check_original(original, _names(pairs), _problems(pairs, groups, most_levels))
-        self._original = original
-        self._pairs = list(pairs)
-        self._groups = {
-            name: _groups(original[name], groups, most_levels) for name in _names(pairs)
-        }
-        self._ours = self._counts(original)
-        self._theirs = [np.zeros_like(counts) for counts in self._ours]
-        self._datasets = 0
+    @property
+    def mean(self) -> float:
+        """Mean distance."""
+        return float(np.mean([values.distance for values in self.datasets]))
 
-    def add(self, synthetic: Table) -> None:
-        """Count the next dataset; raises DataError where its variables are missing or differ."""
-        number = self._datasets + 1
-        check_comparable(self._original, [synthetic], list(self._groups), first=number)
-        self._datasets = number
-        for total, counts in zip(self._theirs, self._counts(synthetic), strict=True):
-            total += counts
-
-    def result(self) -> tuple[PairTable, ...]:
-        """Return one table for each pair, in order; raises DataError before the first dataset."""
-        if not self._datasets:
-            raise DataError("there is no synthetic dataset: generate at least one")
-        counted = zip(self._pairs, self._ours, self._theirs, strict=True)
-        return tuple(self._table(pair, ours, theirs) for pair, ours, theirs in counted)
-
-    def _counts(self, table: Table) -> list[IntArray]:
-        """Return the counts of every pair, shape (rows, columns) each."""
-        codes = {name: groups.codes(table[name]) for name, groups in self._groups.items()}
-        tables: list[IntArray] = []
-        for pair in self._pairs:
-            shape = self._groups[pair[0]].size, self._groups[pair[1]].size
-            joint = _joint(codes[pair[0]], codes[pair[1]], shape)
-            counts = np.bincount(joint, minlength=shape[0] * shape[1])
-            tables.append(counts.reshape(shape))
-        return tables
-
-    def _table(self, pair: tuple[str, str], ours: IntArray, theirs: IntArray) -> PairTable:
-        total = ours + theirs
-        (rows, in_row), (columns, in_column) = (
-            _shown(self._groups[name], total.sum(axis=1 - axis)) for axis, name in enumerate(pair)
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The mean distance."""
+        figure = Figure(
+            key="jensen_shannon_distance",
+            name="Jensen-Shannon distance",
+            value=self.mean,
+            meaning="distance between the full contingency tables of the original and the "
+            f"synthetic data ({len(self.names)} variables together); 0: equal, 1: no cell shared. "
+            "With many variables most cells hold one {record}, and it is near 1 for any honest "
+            "synthesis",
+            direction="lower is better",
+            n=self.n_all,
         )
-        chosen = np.ix_(in_row, in_column)
-        means = theirs[chosen] / self._datasets
-        return PairTable(
-            variables=pair,
-            rows=rows,
-            columns=columns,
-            original=tuple(tuple(row) for row in ours[chosen].tolist()),
-            synthetic=tuple(tuple(row) for row in means.tolist()),
-        )
+        return (figure,)
 
 
-def pair_tables(
+def combine_distances(results: Sequence[DistanceResult]) -> DistanceResult:
+    """Return results computed for one dataset after the other as one; see `combine_datasets`."""
+    return combine_datasets(results, "groups")
+
+
+def jensen_shannon(
     original: Data,
     synthetic: Data | Sequence[Data],
     *,
-    pairs: Sequence[tuple[str, str]],
+    names: Sequence[str] | None = None,
     groups: int = 5,
-    most_levels: int = 12,
-) -> tuple[PairTable, ...]:
-    """Return the tables of pairs of variables in the original and in the synthetic datasets.
+) -> DistanceResult:
+    """Return the Jensen-Shannon distance between the full contingency tables.
+
+    Only cells that occur are counted, so that any number of variables is possible. Distances are
+    in [0, 1]: 0 for equal tables, 1 where no cell is shared.
 
     Parameters
     ----------
-    original, synthetic
-        What is compared, and what is refused: see `cells.compared`.
-    pairs : sequence of (str, str)
-        Variables of the rows and of the columns of every table.
+    original, synthetic, names
+        What is compared, by which variables, and what is refused: see `cells.compared`.
     groups : int
-        Number of quantile groups of numeric variables, at least 2.
-    most_levels : int
-        Most levels with a row or column of their own, the most frequent; the rest are together.
+        Number of quantile groups of numeric variables, at least 2; quantiles are the original's.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> people = pd.DataFrame({"sex": ["f", "f", "m"], "age": [30, 41, 41]})
-    >>> made = pd.DataFrame({"sex": ["f", "m", "x"], "age": [30, 41, 41]})
-    >>> table = pair_tables(people, made, pairs=[("sex", "age")])[0]
-    >>> table.rows, table.columns
-    (('f', 'm', 'new levels'), ('below 41', '41 and above'))
-    >>> table.original, table.synthetic
-    (((1, 1), (0, 1), (0, 0)), ((1.0, 0.0), (0.0, 1.0), (0.0, 1.0)))
+    >>> people = pd.DataFrame({"sex": ["f", "f", "m", "m"], "job": ["a", "b", "a", "b"]})
+    >>> made = pd.DataFrame({"sex": ["f", "f", "m", "m"], "job": ["a", "a", "a", "b"]})
+    >>> result = jensen_shannon(people, [made, people])
+    >>> [round(part.distance, 4) for part in result.datasets]
+    [0.3945, 0.0]
     """
-    problems = _problems(pairs, groups, most_levels)
-    original, tables, _ = compared(original, synthetic, _names(pairs), problems)
-    counter = PairCounter(original, pairs, groups, most_levels)
-    for table in tables:
-        counter.add(table)
-    return counter.result()
+    original, tables, names = compared(original, synthetic, names, table_problems([1], groups))
+    return DistanceResult(
+        n=original.n_rows,
+        n_synthetic=tuple(table.n_rows for table in tables),
+        names=names,
+        groups=groups,
+        datasets=tuple(_distance(original, table, names, groups) for table in tables),
+    )
 
 
-def _names(pairs: Sequence[tuple[str, str]]) -> list[str]:
-    return list(dict.fromkeys(name for pair in pairs for name in pair))
-
-
-def _problems(pairs: Sequence[tuple[str, str]], groups: int, most_levels: int) -> list[str]:
-    problems = [
-        f"pair {tuple(pair)!r} must be of two different variables"
-        for pair in pairs
-        if len(pair) != 2 or len(set(pair)) != 2
-    ]
-    problems += table_problems([1], groups)
-    if most_levels < 1:
-        problems.append(f"most_levels ({most_levels}) must be at least 1")
-    return problems
-
-
-def _groups(column: Column, groups: int, most_levels: int) -> FixedGroups:
-    if column.is_coded:
-        return level_groups(column, most_levels)
-    values = column.data[column.is_observed].astype(np.float64)
-    breaks = breaks_of(values, groups)
-    if column.variable.kind is Kind.DATE:
-        breaks, texts = _dates(values, breaks)
-    else:
-        texts = [f"{value:.10g}" for value in breaks]
-    return number_groups(column.variable, breaks, interval_labels(texts))
-
-
-def _dates(values: FloatArray, breaks: FloatArray) -> tuple[FloatArray, list[str]]:
-    """Return breaks and how they are written; between whole days the next day is as good."""
-    if (values == np.floor(values)).all():
-        breaks = np.unique(np.ceil(breaks))
-    return breaks, [day_text(value) for value in breaks]
-
-
-def _joint(rows: Codes, columns: Codes, shape: tuple[int, int]) -> Codes:
-    """Return the number of every record's combination, in the smallest type: half the time."""
-    kind = np.min_scalar_type(shape[0] * shape[1])
-    joint = rows.astype(kind)
-    joint *= kind.type(shape[1])
-    joint += columns
-    return joint
-
-
-def _shown(groups: FixedGroups, counts: IntArray) -> tuple[tuple[str, ...], BoolArray]:
-    shown = groups.shown(counts)
-    return tuple(np.array(groups.labels, dtype=object)[shown].tolist()), shown
+def _distance(
+    original: Table, synthetic: Table, names: Sequence[str], groups: int
+) -> DistanceValues:
+    pairs = group_tables(original, synthetic, names, groups=groups, quantiles_of="original")
+    o, s = cell_counts(pairs)
+    return DistanceValues(
+        distance=math.sqrt(divergence(o / o.sum(), s / s.sum())),
+        cells_original=int((o > 0).sum()),
+        cells_synthetic=int((s > 0).sum()),
+        cells_both=int(((o > 0) & (s > 0)).sum()),
+    )

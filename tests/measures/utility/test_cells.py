@@ -1,9 +1,19 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.measures.utility import cells
-from synthesizer.measures.utility.cells import breaks_of, cell_counts, group_pair, group_tables
+from synthesizer.measures.utility.cells import (
+    NumberCells,
+    breaks_of,
+    cell_counts,
+    day_text,
+    group_pair,
+    group_tables,
+    number_cells,
+)
 from tests.tables import persons
 
 
@@ -49,3 +59,110 @@ def test_sparse_and_dense_counts_are_the_same(seed, monkeypatch):
     sparse = cell_counts(grouped)
     for one, other in zip(dense, sparse, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def day(text):
+    return float(np.datetime64(text, "D").astype(np.int64))
+
+
+def labels_of(cells, values):
+    return cells.labels(*cells.reach(np.asarray(values, dtype=float)))
+
+
+numbers = st.one_of(
+    st.integers(-(10**6), 10**6).map(float),
+    st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 3)),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(numbers, min_size=1, max_size=60), st.integers(2, 30), st.booleans())
+def test_cells_are_few_ascending_and_hold_the_middle(values, most, is_date):
+    values = np.array(values)
+    cells = number_cells(values, most, is_date=is_date)
+    assert 1 <= len(cells.edges) - 1 <= most
+    assert (np.diff(cells.edges) > 0).all()
+    low, high = np.quantile(values, [0.005, 0.995])
+    assert cells.edges[0] <= low
+    assert cells.edges[-1] > high
+    labels = labels_of(cells, values)
+    assert len(labels) == len(set(labels)) == len(cells.edges) - 1
+    if not cells.is_single and not is_date:
+        np.testing.assert_allclose(np.diff(cells.edges), cells.edges[1] - cells.edges[0])
+
+
+def test_edges_are_nice_numbers():
+    cells = number_cells(np.linspace(0.013, 0.187, 500), 10)
+    assert cells.edges.tolist() == [0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2]
+    assert labels_of(cells, [0.013, 0.187])[3] == "[0.06, 0.08)"
+
+
+def test_whole_numbers_have_whole_edges():
+    cells = number_cells(np.arange(46.0), 20)
+    assert cells.edges.tolist() == list(range(0, 51, 5))
+    single = number_cells(np.repeat(np.arange(25.0), [500, 500, *[1] * 23]), 20)
+    assert single.is_single
+    assert labels_of(single, [0, 1, 24])[-1] == f"{single.edges[-2]:.0f} and above"
+
+
+def test_few_whole_numbers_have_a_cell_each_and_own_up_to_others():
+    cells = number_cells(np.array([3.0, 1.0, 10.0, 3.0]), 20)
+    assert cells.edges.tolist() == [1.0, 3.0, 10.0, 11.0]
+    assert labels_of(cells, [1, 3, 10]) == ("1", "3", "10")
+    assert labels_of(cells, [4, 10]) == ("1", "[3, 10)", "10")
+    assert labels_of(cells, [0, 12]) == ("below 3", "3", "10 and above")
+
+
+def test_extreme_values_do_not_squeeze_the_others():
+    values = np.append(np.linspace(0, 99.5, 995), [1e9, -1e9])
+    cells = number_cells(values, 20)
+    assert cells.edges.tolist() == np.arange(0.0, 101, 5).tolist()
+    labels = labels_of(cells, values)
+    assert labels[0] == "below 5"
+    assert labels[-1] == "95 and above"
+
+
+def test_one_frequent_value_falls_back_to_the_whole_range():
+    cells = number_cells(np.append(np.zeros(9_990), np.linspace(0.5, 9.5, 5)), 20)
+    assert (cells.edges[0], cells.edges[-1]) == (0.0, 10.0)
+
+
+@pytest.mark.parametrize("value", [0.0, 3.7, -2.0, 1e17])
+def test_a_constant_is_one_cell(value):
+    cells = number_cells(np.full(3, value), 20)
+    assert cells.edges[0] == value
+    assert labels_of(cells, [value]) == (f"{value:.15g}",)
+    assert labels_of(cells, [value - 1e15, value + 1e15]) == ("all values",)
+
+
+def test_nothing_observed_has_no_cells():
+    assert number_cells(np.empty(0), 20) is None
+    assert number_cells(np.array([np.nan, np.inf]), 20) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "edges"),
+    [
+        ("2020-01-30", "2020-02-02", ["2020-01-30", "2020-01-31", "2020-02-01", "2020-02-02"]),
+        ("2020-03-02", "2020-04-12", ["2020-03-02", "2020-03-09", "2020-03-16"]),
+        ("2020-01-15", "2020-09-15", ["2020-01-01", "2020-02-01", "2020-03-01"]),
+        ("1969-11-15", "1972-11-15", ["1969-10-01", "1970-01-01", "1970-04-01"]),
+        ("1931-05-05", "2009-05-05", ["1930-01-01", "1935-01-01", "1940-01-01"]),
+    ],
+)
+def test_dates_have_edges_of_the_calendar(first, last, edges):
+    days = np.arange(day(first), day(last) + 1)
+    cells = number_cells(days, 20, is_date=True)
+    assert [day_text(edge) for edge in cells.edges[: len(edges)]] == edges
+    assert cells.edges[-1] > day(last)
+
+
+def test_times_within_a_day():
+    cells = number_cells(np.linspace(0.5, 0.75, 40), 20, is_date=True)
+    assert [day_text(edge) for edge in cells.edges[:2]] == ["1970-01-01T12:00", "1970-01-01T13:00"]
+    assert len(cells.edges) - 1 == 6
+
+
+def test_nothing_to_look_at_changes_no_label():
+    cells = NumberCells(np.array([0.0, 1.0, 2.0]), is_single=True, is_date=False)
+    assert labels_of(cells, []) == ("0", "1")

@@ -5,8 +5,8 @@ import pytest
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.figure import plain
+from synthesizer.measures.utility.cells import level_groups
 from synthesizer.measures.utility.distributions import DistributionCounter, distributions
-from synthesizer.measures.utility.number_cells import level_groups
 from tests.tables import coded, numeric, persons
 
 

@@ -1,7 +1,16 @@
+import numpy as np
+import pandas as pd
 import pytest
 
-from synthesizer.data.errors import ExpressionError
-from synthesizer.measures.utility.formulas import parse_atom, parse_formula, unknown_names
+from synthesizer.data.errors import DataError, ExpressionError
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.utility.formulas import (
+    learn_model,
+    parse_atom,
+    parse_formula,
+    unknown_names,
+)
+from tests.tables import coded, numeric, persons
 
 
 def terms(text):
@@ -113,3 +122,181 @@ def test_unknown_names_come_with_the_nearest():
         "unknown variable 'agee'; did you mean 'age'?",
         "unknown variable 'zzz'; name a column of the data",
     ]
+
+
+patsy = pytest.importorskip("patsy")
+
+
+def frame_of(table):
+    """The complete records as patsy wants them: categories and numbers, NaN where missing."""
+    columns = {}
+    for column in table.columns:
+        if column.is_coded:
+            levels = list(column.variable.levels)
+            codes = np.where(column.is_observed, column.data, -1)
+            columns[column.name] = pd.Categorical.from_codes(codes, levels)
+        else:
+            columns[column.name] = np.where(column.is_observed, column.data, np.nan)
+    return pd.DataFrame(columns)
+
+
+def built(text, table, family="ols"):
+    model = learn_model(parse_formula(text), table, family)
+    data = model.build(table)
+    if data.problems:
+        raise DataError(data.problems)
+    return model, data
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        "1",
+        "age",
+        "sex",
+        "age + sex + marital",
+        "age*sex",
+        "age*sex*marital",
+        "sex + sex:age",
+        "sex:marital + sex + marital",
+        "C(size)",
+        "C(size)*sex + age",
+        "I(age ** 2) + age",
+        "I(age * size) + sex",
+    ],
+)
+def test_columns_are_those_of_patsy(right):
+    table = persons(200, seed=3).with_column(
+        numeric("size", np.random.default_rng(5).integers(1, 4, 200))
+    )
+    model, data = built(f"income ~ {right}", table)
+    y, X = patsy.dmatrices(f"income ~ {right}", frame_of(table), return_type="dataframe")
+    assert data.y.tolist() == y["income"].tolist()
+    assert len(data.y) + data.n_missing == 200
+    theirs, ours = X.to_numpy(), data.X
+    assert ours.shape == theirs.shape
+    # The order of interactions differs: the sets of columns are the same.
+    assert sorted(map(tuple, ours.T)) == sorted(map(tuple, theirs.T))
+    plain = {name.replace("T.", "").replace(".0]", "]") for name in X.columns}
+    if "*age" not in right and "sex:age" not in right:
+        assert set(model.names) == plain
+
+
+def test_levels_match_by_label_and_what_the_original_lacks_is_counted():
+    sex = coded("sex", [0, 1, 2, 3, 0], ["f", "m", "x"], missing=["?"])
+    original = Table([sex, numeric("pay", [1, 2, 3, 4, 5])])
+    model, data = built("pay ~ sex", original)
+    assert model.names == ("Intercept", "sex[m]", "sex[x]")
+    assert (data.n_missing, data.n_unknown) == (1, 0)
+    other = Table(
+        [
+            coded("sex", [0, 1, 2, 4, 3], ["x", "other", "f", "m"], missing=["!"]),
+            numeric("pay", [9, 8, 7, 6, 5]),
+        ]
+    )
+    made = model.build(other)
+    assert made.X.tolist() == [[1, 0, 1], [1, 0, 0], [1, 1, 0]]
+    assert made.y.tolist() == [9, 7, 5]
+    assert (made.n_missing, made.n_unknown) == (1, 1)
+    assert made.rows.tolist() == [True, False, True, False, True]
+
+
+def test_levels_that_do_not_occur_are_named():
+    levels = [f"l{code}" for code in range(9)]
+    original = Table(
+        [coded("sex", np.arange(36) % 9, levels), coded("one", np.arange(36) % 2, ["a", "b"]),
+         numeric("pay", np.arange(36))]
+    )  # fmt: skip
+    model, _ = built("pay ~ sex + one", original)
+    assert model.build(original.take(slice(0, 1)).take([0, 0])).problems == (
+        "response pay has one value in the complete records, so there is nothing to explain: "
+        "choose another response",
+        "no complete record has sex[l1], sex[l2], sex[l3], sex[l4], sex[l5] and 3 more, which the "
+        "original has: join levels or leave the variable out",
+        "no complete record has one[b], which the original has: join levels or leave the variable "
+        "out",
+    )
+    usable = np.asarray(original["sex"].data < 4)
+    narrow = learn_model(parse_formula("pay ~ sex"), original, "ols", usable)
+    assert len(narrow.names) == 4
+
+
+def test_fixed_effects_stand_for_the_constant():
+    model, data = built("income ~ age + sex | marital", persons(50))
+    assert model.names == ("age", "sex[m]")
+    assert data.X.shape[1] == 2
+
+
+def test_the_reference_is_the_first_level_that_occurs():
+    original = Table(
+        [coded("sex", [2, 1, 2], ["f", "m", "x"]), numeric("pay", [1, 2, 3])],
+    )
+    assert built("pay ~ sex", original)[0].names == ("Intercept", "sex[x]")
+
+
+def test_dates_and_numbers_as_categories():
+    day = Variable(name="day", kind=Kind.DATE)
+    original = Table([Column(day, np.array([0.0, 1.0, 1.0])), numeric("x", [0.5, 2, 2])])
+    assert built("x ~ C(day)", original)[0].names == ("Intercept", "C(day)[1970-01-02]")
+    assert built("day ~ C(x)", original)[0].names == ("Intercept", "C(x)[2]")
+    assert built("x ~ day", original)[1].X[:, 1].tolist() == [0, 1, 1]
+
+
+def test_a_comparison_with_a_missing_value_is_no_answer():
+    table = Table([numeric("x", [1, 5, 0], [0, 0, 1], ["-8"]), numeric("y", [1, 2, 3])])
+    assert built("y ~ I(x > 3)", table)[1].n_missing == 1
+    asked = built("y ~ I(missing(x))", table)[1]
+    assert asked.n_missing == 0
+    assert asked.X[:, 1].tolist() == [0, 0, 1]
+    assert built("y ~ I(1 / x)", table)[1].n_missing == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "family", "message"),
+    [
+        ("sex ~ age", "ols", r"needs a number as response: write I\(sex\)"),
+        ("sex ~ age", "poisson", "needs a number as response"),
+        ("C(age) ~ sex", "logit", "needs a response with two values"),
+        ("age ~ sex", "logit", "other values than 0 and 1"),
+        ("age ~ sex", "multinomial", r"needs categories as response: write C\(age\)"),
+        ("I(age - 50) ~ sex", "poisson", "negative values: counts are needed"),
+        ("I(0 * age) ~ sex", "poisson", "has one value in the complete records"),
+        ("I(0 * age + 7) ~ sex", "ols", "nothing to explain"),
+        ("I(age > 200) ~ sex", "logit", "has one value"),
+        ("age ~ sex:marital", "ols", r"write sex\*marital"),
+        ("age ~ one", "ols", "one has one value"),
+        ("one ~ age", "multinomial", "response one has one value"),
+        ("age ~ C(income)*C(income2)", "ols", "columns, more than 1000"),
+    ],
+)
+def test_what_the_original_does_not_allow(text, family, message):
+    table = persons(200).with_column(coded("one", [0] * 200, ["a", "b"]))
+    income = table["income"]
+    twin = Variable(name="income2", kind=Kind.NUMERIC, missing=income.variable.missing)
+    table = table.with_column(Column(twin, income.data, income.states))
+    with pytest.raises(DataError, match=message):
+        built(text, table, family)
+
+
+def test_logit_takes_the_second_of_two_levels():
+    y = built("sex ~ age", persons(50), "logit")[1].y
+    assert y.tolist() == persons(50)["sex"].data.tolist()
+
+
+def test_expressions_that_do_not_fit_are_told_together():
+    table = persons(50).with_column(Column(Variable(name="id", kind=Kind.ID), np.arange(50.0)))
+    with pytest.raises(ExpressionError) as caught:
+        built("age ~ I(sex + 1) + id + I(foo(age))", table)
+    assert len(caught.value.problems) == 3
+
+
+def test_nothing_complete_and_a_lost_level():
+    table = Table([numeric("x", [0, 0], [1, 1], [""]), numeric("y", [1, 2])])
+    with pytest.raises(DataError, match="no record of the original is complete"):
+        built("y ~ x", table)
+    original = Table([coded("s", [0, 1, 2], "abc"), numeric("x", [1, 2, 4])])
+    model = learn_model(parse_formula("s ~ x"), original, "multinomial")
+    problem, *_ = model.build(original.take(slice(0, 2))).problems
+    assert problem == "response s lacks 1 of the original's 3 levels"
+    with pytest.raises(DataError, match="no record is complete"):
+        model.build(original, usable=np.zeros(3, dtype=bool))

@@ -14,7 +14,7 @@ from scipy.spatial.distance import jensenshannon
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.utility import MEASURES, cell_measures, table_utility
-from synthesizer.measures.utility.jensen_shannon import combine_distances, jensen_shannon
+from synthesizer.measures.utility.tables import combine_distances, jensen_shannon
 from tests.tables import coded, numeric, persons
 
 

@@ -15,7 +15,7 @@ from synthesizer.measures.utility import (
     table_utility,
 )
 from synthesizer.measures.utility.cells import group_pair
-from synthesizer.measures.utility.tables import PairCounter, pair_tables
+from synthesizer.measures.utility.distributions import PairCounter, pair_tables
 from tests.reference_data import REFERENCE, load_reference, needs_reference
 from tests.tables import coded, numeric, persons
 
