@@ -11,8 +11,8 @@ from synthesizer.data.errors import RuleError
 from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Column, IntArray, Table
-from synthesizer.models.histories.history import FittedCareerModel, FittedHistory, Limits, panel_of
-from synthesizer.models.limits import Judge, redrawn
+from synthesizer.models.histories.history import FittedCareerModel, FittedHistory, panel_of
+from synthesizer.models.limits import Judge, Limits, redrawn
 from synthesizer.models.step import (
     FittedStep,
     Rule,
@@ -233,7 +233,7 @@ def _redraw(
     def judge(rows: IntArray, values: Column) -> BoolArray:
         return forbidden_rows(zeros, table.take(rows).with_column(values))
 
-    column, bad = redrawn(column, np.flatnonzero(free), draw, judge, rng)
+    column, bad = redrawn(column, draw, Limits(judge), rng, np.flatnonzero(free))
     if len(bad):
         texts = "; ".join(zero.text for zero in zeros)
         raise RuleError(

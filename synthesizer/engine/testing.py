@@ -36,10 +36,9 @@ from synthesizer.models.histories.history import (
     FittedCareerModel,
     FittedHistory,
     HistoryModel,
-    Limits,
     panel_of,
-    reserve_of,
 )
+from synthesizer.models.limits import Limits, reserve_of
 
 
 def check_model(model: ConditionalModel, *, kinds: Collection[Kind] | None = None) -> None:

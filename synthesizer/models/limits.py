@@ -33,20 +33,60 @@ Draw = Callable[[IntArray, int], Column]
 Judge = Callable[[IntArray, Column], BoolArray]
 """Says which of the values drawn for the rows at some positions are not allowed."""
 
+RESERVE = 2_000
+"""Random values that a reserve holds, beside one of each of the most frequent `MOST_VALUES`."""
+
+MOST_VALUES = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """What the draws for some rows have to keep to."""
+
+    judge: Judge | None = None
+    """Says which values are structural zeros; None where there are none."""
+    reserve: Column | None = None
+    """Values that are searched where the model offers nothing that is allowed."""
+
+    def of_rows(self, rows: IntArray) -> Limits:
+        """Return the limits of a part of the rows, counted within the part."""
+        judge = self.judge
+        if judge is None:
+            return self
+        return Limits(lambda chosen, values: judge(rows[chosen], values), self.reserve)
+
+    def and_judge(self, other: Judge) -> Limits:
+        """Return limits that hold to another judge, too."""
+        judge = self.judge
+        if judge is None:
+            return Limits(other, self.reserve)
+        return Limits(lambda rows, values: judge(rows, values) | other(rows, values), self.reserve)
+
+
+def reserve_of(target: Column, rng: np.random.Generator) -> Column:
+    """Return random values of a variable, and one of each of its most frequent ones."""
+    first, counts = _distinct(target, nan=0.0)
+    each = first[np.argsort(-counts, kind="stable")][:MOST_VALUES]
+    return target.take(np.concatenate([rng.integers(len(target), size=RESERVE), each]))
+
 
 def redrawn(
     column: Column,
-    free: IntArray,
     draw: Draw,
-    judge: Judge,
+    limits: Limits,
     rng: np.random.Generator,
-    reserve: Column | None = None,
+    free: IntArray | None = None,
 ) -> tuple[Column, IntArray]:
     """Return a column with allowed values, and the positions for which there was none.
 
-    Only the ``free`` positions are redrawn: by ``draw``, then among the values of a wide pool, at
-    last among those of the ``reserve``; ``rng`` orders the values that are searched.
+    Only the ``free`` positions are redrawn, by default all: by ``draw``, then among the values of a
+    wide pool, at last among those of the reserve; ``rng`` orders the values that are searched.
     """
+    judge, reserve = limits.judge, limits.reserve
+    if judge is None:
+        return column, np.zeros(0, dtype=np.int64)
+    if free is None:
+        free = np.arange(len(column))
     bad = free[judge(free, column.take(free))]
     for steps in (*[0] * REDRAWS, *WIDENINGS):
         if not len(bad):
@@ -72,7 +112,7 @@ def _searched(
     A value is the likelier the more often it is in the pool. All values are tried on all rows at
     once; only rows that redrawing could not mend come here, so these are few.
     """
-    first, counts = _distinct(pool)
+    first, counts = _distinct(pool, nan=-np.inf)
     chance = np.log(counts)
     left = []
     for rows in np.array_split(bad, -(-len(bad) * len(first) // MOST_PAIRS)):
@@ -87,9 +127,12 @@ def _searched(
     return column, np.concatenate(left)
 
 
-def _distinct(pool: Column) -> tuple[IntArray, IntArray]:
-    """Return positions of the distinct values of a pool, and how often each is there."""
-    key = np.nan_to_num(np.asarray(pool.data, dtype=np.float64), nan=-np.inf)
+def _distinct(pool: Column, nan: float) -> tuple[IntArray, IntArray]:
+    """Return positions of the distinct values of a pool, and how often each is there.
+
+    Missing numbers are sorted as ``nan``.
+    """
+    key = np.nan_to_num(np.asarray(pool.data, dtype=np.float64), nan=nan)
     pairs = np.stack([key, pool.missing_state().astype(np.float64)])
     _, first, counts = np.unique(pairs, axis=1, return_index=True, return_counts=True)
     return first, counts

@@ -14,7 +14,8 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import BoolArray, Column, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel, FittedModel
-from synthesizer.models.histories.history import HistoryModel, panel_of, reserve_of
+from synthesizer.models.histories.history import HistoryModel, panel_of
+from synthesizer.models.limits import reserve_of
 
 
 @dataclass(frozen=True, kw_only=True)

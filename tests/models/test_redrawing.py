@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from synthesizer.models.limits import REDRAWS, WIDENINGS, redrawn
+from synthesizer.models.limits import REDRAWS, WIDENINGS, Limits, redrawn
 from tests.tables import coded, numeric
 
 
@@ -21,7 +21,7 @@ def test_what_is_allowed_stays():
     def judge(rows, values):
         return values.data == 2
 
-    found, bad = redrawn(column, np.arange(3), draw, judge, np.random.default_rng(1))
+    found, bad = redrawn(column, draw, Limits(judge), np.random.default_rng(1))
     assert found.data.tolist() == [1, 7, 3]
     assert len(bad) == 0
     assert calls == [[1]]
@@ -35,7 +35,9 @@ def test_only_free_rows_are_redrawn():
     def draw(rows, widen):
         return of_values(np.full(len(rows), 9))
 
-    found, bad = redrawn(of_values([1, 2, 3]), np.array([2]), draw, judge, np.random.default_rng(1))
+    found, bad = redrawn(
+        of_values([1, 2, 3]), draw, Limits(judge), np.random.default_rng(1), np.array([2])
+    )
     assert found.data.tolist() == [1, 2, 9]
     assert len(bad) == 0
 
@@ -50,7 +52,7 @@ def test_own_neighbourhood_first_then_wider():
     def judge(rows, values):
         return values.data < 6
 
-    found, bad = redrawn(of_values([0]), np.arange(1), draw, judge, np.random.default_rng(1))
+    found, bad = redrawn(of_values([0]), draw, Limits(judge), np.random.default_rng(1))
     assert found.data.tolist() == [6]
     assert len(bad) == 0
     assert asked[:REDRAWS] == [0] * REDRAWS
@@ -68,7 +70,7 @@ def search(allowed, pool, reserve=None, seed=1, n=400):
         return wrong | (len(rows) <= n)  # nothing is mended before all values are tried at once
 
     return redrawn(
-        of_values(np.zeros(n)), np.arange(n), draw, judge, np.random.default_rng(seed), reserve
+        of_values(np.zeros(n)), draw, Limits(judge, reserve), np.random.default_rng(seed)
     )
 
 
@@ -99,7 +101,7 @@ def test_missing_codes_are_values_too():
     def judge(rows, values):
         return values.data == 0
 
-    found, bad = redrawn(column, np.arange(2), draw, judge, np.random.default_rng(1))
+    found, bad = redrawn(column, draw, Limits(judge), np.random.default_rng(1))
     assert found.data.tolist() == [1, 1]
     assert len(bad) == 0
 
@@ -110,7 +112,7 @@ def test_missing_codes_are_values_too():
         return values.missing_state() != 2
 
     found, bad = redrawn(
-        gappy(np.arange(4), 0), np.arange(4), gappy, only_second, np.random.default_rng(1)
+        gappy(np.arange(4), 0), gappy, Limits(only_second), np.random.default_rng(1)
     )
     assert (found.missing_state() == 2).all()
     assert len(bad) == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,20 +12,11 @@ from synthesizer.data.options import Positive, options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import OWN, PathRule
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Variable
-from synthesizer.models.base import (
-    Abilities,
-    ConditionalModel,
-)
-from synthesizer.models.cart import Cart
-from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
-from synthesizer.models.histories.parts import (
-    Part,
-    elapsed_since_first,
-    first_observed,
-    fit_part,
-    starting_positions,
-)
+from synthesizer.models.base import Abilities
+from synthesizer.models.histories.history import FittedHistory, WrappedHistory
+from synthesizer.models.histories.parts import Part, first_observed, fit_part
 from synthesizer.models.histories.time_invariant import draw_persons
+from synthesizer.models.limits import Limits
 
 TRIES = 50
 """Paths drawn from a first value with which an allowed one was found."""
@@ -72,25 +63,24 @@ class FittedAdvance(FittedHistory):
 
     def path(self, first: Column, predictors: PanelTable, rng: np.random.Generator) -> Column:
         """Return what first values become in the rows of their persons."""
-        return self._with_codes(self._advanced(first, predictors, rng), first, predictors, rng)
-
-    def _advanced(self, first: Column, predictors: PanelTable, rng: np.random.Generator) -> Column:
         index = predictors.index
         gone = elapsed_since_first(index)
         if not first.is_coded:
             data = _rounded(first.data[index.person] + gone * self.per, first.variable)
             states = None if first.states is None else first.states[index.person]
-            return Column(first.variable, data, states)
-        persons = predictors.first_rows.with_column(_renamed(first, "before"))
-        phase = np.zeros(index.n_persons)
-        if self.phase is not None:
-            phase = np.asarray(self.phase.draw(persons, rng).data, dtype=np.float64)
-        # never a whole level for rounding: 4.999999 years of 5 are not 5
-        steps = np.floor((phase[index.person] + gone) / self.per + 1e-9).astype(np.int64)
-        top = len(first.variable.levels) - 1
-        start = first.data[index.person]
-        moved = np.where(start <= top, np.clip(start + steps, 0, top), start)
-        return Column(first.variable, moved.astype(np.int32))
+            column = Column(first.variable, data, states)
+        else:
+            persons = predictors.first_rows.with_column(_renamed(first, "before"))
+            phase = np.zeros(index.n_persons)
+            if self.phase is not None:
+                phase = np.asarray(self.phase.draw(persons, rng).data, dtype=np.float64)
+            # never a whole level for rounding: 4.999999 years of 5 are not 5
+            steps = np.floor((phase[index.person] + gone) / self.per + 1e-9).astype(np.int64)
+            top = len(first.variable.levels) - 1
+            start = first.data[index.person]
+            moved = np.where(start <= top, np.clip(start + steps, 0, top), start)
+            column = Column(first.variable, moved.astype(np.int32))
+        return self._with_codes(column, first, predictors, rng)
 
     def _with_codes(
         self, column: Column, first: Column, predictors: PanelTable, rng: np.random.Generator
@@ -111,11 +101,7 @@ class FittedAdvance(FittedHistory):
 
 
 def _renamed(column: Column, name: str) -> Column:
-    variable = column.variable
-    own = Variable(
-        name=OWN + name, kind=variable.kind, levels=variable.levels, missing=variable.missing,
-        decimals=variable.decimals,
-    )  # fmt: skip
+    own = replace(column.variable, name=OWN + name)
     return Column(own, column.data, column.states)
 
 
@@ -125,7 +111,7 @@ def _rounded(values: FloatArray, variable: Variable) -> FloatArray:
 
 
 @options
-class Advance(HistoryModel):
+class Advance(WrappedHistory):
     """The first value by the base model, plus the elapsed time.
 
     A number grows by ``rate`` a unit of time. An ordered variable (age in classes) moves up a level
@@ -135,8 +121,6 @@ class Advance(HistoryModel):
 
     Parameters
     ----------
-    base : model
-        Any conditional model.
     rate : float
         Growth of a number a unit of time (a year where time is in years, a day for dates), > 0.
     width : float
@@ -160,7 +144,6 @@ class Advance(HistoryModel):
     fitted_type = FittedAdvance
     in_words = "a model of the first value, which then advances with time"
 
-    base: ConditionalModel = field(default_factory=Cart)
     rate: Positive = 1.0
     width: Positive = 5.0
 
@@ -183,14 +166,9 @@ class Advance(HistoryModel):
     ) -> FittedAdvance:
         """Fit the first value; see `HistoryModel.fit_history`.
 
-        Raises
-        ------
-        RuleError
-            If there are rules about single states, which time passes by; never to fall is kept.
+        Rules about single states are refused, which time passes by; never to fall is kept.
         """
-        problems = self.rule_problems(target.name, rules)
-        if problems:
-            raise RuleError(problems)
+        self.refuse_rules(target.name, rules)
         index = predictors.index
         phase = None
         if target.is_coded:
@@ -239,3 +217,48 @@ def _rolled_back(index: PanelIndex, target: Column, rate: float) -> Column:
     gone = elapsed_since_first(index)[rows]
     data = _rounded(column.data - gone * rate, column.variable)
     return Column(column.variable, data, column.states)
+
+
+def elapsed_since_first(index: PanelIndex) -> FloatArray:
+    """Return the time since the person's first row, shape (r,)."""
+    moment = index.times[index.period]
+    return np.asarray(moment - moment[index.starts[index.person]])
+
+
+def starting_positions(
+    index: PanelIndex, levels: IntArray, top: int, width: float, rng: np.random.Generator
+) -> FloatArray:
+    """Return where persons stand at their first row, in units of time from the lowest level.
+
+    Level L after the time g means a start in [L width - g, (L + 1) width - g). Each person starts
+    at a random place of what all her rows have in common; rows that contradict earlier ones are
+    passed over. The lowest level has no lower bound and the highest no upper one.
+
+    ``levels``, shape (r,), run from 0 to ``top``, -1 where there is none; ``width`` > 0 is the time
+    that a level takes. The result, shape (n,), is NaN for persons without any level.
+
+    Examples
+    --------
+    >>> index = PanelIndex.of_presence(np.ones((1, 4), dtype=bool), np.arange(4.0))
+    >>> start = starting_positions(index, np.array([-1, 2, 3, 3]), 9, 5.0, np.random.default_rng(1))
+    >>> bool((13 <= start).all() and (start < 14).all())  # level 3 from the third row on
+    True
+    """
+    gone = elapsed_since_first(index)
+    low = np.where(levels > 0, levels * width - gone, -np.inf)
+    high = np.where((levels >= 0) & (levels < top), (levels + 1) * width - gone, np.inf)
+    least, most = np.full(index.n_persons, -np.inf), np.full(index.n_persons, np.inf)
+    for step in range(int(index.counts.max(initial=0))):
+        persons = np.flatnonzero(index.counts > step)
+        rows = index.starts[persons] + step
+        lower, upper = np.maximum(least[persons], low[rows]), np.minimum(most[persons], high[rows])
+        agrees = lower < upper
+        least[persons[agrees]], most[persons[agrees]] = lower[agrees], upper[agrees]
+    # one level wide where a bound is open, but not below the lowest level without need
+    open_below = np.where(np.isinf(most), -np.inf, np.minimum(0.0, most - width))
+    least = np.where(np.isinf(least), open_below, least)
+    most = np.where(np.isinf(most), least + width, most)
+    places = np.where(np.isinf(least), 0.0, least)
+    spans = np.where(np.isinf(least), 0.0, most - places)
+    found = places + rng.random(index.n_persons) * spans
+    return np.where(np.isinf(least), np.nan, found)

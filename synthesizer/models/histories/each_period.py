@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,11 +12,9 @@ from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import Column, IntArray
-from synthesizer.models.base import ConditionalModel
-from synthesizer.models.cart import Cart
-from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
+from synthesizer.models.histories.history import FittedHistory, WrappedHistory
 from synthesizer.models.histories.parts import Part, fit_part
-from synthesizer.models.limits import redrawn
+from synthesizer.models.limits import Limits, redrawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,15 +25,11 @@ class FittedEachPeriod(FittedHistory):
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw all rows at once."""
-        drawn, judge = self.value.draw(predictors, rng), limits.judge
-        if judge is None:
-            return drawn
 
         def again(rows: IntArray, widen: int) -> Column:
             return self.value.draw(predictors.take(rows), rng, widen=widen)
 
-        every = np.arange(len(drawn))
-        drawn, bad = redrawn(drawn, every, again, judge, rng, limits.reserve)
+        drawn, bad = redrawn(self.value.draw(predictors, rng), again, limits, rng)
         if len(bad):
             raise RuleError(
                 f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows; "
@@ -45,15 +39,10 @@ class FittedEachPeriod(FittedHistory):
 
 
 @options
-class EachPeriod(HistoryModel):
+class EachPeriod(WrappedHistory):
     """The value of every row given the earlier variables of the same period; no lag.
 
     For what follows from the period's other variables, such as pay from plan, grade and step.
-
-    Parameters
-    ----------
-    base : model
-        Any conditional model.
 
     Examples
     --------
@@ -71,8 +60,6 @@ class EachPeriod(HistoryModel):
     fitted_type = FittedEachPeriod
     in_words = "a model of each period by itself"
 
-    base: ConditionalModel = field(default_factory=Cart)
-
     def rule_problems(self, variable: str, rules: Sequence[PathRule]) -> list[str]:
         """Refuse every rule; see `HistoryModel.rule_problems`."""
         return [
@@ -89,14 +76,6 @@ class EachPeriod(HistoryModel):
         *,
         rng: np.random.Generator,
     ) -> FittedEachPeriod:
-        """Fit the base model to all rows; see `HistoryModel.fit_history`.
-
-        Raises
-        ------
-        RuleError
-            If there are rules from period to period, which a draw without a lag cannot keep.
-        """
-        problems = self.rule_problems(target.name, rules)
-        if problems:
-            raise RuleError(problems)
+        """Fit the base model to all rows; see `HistoryModel.fit_history`."""
+        self.refuse_rules(target.name, rules)
         return FittedEachPeriod(fit_part(self.base, predictors, target, rng))

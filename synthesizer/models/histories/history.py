@@ -5,54 +5,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import field
 from typing import ClassVar, Self
 
 import numpy as np
 
-from synthesizer.data.errors import ModelError
+from synthesizer.data.errors import ModelError, RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
-from synthesizer.data.table import Column, IntArray, Table
+from synthesizer.data.table import Column, Table
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
-from synthesizer.models.limits import Judge
-
-RESERVE = 2_000
-"""Random values that a reserve holds, beside one of each of the most frequent `MOST_VALUES`."""
-
-MOST_VALUES = 5_000
-
-
-@dataclass(frozen=True, eq=False)
-class Limits:
-    """What a draw has to keep to.
-
-    Parameters
-    ----------
-    judge : callable or None
-        Says which of the values drawn for some rows of the panel are structural zeros.
-    reserve : Column or None
-        Values that are searched where the model offers nothing that is allowed.
-    """
-
-    judge: Judge | None = None
-    reserve: Column | None = None
-
-    def of_rows(self, rows: IntArray) -> Limits:
-        """Return the limits of a part of the rows, counted within the part."""
-        judge = self.judge
-        if judge is None:
-            return self
-        return Limits(lambda chosen, values: judge(rows[chosen], values), self.reserve)
-
-
-def reserve_of(target: Column, rng: np.random.Generator) -> Column:
-    """Return random values of a variable, and one of each of its most frequent ones."""
-    pairs = np.stack([np.nan_to_num(np.asarray(target.data, float)), target.missing_state()])
-    _, first, counts = np.unique(pairs, axis=1, return_index=True, return_counts=True)
-    each = first[np.argsort(-counts, kind="stable")][:MOST_VALUES]
-    return target.take(np.concatenate([rng.integers(len(target), size=RESERVE), each]))
+from synthesizer.models.cart import Cart
+from synthesizer.models.limits import Limits
 
 
 class FittedHistory(FittedModel):
@@ -60,19 +25,7 @@ class FittedHistory(FittedModel):
 
     @abstractmethod
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
-        """Draw a value for every row, inside the rules.
-
-        Parameters
-        ----------
-        predictors : PanelTable
-            r rows of n persons.
-        limits : Limits
-            Structural zeros.
-
-        Returns
-        -------
-        Column
-            Of the target's variable, r values.
+        """Draw a value for every row, inside the rules and limits.
 
         Raises
         ------
@@ -99,12 +52,7 @@ class FittedCareerModel(FittedModel):
     ) -> tuple[PanelIndex, Column | None]:
         """Draw a career for each of n persons; everybody is there in one period at least.
 
-        Returns
-        -------
-        PanelIndex
-            Who is there when, r rows.
-        Column or None
-            The states, r values; None where careers are presence only.
+        Returns who is there when, r rows, and their states, None where careers are presence only.
         """
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:  # noqa: ARG002
@@ -114,18 +62,12 @@ class FittedCareerModel(FittedModel):
 
 @options
 class HistoryModel(ConditionalModel):
-    """Options of a model of histories.
+    """A conditional model that takes the persons and periods of a panel."""
 
-    Attributes
-    ----------
-    left_out : tuple of str
-        Predictors that the history would add and shall not; no option, see `leaving_out`.
-    """
+    abilities = Abilities(panel=True)
 
-    abilities = Abilities(panel=True, stores_values=True)
-
-    # no field of the dataclass, which holds options only: `leaving_out` sets it for a copy
     left_out: ClassVar[tuple[str, ...]] = ()
+    """Predictors that the history would add and shall not: no option, `leaving_out` sets it."""
 
     def own_predictors(
         self,
@@ -154,16 +96,12 @@ class HistoryModel(ConditionalModel):
     ) -> FittedModel:
         """Learn from the r rows of a confidential panel.
 
-        Parameters
-        ----------
-        predictors : PanelTable
-            r rows.
-        target : Column
-            r values, missing codes included.
-        rules : sequence of PathRule
-            About the target; draws keep them.
-        rng : numpy.random.Generator
-            For whatever the fit draws.
+        ``target`` holds r values, missing codes included; draws keep the ``rules`` about it.
+
+        Raises
+        ------
+        RuleError
+            If no draw of the model could keep a rule.
         """
 
     def rule_problems(
@@ -174,19 +112,32 @@ class HistoryModel(ConditionalModel):
         """Say which rules about a variable no draw of this model could keep; none by default."""
         return []
 
+    def refuse_rules(self, variable: str, rules: Sequence[PathRule]) -> None:
+        """Raise RuleError if there are rules that no draw of this model could keep."""
+        problems = self.rule_problems(variable, rules)
+        if problems:
+            raise RuleError(problems)
+
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedModel:
         """Learn without rules from period to period."""
         return self.fit_history(panel_of(predictors), target, (), rng=rng)
 
 
-def panel_of(table: Table) -> PanelTable:
-    """Return the panel, or refuse a table without persons and periods.
+@options
+class WrappedHistory(HistoryModel):
+    """A model of histories around a model of single values.
 
-    Raises
-    ------
-    ModelError
-        If the table is none.
+    Parameters
+    ----------
+    base : model
+        Any conditional model.
     """
+
+    base: ConditionalModel = field(default_factory=Cart)
+
+
+def panel_of(table: Table) -> PanelTable:
+    """Return the panel; raises ModelError for a table without persons and periods."""
     if isinstance(table, PanelTable):
         return table
     raise ModelError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,22 +13,24 @@ from synthesizer.data.options import Count, options
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PAST, Memory, PathRule, past_columns
 from synthesizer.data.panel.view import differing
-from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
-from synthesizer.models.base import ConditionalModel
-from synthesizer.models.cart import Cart
-from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
+from synthesizer.data.table import BoolArray, Column, IntArray, Table
+from synthesizer.models.histories.history import FittedHistory, WrappedHistory
 from synthesizer.models.histories.parts import (
     Part,
     change_names,
     changing_names,
+    fit_codes,
     fit_part,
-    fit_sign,
-    signs,
+    sign_column,
     with_changes,
 )
-from synthesizer.models.limits import Judge, redrawn
+from synthesizer.models.limits import Judge, Limits, redrawn
 
-# Drawing a variable period by period, each person from the value before.
+TRIES = 8
+"""Draws of a new value before a move that leads back to the old one counts as staying."""
+
+POOLED = -1
+"""Stands for all periods together."""
 
 REPEATS = (1, 1, 2, 4, 8, 16, 32, 64)
 """Whole steps, stay or move, that a refused row draws at once in every round.
@@ -40,160 +42,166 @@ allowed. Only where all of them are refused the step has to be a move, then to s
 MOST_REPEATS = 200_000
 """Whole steps that are drawn at once; fewer for each row where many rows are refused."""
 
-DrawFirst = Callable[[Table, int], Column]
-"""Draws the values of first rows, given the predictors and how much wider."""
 
-DrawNext = Callable[[Table, Column, int, IntArray, int], Column]
-"""Draws the values of later rows: predictors with the past, values before, period, rows, how
-wide."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Steps:
+    """How the value of a later row is drawn: whether it moves, and where to."""
 
-
-def walked(
-    predictors: PanelTable,
-    variable: Variable,
-    first: DrawFirst,
-    later: DrawNext,
-    *,
-    rules: Sequence[PathRule] = (),
-    limits: Limits,
-    rng: np.random.Generator,
-) -> Column:
-    """Draw every period in turn; what a rule forbids is redrawn at once, before time goes on.
-
-    Parameters
-    ----------
-    predictors : PanelTable
-        r rows.
-    variable : Variable
-        What is drawn.
-    first, later : callable
-        Draw the values of a person's first row, and of the others.
-    rules : sequence of PathRule
-        From period to period.
-    limits : Limits
-        Structural zeros.
-    rng : numpy.random.Generator
-        Orders what is searched where redrawing does not help.
-
-    Raises
-    ------
-    RuleError
-        If nothing is allowed for some rows.
-    """
-    index = predictors.index
-    memory = Memory(variable, index.n_persons)
-    parts: list[Column] = []
-    order: list[IntArray] = []
-    for period, rows in enumerate(index.by_period):
-        moment = float(index.times[period])
-        for chosen, is_first in (
-            (rows[index.is_first[rows]], True),
-            (rows[~index.is_first[rows]], False),
-        ):
-            if not len(chosen):
-                continue
-            walk = _Moment(predictors.take(chosen), chosen, index.person[chosen], memory)
-            drawn = (
-                walk.first(first, limits, rng)
-                if is_first
-                else walk.later(later, period, moment, rules, limits, rng)
-            )
-            memory.learn(walk.persons, drawn, moment)
-            parts.append(drawn)
-            order.append(chosen)
-    place = np.argsort(np.concatenate(order), kind="stable")
-    return Column.concatenate(parts).take(place)
+    moves: Part | None
+    values: Part | None
 
 
-class _Moment:
-    """The rows of one period that are drawn together."""
+@dataclass(frozen=True, eq=False)
+class FittedLagOne(FittedHistory):
+    """The first value of a person, and the steps from period to period."""
 
-    def __init__(self, table: Table, rows: IntArray, persons: IntArray, memory: Memory) -> None:
-        self.table = table
-        self.rows = rows
-        self.persons = persons
-        self.memory = memory
+    first: Part
+    later: Mapping[int, Steps]
+    rules: tuple[PathRule, ...]
+    changes: tuple[str, ...] | None
 
-    def first(self, draw: DrawFirst, limits: Limits, rng: np.random.Generator) -> Column:
-        drawn = draw(self.table, 0)
+    def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
+        """Draw the first value, then each one from the value before."""
+        return self.draw_within(predictors, limits, self.rules, rng=rng)
 
-        def again(rows: IntArray, widen: int) -> Column:
-            return draw(self.table.take(rows), widen)
-
-        return self._mended(drawn, again, self._judged(limits, None), limits, rng)
-
-    def later(
+    def draw_within(
         self,
-        draw: DrawNext,
-        period: int,
-        moment: float,
-        rules: Sequence[PathRule],
+        predictors: PanelTable,
         limits: Limits,
+        rules: Sequence[PathRule],
+        *,
         rng: np.random.Generator,
+        must: BoolArray | None = None,
     ) -> Column:
-        table = self.table
-        for column in self.memory.columns(self.persons, moment):
+        """Draw inside given rules; see `draw`. Rows where ``must`` is true have to move."""
+        if self.changes is not None:
+            predictors = with_changes(predictors, self.changes)
+        return _Walk(self, predictors, limits, rules, must, rng).column()
+
+
+class _Walk:
+    """Draws every period in turn; what a rule forbids is redrawn at once, before time goes on."""
+
+    def __init__(
+        self,
+        model: FittedLagOne,
+        predictors: PanelTable,
+        limits: Limits,
+        rules: Sequence[PathRule],
+        must: BoolArray | None,
+        rng: np.random.Generator,
+    ) -> None:
+        self.model = model
+        self.predictors = predictors
+        self.limits = limits
+        self.rules = rules
+        self.must = must
+        self.rng = rng
+        self.memory = Memory(model.first.step.variable, predictors.index.n_persons)
+
+    def column(self) -> Column:
+        """Return the values of all rows."""
+        index = self.predictors.index
+        columns, order = [], []
+        for period, rows in enumerate(index.by_period):
+            is_first = index.is_first[rows]
+            for chosen, draw in ((rows[is_first], self.first), (rows[~is_first], self.later)):
+                if len(chosen):
+                    drawn = draw(chosen, period)
+                    self.memory.learn(index.person[chosen], drawn, float(index.times[period]))
+                    columns.append(drawn)
+                    order.append(chosen)
+        return Column.concatenate(columns).take(np.argsort(np.concatenate(order), kind="stable"))
+
+    def first(self, rows: IntArray, period: int) -> Column:  # noqa: ARG002 - called as `later`
+        """Draw the first rows of some persons."""
+        table = self.predictors.take(rows)
+
+        def again(chosen: IntArray, widen: int) -> Column:
+            return self.model.first.draw(table.take(chosen), self.rng, widen=widen)
+
+        drawn = self.model.first.draw(table, self.rng)
+        return self.mended(drawn, again, self.limits.of_rows(rows))
+
+    def later(self, rows: IntArray, period: int) -> Column:
+        """Draw later rows from the value before."""
+        index, memory, rng = self.predictors.index, self.memory, self.rng
+        persons = index.person[rows]
+        table: Table = self.predictors.take(rows)
+        for column in memory.columns(persons, float(index.times[period])):
             table = table.with_column(column)
-        before = self.memory.last.take(self.persons)
-        known = self.memory.known.take(self.persons)
-        drawn = draw(table, before, period, self.rows, 0)
+        before, known = memory.last.take(persons), memory.known.take(persons)
+        must = None if self.must is None else self.must[rows]
+        drawn = self.step(period, table, before, must, 0)
 
-        def step(rows: IntArray, wide: int) -> Column:
-            return draw(table.take(rows), before.take(rows), period, self.rows[rows], wide)
+        def step(chosen: IntArray, wide: int) -> Column:
+            forced = None if must is None else must[chosen]
+            return self.step(period, table.take(chosen), before.take(chosen), forced, wide)
 
-        held = _held(drawn, rules)
+        held = _held(drawn, self.rules)
         behind = np.flatnonzero(held & ~before.is_observed)
         nearest = before.replaced(behind, known.take(behind))
 
-        def again(rows: IntArray, widen: int) -> Column:
+        def again(chosen: IntArray, widen: int) -> Column:
             if widen == 1:  # to stay is nearer than any wider neighbourhood
-                return nearest.take(rows)
-            return step(rows, max(1, widen))
+                return nearest.take(chosen)
+            return step(chosen, max(1, widen))
 
-        def steps(chosen: Sequence[PathRule], holding: BoolArray | None = None) -> Judge | None:
-            def broken(rows: IntArray, values: Column) -> BoolArray:
-                bad = np.zeros(len(rows), dtype=bool)
-                for rule in chosen:
-                    bad |= rule.broken(before.take(rows), known.take(rows), values)
-                return bad if holding is None else bad | (holding[rows] & ~values.is_observed)
+        def keeping(rules: Sequence[PathRule], holding: BoolArray | None = None) -> Limits:
+            def broken(chosen: IntArray, values: Column) -> BoolArray:
+                bad = np.zeros(len(chosen), dtype=bool)
+                for rule in rules:
+                    bad |= rule.broken(before.take(chosen), known.take(chosen), values)
+                return bad if holding is None else bad | (holding[chosen] & ~values.is_observed)
 
-            return self._judged(limits, broken if chosen else None)
+            limits = self.limits.of_rows(rows)
+            return limits.and_judge(broken) if rules else limits
 
-        firm = [rule for rule in rules if not rule.is_wish]
+        firm = [rule for rule in self.rules if not rule.is_wish]
         every: IntArray = np.arange(len(drawn))
-        all_kept = steps(rules, held)
-        if all_kept is not None and (len(firm) < len(rules) or held.any()):
-            drawn = _repeated(drawn, every, before, step, all_kept)
-            drawn, every = redrawn(drawn, every, again, all_kept, rng, limits.reserve)
-        firmly = steps(firm)
-        if firmly is not None:
-            drawn = _repeated(drawn, every, before, step, firmly)
-        return self._mended(drawn, again, firmly, limits, rng, every)
+        kept = keeping(self.rules, held)
+        if kept.judge is not None and (len(firm) < len(self.rules) or held.any()):
+            drawn = _repeated(drawn, every, before, step, kept.judge)
+            drawn, every = redrawn(drawn, again, kept, rng, every)
+        kept = keeping(firm)
+        if kept.judge is not None:
+            drawn = _repeated(drawn, every, before, step, kept.judge)
+        return self.mended(drawn, again, kept, every)
 
-    def _judged(self, limits: Limits, steps: Judge | None) -> Judge | None:
-        judge = limits.judge
-        if judge is None:
-            return steps
+    def step(
+        self, period: int, table: Table, before: Column, must: BoolArray | None, widen: int
+    ) -> Column:
+        """Draw whether values move, and where to; only moves where they are drawn again."""
+        steps = self.model.later.get(period, self.model.later.get(POOLED))
+        if steps is None or steps.values is None:
+            return before if not widen else self.model.first.draw(table, self.rng, widen=widen - 1)
+        if steps.moves is None:
+            return steps.values.draw(table, self.rng, widen=max(0, widen - 1))
+        if widen:
+            movers = np.arange(len(before))
+        else:
+            moves = steps.moves.draw(table, self.rng).data == 1
+            movers = np.flatnonzero(moves if must is None else moves | must)
+        drawn = before
+        for attempt in range(TRIES):
+            if not len(movers):
+                break
+            wide = max(0, widen - 1) + max(0, attempt - TRIES // 2)
+            drawn = drawn.replaced(
+                movers, steps.values.draw(table.take(movers), self.rng, widen=wide)
+            )
+            movers = movers[~differing(drawn.take(movers), before.take(movers))]
+        return drawn
 
-        def both(rows: IntArray, values: Column) -> BoolArray:
-            bad = judge(self.rows[rows], values)
-            return bad if steps is None else bad | steps(rows, values)
-
-        return both
-
-    def _mended(
+    def mended(
         self,
         drawn: Column,
         again: Callable[[IntArray, int], Column],
-        judge: Judge | None,
         limits: Limits,
-        rng: np.random.Generator,
         free: IntArray | None = None,
     ) -> Column:
-        if judge is None:
-            return drawn
-        every = np.arange(len(drawn)) if free is None else free
-        drawn, bad = redrawn(drawn, every, again, judge, rng, limits.reserve)
+        """Redraw what is not allowed; raises RuleError where nothing is."""
+        drawn, bad = redrawn(drawn, again, limits, self.rng, free)
         if len(bad):
             raise RuleError(
                 f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows "
@@ -237,97 +245,15 @@ def _repeated(
             each = np.repeat(rows, copies)
             trial = step(each, wide)
             good = ~judge(each, trial).reshape(len(rows), copies)
-            found = np.flatnonzero(good.any(axis=1))
-            chosen = found * copies + good[found].argmax(axis=1)
-            drawn = drawn.replaced(rows[found], trial.take(chosen))
-            rows = np.delete(rows, found)
-    return drawn
-
-
-TRIES = 8
-"""Draws of a new value before a move that leads back to the old one counts as staying."""
-
-POOLED = -1
-"""Stands for all periods together."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Steps:
-    """How the value of a later row is drawn: whether it moves, and where to."""
-
-    moves: Part | None
-    values: Part | None
-
-
-@dataclass(frozen=True, eq=False)
-class FittedLagOne(FittedHistory):
-    """The first value of a person, and the steps from period to period."""
-
-    first: Part
-    later: Mapping[int, Steps]
-    rules: tuple[PathRule, ...]
-    changes: tuple[str, ...] | None
-
-    def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
-        """Draw the first value, then each one from the value before."""
-        return self.draw_within(predictors, limits, self.rules, rng=rng)
-
-    def draw_within(
-        self,
-        predictors: PanelTable,
-        limits: Limits,
-        rules: Sequence[PathRule],
-        *,
-        rng: np.random.Generator,
-        must: BoolArray | None = None,
-    ) -> Column:
-        """Draw inside given rules; see `draw`. Rows where ``must`` is true have to move."""
-        if self.changes is not None:
-            predictors = with_changes(predictors, self.changes)
-
-        def first(table: Table, widen: int) -> Column:
-            return self.first.draw(table, rng, widen=widen)
-
-        def later(table: Table, before: Column, period: int, rows: IntArray, widen: int) -> Column:
-            steps = self.later.get(period, self.later.get(POOLED))
-            if steps is None or steps.values is None:
-                return before if not widen else self.first.draw(table, rng, widen=widen - 1)
-            forced = None if must is None else must[rows]
-            return _next(steps.moves, steps.values, table, before, forced, widen, rng)
-
-        variable = self.first.step.variable
-        return walked(predictors, variable, first, later, rules=rules, limits=limits, rng=rng)
-
-
-def _next(
-    moves: Part | None,
-    values: Part,
-    table: Table,
-    before: Column,
-    forced: BoolArray | None,
-    widen: int,
-    rng: np.random.Generator,
-) -> Column:
-    """Draw whether the value moves, and where to; only moves where it is drawn again."""
-    if moves is None:
-        return values.draw(table, rng, widen=max(0, widen - 1))
-    if widen:
-        movers = np.arange(len(before))
-    else:
-        move = signs(moves, table, rng)
-        movers = np.flatnonzero(move if forced is None else move | forced)
-    drawn = before
-    for attempt in range(TRIES):
-        if not len(movers):
-            break
-        steps = max(0, widen - 1) + max(0, attempt - TRIES // 2)
-        drawn = drawn.replaced(movers, values.draw(table.take(movers), rng, widen=steps))
-        movers = movers[~differing(drawn.take(movers), before.take(movers))]
+            mended = np.flatnonzero(good.any(axis=1))
+            chosen = mended * copies + good[mended].argmax(axis=1)
+            drawn = drawn.replaced(rows[mended], trial.take(chosen))
+            rows = np.delete(rows, mended)
     return drawn
 
 
 @options
-class LagOne(HistoryModel):
+class LagOne(WrappedHistory):
     """The first value by the base model; each later one given the nearest earlier value.
 
     Predictors are the earlier variables of the same period, attributes of the career, the
@@ -336,8 +262,6 @@ class LagOne(HistoryModel):
 
     Parameters
     ----------
-    base : model
-        Any conditional model.
     fit_by : {"pooled", "by_period"}
         Whether time is a predictor, or every period has a fit of its own (periods with fewer than
         ``min_rows`` rows share one).
@@ -352,6 +276,7 @@ class LagOne(HistoryModel):
     --------
     >>> from synthesizer.data.table import Kind, Variable
     >>> from synthesizer.data.panel.panel_table import PanelIndex
+    >>> from synthesizer.models.cart import Cart
     >>> index = PanelIndex.of_presence(np.ones((60, 4), dtype=bool), np.arange(4.0))
     >>> grade = Variable(name="grade", kind=Kind.ORDERED, levels=("1", "2", "3", "4"))
     >>> data = PanelTable((), index)
@@ -363,14 +288,12 @@ class LagOne(HistoryModel):
 
     fitted_type = FittedLagOne
     in_words = "a model of each period's value given the person's value before it"
+    option_aliases: ClassVar[Mapping[str, str]] = {"fit": "fit_by"}
 
-    base: ConditionalModel = field(default_factory=Cart)
     fit_by: Literal["pooled", "by_period"] = "pooled"
     stay_or_move: bool = True
     changes: bool = True
     min_rows: Count = 100
-
-    option_aliases: ClassVar[Mapping[str, str]] = {"fit": "fit_by"}
 
     def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
         """Return what looks back on the variable itself, and on changes of the predictors."""
@@ -404,20 +327,19 @@ class LagOne(HistoryModel):
 
     def _fits(self, periods: IntArray) -> Sequence[tuple[int, IntArray]]:
         """Return which rows are fitted together, under the number of their period."""
+        pooled = (POOLED, np.arange(len(periods)))
         if self.fit_by == "pooled":
-            return [(POOLED, np.arange(len(periods)))]
-        found = [(int(t), np.flatnonzero(periods == t)) for t in np.unique(periods)]
-        large = [(t, rows) for t, rows in found if len(rows) >= self.min_rows]
-        if len(large) == len(found):
-            return large
-        return [*large, (POOLED, np.arange(len(periods)))]
+            return [pooled]
+        every = [(int(t), np.flatnonzero(periods == t)) for t in np.unique(periods)]
+        large = [(t, rows) for t, rows in every if len(rows) >= self.min_rows]
+        return large if len(large) == len(every) else [*large, pooled]
 
     def _steps(
         self, table: Table, values: Column, moved: BoolArray, rng: np.random.Generator
     ) -> Steps:
         if not self.stay_or_move:
             return Steps(moves=None, values=self._part(table, values, rng))
-        moves = fit_sign(self.base, table, moved, rng, left_out=self.left_out)
+        moves = fit_codes(self.base, table, sign_column(moved), rng, left_out=self.left_out)
         among = np.flatnonzero(moved)
         if not len(among):
             return Steps(moves=moves, values=None)

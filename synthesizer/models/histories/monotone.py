@@ -10,83 +10,41 @@ import numpy as np
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule, broken_steps
-from synthesizer.data.panel.view import changers, differing
+from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Variable
-from synthesizer.models.base import (
-    Abilities,
-)
-from synthesizer.models.histories.history import FittedHistory, Limits
+from synthesizer.models.base import Abilities
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
-from synthesizer.models.histories.mostly_constant import ByClass, Parts
-from synthesizer.models.histories.parts import (
-    Part,
-    fit_part,
-    persons_with_changes,
+from synthesizer.models.histories.mostly_constant import ByClass, FittedByClass, changers
+from synthesizer.models.limits import Limits
+
+OTHER = 2
+CLASSES = Variable(
+    name="own.class", kind=Kind.CATEGORICAL, levels=("constant", "monotone", "other")
 )
 
-_CLASSES = ("constant", "monotone", "other")
-_RISES = "never falls"
 
-
-def _class_column(index: PanelIndex, target: Column) -> Column:
-    """Return the class of every person, shape (n_persons,)."""
-    rule = PathRule(variable=target.name, non_decreasing=True, text=_RISES)
-    falls = np.bincount(
-        index.person[broken_steps(index, target, [rule])], minlength=index.n_persons
-    )
-    codes = np.where(falls > 0, 2, changers(index, target).astype(np.int32)).astype(np.int32)
-    variable = Variable(name="own.class", kind=Kind.CATEGORICAL, levels=_CLASSES)
-    return Column(variable, codes)
+def _never_falls(column: Column, *, is_wish: bool = False) -> PathRule:
+    return PathRule(variable=column.name, non_decreasing=True, text="never falls", is_wish=is_wish)
 
 
 @dataclass(frozen=True, eq=False)
-class FittedMonotone(FittedHistory):
-    """The class of a person, the value of the constant ones, the histories of the others."""
-
-    classes: Part
-    constant: Part | None
-    rising: FittedLagOne | None
-    other: FittedLagOne | None
-    changing: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not any((self.constant, self.rising, self.other)):
-            raise ValueError("no class of persons was fitted")
-        if self.classes.step.variable.n_codes != len(_CLASSES):
-            raise ValueError("there must be three classes of persons")
+class FittedMonotone(FittedByClass):
+    """Classes, values and histories, of which the last falls once at most."""
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw the class of every person, then one value or a history.
 
         Who gets no value that is allowed in all periods rises instead.
         """
-        index = predictors.index
-        classes = self.classes.draw(
-            persons_with_changes(predictors, self.changing), rng
-        ).data.astype(np.int64)
-        classes[index.counts == 1] = 0
-        classes = np.array(self._places())[classes]
-        parts = Parts(predictors, limits)
-        if self.constant is not None:
-            left = parts.constant(self.constant, np.flatnonzero(classes == 0), rng)
-            classes[left] = 1 if self.rising is not None else 2
-        for code, model in ((1, self.rising), (2, self.other)):
-            persons = np.flatnonzero(classes == code)
-            if len(persons):
-                parts.history(model, persons, rng)
-        joined = parts.joined()
-        if self.other is None or not (classes == 2).any():
-            return joined
-        return _kept(self.other, predictors, joined, classes == 2, limits, rng)
-
-    def _places(self) -> list[int]:
-        """Return the class that stands for each one; the first fitted where there was nobody."""
-        fitted = [self.constant is not None, self.rising is not None, self.other is not None]
-        return [code if fitted[code] else fitted.index(True) for code in range(3)]
+        drawn, classes = self.draw_by_class(predictors, limits, rng)
+        model, others = self.histories[OTHER - 1], classes == OTHER
+        if model is None or not others.any():
+            return drawn
+        return _kept(model, predictors, drawn, others, limits, rng)
 
 
 def _kept(
-    other: FittedLagOne,
+    model: FittedLagOne,
     predictors: PanelTable,
     drawn: Column,
     persons: BoolArray,
@@ -100,22 +58,16 @@ def _kept(
     """
     index = predictors.index
     once = _one_fall(index, drawn, persons)
-    bad = broken_steps(index, once, other.rules)
+    bad = broken_steps(index, once, model.rules)
     if limits.judge is not None:
         bad |= limits.judge(np.arange(len(once)), once)
-    again = np.unique(index.person[bad & _in_changed_persons(index, once, drawn)])
+    changed = np.bincount(index.person[differing(once, drawn)], minlength=index.n_persons) > 0
+    again = np.unique(index.person[bad & changed[index.person]])
     if not len(again):
         return once
     rows, own = index.rows_of(again), predictors.take_units(again)
-    rises = PathRule(variable=drawn.name, non_decreasing=True, text=_RISES, is_wish=True)
-    rising = other.draw_within(own, limits.of_rows(rows), [*other.rules, rises], rng=rng)
-    return once.replaced(rows, rising)
-
-
-def _in_changed_persons(index: PanelIndex, one: Column, other: Column) -> BoolArray:
-    """Return the rows of persons who have another value in any row of two columns, shape (r,)."""
-    other_rows = index.person[differing(one, other)]
-    return np.asarray(np.bincount(other_rows, minlength=index.n_persons)[index.person] > 0)
+    rules = [*model.rules, _never_falls(drawn, is_wish=True)]
+    return once.replaced(rows, model.draw_within(own, limits.of_rows(rows), rules, rng=rng))
 
 
 def _one_fall(index: PanelIndex, drawn: Column, persons: BoolArray) -> Column:
@@ -124,16 +76,14 @@ def _one_fall(index: PanelIndex, drawn: Column, persons: BoolArray) -> Column:
     Every person of the class falls at least once in the data, so there are no more violations
     than the data have for as many such persons.
     """
-    rule = PathRule(variable=drawn.name, non_decreasing=True, text=_RISES)
     own = persons[index.person]
     while True:
-        falls = broken_steps(index, drawn, [rule])
+        falls = broken_steps(index, drawn, [_never_falls(drawn)])
         total = np.cumsum(falls)
         so_far: IntArray = total - (total - falls)[index.starts[index.person]]
-        again: BoolArray = falls & (so_far > 1) & own
-        if not again.any():
+        rows = np.flatnonzero(falls & (so_far > 1) & own)
+        if not len(rows):
             return drawn
-        rows = np.flatnonzero(again)
         drawn = drawn.replaced(rows, drawn.take(rows - 1))
 
 
@@ -171,13 +121,18 @@ class Monotone(ByClass):
         rng: np.random.Generator,
     ) -> FittedMonotone:
         """Fit classes, values and histories; see `HistoryModel.fit_history`."""
-        classes = _class_column(predictors.index, target)
-        rises = PathRule(variable=target.name, non_decreasing=True, text=_RISES, is_wish=True)
-        same, rising, other = (np.flatnonzero(classes.data == code) for code in range(3))
-        constant = self.constant(predictors, target, same, rng)
-        model = LagOne(base=self.base)
-        risen = self.history(model, predictors, target, rising, [*rules, rises], rng)
-        others = self.history(model, predictors, target, other, rules, rng)
-        persons, seen, names = self.seen(predictors)
-        fitted = fit_part(self.base, persons, classes.take(seen), rng, left_out=self.left_out)
-        return FittedMonotone(fitted, constant, risen, others, names)
+        index = predictors.index
+        fallen = index.person[broken_steps(index, target, [_never_falls(target)])]
+        falls = np.bincount(fallen, minlength=index.n_persons) > 0
+        codes = np.where(falls, OTHER, changers(index, target)).astype(np.int32)
+        rises = [*rules, _never_falls(target, is_wish=True)]
+        return FittedMonotone(
+            *self.fit_classes(
+                predictors,
+                target,
+                Column(CLASSES, codes),
+                LagOne(base=self.base),
+                [rises, rules],
+                rng,
+            )
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -12,54 +12,118 @@ from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
-from synthesizer.data.panel.view import changers
-from synthesizer.data.table import BoolArray, Column, IntArray, Table
-from synthesizer.models.base import ConditionalModel
-from synthesizer.models.cart import Cart
-from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
+from synthesizer.data.panel.view import changed_rows
+from synthesizer.data.table import BoolArray, Column, IntArray
+from synthesizer.models.histories.history import FittedHistory, WrappedHistory
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
 from synthesizer.models.histories.parts import (
     Part,
     changing_names,
     ever_names,
+    fit_codes,
     fit_part,
-    fit_sign,
     persons_with_changes,
-    signs,
+    sign_column,
 )
 from synthesizer.models.histories.time_invariant import draw_persons
+from synthesizer.models.limits import Limits
 
 TRIES = 3
 """Histories drawn for a person who shall change before a change in a random row is imposed."""
 
 
-def seen_again(index: PanelIndex) -> IntArray:
-    """Return the persons with several rows, who could change; everybody where there are none."""
-    found = np.flatnonzero(index.counts > 1)
-    return found if len(found) else np.arange(index.n_persons)
+def changers(index: PanelIndex, column: Column) -> BoolArray:
+    """Return which persons ever have another value than in their first row, shape (n_persons,)."""
+    other = changed_rows(column, index.starts[index.person])
+    return np.asarray(np.bincount(index.person[other], minlength=index.n_persons) > 0)
 
 
-def draw_changing(
-    model: FittedLagOne,
-    predictors: PanelTable,
-    limits: Limits,
-    rules: Sequence[PathRule],
-    rng: np.random.Generator,
+@dataclass(frozen=True, eq=False)
+class FittedByClass(FittedHistory):
+    """The class of a person, the value of those who never change, the histories of the others."""
+
+    classes: Part
+    """Draws 0 for a constant value, k for history k - 1."""
+    constant: Part | None
+    """None where nobody is constant."""
+    histories: tuple[FittedLagOne | None, ...]
+    """One for each further class, None where nobody is in it."""
+    changing: tuple[str, ...] = ()
+    """Predictors of which the class knows whether the person ever changes them."""
+
+    def __post_init__(self) -> None:
+        if not any((self.constant, *self.histories)):
+            raise ValueError("no class of persons was fitted")
+        if self.classes.step.variable.n_codes != 1 + len(self.histories):
+            raise ValueError("every class of persons must have a model")
+
+    def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
+        """Draw the class of every person, then one value or a history.
+
+        Who gets no value that is allowed in all periods gets a history instead.
+        """
+        return self.draw_by_class(predictors, limits, rng)[0]
+
+    def draw_by_class(
+        self, predictors: PanelTable, limits: Limits, rng: np.random.Generator
+    ) -> tuple[Column, IntArray]:
+        """Draw values, and return the classes of the persons, too; see `draw`."""
+        index = predictors.index
+        classes = self._draw_classes(predictors, rng)
+        columns, rows = [], []
+        same = np.flatnonzero(classes == 0)
+        if self.constant is not None and len(same):
+            its, own = index.rows_of(same), predictors.take_units(same)
+            values, bad = draw_persons(self.constant, own, limits.of_rows(its), rng)
+            kept = own.index.rows_of(np.setdiff1d(np.arange(len(same)), bad))
+            columns.append(own.spread(values).take(kept))
+            rows.append(its[kept])
+            classes[same[bad]] = self._first_fitted(self.histories) + 1
+        for code, model in enumerate(self.histories, start=1):
+            persons = np.flatnonzero(classes == code)
+            if not len(persons):
+                continue
+            if model is None:
+                raise RuleError(
+                    f"no value is allowed in all periods of {len(persons)} synthetic persons, and "
+                    "nobody changes in the data; relax the rules or the support"
+                )
+            its, own = index.rows_of(persons), predictors.take_units(persons)
+            columns.append(_draw_changing(model, own, limits.of_rows(its), rng))
+            rows.append(its)
+        order = np.argsort(np.concatenate(rows), kind="stable")
+        return Column.concatenate(columns).take(order), classes
+
+    def _draw_classes(self, predictors: PanelTable, rng: np.random.Generator) -> IntArray:
+        """Draw classes that were fitted; who is there once is constant where anybody is."""
+        persons = persons_with_changes(predictors, self.changing)
+        classes = self.classes.draw(persons, rng).data.astype(np.int64)
+        classes[predictors.index.counts == 1] = 0
+        models = (self.constant, *self.histories)
+        usual = self._first_fitted(models)
+        return np.array([usual if m is None else k for k, m in enumerate(models)])[classes]
+
+    @staticmethod
+    def _first_fitted(models: Sequence[object]) -> int:
+        return next((k for k, model in enumerate(models) if model is not None), 0)
+
+
+def _draw_changing(
+    model: FittedLagOne, predictors: PanelTable, limits: Limits, rng: np.random.Generator
 ) -> Column:
     """Draw histories again until each has a change, shape (r,).
 
     After `TRIES` further draws a random later row of the person has to move.
     """
-    drawn = model.draw_within(predictors, limits, rules, rng=rng)
+    drawn = model.draw(predictors, limits, rng=rng)
     index = predictors.index
     for attempt in range(TRIES + 1):
         still = np.flatnonzero(~changers(index, drawn) & (index.counts > 1))
         if not len(still):
             break
-        rows = index.rows_of(still)
-        own = predictors.take_units(still)
+        rows, own = index.rows_of(still), predictors.take_units(still)
         must = _one_row(own.index, rng) if attempt == TRIES else None
-        again = model.draw_within(own, limits.of_rows(rows), rules, rng=rng, must=must)
+        again = model.draw_within(own, limits.of_rows(rows), model.rules, rng=rng, must=must)
         drawn = drawn.replaced(rows, again)
     return drawn
 
@@ -72,132 +136,48 @@ def _one_row(index: PanelIndex, rng: np.random.Generator) -> BoolArray:
     return must
 
 
-class Parts:
-    """The columns of groups of persons, put together."""
-
-    def __init__(self, predictors: PanelTable, limits: Limits) -> None:
-        self.predictors = predictors
-        self.limits = limits
-        self.columns: list[Column] = []
-        self.rows: list[IntArray] = []
-
-    def constant(self, value: Part, persons: IntArray, rng: np.random.Generator) -> IntArray:
-        """Draw one value for each of some persons; return those for whom none is allowed."""
-        if not len(persons):
-            return persons
-        rows = self.predictors.index.rows_of(persons)
-        own = self.predictors.take_units(persons)
-        drawn, bad = draw_persons(value, own, self.limits.of_rows(rows), rng)
-        free = np.setdiff1d(np.arange(len(persons)), bad)
-        kept = own.index.rows_of(free)
-        self._add(own.spread(drawn).take(kept), rows[kept])
-        return persons[bad]
-
-    def history(
-        self, model: FittedLagOne | None, persons: IntArray, rng: np.random.Generator
-    ) -> Column:
-        """Draw the histories of some persons, each with a change."""
-        rows = self.predictors.index.rows_of(persons)
-        own = self.predictors.take_units(persons)
-        if model is None:
-            raise RuleError(
-                f"no value is allowed in all periods of {len(persons)} synthetic persons, and "
-                "nobody changes in the data; relax the rules or the support"
-            )
-        drawn = draw_changing(model, own, self.limits.of_rows(rows), model.rules, rng)
-        self._add(drawn, rows)
-        return drawn
-
-    def _add(self, column: Column, rows: IntArray) -> None:
-        self.columns.append(column)
-        self.rows.append(rows)
-
-    def joined(self) -> Column:
-        """Return the column of all rows."""
-        order = np.argsort(np.concatenate(self.rows), kind="stable")
-        return Column.concatenate(self.columns).take(order)
-
-
-@dataclass(frozen=True, eq=False)
-class FittedMostlyConstant(FittedHistory):
-    """Whether a person ever changes, the value of those who do not, the histories of the others."""
-
-    change: Part
-    constant: Part | None
-    history: FittedLagOne | None
-    changing: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.constant is None and self.history is None:
-            raise ValueError("neither a constant nor a history was fitted")
-
-    def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
-        """Draw who changes, then one value or a history.
-
-        Who gets no value that is allowed in all periods changes, too.
-        """
-        index = predictors.index
-        persons = persons_with_changes(predictors, self.changing)
-        change = signs(self.change, persons, rng) & (index.counts > 1)
-        if self.constant is None:
-            change[:] = True
-        if self.history is None:
-            change[:] = False
-        parts = Parts(predictors, limits)
-        if self.constant is not None:
-            left = parts.constant(self.constant, np.flatnonzero(~change), rng)
-            change[left] = True
-        moving = np.flatnonzero(change)
-        if len(moving):
-            parts.history(self.history, moving, rng)
-        return parts.joined()
-
-
 @options
-class ByClass(HistoryModel):
-    """A model that draws the class of a person first, then one value or a history.
-
-    Parameters
-    ----------
-    base : model
-        Any conditional model; also of the histories (see `LagOne`).
-    """
-
-    base: ConditionalModel = field(default_factory=Cart)
+class ByClass(WrappedHistory):
+    """A model that draws the class of a person first, then one value or a history."""
 
     def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
         """Return what the histories add, and which of the predictors a person ever changes."""
         return (*LagOne().own_predictors(predictors), *ever_names(predictors))
 
-    def constant(
-        self, predictors: PanelTable, target: Column, persons: IntArray, rng: np.random.Generator
-    ) -> Part | None:
-        """Fit the value of persons who never change; None where there are none."""
-        if not len(persons):
-            return None
-        values = target.take(predictors.index.starts[persons])
-        return fit_part(self.base, predictors.first_rows.take(persons), values, rng)
-
-    def history(
+    def fit_classes(
         self,
-        model: LagOne,
         predictors: PanelTable,
         target: Column,
-        persons: IntArray,
-        rules: Sequence[PathRule],
+        classes: Column,
+        model: LagOne,
+        rules: Sequence[Sequence[PathRule]],
         rng: np.random.Generator,
-    ) -> FittedLagOne | None:
-        """Fit the histories of some persons; None where there are none."""
-        if not len(persons):
-            return None
-        values = target.take(predictors.index.rows_of(persons))
-        own = predictors.take_units(persons)
-        return model.leaving_out(self.left_out).fit_history(own, values, rules, rng=rng)
+    ) -> tuple[Part, Part | None, tuple[FittedLagOne | None, ...], tuple[str, ...]]:
+        """Return the fields of `FittedByClass`: classes of n persons, values and histories.
 
-    def seen(self, predictors: PanelTable) -> tuple[Table, IntArray, tuple[str, ...]]:
-        """Return the persons that classes are learnt from, who they are, and what changes."""
-        names, seen = changing_names(predictors), seen_again(predictors.index)
-        return persons_with_changes(predictors, names).take(seen), seen, names
+        ``rules`` are those of each history. Classes are learnt from the persons with several rows,
+        who could change; from everybody where there are none.
+        """
+        index, constant = predictors.index, None
+        same = np.flatnonzero(classes.data == 0)
+        if len(same):
+            values = target.take(index.starts[same])
+            constant = fit_part(self.base, predictors.first_rows.take(same), values, rng)
+        histories: list[FittedLagOne | None] = []
+        for code, own_rules in enumerate(rules, start=1):
+            persons = np.flatnonzero(classes.data == code)
+            if not len(persons):
+                histories.append(None)
+                continue
+            own, values = predictors.take_units(persons), target.take(index.rows_of(persons))
+            history = model.leaving_out(self.left_out)
+            histories.append(history.fit_history(own, values, own_rules, rng=rng))
+        names = changing_names(predictors)
+        several = np.flatnonzero(index.counts > 1)
+        seen = several if len(several) else np.arange(index.n_persons)
+        table = persons_with_changes(predictors, names).take(seen)
+        part = fit_codes(self.base, table, classes.take(seen), rng, left_out=self.left_out)
+        return part, constant, tuple(histories), names
 
 
 @options
@@ -215,6 +195,7 @@ class MostlyConstant(ByClass):
     Examples
     --------
     >>> from synthesizer.data.table import Kind, Variable
+    >>> from synthesizer.models.cart import Cart
     >>> index = PanelIndex.of_presence(np.ones((100, 2), dtype=bool), np.arange(2.0))
     >>> race = Variable(name="race", kind=Kind.CATEGORICAL, levels=("a", "b"))
     >>> codes = np.zeros((100, 2), dtype=np.int32)
@@ -227,7 +208,7 @@ class MostlyConstant(ByClass):
     True
     """
 
-    fitted_type = FittedMostlyConstant
+    fitted_type = FittedByClass
     in_words = "a model of whether a person's value ever changes, and of the values"
     option_aliases: ClassVar[Mapping[str, str]] = {"fit": "fit_by"}
 
@@ -240,14 +221,8 @@ class MostlyConstant(ByClass):
         rules: Sequence[PathRule],
         *,
         rng: np.random.Generator,
-    ) -> FittedMostlyConstant:
+    ) -> FittedByClass:
         """Fit the three parts; see `HistoryModel.fit_history`."""
-        change = changers(predictors.index, target)
-        constant = self.constant(predictors, target, np.flatnonzero(~change), rng)
-        history = self.history(
-            LagOne(base=self.base, fit_by=self.fit_by),
-            predictors, target, np.flatnonzero(change), rules, rng,
-        )  # fmt: skip
-        persons, seen, names = self.seen(predictors)
-        sign = fit_sign(self.base, persons, change[seen], rng, left_out=self.left_out)
-        return FittedMostlyConstant(sign, constant, history, names)
+        change = sign_column(changers(predictors.index, target))
+        model = LagOne(base=self.base, fit_by=self.fit_by)
+        return FittedByClass(*self.fit_classes(predictors, target, change, model, [rules], rng))

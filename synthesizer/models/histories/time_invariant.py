@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,14 +12,10 @@ from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import BoolArray, Column, IntArray
-from synthesizer.models.base import (
-    Abilities,
-    ConditionalModel,
-)
-from synthesizer.models.cart import Cart
-from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits
+from synthesizer.models.base import Abilities
+from synthesizer.models.histories.history import FittedHistory, WrappedHistory
 from synthesizer.models.histories.parts import Part, first_observed, fit_part
-from synthesizer.models.limits import redrawn
+from synthesizer.models.limits import Limits, redrawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,31 +47,13 @@ def draw_persons(
     rng: np.random.Generator,
     path: Path | None = None,
 ) -> tuple[Column, IntArray]:
-    """Draw a value for every person, allowed in each of her rows.
+    """Draw a value for every person, allowed in each of her rows; also return whom nothing fits.
 
-    Parameters
-    ----------
-    value : Part
-        Of the first rows.
-    predictors : PanelTable
-        r rows of n_persons persons.
-    limits : Limits
-        Structural zeros.
-    rng : numpy.random.Generator
-        For the draws.
-    path : callable, optional
-        What a value becomes over time; the same value in all rows by default. A person may come
-        more than once.
-
-    Returns
-    -------
-    Column
-        n_persons values.
-    ndarray of int
-        Persons for whom nothing is allowed.
+    ``path`` says what a value becomes over time, for persons of whom some may come more than once;
+    the same value in all rows by default.
     """
-    index, persons = predictors.index, predictors.first_rows
-    drawn, judge = value.draw(persons, rng), limits.judge
+    index, persons, judge = predictors.index, predictors.first_rows, limits.judge
+    drawn = value.draw(persons, rng)
     if judge is None:
         return drawn, np.zeros(0, dtype=np.int64)
 
@@ -85,24 +63,19 @@ def draw_persons(
     def judged(chosen: IntArray, values: Column) -> BoolArray:
         counts = index.counts[chosen]
         owner = np.repeat(np.arange(len(chosen)), counts)
-        told = values.take(owner) if path is None else path(chosen, values)
-        bad = judge(index.rows_of(chosen), told)
+        histories = values.take(owner) if path is None else path(chosen, values)
+        bad = judge(index.rows_of(chosen), histories)
         return np.asarray(np.bincount(owner[bad], minlength=len(chosen)) > 0)
 
-    return redrawn(drawn, np.arange(index.n_persons), again, judged, rng, limits.reserve)
+    return redrawn(drawn, again, Limits(judged, limits.reserve), rng)
 
 
 @options
-class TimeInvariant(HistoryModel):
+class TimeInvariant(WrappedHistory):
     """One value a person, given what is known at the person's first period.
 
     Where the confidential data have several values for a person, the first observed one counts.
     Source: Barrientos et al. (2018), section 3.2 (sex).
-
-    Parameters
-    ----------
-    base : model
-        Any conditional model.
 
     Examples
     --------
@@ -121,8 +94,6 @@ class TimeInvariant(HistoryModel):
     abilities = Abilities(panel=True, person=True)
     fitted_type = FittedTimeInvariant
     in_words = "a model of one value a person"
-
-    base: ConditionalModel = field(default_factory=Cart)
 
     def fit_history(
         self,

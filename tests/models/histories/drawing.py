@@ -9,8 +9,8 @@ import numpy as np
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import Column
-from synthesizer.models.histories.history import FittedHistory, HistoryModel, Limits, reserve_of
-from synthesizer.models.limits import Judge
+from synthesizer.models.histories.history import FittedHistory, HistoryModel
+from synthesizer.models.limits import Judge, Limits, reserve_of
 from tests.tables import numeric
 
 

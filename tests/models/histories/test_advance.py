@@ -6,8 +6,11 @@ import pytest
 from synthesizer.data.panel.panel_table import PanelIndex
 from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.models.cart import Cart
-from synthesizer.models.histories.advance import Advance
-from synthesizer.models.histories.parts import elapsed_since_first, starting_positions
+from synthesizer.models.histories.advance import (
+    Advance,
+    elapsed_since_first,
+    starting_positions,
+)
 from tests.data.panel.panels import full_index, panel, persons_of, random_index
 from tests.models.histories.drawing import drawn_by
 from tests.tables import coded, numeric

@@ -13,7 +13,8 @@ from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.table import Kind
 from synthesizer.models.careers.career import Career, _steps
 from synthesizer.models.careers.runs import fit_rules
-from synthesizer.models.histories.history import Limits, panel_of
+from synthesizer.models.histories.history import panel_of
+from synthesizer.models.limits import Limits
 from tests.data.panel.panels import TIMES, full_index, panel, random_column, random_index
 from tests.tables import coded, numeric
 

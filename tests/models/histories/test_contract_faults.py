@@ -26,15 +26,10 @@ class Marginal(FittedHistory):
     donors: Column
 
     def draw(self, predictors, limits, *, rng):
-        drawn = self.free(predictors, rng)
-        if limits.judge is None:
-            return drawn
-
         def again(rows, widen):
             return self.free(predictors.take(rows), rng)
 
-        every = np.arange(len(drawn))
-        drawn, bad = redrawn(drawn, every, again, limits.judge, rng, limits.reserve)
+        drawn, bad = redrawn(self.free(predictors, rng), again, limits, rng)
         if len(bad):
             raise RuleError(f"variable {drawn.name!r}: nothing is allowed; relax the rules")
         return drawn
