@@ -313,8 +313,10 @@ def _label_mask(value: Value, literal: float | str | bool) -> BoolArray:
     else:
         mask = np.array([label_number(label) == literal for label in value.labels], dtype=bool)
     if not mask.any():
+        is_whole = isinstance(literal, float) and literal.is_integer()
+        told = f"{literal:.0f}" if is_whole else repr(literal)
         raise ExpressionError(
-            f"{value.what} has no level or missing code {literal!r}; check its spelling"
+            f"{value.what} has no level or missing code {told}; check its spelling"
         )
     return mask
 

@@ -244,7 +244,7 @@ WRONG = [
     ("incom > 1", "did you mean 'income'?"),
     ("NA == 1", "missing(x)"),
     ("MSP == 'secret'", "has no level or missing code 'secret'"),
-    ("MSP == 7", "has no level or missing code 7.0"),
+    ("MSP == 7", "has no level or missing code 7;"),
     ("edu == 3", "no level"),
     ("edu < 3", "variable 'edu'"),
     ("edu < 'tall'", "use one of its levels"),
