@@ -11,7 +11,7 @@ from markupsafe import Markup
 from synthesizer.data.evolved import EvolvedDataset
 from synthesizer.measures.utility.distributions import Distribution as Shares
 from synthesizer.report.charts import clipped
-from synthesizer.report.genetic_charts import generations_chart, path_chart
+from synthesizer.report.genetic import generations_chart, path_chart
 from synthesizer.report.page import (
     Block,
     Cell,

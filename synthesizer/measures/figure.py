@@ -133,7 +133,7 @@ def shown(heading: str, form: Form, meaning: str = "") -> Callable[[F], F]:
     return mark
 
 
-def columns(kind: type[Result]) -> dict[str, Column]:
+def columns(kind: type[BaseModel]) -> dict[str, Column]:
     """Return what a table shows of a result: fields before properties, own before inherited."""
     names = (name for parent in kind.__mro__ for name in vars(parent).get("__annotations__", ()))
     fields = (

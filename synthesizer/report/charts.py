@@ -26,19 +26,8 @@ _WIDE = 480
 def el(tag: str, attrs: Mapping[str, Value] | None = None, *children: str) -> Markup:
     """Return an element; values and plain strings are escaped, Markup is taken as it is.
 
-    Parameters
-    ----------
-    tag : str
-        Name of the element.
-    attrs : mapping
-        Attributes; numbers are rounded to two decimals, None is left out.
-    *children : str or Markup
-        Content.
-
-    Raises
-    ------
-    ValueError
-        For ``style`` and event handlers, which the page's content policy forbids.
+    Numbers are rounded to two decimals, None is left out. ``style`` and event handlers, which the
+    page's content policy forbids, are a ValueError.
 
     Examples
     --------
@@ -119,14 +108,9 @@ def _named(attrs: Mapping[str, Value]) -> dict[str, Value]:
 
 @dataclass(frozen=True)
 class Scale:
-    """Takes values to places: linear, from ``domain`` to ``range``.
+    """Takes values to places: linear, from ``domain`` to ``range``, which may run downwards.
 
-    Parameters
-    ----------
-    domain : tuple of float
-        Values at the ends; where they are equal everything falls into the middle.
-    range : tuple of float
-        Places of the ends; may run downwards.
+    Where the ends of the domain are equal everything falls into the middle.
 
     Examples
     --------
@@ -178,7 +162,7 @@ def axis_bottom(
     scale: Scale, y: float, label: str = "", *, count: int = 5, grid: float = 0
 ) -> Markup:
     """Return a horizontal axis at height ``y``; ``grid`` is the length of lines upwards."""
-    parts = [line(*_ends(scale, y), class_="axis")]
+    parts = [line(scale.range[0], y, scale.range[1], y, class_="axis")]
     for value in scale.ticks(count):
         x = scale(value)
         if grid:
@@ -188,10 +172,6 @@ def axis_bottom(
     middle = sum(scale.range) / 2
     parts.append(text(middle, y + 34, label, class_="label", text_anchor="middle"))
     return el("g", {"class": "axes", "aria-hidden": "true"}, *parts)
-
-
-def _ends(scale: Scale, y: float) -> tuple[float, float, float, float]:
-    return scale.range[0], y, scale.range[1], y
 
 
 def axis_left(
@@ -296,6 +276,11 @@ def clipped(words: str, limit: int) -> str:
     return plain if len(plain) <= limit else f"{plain[: max(limit - 1, 1)]}…"
 
 
+def _named_in_full(name: str, limit: int, attrs: Mapping[str, Value]) -> Markup:
+    """Write a name as far as there is room; it is whole where a reader points at it."""
+    return el("text", attrs, el("title", None, name), clipped(name, limit))
+
+
 def heat(value: float, bounds: Sequence[float]) -> str:
     """Return the heat class of a value: h0 up to the first bound, h1 up to the second, ...
 
@@ -326,35 +311,29 @@ MARKS = {
 
 @dataclass(frozen=True, kw_only=True)
 class DotRow:
-    """One line of a dot plot.
-
-    Parameters
-    ----------
-    label : str
-        Its name.
-    value : float or None
-        The dot; a row without one says so.
-    low, high : float or None
-        Ends of the interval.
-    baseline, original : float or None
-        Lower and upper mark.
-    others : sequence of float
-        Small dots.
-    """
+    """One line of a dot plot."""
 
     label: str
     value: float | None
+    """The dot; a row without one says so."""
     low: float | None = None
+    """Ends of its interval."""
     high: float | None = None
     baseline: float | None = None
+    """Lower mark."""
     original: float | None = None
+    """Upper mark."""
+    original_ends: tuple[float, float] | None = None
+    """Interval of the original, which then has a line of its own."""
     others: Sequence[float] = ()
+    """Small dots."""
 
     @property
     def numbers(self) -> list[float]:
         """Every number that is drawn."""
         own = (self.value, self.low, self.high, self.baseline, self.original)
-        return [number for number in (*own, *self.others) if number is not None]
+        every = (*own, *(self.original_ends or ()), *self.others)
+        return [number for number in every if number is not None]
 
 
 def domain(numbers: Iterable[float], *, whole: bool = False) -> tuple[float, float]:
@@ -384,26 +363,16 @@ def dots(
     label: str,
     marks: Mapping[str, str] = MARKS,
     whole: bool = False,
+    ends: tuple[float, float] | None = None,
     zero: bool = False,
 ) -> Markup:
-    """Return a dot plot.
+    """Return a dot plot, ``label`` below its axis.
 
-    Parameters
-    ----------
-    rows : sequence of DotRow
-        From top to bottom.
-    title, description : str
-        For readers who cannot see it.
-    label : str
-        Of the axis.
-    marks : mapping of str to str
-        What ``value``, ``baseline``, ``original`` and ``others`` stand for, in this order.
-    whole : bool
-        Whether the axis runs from 0 to 1.
-    zero : bool
-        Whether 0 is what is hoped for, and gets a line.
+    ``marks`` says what ``value``, ``baseline``, ``original`` and ``others`` stand for. The axis
+    runs from 0 to 1 where ``whole``, or to the ``ends``; a value off it is an arrow at its
+    end. 0 gets a line where it is what is hoped for.
     """
-    ends = domain((number for row in rows for number in row.numbers), whole=whole)
+    ends = ends or domain((number for row in rows for number in row.numbers), whole=whole)
     scale = Scale(domain=ends, range=(_SIDE, WIDTH - _SIDE))
     key, end = legends(_SIDE, 16, list(marks.items()), width=WIDTH)
     top = end + _TOP - 10
@@ -420,36 +389,44 @@ def _row(row: DotRow, scale: Scale, top: float, *, zero: bool) -> Markup:
         said += f" ({interval(row.low, row.high, 'share')})"
     parts = [
         *(line(scale(at), y - 8, scale(at), y + 8, class_="grid") for at in scale.ticks(_TICKS)),
-        text(_SIDE, top + 14, clipped(row.label, _LABEL), class_="label"),
-        text(WIDTH - _SIDE, top + 14, said, class_="label strong", text_anchor="end"),
+        _named_in_full(row.label, _LABEL, {"x": _SIDE, "y": top + 14, "class": "label"}),
+        _words(WIDTH - _SIDE, top + 14, said, "end"),
     ]
     if zero:
         parts.append(line(scale(0), y - 8, scale(0), y + 8, class_="line-ink"))
+    of_original = y
+    if row.original_ends is not None:
+        of_original = y + 8
+        ends = scale.inside(row.original_ends[0]), scale.inside(row.original_ends[1])
+        parts.append(line(ends[0], of_original, ends[1], of_original, class_="line-original"))
     if row.baseline is not None and row.original is not None:
         ends = scale.inside(row.baseline), scale.inside(row.original)
         parts.append(line(ends[0], y, ends[1], y, class_="line-grid thick"))
     if row.low is not None and row.high is not None:
         ends = scale.inside(row.low), scale.inside(row.high)
         parts.append(line(ends[0], y, ends[1], y, class_="line-synthetic thick"))
-    for name, value in (("original", row.original), ("baseline", row.baseline)):
-        if value is not None:
-            parts.append(mark(name, scale.inside(value), y))
+    if row.original is not None:
+        parts.append(mark("original", scale.inside(row.original), of_original))
+    if row.baseline is not None:
+        parts.append(mark("baseline", scale.inside(row.baseline), y))
     parts += [mark("others", scale.inside(value), y) for value in row.others]
     if row.value is not None:
-        parts.append(mark("value", scale.inside(row.value), y))
+        low, high = scale.domain
+        at, arrow = scale.inside(row.value), "◀" if row.value < low else "▶"
+        is_off = not low <= row.value <= high
+        parts.append(_words(at, y + 4, arrow, "middle") if is_off else mark("value", at, y))
     return el("g", None, *parts)
+
+
+def _words(x: float, y: float, words: str, anchor: str) -> Markup:
+    return text(x, y, words, class_="label strong", text_anchor=anchor)
 
 
 def mark(name: str, x: float, y: float) -> Markup:
     """Return a mark; its shape tells it apart without colour.
 
-    Parameters
-    ----------
-    name : str
-        ``value`` (a dot), ``others`` (a small ring), ``baseline`` (an upright bar) or ``original``
-        (a diamond).
-    x, y : float
-        Its middle.
+    It is called ``value`` (a dot), ``others`` (a small ring), ``baseline`` (an upright bar) or
+    ``original`` (a diamond).
     """
     if name == "baseline":
         return line(x, y - 8, x, y + 8, class_="line-baseline thick")
@@ -461,17 +438,17 @@ def mark(name: str, x: float, y: float) -> Markup:
     return dot(x, y, 5, "fill-synthetic outlined")
 
 
-# Small multiples of lines over the number of datasets, and ROC curves.
+# Lines: small multiples side by side, and ROC curves.
 
 Point = tuple[float, float]
 
-_COLUMNS = 2
 _LEFT, _RIGHT, _LINES_TOP, _BOTTOM = 40.0, 10.0, 40.0, 46.0
-_HEIGHT = 120.0
 MOST_CURVES = 6
 """Curves that can be told apart in one picture."""
+_MOST_POINTS = 40
+"""Points of a line up to which each has a dot."""
 _DASHES = ("", " dashed", " dotted")
-_PANEL_KEY = (
+PANEL_KEY = (
     ("line-synthetic", "synthetic data"),
     ("line-baseline dashed", "baseline"),
     ("line-original dotted", "original released"),
@@ -480,51 +457,58 @@ _PANEL_KEY = (
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """A line: its name, the colour class it takes and its points (x, y)."""
+    """A line: its look, a colour and dashes such as ``baseline dashed``, and its points (x, y)."""
 
-    label: str
-    style: str
+    look: str
     points: Sequence[Point]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One of several pictures side by side; ``level`` is the original, a line across."""
+    """One of several pictures side by side."""
 
     title: str
     subtitle: str
     series: Sequence[Series]
-    level: float | None = None
+    levels: Sequence[tuple[float, str]] = ()
+    """Values of lines across, and their classes."""
+
+    @property
+    def heights(self) -> list[float]:
+        """Every value that is drawn."""
+        of_lines = [y for series in self.series for _, y in series.points]
+        return [*of_lines, *(level for level, _ in self.levels)]
 
 
-def panels(drawn: Sequence[Panel], *, title: str, description: str, x_label: str) -> Markup:
-    """Return panels with the same axes, two a row; rates start at 0.
-
-    Parameters
-    ----------
-    drawn : sequence of Panel
-        In order.
-    title, description : str
-        For readers who cannot see it.
-    x_label : str
-        Of the axis across, which counts from 1.
-    """
-    heights = [y for panel in drawn for series in panel.series for _, y in series.points]
-    heights += [panel.level for panel in drawn if panel.level is not None]
-    most = max([x for p in drawn for s in p.series for x, _ in s.points], default=1.0)
-    ends = (1.0, min(max(most, 2.0), 1e6))
-    y_ends = (0.0, max(domain(heights)[1], 1e-3))
-    width, height = WIDTH / _COLUMNS, _LINES_TOP + _HEIGHT + _BOTTOM
-    parts = [legend(4, 14, _PANEL_KEY)]
+def panels(
+    drawn: Sequence[Panel],
+    *,
+    title: str,
+    description: str,
+    x_label: str,
+    key: Sequence[tuple[str, str]] = PANEL_KEY,
+    width: float = WIDTH,
+    tall: float = 120.0,
+    shared: bool = True,
+) -> Markup:
+    """Return panels two a row, with a legend; values start at 0, on one axis where ``shared``."""
+    across = [x for panel in drawn for series in panel.series for x, _ in series.points]
+    first = min(across, default=1.0)
+    ends = (first, min(max([first + 1, *across]), 1e6))
+    marks, end = legends(4, 14, key, width=width)
+    room, height = width / 2, _LINES_TOP + tall + _BOTTOM
+    parts = [marks]
     for i, panel in enumerate(drawn):
-        left, top = width * (i % _COLUMNS), 26 + height * (i // _COLUMNS)
-        x = Scale(domain=ends, range=(left + _LEFT, left + width - _RIGHT))
-        y = Scale(domain=y_ends, range=(top + _LINES_TOP + _HEIGHT, top + _LINES_TOP))
+        left, top = room * (i % 2), end + 12 + height * (i // 2)
+        heights = [v for own in (drawn if shared else [panel]) for v in own.heights]
+        bottom = top + _LINES_TOP + tall
+        x = Scale(domain=ends, range=(left + _LEFT, left + room - _RIGHT))
+        y = Scale(domain=(0.0, max(domain(heights)[1], 1e-3)), range=(bottom, top + _LINES_TOP))
         parts.append(text(left + 4, top + 12, clipped(panel.title, 32), class_="label strong"))
         parts.append(text(left + 4, top + 27, clipped(panel.subtitle, 34), class_="label"))
         parts.append(_panel(panel, x, y, x_label))
-    rows = -(-len(drawn) // _COLUMNS)
-    return svg(WIDTH, 26 + height * rows, *parts, title=title, description=description)
+    rows = -(-len(drawn) // 2)
+    return svg(width, end + 12 + height * rows, *parts, title=title, description=description)
 
 
 def _panel(panel: Panel, x: Scale, y: Scale, label: str) -> Markup:
@@ -534,55 +518,41 @@ def _panel(panel: Panel, x: Scale, y: Scale, label: str) -> Markup:
         axis_bottom(x, bottom, label, count=steps),
         axis_left(y, left, "", count=4, grid=right - left),
     ]
-    if panel.level is not None:
-        height = y.inside(panel.level)
-        parts.append(line(left, height, right, height, class_="line-original dotted"))
-    parts += [_drawn(series, x, y) for series in panel.series]
-    return el("g", None, *parts)
-
-
-def _drawn(series: Series, x: Scale, y: Scale) -> Markup:
-    places = [(x.inside(at), y.inside(value)) for at, value in series.points]
-    dash = " dashed" if series.style == "baseline" else ""
-    parts = [polyline(places, f"line-{series.style}{dash}")]
-    if len(places) <= 30:
-        parts += [dot(*place, 2.5, f"fill-{series.style}") for place in places]
+    for level, look in panel.levels:
+        parts.append(line(left, y.inside(level), right, y.inside(level), class_=look))
+    for series in panel.series:
+        places = [(x.inside(at), y.inside(value)) for at, value in series.points]
+        parts.append(polyline(places, f"line-{series.look}"))
+        if len(places) <= _MOST_POINTS:
+            colour = series.look.split()[0]
+            parts += [dot(*place, 2.5, f"fill-{colour}") for place in places]
     return el("g", None, *parts)
 
 
 def roc(curves: Sequence[tuple[str, Sequence[Point]]], *, title: str, description: str) -> Markup:
-    """Return ROC curves with the diagonal of guessing.
+    """Return ROC curves with the diagonal of guessing: names, false and true positive rates.
 
-    Parameters
-    ----------
-    curves : sequence of (str, sequence of (float, float))
-        Name, and false and true positive rates in [0, 1]; the first `MOST_CURVES` are drawn.
-    title, description : str
-        For readers who cannot see it.
+    The first `MOST_CURVES` are drawn.
     """
     curves = curves[:MOST_CURVES]
     side, left, top = 340.0, 60.0, 34.0
     x = Scale(domain=(0.0, 1.0), range=(left, left + side))
     y = Scale(domain=(0.0, 1.0), range=(top + side, top))
+    # colour and dashes both tell curves apart, on paper too
+    looks = [f"line-s{i + 1}{_DASHES[i % len(_DASHES)]}" for i in range(len(curves))]
     parts = [
         axis_bottom(x, top + side, "taken for it wrongly (false positive rate)", grid=side),
         axis_left(y, left, "taken for it rightly (true positive rate)", grid=side),
         line(left, top + side, left + side, top, class_="line-baseline dashed"),
     ]
-    for i, (_, points) in enumerate(curves):
-        places = [(x.inside(at), y.inside(value)) for at, value in points]
-        parts.append(polyline(places, _style(i)))
+    for look, (_, points) in zip(looks, curves, strict=True):
+        parts.append(polyline([(x.inside(at), y.inside(v)) for at, v in points], look))
     below = top + side + 58
-    named = [*((_style(i), name) for i, (name, _) in enumerate(curves))]
+    named = [*zip(looks, (name for name, _ in curves), strict=True)]
     named.append(("line-baseline dashed", "guessing"))
-    for i, (style, name) in enumerate(named):
-        parts.append(legend(left, below + 18 * i, [(style, clipped(name, 48))]))
+    for i, (look, name) in enumerate(named):
+        parts.append(legend(left, below + 18 * i, [(look, clipped(name, 48))]))
     return svg(WIDTH, below + 18 * len(named), *parts, title=title, description=description)
-
-
-def _style(position: int) -> str:
-    """Return colour and dashes; both, so that curves can be told apart on paper."""
-    return f"line-s{position + 1}{_DASHES[position % len(_DASHES)]}"
 
 
 # Horizontal bars with their names above and their values at the end.
@@ -602,17 +572,7 @@ class Bar:
 
 
 def bars(rows: Sequence[Bar], *, title: str, description: str, label: str) -> Markup:
-    """Return bars from 0, one below the other.
-
-    Parameters
-    ----------
-    rows : sequence of Bar
-        From top to bottom; negative values are drawn as 0.
-    title, description : str
-        For readers who cannot see it.
-    label : str
-        Of the axis.
-    """
+    """Return bars from 0, one below the other; negative values are drawn as 0."""
     named = [clipped(row.label, _LONGEST) for row in rows]
     left = 14 + 1.2 * max([text_width(name) for name in named], default=0.0)
     high = domain(max(row.value or 0.0, 0.0) for row in rows)[1]
@@ -642,42 +602,22 @@ SIDES = (("fill-original", "original"), ("fill-synthetic", "synthetic"))
 
 @dataclass(frozen=True, kw_only=True)
 class PairedBar:
-    """Two bars, original above synthetic; no bar for None.
-
-    Parameters
-    ----------
-    label : str
-        Name of both.
-    original, synthetic : float or None
-        Their lengths.
-    low, high : float or None
-        Ends of the synthetic one over the datasets.
-    muted : bool
-        Whether it stands apart from the others, such as a missing code.
-    """
+    """Two bars, original above synthetic; no bar for None."""
 
     label: str
     original: float | None
     synthetic: float | None
     low: float | None = None
+    """Ends of the synthetic one over the datasets."""
     high: float | None = None
     muted: bool = False
+    """Whether it stands apart from the others, such as a missing code."""
 
 
 def paired_bars(
     rows: Sequence[PairedBar], *, label: str, top: float = 28.0
 ) -> tuple[list[Markup], float]:
-    """Return pairs of bars, one below the other, and where they end with their axis.
-
-    Parameters
-    ----------
-    rows : sequence of PairedBar
-        From top to bottom, at least one.
-    label : str
-        Of the axis, which begins at 0.
-    top : float
-        Where they begin.
-    """
+    """Return pairs of bars from ``top`` down, at least one, and where they end with their axis."""
     left = 12 + max(text_width(clipped(row.label, _PAIRS_LETTERS)) for row in rows)
     ends = [end for row in rows for end in (row.original, row.synthetic, row.high)]
     scale = Scale(
@@ -695,10 +635,13 @@ def paired_bars(
 
 
 def _pair_of_bars(row: PairedBar, scale: Scale, top: float) -> Markup:
-    attrs: dict[str, Value] = {"x": scale(0) - 6, "y": top + 17, "text-anchor": "end"}
-    style = "label muted" if row.muted else "label"
-    name = el("title", None, row.label), clipped(row.label, _PAIRS_LETTERS)
-    parts = [el("text", {**attrs, "class": style}, *name)]
+    attrs: dict[str, Value] = {
+        "x": scale(0) - 6,
+        "y": top + 17,
+        "text-anchor": "end",
+        "class": "label muted" if row.muted else "label",
+    }
+    parts = [_named_in_full(row.label, _PAIRS_LETTERS, attrs)]
     for value, y, look in (
         (row.original, top + 4, "fill-original"),
         (row.synthetic, top + 5 + _PAIRS_BAR, "fill-synthetic"),

@@ -1,26 +1,35 @@
-"""The evolution of whole datasets: what was done, how it went, what came out, what to pick."""
+"""The evolution of whole datasets: what was done, how it went, what came out, what to pick.
+
+The pictures are those of Chen, Taub and Elliot (2019), figure 6.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
+from typing import NamedTuple, TypeVar
 
-from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile
-from synthesizer.report.genetic_charts import NamedPoint, generations_chart, path_chart
+from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
+from synthesizer.report.charts import Panel, Series, panels
 from synthesizer.report.page import (
+    Added,
     Block,
-    Cell,
+    Chart,
     DataTable,
-    Form,
     Note,
     Section,
     Words,
     interval,
     plural,
+    row_table,
     written,
 )
+from synthesizer.report.plane import Axis, Mark, Spot, plane
 from synthesizer.report.record import Record
+
+_T = TypeVar("_T")
 
 _STARTS = {
     "mutants": "mutants of the original, copies in which an increasing share of the cells was "
@@ -36,7 +45,8 @@ _MOST_POINTS = 400
 """Points of the frontier that are drawn."""
 MOST_NAMES = 40
 """Files of the frontier that are named in the picture."""
-_WORTH_SORTING = 5
+MOST_STEPS = 200
+"""Generations that are drawn and listed; of more, every so many-th one is."""
 _TO_PICK = (
     "Files of the frontier to pick from: each buys utility with risk, and no other candidate beats "
     "it on both. Going down the table risk rises and U falls. Choose the most useful one whose "
@@ -135,14 +145,7 @@ def _endings(evolution: Evolution, record: Record) -> Iterator[str]:
 
 
 def ending(why: str, generations: int) -> str:
-    """Say how an evolution ended.
-
-    Parameters
-    ----------
-    why : str
-        As the evolution says it.
-    generations : int
-        How many were bred.
+    """Say how an evolution ended, and after how many generations.
 
     Examples
     --------
@@ -273,7 +276,7 @@ def _pictures(evolution: Evolution) -> Iterator[Block]:
     yield path_chart(history, _points(evolution), baseline=baseline, limit=limit)
 
 
-def _points(evolution: Evolution) -> list[NamedPoint]:
+def _points(evolution: Evolution) -> list[tuple[str, float, float]]:
     """Return the frontier; those that were written carry the number of their file."""
     if evolution.mode != "pareto":
         return []
@@ -296,62 +299,297 @@ def _number(file: str) -> str:
 
 
 def _results(evolution: Evolution) -> Iterator[Block]:
-    yield _table(
-        evolution,
-        [(str(number), dataset) for number, dataset in enumerate(evolution.datasets, 1)],
-        caption="Results of the evolution; U and F: lower is better, R: lower is safer",
-        first="Dataset",
+    table = row_table(
+        evolution.datasets,
+        _caption("Results of the evolution", evolution),
+        names=[
+            *_columns(evolution),
+            Added("Generations", "count", lambda dataset: dataset.generations),
+            Added("Ended", "text", lambda dataset: ending(dataset.stopped, dataset.generations)),
+        ],
+        labels=("Dataset", [str(number) for number, _ in enumerate(evolution.datasets, 1)]),
+        highlight=_above(evolution.datasets, evolution.risk_at_most),
     )
+    yield replace(table, stacks=True)
 
 
 def _frontier(evolution: Evolution) -> Iterator[Block]:
     if evolution.mode != "pareto":
         return
-    limit = evolution.risk_at_most
-    above = "" if limit is None else f"; marked: R above {limit:g}"
+    limit, files = evolution.risk_at_most, evolution.written
     yield Words([_TO_PICK])
-    yield _table(
-        evolution,
-        [(file.file, file) for file in evolution.written],
-        caption=f"Files of the frontier; U and F: lower is better, R: lower is safer{above}",
-        first="File",
+    if files:
+        marked = "" if limit is None else f"; marked: R above {limit:g}"
+        yield row_table(
+            files,
+            _caption("Files of the frontier", evolution, marked),
+            names=_columns(evolution),
+            labels=("File", [file.file for file in files]),
+            highlight=_above(files, limit),
+        )
+
+
+def _caption(what: str, evolution: Evolution, more: str = "") -> str:
+    if evolution.start == "mutants":
+        more += "; unchanged: share of the records that are those of the original"
+    return f"{what}; U and F: lower is better, R: lower is safer{more}"
+
+
+def _columns(evolution: Evolution) -> list[Added]:
+    """Return what every point has; how much is unchanged is known of mutants only."""
+    columns = [
+        Added("U", "figure", lambda point: point.utility),
+        Added("R", "figure", lambda point: point.risk),
+        Added("F", "figure", lambda point: point.fitness),
+    ]
+    if evolution.start == "mutants":
+        columns.append(Added("Unchanged", "share", lambda point: point.unchanged))
+    return columns
+
+
+def _above(points: Sequence[EvolvedDataset | FrontierFile], limit: float | None) -> list[int]:
+    return [i for i, point in enumerate(points) if limit is not None and point.risk > limit]
+
+
+# Pictures: utility and risk by generation, and the way of the best candidate.
+
+
+class NamedPoint(NamedTuple):
+    """A dataset in the plane of utility and risk, both in [0, 1]; its name may be empty."""
+
+    name: str
+    utility: float
+    risk: float
+
+    @property
+    def in_words(self) -> str:
+        """Where it is."""
+        return at_words(self.utility, self.risk)
+
+
+_READS = (
+    "Utility U is a distance from the original: 0 is alike. Risk R: 0 is safest. The best "
+    "candidate is the dataset that would be the result if the evolution ended there; generation 0 "
+    "is the start. Lines that are level at the end say that more generations would gain little; "
+    "lines that still fall say that it ended early."
+)
+_LIMITED = (
+    " Where a highest risk is accepted the best candidate has the lowest U within it, so its risk "
+    "may rise again, up to the limit."
+)
+
+
+def thinned(steps: Sequence[_T], most: int) -> list[_T]:
+    """Return every so many-th step and the last one, at most about ``most``.
+
+    Examples
+    --------
+    >>> thinned(range(10), 4), thinned(range(9), 4)
+    ([0, 3, 6, 9], [0, 3, 6, 8])
+    """
+    every = max(1, -(-len(steps) // most))
+    kept = list(steps[::every])
+    return kept if (len(steps) - 1) % every == 0 else [*kept, steps[-1]]
+
+
+def at_words(utility: float, risk: float) -> str:
+    """Write a point.
+
+    Examples
+    --------
+    >>> at_words(0.1257, 0.3964)
+    'U 0.126 and R 0.396'
+    """
+    return f"U {written(utility, 'share')} and R {written(risk, 'share')}"
+
+
+def _levels(baseline: float | None, limit: float | None) -> list[Mark]:
+    """Return the risks to compare with that are known."""
+    levels = (
+        (baseline, "baseline (guessing)", "line-baseline dashed"),
+        (limit, "highest risk accepted", "line-bad dotted"),
+    )
+    return [Mark(value, words, look) for value, words, look in levels if value is not None]
+
+
+def _from_start_to_end(history: Sequence[Generation]) -> str:
+    """Say from where to where the best candidate went."""
+    first, last = history[0], history[-1]
+    start, end = (at_words(step.utility, step.risk) for step in (first, last))
+    if len(history) == 1:
+        return f"Only generation {first.generation} is known: its best candidate has {start}."
+    count = plural(last.generation - first.generation, "generation")
+    return f"In {count} the best candidate went from {start} to {end}."
+
+
+def generations_chart(
+    history: Sequence[Generation],
+    *,
+    baseline: float | None = None,
+    limit: float | None = None,
+) -> Chart:
+    """Return utility and risk of the best candidate, and their medians, by generation.
+
+    ``baseline`` is the risk where targets are guessed from their distribution, ``limit`` the
+    highest that is accepted.
+    """
+    steps, levels = thinned(history, MOST_STEPS), _levels(baseline, limit)
+    summary = _from_start_to_end(history)
+    picture = panels(
+        [
+            _panel(steps, "utility", "utility U", "lower is better"),
+            _panel(steps, "risk", "risk R", "lower is safer", levels),
+        ],
+        title="Utility and risk by generation",
+        description=summary,
+        x_label="generation",
+        key=[
+            ("line-s1", "best candidate"),
+            ("line-s2 dashed", "median of the candidates"),
+            *((level.look, level.words) for level in levels),
+        ],
+        width=720,
+        tall=210,
+        shared=False,
+    )
+    return Chart(
+        title="Utility and risk, generation by generation",
+        svg=picture,
+        reads=_READS + ("" if limit is None else _LIMITED),
+        summary=summary,
+        table=_generations_table(steps, len(history)),
     )
 
 
-def _table(
-    evolution: Evolution,
-    rows: Sequence[tuple[str, EvolvedDataset | FrontierFile]],
-    *,
-    caption: str,
-    first: str,
-) -> DataTable:
-    """Return datasets row by row, and how those of an evolution of their own ended."""
-    columns: list[tuple[str, Form]] = [(first, "text")]
-    columns += [("U", "figure"), ("R", "figure"), ("F", "figure")]
-    if evolution.start == "mutants":
-        caption += "; unchanged: share of the records that are those of the original"
-        columns.append(("Unchanged", "share"))
-    ends = any(isinstance(dataset, EvolvedDataset) for _, dataset in rows)
-    if ends:
-        columns += [("Generations", "count"), ("Ended", "text")]
-    limit = evolution.risk_at_most
+def _panel(
+    steps: Sequence[Generation], name: str, title: str, good: str, levels: Sequence[Mark] = ()
+) -> Panel:
+    """Return the best candidate, the medians, and the lines across."""
+    return Panel(
+        title=title,
+        subtitle=good,
+        series=[
+            Series(look=look, points=[(step.generation, getattr(step, field)) for step in steps])
+            for look, field in (("s2 dashed", f"median_{name}"), ("s1", name))
+        ],
+        levels=[(level.value, level.look) for level in levels],
+    )
+
+
+def _generations_table(steps: Sequence[Generation], count: int) -> DataTable:
+    less = "" if len(steps) == count else f" ({len(steps):,} of {count:,} rows)"
     return DataTable(
-        caption=caption,
-        columns=[name for name, _ in columns],
-        forms=[form for _, form in columns],
-        rows=[_row(name, dataset, mutants=evolution.start == "mutants") for name, dataset in rows],
-        sortable=len(rows) >= _WORTH_SORTING,
-        stacks=ends,
-        highlight=[
-            i for i, (_, dataset) in enumerate(rows) if limit is not None and dataset.risk > limit
+        caption="Utility and risk of the best candidate, and medians of the candidates, by "
+        f"generation{less}; lower is better",
+        columns=["Generation", "Utility U", "Risk R", "F", "Median U", "Median R"],
+        forms=("count", "figure", "figure", "figure", "figure", "figure"),
+        rows=[
+            [s.generation, s.utility, s.risk, s.fitness, s.median_utility, s.median_risk]
+            for s in steps
         ],
     )
 
 
-def _row(name: str, dataset: EvolvedDataset | FrontierFile, *, mutants: bool) -> list[Cell]:
-    row: list[Cell] = [name, dataset.utility, dataset.risk, dataset.fitness]
-    if mutants:
-        row.append(dataset.unchanged)
-    if isinstance(dataset, EvolvedDataset):
-        row += [dataset.generations, ending(dataset.stopped, dataset.generations)]
-    return row
+def path_chart(
+    history: Sequence[Generation],
+    frontier: Sequence[tuple[str, float, float]] = (),
+    others: Sequence[tuple[str, float, float]] = (),
+    baseline: float | None = None,
+    *,
+    limit: float | None = None,
+) -> Chart:
+    """Return the way of the best candidate in the plane of risk and utility.
+
+    Parameters
+    ----------
+    history : sequence of Generation
+        At least one.
+    frontier : sequence of (str, float, float)
+        Candidates that no other one beats: name, utility, risk, both in [0, 1]. Those with a name
+        are larger and carry it, as far as there is room; keep it short.
+    others : sequence of (str, float, float)
+        Points to compare with, such as a file of another method.
+    baseline, limit : float, optional
+        As in `generations_chart`.
+
+    Examples
+    --------
+    >>> rows = [Generation(generation=g, utility=0.2, risk=0.9 - g / 10, fitness=0.5,
+    ...                    median_utility=0.2, median_risk=0.9, frontier=1) for g in range(3)]
+    >>> path_chart(rows, others=[("CART", 0.1, 0.42)], baseline=0.415).table.rows[-1]
+    ['CART', 0.1, 0.42]
+    """
+    front, other = [NamedPoint(*point) for point in frontier], [NamedPoint(*p) for p in others]
+    ends = (("start", history[0]), ("result", history[-1]))[: len(history)]
+    named = [NamedPoint(name, step.utility, step.risk) for name, step in ends]
+    levels = _levels(baseline, limit)
+    summary = " ".join(_path_in_words(history, front, other, baseline))
+    legend = [
+        ("line-s1", "best candidate, by generation"),
+        *([("fill-s3", "frontier")] if front else []),
+        *([("fill-s4", "other datasets")] if other else []),
+        *((level.look, f"{level.words} {written(level.value, 'share')}") for level in levels),
+    ]
+    picture = plane(
+        [*_spots(named[::-1], "s1"), *_spots(other, "s4"), *_spots(front, "s3")],
+        risk=Axis(label="risk R (left is safer)", marks=levels),
+        loss=Axis(label="utility U (lower is better)"),
+        way=[(step.risk, step.utility) for step in thinned(history, MOST_STEPS)],
+        legend=legend,
+        title="Utility and risk of the best candidate",
+        description=summary,
+    )
+    files = [point._replace(name=f"frontier {point.name}") for point in front if point.name]
+    return Chart(
+        title="The way of the best candidate between utility and risk",
+        svg=picture,
+        reads=" ".join(_path_reads(bool(front), bool(other))),
+        summary=summary,
+        table=DataTable(
+            caption="Points of the picture; lower is better for utility U and safer for risk R",
+            columns=["Point", "Utility U", "Risk R"],
+            forms=("text", "figure", "figure"),
+            rows=[list(point) for point in (*named, *files, *other)],
+        ),
+    )
+
+
+def _spots(points: Sequence[NamedPoint], colour: str) -> Iterator[Spot]:
+    """Yield the ends of the way (s1), points to compare with (s4) or those of a frontier (s3)."""
+    for name, utility, risk in points:
+        if colour == "s1":
+            shape = "ring" if name == "start" else "dot"
+        elif colour == "s4":
+            shape = "square"
+        else:
+            shape = "dot" if name else "small"
+        always = colour == "s1"
+        yield Spot(risk=risk, loss=utility, name=name, always=always, shape=shape, colour=colour)
+
+
+def _path_reads(has_frontier: bool, has_others: bool) -> Iterator[str]:
+    yield "Further left is safer, further down is closer to the original: the lower left corner"
+    yield "would be best. The line leads from generation to generation."
+    yield "An axis may begin above 0."
+    if has_frontier:
+        yield "The green dots are the frontier: no candidate beats any of them on both utility and"
+        yield "risk. Along it, one is bought with the other."
+    if has_others:
+        yield "Squares are other datasets, measured alike."
+
+
+def _path_in_words(
+    history: Sequence[Generation],
+    frontier: Sequence[NamedPoint],
+    others: Sequence[NamedPoint],
+    baseline: float | None,
+) -> Iterator[str]:
+    yield _from_start_to_end(history)
+    if baseline is not None:
+        yield f"Guessing has R {written(baseline, 'share')}."
+    if frontier:
+        safest = min(frontier, key=lambda point: (point.risk, point.utility))
+        closest = min(frontier, key=lambda point: (point.utility, point.risk))
+        yield f"The frontier reaches from {safest.in_words} to {closest.in_words}."
+    for other in others:
+        yield f"{other.name} has {other.in_words}."

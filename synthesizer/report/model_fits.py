@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -14,7 +13,7 @@ from synthesizer.measures.utility.coefficients import (
     LackOfFit,
 )
 from synthesizer.measures.utility.combining import CombinedEstimates, CombinedRow
-from synthesizer.report.charts import Scale, axis_bottom, clipped, el, legend, line, svg, text
+from synthesizer.report.charts import DotRow, dots
 from synthesizer.report.expected import (
     cautions,
     even_trees,
@@ -63,9 +62,6 @@ _SURE = 0.01
 _SMALL = 0.05
 _FAR = 12.0
 """Standard errors from 0 up to which the axis of coefficients reaches."""
-_WIDTH = 470.0
-_ROW = 34.0
-_TOP = 32.0
 
 
 def estimates_section(record: Record) -> Section:
@@ -107,7 +103,7 @@ def _chart(fit: FitComparison) -> Chart:
     summary = _summary(fit)
     return Chart(
         title="Coefficients, original and synthetic",
-        svg=_drawn(fit.coefficients, f"Coefficients of {fit.formula}", summary),
+        svg=_picture(fit, summary),
         reads="Each coefficient is shown as its difference from the original's, in standard "
         "errors of the original, so that all fit one scale. Lines are confidence intervals: the "
         "more the two overlap, the more alike the conclusions. A synthetic dot near 0 is good. Of "
@@ -133,85 +129,36 @@ def _summary(fit: FitComparison) -> str:
     return f"{summary}."
 
 
-class _Line(NamedTuple):
-    """A coefficient as differences from the original's, in standard errors of the original."""
-
-    name: str
-    synthetic: float
-    low: float
-    high: float
-    original_low: float
-    original_high: float
-
-
-def _lines(coefficients: Sequence[CoefficientComparison]) -> list[_Line]:
-    """Return the coefficients that are drawn: the original has a standard error of them."""
-    lines = [
-        _Line(
-            coefficient.name,
-            *(
-                (value - coefficient.original) / coefficient.original_error
-                for value in (
-                    coefficient.synthetic,
-                    coefficient.synthetic_low,
-                    coefficient.synthetic_high,
-                    coefficient.original_low,
-                    coefficient.original_high,
-                )
-            ),
-        )
-        for coefficient in coefficients
-        if coefficient.original_error
-    ]
-    furthest = sorted(lines, key=lambda row: -abs(row.synthetic))[:_MOST]
-    return [row for row in lines if row in furthest]
-
-
-def _drawn(coefficients: Sequence[CoefficientComparison], title: str, description: str) -> Markup:
-    rows = _lines(coefficients)
-    ends = [abs(end) for row in rows for end in row[2:]]
-    reach = min(max(ends, default=1.0) * 1.05, _FAR)
-    x = Scale(domain=(-reach, reach), range=(12, _WIDTH - 12))
-    bottom = _TOP + _ROW * len(rows)
-    label = "difference in standard errors of the original"
-    return svg(
-        _WIDTH,
-        bottom + 44,
-        legend(2, 12, [("line-original", "original"), ("line-synthetic", "synthetic")]),
-        axis_bottom(x, bottom, label, count=8, grid=bottom - _TOP),
-        line(x(0), _TOP, x(0), bottom, class_="line-baseline dashed"),
-        *(_drawn_row(row, x, _TOP + _ROW * i) for i, row in enumerate(rows)),
-        title=title,
+def _picture(fit: FitComparison, description: str) -> Markup:
+    """Return the coefficients of which the original has a standard error, in such errors."""
+    errors = [(c, c.original_error) for c in fit.coefficients if c.original_error]
+    rows = [_dot_row(coefficient, error) for coefficient, error in errors]
+    furthest = sorted(rows, key=lambda row: -abs(row.value or 0.0))[:_MOST]
+    drawn = [row for row in rows if row in furthest]
+    reach = max((abs(end) for row in drawn for end in row.numbers), default=1.0)
+    reach = min(reach * 1.05, _FAR)
+    return dots(
+        drawn,
+        title=f"Coefficients of {fit.formula}",
         description=description,
+        label="difference in standard errors of the original",
+        marks={"value": "synthetic", "original": "original"},
+        ends=(-reach, reach),
+        zero=True,
     )
 
 
-def _drawn_row(row: _Line, x: Scale, y: float) -> Markup:
-    left, right = x.domain
-
+def _dot_row(coefficient: CoefficientComparison, error: float) -> DotRow:
     def at(value: float) -> float:
-        return x(min(max(value, left), right))
+        return (value - coefficient.original) / error
 
-    box = {"x": at(0) - 3, "y": y + 16, "width": 6, "height": 6}
-    if left <= row.synthetic <= right:
-        dot = {"cx": x(row.synthetic), "cy": y + 26, "r": 4.0}
-        mark = el("circle", {**dot, "class": "fill-synthetic"})
-    else:
-        arrow = "◀" if row.synthetic < left else "▶"
-        mark = text(at(row.synthetic), y + 30, arrow, class_="strong", text_anchor="middle")
-    return el(
-        "g",
-        None,
-        el(
-            "text",
-            {"x": 2, "y": y + 12, "class": "small"},
-            el("title", None, row.name),
-            clipped(row.name, 60),
-        ),
-        line(at(row.original_low), y + 19, at(row.original_high), y + 19, class_="line-original"),
-        el("rect", {**box, "class": "fill-original"}),
-        line(at(row.low), y + 26, at(row.high), y + 26, class_="line-synthetic"),
-        mark,
+    return DotRow(
+        label=coefficient.name,
+        value=at(coefficient.synthetic),
+        low=at(coefficient.synthetic_low),
+        high=at(coefficient.synthetic_high),
+        original=0.0,
+        original_ends=(at(coefficient.original_low), at(coefficient.original_high)),
     )
 
 

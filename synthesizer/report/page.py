@@ -18,8 +18,9 @@ from typing import Any, Literal, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from pydantic import BaseModel
 
-from synthesizer.measures.figure import Column, Result, Row, columns
+from synthesizer.measures.figure import Column, columns
 
 # What a page is made of: sections of words, tables, charts and gaps.
 
@@ -80,7 +81,7 @@ class Added(NamedTuple):
 
 
 def row_table(
-    rows: Sequence[Row],
+    rows: Sequence[BaseModel],
     caption: str = "",
     *,
     names: Sequence[str | Added] = (),
@@ -92,7 +93,7 @@ def row_table(
 
     Parameters
     ----------
-    rows : sequence of Row
+    rows : sequence of BaseModel
         From top to bottom, at least one.
     caption : str
         What the table shows; what the rows say of themselves where empty.
@@ -134,7 +135,7 @@ def row_table(
     )
 
 
-def first_line(kind: type[Result]) -> str:
+def first_line(kind: type[BaseModel]) -> str:
     """Return the first sentence of what a type says of itself."""
     return (kind.__doc__ or "").strip().partition("\n")[0].removesuffix(".")
 

@@ -161,10 +161,12 @@ def _panel(cap: CapResult, subset: str, rule: str) -> Panel:
         title=SUBSETS[subset],
         subtitle=RULES[rule],
         series=[
-            Series(label="synthetic", style="synthetic", points=points(rule)),
-            Series(label="baseline", style="baseline", points=points(f"chance_{rule}")),
+            Series(look="synthetic", points=points(rule)),
+            Series(look="baseline dashed", points=points(f"chance_{rule}")),
         ],
-        level=cap.original[subset],
+        levels=[
+            (level, "line-original dotted") for level in [cap.original[subset]] if level is not None
+        ],
     )
 
 

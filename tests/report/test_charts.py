@@ -53,11 +53,12 @@ def test_the_axis_holds_every_number() -> None:
     assert domain([0.1], whole=True) == (0.0, 1.0)
 
 
-def test_values_off_the_axis_stand_at_its_end() -> None:
+def test_a_value_off_the_axis_is_an_arrow_at_its_end() -> None:
     picture = dots(
         [DotRow(label="a", value=3.0)], title="t", description="d", label="x", whole=True
     )
-    assert f'cx="{WIDTH - 16:.0f}"' in picture
+    assert f'<text x="{WIDTH - 16:.0f}"' in picture
+    assert ">▶<" in picture
     assert ">3.000<" in picture
 
 
@@ -71,14 +72,14 @@ def test_zero_is_marked_where_it_is_hoped_for() -> None:
 def test_labels_are_escaped_everywhere() -> None:
     _plain(dots([DotRow(label=NASTY, value=0.1)], title=NASTY, description=NASTY, label=NASTY))
     _plain(bars([Bar(label=NASTY, value=1, said=NASTY)], title=NASTY, description="", label=NASTY))
-    panel = Panel(title=NASTY, subtitle=NASTY, series=[], level=0.5)
+    panel = Panel(title=NASTY, subtitle=NASTY, series=[], levels=[(0.5, "line-original")])
     _plain(panels([panel], title=NASTY, description=NASTY, x_label=NASTY))
     _plain(roc([(NASTY, [(0.0, 1.0)])], title=NASTY, description=NASTY))
 
 
 def test_panels_stand_two_a_row() -> None:
-    series = Series(label="synthetic", style="synthetic", points=[(1.0, 0.2), (2.0, 0.3)])
-    panel = Panel(title="all", subtitle="zero", series=[series], level=0.9)
+    series = Series(look="synthetic", points=[(1.0, 0.2), (2.0, 0.3)])
+    panel = Panel(title="all", subtitle="zero", series=[series], levels=[(0.9, "line-original")])
     one, three = (
         _plain(panels([panel] * count, title="t", description="d", x_label="m")) for count in (2, 3)
     )
@@ -89,12 +90,12 @@ def test_panels_stand_two_a_row() -> None:
 def test_long_lines_have_no_dots() -> None:
     def drawn(count: int) -> str:
         points = [(float(m), 0.1) for m in range(1, count + 1)]
-        series = Series(label="s", style="synthetic", points=points)
+        series = Series(look="synthetic", points=points)
         panel = Panel(title="t", subtitle="", series=[series])
         return panels([panel], title="t", description="d", x_label="m")
 
     assert drawn(5).count("<circle") == 5
-    assert drawn(31).count("<circle") == 0
+    assert drawn(41).count("<circle") == 0
 
 
 def test_bars_have_lengths_in_proportion_and_none_for_what_is_missing() -> None:

@@ -17,8 +17,13 @@ from synthesizer.data.evolved import (
     Utility,
 )
 from synthesizer.report.charts import text_width
-from synthesizer.report.genetic import MOST_NAMES, genetic_section
-from synthesizer.report.genetic_charts import MOST_STEPS, generations_chart, path_chart
+from synthesizer.report.genetic import (
+    MOST_NAMES,
+    MOST_STEPS,
+    generations_chart,
+    genetic_section,
+    path_chart,
+)
 from synthesizer.report.page import Chart, Note, Section
 from synthesizer.report.record import Record
 from tests.report.blocks import gaps, html, of_kind, table, told
