@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from synthesizer.measures.utility.coefficients import FitComparison, FittedData
+from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.propensity import PmseResult
 from synthesizer.measures.utility.tables import TableRow
 from synthesizer.report.codebook.facts import tilts
@@ -46,27 +45,15 @@ _UNKNOWN = "could not be computed, which is no good news"
 
 @dataclass(frozen=True)
 class Expected:
-    """Expectations of S_pMSE, the distance of a table over that of draws from a right model.
-
-    Parameters
-    ----------
-    right : float
-        Of a right synthesis of this kind: 1 with fixed parameters, 1 + k/n with parameters drawn
-        anew for each dataset, for k synthetic and n original records.
-    fresh : float or None
-        Of a fresh sample of the same population, 1 + k/n; None where k or n is not known.
-    proper : bool
-        Whether parameters were drawn anew for each dataset.
-
-    Examples
-    --------
-    >>> Expected(right=1.0, fresh=1.5).bounds
-    (0.75, 1.125, 1.5, 2.25, 3.75, 7.5, 15.0, 37.5)
-    """
+    """Expectations of S_pMSE, the distance of a table over that of draws from a right model."""
 
     right: float = 1.0
+    """Of a right synthesis of this kind: 1 with fixed parameters, 1 + k/n with parameters drawn
+    anew for each dataset, for k synthetic and n original records."""
     fresh: float | None = 2.0
+    """Of a fresh sample of the same population, 1 + k/n; None where k or n is not known."""
     proper: bool = False
+    """Whether parameters were drawn anew for each dataset."""
 
     @property
     def limit(self) -> float:
@@ -121,11 +108,6 @@ def table_mark(expected: Expected) -> float:
     The customary rule for two-way tables of a synthesis of the size of the original is that all
     should be below 10, better below 3 (Raab, Nowok and Dibben 2021). That is five times the value
     of a fresh sample, to which the mark rises where more records were drawn or parameters anew.
-
-    Examples
-    --------
-    >>> table_mark(Expected()), table_mark(Expected(fresh=6.0)), table_mark(Expected(fresh=1.1))
-    (10.0, 30.0, 10.0)
     """
     return max(_LOOK, 5 * expected.limit)
 
@@ -134,23 +116,12 @@ def mean_mark(expected: Expected) -> float:
     """Return the mean S_pMSE of tables above which the synthesis is to be looked at.
 
     It is the better of the two customary values, 3, or one and a half times a fresh sample.
-
-    Examples
-    --------
-    >>> mean_mark(Expected()), mean_mark(Expected(fresh=6.0))
-    (3.0, 9.0)
     """
     return max(_HIGH, 1.5 * expected.limit)
 
 
 def copied_in_words(kept: Sequence[str]) -> str:
-    """Say what partial synthesis means for the figures.
-
-    Examples
-    --------
-    >>> copied_in_words(["sex"])[:63]
-    'Partial synthesis: sex is copied from the original. Tables of c'
-    """
+    """Say what partial synthesis means for the figures."""
     shown = ", ".join(kept[:_NAMED]) + (f" and {n:,} more" if (n := len(kept) - _NAMED) > 0 else "")
     return (
         f"Partial synthesis: {shown} {'is' if len(kept) == 1 else 'are'} copied from the original. "
@@ -161,17 +132,7 @@ def copied_in_words(kept: Sequence[str]) -> str:
 
 
 def distance_in_words(value: float | None, expected: Expected) -> str:
-    """Say what an S_pMSE means.
-
-    Examples
-    --------
-    >>> distance_in_words(0.9, Expected())
-    'as near as a right synthesis (1)'
-    >>> distance_in_words(6.6, Expected())
-    'clearly further off than a fresh sample of the same population (2)'
-    >>> distance_in_words(1.4, Expected(fresh=1.5))
-    'no further off than a fresh sample of the same population (1.5)'
-    """
+    """Say what an S_pMSE means."""
     if value is None:
         return _UNKNOWN
     if value <= 1.2 * expected.right:
@@ -189,19 +150,8 @@ def distance_in_words(value: float | None, expected: Expected) -> str:
 def chance_in_words(ratio: float | None, deviations: float | None, level: float = 1.0) -> str:
     """Say what a pMSE ratio means whose expectation is from permuted labels.
 
-    Parameters
-    ----------
-    ratio, deviations : float or None
-        The ratio, and how many standard deviations pMSE lies above its expectation.
-    level : float
-        Down to which a right synthesis may go; 1 where it is as far off as a fresh sample.
-
-    Examples
-    --------
-    >>> chance_in_words(1.23, 9.6)
-    'told apart a little better than a fresh sample of the same population (1)'
-    >>> chance_in_words(1.02, 0.7, 0.5)[:63]
-    'told apart no better than a fresh sample of the same population'
+    ``deviations`` are standard deviations of pMSE above its expectation; a right synthesis may go
+    down to ``level``, which is 1 where it is as far off as a fresh sample.
     """
     if ratio is None:
         return _UNKNOWN
@@ -218,13 +168,7 @@ def chance_in_words(ratio: float | None, deviations: float | None, level: float 
 
 
 def short(value: float) -> str:
-    """Write an expectation: three digits, no zeros that say nothing.
-
-    Examples
-    --------
-    >>> short(2.0), short(1.5), short(1.3666)
-    ('2', '1.5', '1.37')
-    """
+    """Write an expectation: three digits, no zeros that say nothing."""
     return f"{value:.3g}"
 
 
@@ -237,44 +181,25 @@ def right_share(scores: PmseResult, expected: Expected) -> float:
 
 # What fits of models rest on, in words: datasets without a fit, and what to expect by chance.
 
-_OF_DATASETS = re.compile(
-    r"synthetic dataset \d+ is left out: |the results are of \d+ of \d+ synthetic|.*has no fit"
-)
-
 
 def lost_fits(fit: FitComparison) -> list[str]:
     """Return the alert about datasets without a fit; empty where every dataset has one."""
     made = [own for own in fit.datasets if own.dataset > 0]
-    lost = [own for own in made if own.problem is not None]
-    if not lost:
+    problems = [own.problem for own in made if own.problem is not None]
+    if not problems:
         return []
-    why = "; ".join(_left_out(lost))
-    fitted = f"fitted on {len(made) - len(lost)} of {len(made)} datasets"
-    return [stopped(f"{fit.formula}: {fitted}: {why}")]
-
-
-def _left_out(lost: Sequence[FittedData]) -> Iterator[str]:
-    """Yield each reason once, with its datasets."""
-    for problem in dict.fromkeys(own.problem or "" for own in lost):
-        same = [str(own.dataset) for own in lost if own.problem == problem]
-        which = f"dataset {same[0]} is" if len(same) == 1 else f"datasets {', '.join(same)} are"
-        yield f"{which} left out ({problem.rstrip('. ')})"
+    why = "; ".join(dict.fromkeys(problem.rstrip(". ") for problem in problems))
+    fitted = f"fitted on {len(made) - len(problems)} of {len(made)} datasets"
+    return [f"{fit.formula}: {fitted}, the others are left out: {why}."]
 
 
 def fit_notes(fit: FitComparison) -> list[str]:
-    """Return the notes of a fit that `lost_fits` does not say, each as a sentence."""
-    notes = [note for note in fit.notes if not (lost_fits(fit) and _OF_DATASETS.match(note))]
-    return [stopped(note[:1].upper() + note[1:]) for note in notes]
+    """Return the notes of a fit, each as a sentence."""
+    return [stopped(note[:1].upper() + note[1:]) for note in fit.notes]
 
 
 def overlap_in_words(expected: float | None) -> str:
-    """Say what an overlap is to be compared with.
-
-    Examples
-    --------
-    >>> overlap_in_words(0.909)
-    '1 is all, and a right synthesis reaches 0.909 on average'
-    """
+    """Say what an overlap is to be compared with."""
     if expected is None:
         return "1 is all, which a right synthesis does not reach either"
     return f"1 is all, and a right synthesis reaches {written(expected, 'share')} on average"
@@ -341,17 +266,7 @@ FAR = 3.0
 
 
 def noise_in_words(ratio: float | None, distance: float | None = None) -> str:
-    """Say what a distance over its noise floor means.
-
-    Examples
-    --------
-    >>> noise_in_words(0.9)
-    'as near as chance allows'
-    >>> noise_in_words(0.1)
-    'nearer than chance, as evenly spread draws or copies are'
-    >>> noise_in_words(3.6)
-    'far off: more than chance explains'
-    """
+    """Say what a distance over its noise floor means."""
     if ratio is None:
         if distance is None:
             return "could not be computed, which is no good news"

@@ -35,34 +35,22 @@ NUMBERS: Sequence[Form] = ("figure",) * 8
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """A table; numbers go to the right, and its columns can be sorted where that helps.
-
-    Parameters
-    ----------
-    caption : str
-        What it shows; read out before the table.
-    columns : sequence of str
-        Headings.
-    forms : sequence of Form
-        One for each column.
-    rows : sequence of sequence of Cell
-        Values, unformatted.
-    sortable : bool
-        Whether the reader may sort it; worth it from about five rows.
-    highlight : sequence of int
-        Rows that need attention.
-    stacks : bool
-        Whether rows become blocks on a narrow screen, each cell under its column's name; for
-        tables that end in a sentence, which would be out of sight.
-    """
+    """A table; numbers go to the right, and its columns can be sorted where that helps."""
 
     caption: str
+    """What it shows; read out before the table."""
     columns: Sequence[str]
+    """Headings."""
     forms: Sequence[Form]
+    """One for each column."""
     rows: Sequence[Sequence[Cell]]
+    """Values, unformatted."""
     sortable: bool = False
     highlight: Sequence[int] = ()
+    """Rows that need attention."""
     stacks: bool = False
+    """Whether rows become blocks on a narrow screen, each cell under its column's name; for tables
+    that end in a sentence, which would be out of sight."""
 
 
 _FORMS_OF_COLUMNS: Mapping[str, Form] = {
@@ -91,20 +79,9 @@ def row_table(
 ) -> DataTable:
     """Return a table of rows that name their columns; it can be sorted from five rows on.
 
-    Parameters
-    ----------
-    rows : sequence of BaseModel
-        From top to bottom, at least one.
-    caption : str
-        What the table shows; what the rows say of themselves where empty.
-    names : sequence of str or Added
-        Columns that are shown; all that have a heading where empty.
-    more : sequence of Added
-        Columns after those.
-    highlight : sequence of int
-        Rows that need attention.
-    labels : (str, sequence of str), optional
-        Heading and cells of a first column that names the rows.
+    ``names`` are the columns that are shown, all of the rows where empty, and ``more`` those after
+    them. ``labels`` are heading and cells of a first column that names the rows. The caption is
+    what the rows say of themselves where none is given.
 
     Examples
     --------
@@ -163,28 +140,18 @@ def value_table(caption: str, values: Sequence[tuple[str, Cell]]) -> DataTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """A picture with what stands for it where it cannot be seen.
-
-    Parameters
-    ----------
-    title : str
-        Heading of the figure.
-    svg : Markup
-        The picture; its colours are classes of the style sheet, so that it follows light and dark.
-    reads : str
-        One or two sentences for a reader who is no statistician: what is to be seen, which
-        direction is good, what the baseline is.
-    summary : str
-        Text alternative: what the picture shows here, with the numbers that matter.
-    table : DataTable or None
-        The numbers behind it, shown on demand and in print where short.
-    """
+    """A picture with what stands for it where it cannot be seen."""
 
     title: str
     svg: Markup
+    """Its colours are classes of the style sheet, so that it follows light and dark."""
     reads: str
+    """One or two sentences for a reader who is no statistician: what is to be seen, which
+    direction is good, what the baseline is."""
     summary: str
+    """Text alternative: what the picture shows here, with the numbers that matter."""
     table: DataTable | None = None
+    """The numbers behind it, shown on demand and in print where short."""
 
 
 @dataclass(frozen=True)
@@ -225,27 +192,14 @@ def heading(text: str) -> Markup:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A part of the page.
-
-    Parameters
-    ----------
-    anchor : str
-        Name for links, such as ``risk``.
-    title : str
-        Heading.
-    lead : str
-        One sentence below it: what the part tells.
-    blocks : sequence of Block
-        In order.
-    """
+    """A part of the page."""
 
     anchor: str
+    """Name for links, such as ``risk``."""
     title: str
     lead: str
+    """One sentence below the title: what the part tells."""
     blocks: Sequence[Block]
-
-
-_WORTH_SORTING = 5
 
 
 # Numbers as a reader meets them: enough digits to compare, none that pretend more.
@@ -257,19 +211,9 @@ _MINUS = "−"
 def written(value: Cell, form: Form = "figure") -> str:
     """Write a value in one of the forms of a table.
 
-    Parameters
-    ----------
-    value : str, int, float or None
-        None and numbers that are not finite are shown as a dash; text stays as it is.
-    form : Form
-        ``count``: 1,234; ``figure``: four significant digits, whole numbers as they are;
-        ``share``: three decimals, never percent; ``p``: three decimals, or that it
-        is below 0.001; ``text``: as it is.
-
-    Returns
-    -------
-    str
-        What is shown, not yet escaped.
+    None and numbers that are not finite are shown as a dash, text as it is. ``count``: 1,234;
+    ``figure``: four significant digits, whole numbers as they are; ``share``: three decimals, never
+    percent; ``p``: three decimals, or that it is below 0.001; ``text``: as it is.
 
     Examples
     --------
@@ -330,50 +274,24 @@ _FORMS = {"text": _text, "count": _count, "figure": _figure, "share": _share, "p
 
 
 def interval(low: float | None, high: float | None, form: Form = "figure") -> str:
-    """Write an interval; a dash where an end is missing.
-
-    Examples
-    --------
-    >>> interval(0.009, 0.041, "share"), interval(None, 1.0)
-    ('0.009 to 0.041', '–')
-    """
+    """Write an interval; a dash where an end is missing."""
     if low is None or high is None:
         return DASH
     return f"{written(low, form)} to {written(high, form)}"
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:
-    """Write a count with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "record"), plural(1200, "record"), plural(2, "category", "categories")
-    ('1 record', '1,200 records', '2 categories')
-    """
+    """Write a count with its noun."""
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def joined(names: Sequence[str]) -> str:
-    """Join names as one says them.
-
-    Examples
-    --------
-    >>> joined(["age", "sex", "region"]), joined(["age"])
-    ('age, sex and region', 'age')
-    """
+    """Join names as one says them: a, b and c."""
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def stopped(told: str) -> str:
-    """End a sentence with one full stop, whether or not it has one.
-
-    Reasons of failures come from many places and may end in a full stop or not.
-
-    Examples
-    --------
-    >>> stopped("too few records"), stopped("too few records."), stopped("why?")
-    ('too few records.', 'too few records.', 'why?')
-    """
+    """End a sentence with one full stop, whether or not it has one."""
     told = told.rstrip()
     bare = told.rstrip(".")
     return told if told.endswith(("!", "?", "…")) or not bare else f"{bare}."
@@ -387,12 +305,14 @@ _KINDS: dict[type, str] = {
     Gap: "gap",
     Markup: "markup",
 }
-# rows up to which the numbers behind a chart are printed with it
+_WORTH_SORTING = 5
+"""Rows from which a table can be sorted."""
 _SHORT = 12
-# a name of the data with one of these would turn the numbers after it around
+"""Rows up to which the numbers behind a chart are printed with it."""
 _TURNING = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
-# letters from which a cell is a sentence and needs room
+"""A name of the data with one of these would turn the numbers after it around."""
 _PROSE = 40
+"""Letters from which a cell is a sentence and needs room."""
 
 
 def render(
@@ -404,29 +324,11 @@ def render(
     data: Mapping[str, Any] | None = None,
     for_release: bool = False,
 ) -> str:
-    """Return a page as HTML.
+    """Return a page as HTML that works from disk without a network.
 
-    Parameters
-    ----------
-    title : str
-        Heading and name of the page.
-    sections : sequence of Section
-        In order; they are linked from the page's contents.
-    banner : str
-        Line on the page's face, and on top of every printed page, that says for whom it is; none
-        where empty.
-    subtitle : str
-        Below the title.
-    data : mapping, optional
-        What the page's script needs; plain values. Numbers that are not finite become null.
-    for_release : bool
-        Whether the page may leave the house: its banner then has another colour than that of a
-        confidential one.
-
-    Returns
-    -------
-    str
-        The HTML of a file that works from disk without a network.
+    ``banner`` says for whom the page is, on its face and on top of every printed page; it has
+    another colour than that of a confidential one where the page is ``for_release``. ``data`` is
+    what the page's script needs: plain values; numbers that are not finite become null.
 
     Examples
     --------
@@ -457,13 +359,7 @@ def render(
 
 
 def fragment(block: Block) -> Markup:
-    """Return a block as HTML, for blocks that stand within another piece of HTML.
-
-    Examples
-    --------
-    >>> fragment(Note("1 < 2"))
-    Markup('<p class="note plain" role="note">1 &lt; 2</p>')
-    """
+    """Return a block as HTML, for blocks that stand within another piece of HTML."""
     return from_template("fragment.html", block=block)
 
 

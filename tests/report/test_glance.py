@@ -87,7 +87,7 @@ def test_failures_notes_and_lost_fits_are_told_before_the_figures() -> None:
     assert told[2].startswith(f"Not compared: column {JOB!r}")
     assert told[2].endswith("is a number in dataset 2.")
     assert told[3] == (
-        f"age ~ `{EVIL}`: fitted on 1 of 2 datasets: dataset 2 is left out (it did not settle)."
+        f"age ~ `{EVIL}`: fitted on 1 of 2 datasets, the others are left out: it did not settle."
     )
     assert "age, born are copied" in told[4]
     assert "dataset 2 has other levels" in told
