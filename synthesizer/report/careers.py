@@ -17,6 +17,7 @@ from synthesizer.report.career_pictures import (
     stacks_chart,
 )
 from synthesizer.report.expected import FAR, noise_in_words
+from synthesizer.report.figures import figure_blocks
 from synthesizer.report.page import (
     Added,
     Block,
@@ -26,7 +27,6 @@ from synthesizer.report.page import (
     Note,
     Section,
     Words,
-    interval,
     plural,
     row_table,
     stopped,
@@ -62,10 +62,8 @@ _RARE = 0.002
 _NAMED = 12
 
 
-def careers_section(record: Record) -> Section | None:
-    """Return what became of careers and of the variables' histories; None without a panel."""
-    if record.manifest.panel is None:
-        return None
+def careers_section(record: Record) -> Section:
+    """Return what became of careers and of the variables' histories in a panel."""
     return Section(
         anchor="careers",
         title="Careers",
@@ -144,24 +142,13 @@ def _careers(sequences: SequenceResult, periods: tuple[str, ...]) -> Iterator[Bl
     yield from lines_chart(shown)
 
 
-# Distances with their noise floor.
-
-
 def _distances(sequences: SequenceResult) -> DataTable:
-    several = len(sequences.distances) > 1
-    ends = Added("Datasets", "text", lambda row: interval(row.low, row.high, "share"))
     table = row_table(
         sequences.rows,
-        caption="Distance of synthetic from original careers"
-        + (", mean over the datasets" if several else ""),
-        names=[
-            Added("What", "text", lambda row: f"{row.meaning[0].upper()}{row.meaning[1:]}"),
-            "mean",
-            *([ends] if several else []),
-            "floor",
-            "ratio",
-            Added("In words", "text", lambda row: noise_in_words(row.ratio, row.mean)),
-        ],
+        "Distance of synthetic from original careers; of several datasets the mean, the lowest and "
+        "the highest",
+        names=("meaning", "mean", "low", "high", "floor", "ratio"),
+        more=[Added("In words", "text", lambda row: noise_in_words(row.ratio, row.mean))],
         highlight=[i for i, row in enumerate(sequences.rows) if (row.ratio or 0) > FAR],
     )
     return replace(table, stacks=True, sortable=False)
@@ -235,14 +222,7 @@ def _replicated(record: Record) -> Iterator[Block]:
             "fresh person of the same population would show without being in the data."
         ]
     )
-    yield DataTable(
-        caption="Careers of the original that are there again, period by period",
-        columns=["Figure", "Value", "Baseline", "Original released", "Of", "What it is"],
-        forms=("text", "share", "share", "share", "count", "text"),
-        rows=[[f.name, f.value, f.baseline, f.original, f.n, f.meaning] for f in figures],
-        highlight=[i for i, figure in enumerate(figures) if _is_above(figure)],
-        stacks=True,
-    )
+    yield from figure_blocks(figures, "Careers of the original that are there again")
     yield _verdict(figures[0], careers)
 
 

@@ -52,13 +52,7 @@ _READS = (
 
 
 def span(low: float | None, high: float | None) -> str:
-    """Write the ends of an interval, or that they are not known.
-
-    Examples
-    --------
-    >>> span(0.003, 0.0172), span(None, 0.1)
-    ('0.003 to 0.017', 'not known')
-    """
+    """Write the ends of an interval, or that they are not known."""
     return "not known" if low is None or high is None else interval(low, high, "share")
 
 
@@ -79,15 +73,7 @@ def compared(figures: Sequence[Figure]) -> list[Figure]:
 
 
 def interval_in_words(figure: Figure, good: float) -> str:
-    """Say where the interval of a figure lies; without one nothing can be concluded.
-
-    Examples
-    --------
-    >>> halves = Figure(key="dc", name="DC", value=0.1, meaning="", direction="about 0 is good",
-    ...                 n=9, low=0.02, high=0.2)
-    >>> interval_in_words(halves, 0.0)
-    'The interval lies above 0.'
-    """
+    """Say where the interval of a figure lies; without one nothing can be concluded."""
     if figure.low is None or figure.high is None:
         return "Without an interval nothing can be concluded, which is no good news."
     if lies_above(figure.low, good):
@@ -111,16 +97,10 @@ def dot_chart(
     whole: bool = True,
     zero: bool = False,
 ) -> Chart:
-    """Return a dot plot with its caption and what stands for it.
+    """Return a dot plot with its caption; the summary says every row where none is given.
 
-    Parameters
-    ----------
-    title, reads, summary, table
-        As in `Chart`; the summary says every row where it is empty.
-    about : str
-        What tells it from other pictures of the page, for readers who cannot see it.
-    rows, label, marks, whole, zero
-        As in `synthesizer.report.charts.dots`.
+    ``about`` tells it from other pictures of the page, for readers who cannot see it. All else is
+    as in `Chart` and `synthesizer.report.charts.dots`.
     """
     summary = summary or "; ".join(_row_in_words(row, marks) for row in rows)
     return Chart(
@@ -231,17 +211,7 @@ def figure_blocks(figures: Sequence[Figure], title: str, about: str = "") -> Ite
 
 
 def result_blocks(result: Measured, title: str, units: Units) -> Iterator[Block]:
-    """Yield a result as it says itself: its figures beside their baselines, and its tables.
-
-    Parameters
-    ----------
-    result : Measured
-        Of any measure of the catalogue.
-    title : str
-        Heading.
-    units : {"records", "persons"}
-        What is counted.
-    """
+    """Yield a result as it says itself: its figures beside their baselines, and its tables."""
     yield heading(title)
     yield from figure_blocks([figure.counting(units) for figure in result.figures], title)
     yield from result_tables(result, units)

@@ -339,19 +339,7 @@ def overlap_marks(expected: float | None) -> tuple[float, float]:
 
     With equal widths an overlap of 0.5 is a synthetic estimate at the end of the original's
     interval, and below 0 the intervals do not touch. Both distances grow with what chance alone
-    does where fewer records are synthesised, which the expected overlap shows.
-
-    Parameters
-    ----------
-    expected : float or None
-        Mean overlap of a right synthesis, where it is known.
-
-    Examples
-    --------
-    >>> overlap_marks(0.88), overlap_marks(None)
-    ((0.5, 0.0), (0.5, 0.0))
-    >>> [round(mark, 2) for mark in overlap_marks(0.49)]
-    [-0.25, -1.5]
+    does where fewer records are synthesised, which the expected overlap of a right synthesis shows.
     """
     chance = 1.0 if expected is None else max(1.0, (1 - expected) / (1 - _ONE_DATASET))
     return 1 - chance / 2, 1 - chance
@@ -413,13 +401,6 @@ def blame(record: Record, names: Sequence[str]) -> str:
     A variable whose own distribution is far off comes first. Of two others it is the later one if
     its model does not see the earlier; else the one that is clearly worse in its other pairs; else
     the later one, since its model has to carry the relation.
-
-    Parameters
-    ----------
-    record : Record
-        A run; its chain and tables are read.
-    names : sequence of str
-        The variables of a table or a fit.
     """
     chain = record.manifest.chain
     # copies of the original are never to blame

@@ -28,13 +28,7 @@ def by_scenario(
 
 
 def in_words(scenario: Scenario) -> str:
-    """Say keys and target in plain words.
-
-    Examples
-    --------
-    >>> in_words(Scenario(keys=("sex", "age"), target="income", groups={"income": 5}))
-    'Knowing sex and age, seeking income (income in 5 groups)'
-    """
+    """Say keys and target in plain words."""
     how = [
         f"{name} in {cuts if isinstance(cuts, int) else len(cuts) + 1} groups"
         for name, cuts in scenario.groups.items()

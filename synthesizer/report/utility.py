@@ -1,14 +1,22 @@
-"""Utility at a glance: how far the tables of synthetic data are from those of the original."""
+"""Utility at a glance: how far the tables of synthetic data are from those of the original.
+
+All tables of one and of two variables are listed; pairs are drawn as a map, and the worst of them
+shown as tables.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from synthesizer.measures.figure import Units
+from synthesizer.measures.utility.distributions import PairTable
 from synthesizer.measures.utility.suite import UtilityResult
-from synthesizer.measures.utility.tables import TableRow, TableUtility
+from synthesizer.measures.utility.tables import TableRow
+from synthesizer.report.charts import clipped, el, heat, svg, text, text_width
 from synthesizer.report.expected import (
     Expected,
     copied_in_words,
@@ -20,17 +28,19 @@ from synthesizer.report.expected import (
 from synthesizer.report.page import (
     Added,
     Block,
+    Chart,
     DataTable,
     Gap,
     Note,
     Section,
     Words,
     fragment,
+    from_template,
+    heading,
     plural,
     row_table,
     written,
 )
-from synthesizer.report.pair_tables import map_chart, map_names, pair_block, pairs_data
 from synthesizer.report.record import Record
 
 _FEATURED = 4
@@ -41,6 +51,21 @@ _ODD = 2.5
 """Times the value of a fresh sample: marked."""
 _P = 0.01
 _LEVEL = 0.05
+MOST = 60
+"""Variables of the map."""
+_LABEL = 60
+"""Letters of a group of a table that are shown."""
+_MARKED = 3
+"""Cells of a table that are marked at most."""
+_SHARE = 0.1
+"""Of a table's difference that a marked cell makes up at least."""
+_WIDTH = 700.0
+_LETTERS = 16
+_NUMBERS_FROM = 24.0
+"""Size of cells from which they hold their value."""
+_DARK = 5
+"""Colour from which a value is written in white."""
+_ROOM = 12.0
 _WHAT = (
     "Every variable and every pair of variables is tabulated in both files (numbers in five "
     "groups) and the tables are compared. S_pMSE, the standardised propensity score, is the "
@@ -97,13 +122,17 @@ def _blocks(record: Record) -> Iterator[Block]:
         yield from _pairs(record, utility, pairs)
     else:
         yield no_tables(record, "pairs of variables", pairs=True)
-    yield Markup("<h3>Every variable by itself</h3>")
+    yield heading("Every variable by itself")
     if utility is not None and variables:
         yield from _variables(utility, variables, expected_of(record))
     else:
         yield no_tables(record, "distributions of single variables")
     if utility is not None and utility.tables is not None and len(utility.n_synthetic) > 1:
-        yield _datasets(utility.tables)
+        yield row_table(
+            utility.tables.by_dataset,
+            "Each synthetic dataset: S_pMSE and ROE over its tables of one (1) or two (2) "
+            "variables",
+        )
 
 
 def _pairs(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) -> Iterator[Block]:
@@ -142,7 +171,7 @@ def _featured(utility: UtilityResult, rows: Sequence[TableRow]) -> Iterator[Bloc
         why = utility.failed.get("pairs", "they were not kept")
         yield Gap("the tables behind the pairs", f"They are not there: {why}.")
         return
-    yield Markup("<h3>The worst pairs</h3>")
+    yield heading("The worst pairs")
     yield Words(
         [
             "Counts of the original beside those of the synthetic data. Marked are up to three "
@@ -192,9 +221,234 @@ def _tests(utility: UtilityResult, rows: Sequence[TableRow], noun: str) -> Words
     return Words([" ".join(sentences)])
 
 
-def _datasets(tables: TableUtility) -> DataTable:
-    return row_table(
-        tables.by_dataset,
-        caption="Each synthetic dataset: S_pMSE and ROE over its tables of one (1) or two (2) "
-        "variables",
+# Tables of two variables, original beside synthetic, with what differs most marked.
+
+
+class Difference(NamedTuple):
+    """A cell that differs: its place, and whether the synthetic share is larger."""
+
+    row: int
+    column: int
+    more: bool
+
+
+def differences(pair: PairTable) -> tuple[Difference, ...]:
+    """Return the cells that differ most, the worst first: at most three, each a tenth of it all.
+
+    Shares are compared, as the number of records may differ; what a cell adds to the statistic
+    of Voas and Williamson, (p - q)^2 / (p + q), is its weight.
+    """
+    n, k = sum(map(sum, pair.original)), sum(map(sum, pair.synthetic))
+    if not n or not k:
+        return ()
+    weights = []
+    for i, rows in enumerate(zip(pair.original, pair.synthetic, strict=True)):
+        for j, (original, synthetic) in enumerate(zip(*rows, strict=True)):
+            p, q = original / n, synthetic / k
+            if p != q:
+                weights.append(((p - q) ** 2 / (p + q), Difference(i, j, q > p)))
+    total = sum(weight for weight, _ in weights)
+    weights.sort(key=lambda item: -item[0])
+    return tuple(cell for weight, cell in weights[:_MARKED] if weight >= _SHARE * total)
+
+
+def differences_in_words(pair: PairTable) -> str:
+    """Say where a pair's tables differ most."""
+    cells = [
+        f"{pair.variables[0]} {clipped(pair.rows[i], _LABEL)} with {pair.variables[1]} "
+        f"{clipped(pair.columns[j], _LABEL)}: {written(pair.original[i][j], 'count')} original, "
+        f"{written(pair.synthetic[i][j], 'count')} synthetic"
+        for i, j, _ in differences(pair)
+    ]
+    if not cells:
+        return "The two tables have the same shares, or no cell stands out."
+    return f"They differ most at {'; '.join(cells)}."
+
+
+def pair_block(pair: PairTable, s_pmse: float | None, units: Units) -> Markup:
+    """Return both tables of a pair, with the cells that differ most marked."""
+    return from_template(
+        "pairs.html",
+        variables=pair.variables,
+        rows=[clipped(label, _LABEL) for label in pair.rows],
+        columns=[clipped(label, _LABEL) for label in pair.columns],
+        original=pair.original,
+        synthetic=pair.synthetic,
+        units=units,
+        value="" if s_pmse is None else written(s_pmse),
+        marks={(i, j): "more" if more else "less" for i, j, more in differences(pair)},
+        words=differences_in_words(pair),
     )
+
+
+def pairs_data(pairs: Sequence[PairTable]) -> list[dict[str, Any]]:
+    """Return what the page's script needs to show any pair; counts are whole numbers."""
+    return [
+        {
+            "variables": pair.variables,
+            "rows": [clipped(label, _LABEL) for label in pair.rows],
+            "columns": [clipped(label, _LABEL) for label in pair.columns],
+            "original": pair.original,
+            "synthetic": [[round(count, 1) for count in row] for row in pair.synthetic],
+            "marked": [[i, j, int(more)] for i, j, more in differences(pair)],
+            "words": differences_in_words(pair),
+        }
+        for pair in pairs
+    ]
+
+
+# The map: variables by variables, the stronger the colour the further off.
+
+
+def map_names(order: Sequence[str], pairs: Sequence[TableRow]) -> tuple[str, ...]:
+    """Return the variables of the map: all, or those of the worst pairs where they are too many.
+
+    ``order`` is that of the chain, other variables follow; the pairs come worst first.
+    """
+    names = list(dict.fromkeys(name for row in pairs for name in row.variables))[:MOST]
+    places = {name: place for place, name in enumerate(dict.fromkeys(order))}
+    return tuple(sorted(names, key=lambda name: places.get(name, len(places))))
+
+
+def map_chart(
+    names: Sequence[str],
+    pairs: Sequence[TableRow],
+    expected: Expected,
+    kept: Collection[str] = (),
+) -> Chart:
+    """Return the map of pairs, the worst first; its cells carry positions for the page's script.
+
+    Cells of two variables that were ``kept`` as they are stay blank.
+    """
+    place = {name: i for i, name in enumerate(names)}
+    everything = {name for row in pairs for name in row.variables}
+    summary = _map_summary(pairs, expected)
+    if len(everything) > len(names):
+        summary += f" The map shows {len(names)} of the {len(everything)} variables: those of the"
+        summary += " worst pairs."
+    blank = {place[name] for name in kept if name in place}
+    left_out = " Cells without a value are of two copied variables." if len(blank) > 1 else ""
+    return Chart(
+        title="How far every pair of variables is off",
+        svg=_Map(names, _values(place, pairs), blank, expected.bounds).drawn(summary),
+        reads="Each cell is a table of two variables, compared between synthetic and original "
+        f"data by S_pMSE. The stronger its colour, the worse. {expected.sentence} Rows of strong "
+        "colour are variables that the synthesis relates badly to others. Choose a cell to see its "
+        f"table.{left_out}",
+        summary=summary,
+    )
+
+
+def _values(
+    place: Mapping[str, int], pairs: Sequence[TableRow]
+) -> dict[tuple[int, int], float | None]:
+    """Return S_pMSE by row and column of the lower triangle."""
+    values = {}
+    for pair in pairs:
+        if all(name in place for name in pair.variables):
+            column, row = sorted(place[name] for name in pair.variables)
+            values[row, column] = pair.s_pmse
+    return values
+
+
+def _map_summary(pairs: Sequence[TableRow], expected: Expected) -> str:
+    values = [(row.s_pmse, row) for row in pairs if row.s_pmse is not None]
+    if not values:
+        return "No pair has an S_pMSE."
+    good = sum(value <= expected.limit for value, _ in values)
+    worst = values[0][1]
+    return (
+        f"{good:,} of {plural(len(values), 'pair')} are no further off than "
+        f"{expected.fresh_words}. The worst is {' with '.join(worst.variables)}: "
+        f"{written(worst.s_pmse)}."
+    )
+
+
+@dataclass(frozen=True)
+class _Map:
+    """Variables, values by row and column, places of copied variables, ends of the colours."""
+
+    names: Sequence[str]
+    values: Mapping[tuple[int, int], float | None]
+    kept: Collection[int]
+    bounds: Sequence[float]
+
+    @property
+    def left(self) -> float:
+        """Where the cells begin; the labels of the rows are left of them."""
+        return 12 + max(text_width(clipped(name, _LETTERS), 10.5) for name in self.names)
+
+    @property
+    def size(self) -> float:
+        """Of a cell."""
+        return max(10.0, min(34.0, (_WIDTH - self.left) / len(self.names)))
+
+    def drawn(self, description: str) -> Markup:
+        bottom = self.size * len(self.names)
+        rows = [el("g", None, *self._row(row)) for row in range(1, len(self.names))]
+        return svg(
+            self.left + bottom + 12,
+            bottom + self.left + 4,
+            el("g", {"class": "heat"}, *rows),
+            el("g", {"aria-hidden": "true"}, *self._labels(bottom), self._key(bottom)),
+            title="Heat map of two-way S_pMSE",
+            description=description,
+        )
+
+    def _row(self, row: int) -> Iterator[Markup]:
+        for column in range(row):
+            if (row, column) in self.values:
+                yield self._cell(row, column, self.values[row, column])
+            elif {row, column} <= set(self.kept):
+                yield self._blank(row, column)
+
+    def _box(self, row: int, column: int) -> dict[str, str | float | int | None]:
+        x, y = self.left + column * self.size, row * self.size
+        return {"x": x, "y": y, "width": self.size - 1, "height": self.size - 1}
+
+    def _blank(self, row: int, column: int) -> Markup:
+        """Return the cell of two copied variables, whose table is the original's own."""
+        words = f"{self.names[row]} with {self.names[column]}: both copied, not compared"
+        box = el("rect", self._box(row, column))
+        return el("g", {"class": "blank"}, el("title", None, words), box)
+
+    def _cell(self, row: int, column: int, value: float | None) -> Markup:
+        colour = "none" if value is None else heat(value, self.bounds)
+        words = f"{self.names[row]} with {self.names[column]}: {written(value)}"
+        parts = [
+            el("title", None, words),
+            el("rect", {**self._box(row, column), "class": f"fill-{colour}"}),
+        ]
+        if self.size >= _NUMBERS_FROM and value is not None:
+            dark = " on-dark" if int(colour[1]) >= _DARK else ""
+            shown = f"{value:.1f}" if value < 9.95 else f"{value:.0f}" if value < 999 else "999+"
+            x = self.left + (column + 0.5) * self.size - 0.5
+            y = (row + 0.5) * self.size + 2.5
+            parts.append(text(x, y, shown, class_=f"cell{dark}", text_anchor="middle"))
+        return el("g", {"class": "pair", "data-row": row, "data-column": column}, *parts)
+
+    def _labels(self, bottom: float) -> Iterator[Markup]:
+        """Yield the variables of the rows, from the second, and of the columns, up to the last."""
+        style = "small" if self.size >= _ROOM else "tiny"
+        attrs: dict[str, str | float | int | None] = {"class": style, "text-anchor": "end"}
+        for i, name in enumerate(self.names):
+            words = el("title", None, name), clipped(name, _LETTERS)
+            middle = (i + 0.5) * self.size + 3
+            if i:
+                yield el("text", {**attrs, "x": self.left - 6, "y": middle}, *words)
+            if i < len(self.names) - 1:
+                x, y = self.left + middle, bottom + 6
+                turn = f"rotate(-90 {x:.1f} {y:.1f})"
+                yield el("text", {**attrs, "x": x, "y": y, "transform": turn}, *words)
+
+    def _key(self, bottom: float) -> Markup:
+        """Return the colours with the values where they change."""
+        x, y, step = max(self.left + bottom - 210, 4.0), 6.0, 22.0
+        parts = [text(x, y + 6, "S_pMSE, lower is better", class_="label")]
+        for i in range(len(self.bounds) + 1):
+            box = {"x": x + i * step, "y": y + 14, "width": step - 1, "height": 12}
+            parts.append(el("rect", {**box, "class": f"fill-h{i}"}))
+        for i, bound in enumerate(self.bounds, 1):
+            tick = f"{bound:.2g}"
+            parts.append(text(x + i * step, y + 40, tick, class_="tick", text_anchor="middle"))
+        return el("g", None, *parts)

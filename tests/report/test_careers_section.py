@@ -24,7 +24,7 @@ from synthesizer.report.careers import (
     period_names,
     was_matched,
 )
-from synthesizer.report.page import Chart, Note
+from synthesizer.report.page import Chart, DataTable, Note
 from synthesizer.report.record import PanelEntry, Record
 from tests.report.blocks import gaps, html, of_kind, table, told
 from tests.report.fixtures import Page
@@ -103,10 +103,6 @@ def record(
     )
 
 
-def test_no_panel_no_section() -> None:
-    assert careers_section(run()) is None
-
-
 def test_all_parts_are_there_with_a_text_alternative() -> None:
     section = careers_section(record())
     charts = of_kind(section, Chart)
@@ -115,6 +111,7 @@ def test_all_parts_are_there_with_a_text_alternative() -> None:
         "How often persons change state",
         "How long spells last",
         "Synthetic careers, one person a line",
+        "Careers of the original that are there again",
     ]
     assert all(chart.summary and chart.reads for chart in charts)
     assert all(chart.table is not None for chart in charts[:3])
@@ -126,16 +123,15 @@ def test_all_parts_are_there_with_a_text_alternative() -> None:
 
 def test_distances_come_with_noise_floor_ratio_and_words() -> None:
     found = table(careers_section(record()), "Distance of synthetic")
-    assert found.columns == ["What", "Distance", "Datasets", "Noise floor", "Ratio", "In words"]
-    rows = {row[0]: row[1:] for row in found.rows}
-    assert rows["Share of persons in each state, period by period"] == [
-        pytest.approx(0.03), "0.020 to 0.040", 0.03, pytest.approx(1.0),
-        "as near as chance allows",
+    assert found.columns == [
+        "What", "Distance", "Lowest", "Highest", "Noise floor", "Ratio", "In words",
     ]  # fmt: skip
-    assert rows["State and length of unbroken spells"][-1] == "far off: more than chance explains"
-    assert [found.rows[i][0] for i in found.highlight] == ["State and length of unbroken spells"]
-    single = panel(sequences=sequences(distances=(distances(0.02, 0.4),)))
-    assert "Datasets" not in table(careers_section(record(single)), "Distance of").columns
+    rows = {row[0]: row[1:] for row in found.rows}
+    assert rows["share of persons in each state, period by period"] == [
+        pytest.approx(0.03), 0.02, 0.04, 0.03, pytest.approx(1.0), "as near as chance allows",
+    ]  # fmt: skip
+    assert rows["state and length of unbroken spells"][-1] == "far off: more than chance explains"
+    assert [found.rows[i][0] for i in found.highlight] == ["state and length of unbroken spells"]
 
 
 @pytest.mark.parametrize(
@@ -188,8 +184,9 @@ def test_match_is_told() -> None:
 def test_copied_careers_are_an_alert_and_few_are_not(unique: float, tone: str) -> None:
     section = careers_section(record(careers=replicated(unique)))
     assert [note.tone for note in of_kind(section, Note)] == [tone]
-    found = table(section, "Careers of the original that are there again")
-    assert list(found.highlight) == [0] * (tone == "alert")
+    assert any(
+        "careers of one person" in str(own.rows[0][0]) for own in of_kind(section, DataTable)
+    )
 
 
 def test_switched_off_is_a_gap() -> None:
@@ -202,7 +199,7 @@ def test_switched_off_is_a_gap() -> None:
 def test_failures_are_told() -> None:
     section = careers_section(record(panel(sequences=None, failed={"careers": "too few"})))
     assert "Could not be computed: careers: too few." in told(list(section.blocks))
-    assert of_kind(section, Chart) == []
+    assert len(of_kind(section, Chart)) == 1  # of the careers that are there again
     assert table(section, "Values within persons")
 
 
@@ -264,7 +261,7 @@ def test_everybody_always_there_has_no_career_to_compare() -> None:
     )
     section = careers_section(record(panel(sequences=own)))
     assert "no careers to compare" in html(section)
-    assert of_kind(section, Chart) == []
+    assert len(of_kind(section, Chart)) == 1
 
 
 def test_many_moves_are_one_bar() -> None:

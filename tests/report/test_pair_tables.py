@@ -4,7 +4,7 @@ from itertools import combinations
 
 from synthesizer.measures.utility.distributions import PairTable
 from synthesizer.report.expected import Expected
-from synthesizer.report.pair_tables import (
+from synthesizer.report.utility import (
     differences,
     differences_in_words,
     map_chart,
