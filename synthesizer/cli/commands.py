@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,21 +66,241 @@ def all_cores(workers: int | None) -> int:
     return -1 if workers is None else workers
 
 
+def options_of(**options: Any) -> dict[str, Any]:
+    """Return the options that are named, in words or as a group of options."""
+    return {name: value for name, value in options.items() if value not in (None, {})}
+
+
 @contextmanager
 def errors_told() -> Iterator[None]:
     """Print every problem and leave with the exit code of the error."""
-    from synthesizer.cli import screen
-
     try:
         yield
     except SynthesizerError as error:
-        screen.show_error(error)
+        show_error(error)
         raise typer.Exit(error.exit_code) from None
     except KeyboardInterrupt as stop:  # one that kept something says what
-        screen.show_error(SynthesizerError(str(stop) or "interrupted; nothing was written"))
+        show_error(SynthesizerError(str(stop) or "interrupted; nothing was written"))
         raise typer.Exit(130) from None
 
 
+def show_error(error: SynthesizerError) -> None:
+    """Print every problem to the standard error."""
+    first, *others = error.problems or ("",)
+    lines = [f"- {problem}" for problem in error.problems]
+    text = [f"{len(lines)} errors:", *lines] if others else [f"error: {first}"]
+    print("\n".join(text), file=sys.stderr)
+
+
+app = typer.Typer(
+    name="synthesizer",
+    help="Turn confidential microdata into synthetic microdata, and prove what was made.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Make a function a command; it imports what it needs when it is called."""
+
+    @wraps(function)
+    def told(*words: Any, **options: Any) -> None:
+        with errors_told():
+            function(*words, **options)
+
+    return app.command()(told)
+
+
+@command
+def run(
+    config: ConfigPath,
+    overwrite: Overwrite = False,
+    seed: Seed = None,
+    m: Annotated[int | None, typer.Option("-m", help="Replaces the number of datasets.")] = None,
+    rows: Annotated[int | None, typer.Option(help="Replaces the rows of each.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Replaces the output directory.")
+    ] = None,
+    workers: Workers = None,
+    no_checks: Annotated[
+        bool, typer.Option("--no-checks", help="Leave out all checks; not where limits are set.")
+    ] = False,
+    plugin: Plugins = None,
+    quiet: Quiet = False,
+) -> None:
+    """Read, fit, generate, check and write. Exit code 3 means: a check exceeded a limit."""
+    from synthesizer.cli.printing import progress
+    from synthesizer.cli.screen import show_result
+    from synthesizer.jobs import run as job
+    from synthesizer.measures.settings import ALL_OFF
+
+    overrides = options_of(
+        seed=seed,
+        m=m,
+        rows=rows,
+        workers=workers,
+        output=options_of(
+            overwrite=overwrite or None, directory=None if out is None else str(out.absolute())
+        ),
+    )
+    if no_checks:
+        # limits stay and are refused: a pipeline must not take unchecked data for checked ones
+        overrides["checks"] = ALL_OFF
+    with progress(quiet=quiet) as listener:
+        result = job.run(
+            config, overrides=overrides, registry=models_with(plugin), listener=listener
+        )
+    if not quiet:
+        show_result(result)
+    if result.interrupted:
+        raise KeyboardInterrupt(
+            f"interrupted; the best so far was checked and written to {result.directory}"
+        )
+    if result.exceeded:
+        raise LimitExceededError(result.exceeded)
+
+
+@command
+def validate(config: ConfigPath, overwrite: Overwrite = False, plugin: Plugins = None) -> None:
+    """Check configuration, data and output, and tell every problem at once."""
+    from synthesizer.cli.screen import show_valid
+    from synthesizer.plan.plan import prepare
+
+    overrides = {"output": {"overwrite": True}} if overwrite else {}
+    show_valid(prepare(config, models_with(plugin), overrides=overrides))
+
+
+@command
+def plan(config: ConfigPath, plugin: Plugins = None) -> None:
+    """Show order, models, predictors, levels, rare levels and cost before any fit."""
+    from synthesizer.cli.screen import show_plan
+    from synthesizer.plan.overview import plan_table
+    from synthesizer.plan.plan import prepare
+
+    planned = prepare(config, models_with(plugin), check_directory=False)
+    show_plan(planned, plan_table(planned))
+
+
+@command
+def init(
+    data: DataPath,
+    output: Annotated[
+        Path | None, typer.Option("--out", "-o", help="YAML file to write; DATA.yaml if absent.")
+    ] = None,
+    person: Annotated[
+        str | None, typer.Option(help="Panel, a row a period: column that identifies persons.")
+    ] = None,
+    time: Annotated[str | None, typer.Option(help="Panel: column of the period.")] = None,
+    career: Annotated[
+        str | None, typer.Option(help="Panel: variable whose sequence of states is a career.")
+    ] = None,
+    wide: Annotated[
+        list[str] | None,
+        typer.Option(help="Panel, a column a period: VARIABLE=FIRST..LAST or VARIABLE=A,B,C."),
+    ] = None,
+    absent: Annotated[
+        list[str] | None, typer.Option(help="With --wide: label of those who are not there.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a commented starter YAML with inferred kinds, missing codes and derived variables."""
+    from synthesizer.jobs.starter import panel_config, write_starter
+
+    panel = panel_config(
+        person=person, time=time, career=career, wide=wide or (), absent=absent or ()
+    )
+    path = write_starter(data, output, panel=panel, overwrite=overwrite)
+    print(f"wrote {path}; look it over, then: synthesizer run {path}")
+
+
+@command
+def codebook(
+    data: Annotated[Path, typer.Argument(help="Data file, or the result directory of a run.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Of a run: directory for codebook.html and .json."),
+    ] = None,
+    overwrite: Overwrite = False,
+    json: AsJson = False,
+) -> None:
+    """Show the variables of a data file (confidential), or write the codebook for researchers.
+
+    Of the result directory of a run it writes what may go out with the synthetic datasets: the
+    variables, how they were made, what not to conclude; no number is computed from the original.
+    """
+    from synthesizer.cli.printing import say_json
+    from synthesizer.cli.screen import show_codebook
+    from synthesizer.measures.figure import plain
+    from synthesizer.plan.overview import make_codebook
+    from synthesizer.report.codebook.write import is_result, run_codebook, write_run_codebook
+
+    if not is_result(data):
+        if out is not None:
+            raise OutputError(
+                f"{data}: is no result of a run, and the codebook of a data file is "
+                "confidential: it is only shown; leave out -o"
+            )
+        show_codebook(make_codebook(data), as_json=json)
+    elif out is not None:
+        paths = write_run_codebook(data, out, overwrite=overwrite)
+        print("\n".join(["wrote", *(f"  {path}" for path in paths)]))
+    elif json:
+        say_json(plain(run_codebook(data)))
+    else:
+        raise OutputError(f"{data}: name a directory for its codebook (-o), or say --json")
+
+
+@command
+def fit(
+    config: ConfigPath,
+    model: Annotated[Path, typer.Option("--out", "-o", help="File for the model (mode 0600).")],
+    overwrite: Overwrite = False,
+    plugin: Plugins = None,
+    quiet: Quiet = False,
+) -> None:
+    """Fit the chain and save the model, which holds confidential values."""
+    from synthesizer.cli.printing import progress
+    from synthesizer.engine.saved import check_model_path, save_model
+    from synthesizer.jobs import run as job
+
+    check_model_path(model, overwrite=overwrite)
+    registry = models_with(plugin)
+    with progress(quiet=quiet) as listener:
+        fitted = job.fit(config, registry=registry, listener=listener)
+    save_model(model, fitted, registry.with_plugins(fitted.plugins))
+    if not quiet:
+        print(f"wrote {model} (confidential: it holds values of the data; mode 0600)")
+
+
+@command
+def generate(
+    model: Annotated[Path, typer.Argument(help="File that 'fit' wrote.")],
+    m: Annotated[int, typer.Option("-m", help="Number of datasets.")] = 1,
+    rows: Annotated[int | None, typer.Option(help="Rows of each; those of the data.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed; that of the fit by default.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Output directory.")] = Path("synthetic"),
+    workers: Workers = None,
+    overwrite: Overwrite = False,
+    plugin: Plugins = None,
+    quiet: Quiet = False,
+) -> None:
+    """Draw synthetic datasets from a saved model, without the confidential data."""
+    from synthesizer.cli.printing import progress
+    from synthesizer.engine.saved import load_model
+    from synthesizer.jobs import generate as generation
+
+    loaded = load_model(model, models_with(plugin))
+    with progress(quiet=quiet) as listener:
+        paths = generation.generate(
+            loaded, out, m=m, rows=rows, seed=seed, overwrite=overwrite, workers=workers,
+            listener=listener,
+        )  # fmt: skip
+    if not quiet:
+        print("\n".join(["wrote", *(f"  {path}" for path in paths)]))
+
+
+@command
 def report(
     directory: Annotated[Path, typer.Argument(help="Result directory of a run.")],
     out: Annotated[
@@ -89,14 +310,13 @@ def report(
     overwrite: Overwrite = False,
 ) -> None:
     """Write the steward's report of a run: one page that needs no network. Confidential."""
-    with errors_told():
-        from synthesizer.cli import screen
-        from synthesizer.report.build import write_report
+    from synthesizer.report.build import write_report
 
-        path = write_report(directory, out, overwrite=overwrite)
-        screen.say(f"wrote {path} (confidential: for the steward; mode 0600)")
+    path = write_report(directory, out, overwrite=overwrite)
+    print(f"wrote {path} (confidential: for the steward; mode 0600)")
 
 
+@command
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Result directories of 'run', at least two.")],
     out: Annotated[
@@ -110,19 +330,17 @@ def compare(
     overwrite: Overwrite = False,
 ) -> None:
     """Compare runs: what was set differently, their risk and utility, and a map to choose from."""
-    with errors_told():
-        from synthesizer.cli import screen
-        from synthesizer.jobs.compare import write_comparison
+    from synthesizer.cli.screen import show_comparison
+    from synthesizer.jobs.compare import write_comparison
 
-        found = write_comparison(
-            runs, out, json=json, overwrite=overwrite, risk=risk, utility=utility
-        )
-        screen.show_comparison(found)
-        for path in (out, json):
-            if path is not None:
-                screen.say(f"wrote {path} (confidential: not for release)")
+    found = write_comparison(runs, out, json=json, overwrite=overwrite, risk=risk, utility=utility)
+    show_comparison(found)
+    for path in (out, json):
+        if path is not None:
+            print(f"wrote {path} (confidential: not for release)")
 
 
+@command
 def frontier(
     config: ConfigPath,
     vary: Annotated[
@@ -148,37 +366,33 @@ def frontier(
     An interrupted call goes on from the finished settings. Exit code 1 means: a setting failed
     (the others are written).
     """
-    with errors_told():
-        from functools import partial
+    from functools import partial
 
-        from synthesizer.cli import screen
-        from synthesizer.jobs.frontier import plan_frontier, run_frontier
+    from synthesizer.cli.printing import progress
+    from synthesizer.cli.screen import show_frontier
+    from synthesizer.jobs.frontier import plan_frontier, run_frontier
 
-        planned = plan_frontier(
-            config, vary or (), directory=out, m=m, seed=seed, workers=workers,
-            overwrite=overwrite, risk=risk, utility=utility, registry=models_with(plugin),
-        )  # fmt: skip
-        if plan:
-            screen.say("\n".join(planned.lines))
-            return
-        found = run_frontier(
-            planned,
-            listening=partial(screen.progress, quiet=quiet),
-            say=str if quiet else screen.say,
+    planned = plan_frontier(
+        config, vary or (), directory=out, m=m, seed=seed, workers=workers,
+        overwrite=overwrite, risk=risk, utility=utility, registry=models_with(plugin),
+    )  # fmt: skip
+    if plan:
+        print("\n".join(planned.lines))
+        return
+    found = run_frontier(
+        planned,
+        listening=partial(progress, quiet=quiet),
+        say=str if quiet else print,
+    )
+    if not quiet:
+        show_frontier(found)
+    if found.failed:
+        raise SynthesizerError(
+            f"setting {name} failed: {'; '.join(why)}" for name, why in found.failed.items()
         )
-        if not quiet:
-            screen.show_frontier(found)
-        if found.failed:
-            raise SynthesizerError(
-                f"setting {name} failed: {'; '.join(why)}" for name, why in found.failed.items()
-            )
 
 
-def options_of(**options: Any) -> dict[str, Any] | None:
-    """Return the options that are named; None where none is."""
-    return {name: value for name, value in options.items() if value is not None} or None
-
-
+@command
 def risk(
     original: Annotated[Path, typer.Argument(help="The confidential file.")],
     synthetic: Annotated[
@@ -235,42 +449,43 @@ def risk(
 
     Exit code 3 means: a figure exceeds a limit of the configuration.
     """
-    with errors_told():
-        from synthesizer.cli import screen
-        from synthesizer.jobs.check_files import assess_files, parse_groups, parse_names
+    from synthesizer.cli.printing import progress
+    from synthesizer.cli.screen_checks import show_file_checks
+    from synthesizer.jobs.check_files import assess_files, parse_groups, parse_names
 
-        options = options_of(
-            keys=parse_names(keys),
-            target=target,
-            groups=parse_groups(groups) or None,
-            tau=tau,
-            suda=options_of(max_size=max_size, sampling_fraction=sampling_fraction),
-            differential_confidentiality=options_of(by=by, units=units),
-            inference=options_of(
-                sensitive=sensitive,
-                public=parse_names(public),
-                positive=positive,
-                baseline=parse_names(baseline),
-            ),
-            attacks={"enabled": True} if attacks else None,
+    options = options_of(
+        keys=parse_names(keys),
+        target=target,
+        groups=parse_groups(groups),
+        tau=tau,
+        suda=options_of(max_size=max_size, sampling_fraction=sampling_fraction),
+        differential_confidentiality=options_of(by=by, units=units),
+        inference=options_of(
+            sensitive=sensitive,
+            public=parse_names(public),
+            positive=positive,
+            baseline=parse_names(baseline),
+        ),
+        attacks={"enabled": True} if attacks else None,
+    )
+    with progress(quiet=json) as listener:
+        found = assess_files(
+            original,
+            synthetic,
+            options=options,
+            control=control,
+            config=config,
+            seed=seed,
+            out=out,
+            overwrite=overwrite,
+            listener=listener,
         )
-        with screen.progress(quiet=json) as listener:
-            found = assess_files(
-                original,
-                synthetic,
-                options=options,
-                control=control,
-                config=config,
-                seed=seed,
-                out=out,
-                overwrite=overwrite,
-                listener=listener,
-            )
-        screen.show_file_risk(found, as_json=json, every=every)
-        if found.exceeded:
-            raise LimitExceededError(found.exceeded)
+    show_file_checks(found, as_json=json, every=every)
+    if found.exceeded:
+        raise LimitExceededError(found.exceeded)
 
 
+@command
 def utility(
     original: Annotated[Path, typer.Argument(help="The confidential file.")],
     synthetic: Annotated[
@@ -327,40 +542,38 @@ def utility(
     Confidential. Exit code 3 means: a figure exceeds a limit of the configuration; 1: a fit that
     was asked for has no result (all else is there).
     """
-    with errors_told():
-        from synthesizer.cli import screen
-        from synthesizer.cli.screen_checks import show_file_utility
-        from synthesizer.jobs.check_files import evaluate_files, parse_names
+    from synthesizer.cli.printing import progress
+    from synthesizer.cli.screen_checks import show_file_checks
+    from synthesizer.jobs.check_files import evaluate_files, parse_names
 
-        fit = options_of(
-            family=family, rule=rule, clusters=clusters, weights=weights, offset=offset
+    fit = options_of(family=family, rule=rule, clusters=clusters, weights=weights, offset=offset)
+    score = options_of(
+        models=parse_names(model), interactions=interactions, permutations=permutations
+    )
+    with progress(quiet=json) as listener:
+        found = evaluate_files(
+            original,
+            synthetic,
+            names=parse_names(variables),
+            ways=parse_names(ways) or (),
+            formulas=tuple(fits or ()),
+            fit=fit,
+            options={"table_groups": groups, "propensity": score},
+            config=config,
+            seed=seed,
+            workers=all_cores(workers),
+            out=out,
+            overwrite=overwrite,
+            listener=listener,
         )
-        score = options_of(
-            models=parse_names(model), interactions=interactions, permutations=permutations
-        )
-        with screen.progress(quiet=json) as listener:
-            found = evaluate_files(
-                original,
-                synthetic,
-                names=parse_names(variables),
-                ways=parse_names(ways) or (),
-                formulas=tuple(fits or ()),
-                fit=fit,
-                options={"table_groups": groups, "propensity": score},
-                config=config,
-                seed=seed,
-                workers=all_cores(workers),
-                out=out,
-                overwrite=overwrite,
-                listener=listener,
-            )
-        show_file_utility(found, as_json=json, every=every)
-        if found.exceeded:
-            raise LimitExceededError(found.exceeded)
-        if lost := [name for name in found.utility.failed if name.startswith("fit ")]:
-            raise ModelError(f"{name}: has no result, see above" for name in lost)
+    show_file_checks(found, as_json=json, every=every)
+    if found.exceeded:
+        raise LimitExceededError(found.exceeded)
+    if lost := [name for name in found.utility.failed if name.startswith("fit ")]:
+        raise ModelError(f"{name}: has no result, see above" for name in lost)
 
 
+@command
 def refine(
     original: Annotated[Path, typer.Argument(help="The confidential file.")],
     synthetic: Annotated[Path, typer.Argument(help="A synthetic file, whoever made it.")],
@@ -407,267 +620,57 @@ def refine(
 
     Exit code 3 means: the limit was not reached (the best file is written).
     """
-    with errors_told():
-        from synthesizer.cli import screen
-        from synthesizer.data.errors import ConfigError
-        from synthesizer.jobs.check_files import parse_names
-        from synthesizer.jobs.refine import refine_file
+    from synthesizer.cli.printing import progress
+    from synthesizer.cli.screen import show_refined
+    from synthesizer.data.errors import ConfigError
+    from synthesizer.jobs.check_files import parse_names
+    from synthesizer.jobs.refine import refine_file
 
-        options: dict[str, Any] = {
-            "risk": risk, "utility": utility, "population": population,
-            "generations": generations, "patience": patience, "mutation": mutation,
-            "crossover": crossover, "aimed": aimed, "seconds": seconds,
-        }  # fmt: skip
-        names = parse_names(keys)
-        if names is None:
-            raise ConfigError("--keys: name at least one variable, as A,B,C")
-        with screen.progress(quiet=quiet) as listener:
-            found = refine_file(
-                original, synthetic, keys=names, target=target, risk_at_most=risk_at_most,
-                codes=True if codes == "all" else parse_names(codes) or (), config=config, out=out,
-                told=told, overwrite=overwrite, seed=seed, workers=all_cores(workers),
-                listener=listener, **options,
-            )  # fmt: skip
-        if not quiet:
-            screen.show_refined(found, told)
-        if found.refined.interrupted:
-            raise KeyboardInterrupt(f"interrupted; the best so far was written to {found.path}")
-        if not found.refined.reached:
-            raise LimitExceededError(found.refined.notes[-1])
-
-
-def run(
-    config: ConfigPath,
-    overwrite: Overwrite = False,
-    seed: Seed = None,
-    m: Annotated[int | None, typer.Option("-m", help="Replaces the number of datasets.")] = None,
-    rows: Annotated[int | None, typer.Option(help="Replaces the rows of each.")] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Replaces the output directory.")
-    ] = None,
-    workers: Workers = None,
-    no_checks: Annotated[
-        bool, typer.Option("--no-checks", help="Leave out all checks; not where limits are set.")
-    ] = False,
-    plugin: Plugins = None,
-    quiet: Quiet = False,
-) -> None:
-    """Read, fit, generate, check and write. Exit code 3 means: a check exceeded a limit."""
-    with errors_told():
-        from synthesizer.cli import screen
-        from synthesizer.jobs import run as job
-        from synthesizer.measures.settings import ALL_OFF
-
-        output: dict[str, Any] = {"overwrite": True} if overwrite else {}
-        if out is not None:
-            output["directory"] = str(out.absolute())
-        given: dict[str, Any] = {
-            "seed": seed,
-            "m": m,
-            "rows": rows,
-            "workers": workers,
-            "output": output or None,
-        }
-        overrides: dict[str, Any] = {
-            key: value for key, value in given.items() if value is not None
-        }
-        if no_checks:
-            # limits stay and are refused: a pipeline must not take unchecked data for checked ones
-            overrides["checks"] = ALL_OFF
-        with screen.progress(quiet=quiet) as listener:
-            result = job.run(
-                config, overrides=overrides, registry=models_with(plugin), listener=listener
-            )
-        if not quiet:
-            screen.show_result(result)
-        if result.interrupted:
-            raise KeyboardInterrupt(
-                f"interrupted; the best so far was checked and written to {result.directory}"
-            )
-        if result.exceeded:
-            raise LimitExceededError(result.exceeded)
+    options: dict[str, Any] = {
+        "risk": risk, "utility": utility, "population": population,
+        "generations": generations, "patience": patience, "mutation": mutation,
+        "crossover": crossover, "aimed": aimed, "seconds": seconds,
+    }  # fmt: skip
+    names = parse_names(keys)
+    if names is None:
+        raise ConfigError("--keys: name at least one variable, as A,B,C")
+    with progress(quiet=quiet) as listener:
+        found = refine_file(
+            original, synthetic, keys=names, target=target, risk_at_most=risk_at_most,
+            codes=True if codes == "all" else parse_names(codes) or (), config=config, out=out,
+            told=told, overwrite=overwrite, seed=seed, workers=all_cores(workers),
+            listener=listener, **options,
+        )  # fmt: skip
+    if not quiet:
+        show_refined(found, told)
+    if found.refined.interrupted:
+        raise KeyboardInterrupt(f"interrupted; the best so far was written to {found.path}")
+    if not found.refined.reached:
+        raise LimitExceededError(found.refined.notes[-1])
 
 
-def validate(config: ConfigPath, plugin: Plugins = None) -> None:
-    """Check configuration, data and output, and tell every problem at once."""
-    with errors_told():
-        from synthesizer.cli import screen
-        from synthesizer.plan.plan import prepare
-
-        screen.show_valid(prepare(config, models_with(plugin)))
-
-
-def plan(config: ConfigPath, plugin: Plugins = None) -> None:
-    """Show order, models, predictors, levels, rare levels and cost before any fit."""
-    with errors_told():
-        from synthesizer.cli import screen
-        from synthesizer.plan.overview import plan_table
-        from synthesizer.plan.plan import prepare
-
-        planned = prepare(config, models_with(plugin), check_directory=False)
-        screen.show_plan(planned, plan_table(planned))
-
-
-def init(
-    data: DataPath,
-    output: Annotated[
-        Path | None, typer.Option("--out", "-o", help="YAML file to write; DATA.yaml if absent.")
-    ] = None,
-    person: Annotated[
-        str | None, typer.Option(help="Panel, a row a period: column that identifies persons.")
-    ] = None,
-    time: Annotated[str | None, typer.Option(help="Panel: column of the period.")] = None,
-    career: Annotated[
-        str | None, typer.Option(help="Panel: variable whose sequence of states is a career.")
-    ] = None,
-    wide: Annotated[
-        list[str] | None,
-        typer.Option(help="Panel, a column a period: VARIABLE=FIRST..LAST or VARIABLE=A,B,C."),
-    ] = None,
-    absent: Annotated[
-        list[str] | None, typer.Option(help="With --wide: label of those who are not there.")
-    ] = None,
-    overwrite: Overwrite = False,
-) -> None:
-    """Write a commented starter YAML with inferred kinds, missing codes and derived variables."""
-    with errors_told():
-        from synthesizer.cli import screen
-        from synthesizer.jobs.starter import panel_config, write_starter
-
-        panel = panel_config(
-            person=person, time=time, career=career, wide=wide or (), absent=absent or ()
-        )
-        path = write_starter(data, output, panel=panel, overwrite=overwrite)
-        screen.say(f"wrote {path}; look it over, then: synthesizer run {path}")
-
-
-def codebook(
-    data: Annotated[Path, typer.Argument(help="Data file, or the result directory of a run.")],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Of a run: directory for codebook.html and .json."),
-    ] = None,
-    overwrite: Overwrite = False,
-    json: AsJson = False,
-) -> None:
-    """Show the variables of a data file (confidential), or write the codebook for researchers.
-
-    Of the result directory of a run it writes what may go out with the synthetic datasets: the
-    variables, how they were made, what not to conclude; no number is computed from the original.
-    """
-    with errors_told():
-        from synthesizer.cli import screen
-        from synthesizer.measures.figure import plain
-        from synthesizer.plan.overview import make_codebook
-        from synthesizer.report.codebook.write import is_result, run_codebook, write_run_codebook
-
-        if not is_result(data):
-            if out is not None:
-                raise OutputError(
-                    f"{data}: is no result of a run, and the codebook of a data file is "
-                    "confidential: it is only shown; leave out -o"
-                )
-            screen.show_codebook(make_codebook(data), as_json=json)
-        elif out is not None:
-            paths = write_run_codebook(data, out, overwrite=overwrite)
-            screen.say("\n".join(["wrote", *(f"  {path}" for path in paths)]))
-        elif json:
-            screen.say_json(plain(run_codebook(data)))
-        else:
-            raise OutputError(f"{data}: name a directory for its codebook (-o), or say --json")
-
-
-def fit(
-    config: ConfigPath,
-    model: Annotated[Path, typer.Option("--out", "-o", help="File for the model (mode 0600).")],
-    overwrite: Overwrite = False,
-    plugin: Plugins = None,
-    quiet: Quiet = False,
-) -> None:
-    """Fit the chain and save the model, which holds confidential values."""
-    with errors_told():
-        from synthesizer.cli import screen
-        from synthesizer.engine.saved import check_model_path, save_model
-        from synthesizer.jobs import run as job
-
-        check_model_path(model, overwrite=overwrite)
-        registry = models_with(plugin)
-        with screen.progress(quiet=quiet) as listener:
-            fitted = job.fit(config, registry=registry, listener=listener)
-        save_model(model, fitted, registry.with_plugins(fitted.plugins))
-        if not quiet:
-            screen.say(f"wrote {model} (confidential: it holds values of the data; mode 0600)")
-
-
-def generate(
-    model: Annotated[Path, typer.Argument(help="File that 'fit' wrote.")],
-    m: Annotated[int, typer.Option("-m", help="Number of datasets.")] = 1,
-    rows: Annotated[int | None, typer.Option(help="Rows of each; those of the data.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed; that of the fit by default.")] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Output directory.")] = Path("synthetic"),
-    workers: Workers = None,
-    overwrite: Overwrite = False,
-    plugin: Plugins = None,
-    quiet: Quiet = False,
-) -> None:
-    """Draw synthetic datasets from a saved model, without the confidential data."""
-    with errors_told():
-        from synthesizer.cli import screen
-        from synthesizer.engine.saved import load_model
-        from synthesizer.jobs import generate as generation
-
-        loaded = load_model(model, models_with(plugin))
-        with screen.progress(quiet=quiet) as listener:
-            paths = generation.generate(
-                loaded, out, m=m, rows=rows, seed=seed, overwrite=overwrite, workers=workers,
-                listener=listener,
-            )  # fmt: skip
-        if not quiet:
-            screen.say("\n".join(["wrote", *(f"  {path}" for path in paths)]))
-
-
+@command
 def models(
     name: Annotated[str | None, typer.Argument(help="Show the options of this model.")] = None,
     plugin: Plugins = None,
 ) -> None:
     """List the conditional models that are known, and the package that offers each."""
-    with errors_told():
-        from synthesizer.cli import screen
+    from synthesizer.cli.screen import show_model, show_models
 
-        registry = models_with(plugin)
-        if name is None:
-            screen.show_models(registry)
-        else:
-            screen.show_model(registry, registry.canonical(name))
+    registry = models_with(plugin)
+    if name is None:
+        show_models(registry)
+    else:
+        show_model(registry, registry.canonical(name))
 
 
+@command
 def schema(plugin: Plugins = None) -> None:
     """Print the JSON Schema of the YAML, for editors."""
-    with errors_told():
-        from synthesizer.cli import screen
-        from synthesizer.config.reading import config_schema
+    from synthesizer.cli.printing import say_json
+    from synthesizer.config.reading import config_schema
 
-        screen.say_json(config_schema(models_with(plugin)))
-
-
-def _gathered() -> typer.Typer:
-    """Return the commands in the order of the help text."""
-    app = typer.Typer(
-        name="synthesizer",
-        help="Turn confidential microdata into synthetic microdata, and prove what was made.",
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-    )
-    for command in (
-        run, validate, plan, init, codebook, fit, generate, report, compare, frontier, risk,
-        utility, refine, models, schema,
-    ):  # fmt: skip
-        app.command()(command)
-    return app
-
-
-app = _gathered()
+    say_json(config_schema(models_with(plugin)))
 
 
 def _interrupted(*_: object) -> None:

@@ -1,49 +1,30 @@
-"""What the commands print: plain sentences and tables, never a confidential value."""
+"""What the commands print of plans, runs, models and comparisons."""
 
 from __future__ import annotations
 
 import inspect
 import json
-import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table as Grid
-from rich.text import Text
-
+from synthesizer.cli.printing import notes_told, say, say_json, show_table, tabulate
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.progress import Advance, Listener, silent
-from synthesizer.engine.genetic.genetic_source import below_random
-from synthesizer.engine.genetic.scores import RISKS, UTILITIES
-from synthesizer.jobs.refine import Refined, RefinedFile
-from synthesizer.report.comparison import runs_section, setting_text
-from synthesizer.report.page import DataTable, written
 
 if TYPE_CHECKING:
-    from synthesizer.data.errors import SynthesizerError
     from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile
     from synthesizer.data.table import Table
     from synthesizer.engine.genetic.genetic_options import GeneticOptions
     from synthesizer.engine.genetic.genetic_source import GeneticPlan
     from synthesizer.engine.registry import Registry
-    from synthesizer.jobs.check_files import FileChecks
     from synthesizer.jobs.frontier import Frontier
+    from synthesizer.jobs.refine import Refined, RefinedFile
     from synthesizer.jobs.run import RunResult
-    from synthesizer.measures.figure import Figure
-    from synthesizer.measures.results import CheckResults, RiskResult
-    from synthesizer.measures.utility.longitudinal import PanelResult
-    from synthesizer.measures.utility.suite import UtilityResult
     from synthesizer.models.step import Rule
     from synthesizer.plan.overview import Codebook, PlanRow
     from synthesizer.plan.plan import Plan
     from synthesizer.report.comparison import ComparedRun, ComparedRuns
-
 
 MOST_DATASETS = 5
 MOST_FILES = 10
@@ -54,6 +35,8 @@ PICK = "confidential until one is picked"
 
 def plan_lines(plan: GeneticPlan, m: int) -> Iterator[str]:
     """Yield what will be evolved, before anything is: m evolutions of a plan."""
+    from synthesizer.engine.genetic.scores import RISKS, UTILITIES
+
     options = plan.options
     yield "genetic: what will be evolved"
     yield f"  start {plan.start}: {_start(plan)}"
@@ -129,6 +112,8 @@ def evolution_lines(told: Evolution) -> Iterator[str]:
     """Yield what became of the first datasets, and whether a risk is lower than it should be."""
     for number, dataset in enumerate(told.datasets[:MOST_DATASETS], 1):
         yield f"genetic: dataset {number}: {_came_to(dataset, told)}"
+    from synthesizer.engine.genetic.genetic_source import below_random
+
     rest = len(told.datasets) - MOST_DATASETS
     if rest > 0:
         yield f"genetic: {rest} more in checks.json"
@@ -167,257 +152,17 @@ def frontier_lines(files: Sequence[FrontierFile], directory: object) -> Iterator
         yield f"  and {rest} more, up to {files[-1].file} ({PICK})"
 
 
-def utility_advice(start: str | None) -> str:
-    """Return what may bring data nearer to the original; ``start`` is None without evolution."""
-    if start in ("mutants", "files"):
-        return "more generations, a higher risk_at_most or weight, or a lower aimed may help"
-    return "a smaller min_leaf, another order of the variables or forbid: may help"
-
-
-def utility_note(start: str | None) -> str | None:
-    """Return how to read expectations of evolved datasets; None without evolution."""
-    if start is None:
-        return None
-    return (
-        "  note: 1, and what a right synthesis gives, stand for fresh draws from a model; datasets "
-        "that were selected for their closeness to the original may well lie below"
-    )
-
-
-PIPE_WIDTH = 140
-"""Columns of a table that goes into a pipe or a file, where there is no terminal to ask."""
-
-
-NARROW = 80
-"""Columns of a terminal below which tables become lists."""
-
-
-def _console(*, stderr: bool = False) -> Console:
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else PIPE_WIDTH
-    return Console(file=stream, width=width, soft_wrap=False, highlight=False)
-
-
-def say(text: str) -> None:
-    """Print a text as it is."""
-    print(text)
-
-
-def say_json(content: Any) -> None:
-    """Print JSON."""
-    print(json.dumps(content, indent=2, ensure_ascii=False))
-
-
-def show_error(error: SynthesizerError) -> None:
-    """Print every problem to the standard error."""
-    problems = error.problems
-    if len(problems) == 1:
-        print(f"error: {problems[0]}", file=sys.stderr)
-        return
-    print(f"{len(problems)} errors:", file=sys.stderr)
-    for problem in problems:
-        print(f"- {problem}", file=sys.stderr)
-
-
-class _Bars:
-    """Shows the phases of a run as progress bars."""
-
-    def __init__(self, bars: Progress) -> None:
-        self.bars = bars
-        self.tasks: dict[str, Any] = {}
-
-    def start(self, phase: str, total: int | None) -> Advance:
-        """Show a phase."""
-        if phase not in self.tasks:
-            self.tasks[phase] = self.bars.add_task(phase, total=total)
-        task = self.tasks[phase]
-        return lambda done: self.bars.advance(task, done)
-
-    def tell(self, phase: str, text: str) -> None:
-        """Show how far a phase has come beside its name."""
-        self.bars.update(self.tasks[phase], description=f"{phase}: {text}")
-
-    def stop(self, phase: str) -> None:
-        """Fill the bar of a phase."""
-        task = self.tasks[phase]
-        total = self.bars.tasks[task].total or 1
-        self.bars.update(task, total=total, completed=total)
-
-
-@contextmanager
-def progress(*, quiet: bool) -> Iterator[Listener]:
-    """Show progress bars on a terminal; nothing in a pipe or when asked to be quiet."""
-    if quiet or not sys.stderr.isatty():
-        yield silent
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=_console(stderr=True)) as bars:
-        yield _Bars(bars)
-
-
-def tabulate(
-    title: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[object]],
-    *,
-    numbers: Collection[int] | None = None,
-) -> None:
-    """Print a table; columns of numbers go to the right. A list where it is narrow.
-
-    ``numbers`` are the positions of such columns; those whose cells are all numbers when absent.
-    """
-    console = _console()
-    if console.width < NARROW:
-        say(title)
-        for row in rows:
-            cells = zip(columns, row, strict=True)
-            say("; ".join(f"{name}: {_cell(value)}" for name, value in cells))
-        return
-    grid = Grid(box=None)
-    for position, name in enumerate(columns):
-        numeric = (
-            all(isinstance(row[position], int | float) for row in rows)
-            if numbers is None
-            else position in numbers
-        )
-        grid.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        grid.add_row(*(escape(_cell(value)) for value in row))
-    console.print(Text(title, style="bold"))
-    console.print(grid)
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    return "" if value is None else str(value)
-
-
-def _show_checks(results: CheckResults, start: str | None) -> None:
-    """Print the figures that decide about a release."""
-    from synthesizer.cli.screen_checks import headlines
-
-    say("checks:")
-    if results.utility is not None:
-        show_utility(results.utility, choose=headlines, start=start)
-    if results.panel is not None:
-        show_panel(results.panel)
-    show_risk(results.risk, choose=headlines)
-
-
-def show_panel(panel: PanelResult) -> None:
-    """Print what the careers and histories of a panel look like."""
-    from synthesizer.cli.screen_checks import career_table, history_table, panel_lines
-
-    title = "careers and histories"
-    for columns, rows in (career_table(panel), history_table(panel)):
-        if rows:
-            tabulate(title, columns, rows)
-            title = "histories furthest off (share of persons who ever change; lag association)"
-    for line in panel_lines(panel):
-        say(line)
-
-
-def show_utility(
-    utility: UtilityResult,
-    *,
-    choose: Callable[[Sequence[Figure]], Sequence[Figure]] = tuple,
-    explained: bool = False,
-    start: str | None = None,
-) -> None:
-    """Print utility figures, and what is needed to read them.
-
-    ``start`` is what datasets were evolved from, None where they were not.
-    """
-    from synthesizer.cli.screen_checks import figure_table, legend, utility_lines
-
-    chosen = [
-        (place, figure)
-        for place, found in _by_place(utility.figures).items()
-        for figure in choose(found)
-    ]
-    if chosen:
-        units = "persons or rows" if utility.units == "persons" and utility.fits else utility.units
-        columns, rows = figure_table([figure for _, figure in chosen], units)
-        places = [place for place, _ in chosen]
-        headings = ("right synthesis" if name == "baseline" else name for name in columns[1:])
-        tabulate(
-            "utility",
-            (columns[0], "of", *headings),
-            [(row[0], place, *row[1:]) for place, row in zip(places, rows, strict=True)],
-        )
-    for line in utility_lines(utility, start=start):
-        say(line)
-    if explained:
-        for line in legend([figure for _, figure in chosen]):
-            say(line)
-
-
-def show_risk(
-    risk: RiskResult,
-    *,
-    choose: Callable[[Sequence[Figure]], Sequence[Figure]] = tuple,
-    explained: bool = False,
-) -> None:
-    """Print risk figures by what they are about, and what is needed to read them."""
-    from synthesizer.cli.screen_checks import figure_table, legend, risk_lines
-
-    shown: list[Figure] = []
-    for place, found in _by_place(risk.figures).items():
-        if chosen := choose(found):
-            shown += chosen
-            tabulate(f"risk: {place}", *figure_table(chosen, risk.units))
-    for line in risk_lines(risk):
-        say(line)
-    if explained:
-        say(
-            "baseline: such data if they had nothing to do with what is sought; original: the data "
-            "released as they are"
-        )
-        for line in legend(shown):
-            say(line)
-
-
-def _by_place(figures: Sequence[tuple[str, Figure]]) -> dict[str, list[Figure]]:
-    places: dict[str, list[Figure]] = {}
-    for place, figure in figures:
-        places.setdefault(place, []).append(figure)
-    return places
-
-
-def show_file_risk(found: FileChecks, *, as_json: bool, every: bool) -> None:
-    """Print the risk of files: notes first, since they may say that all is in vain."""
-    from synthesizer.cli.screen_checks import headlines
-
-    if as_json:
-        print(found.to_json(), end="")
-        return
-    notes_told(found.notes)
-    show_risk(found.risk, choose=tuple if every else headlines, explained=True)
-    if not every:
-        say("all figures: --all, or --json")
-
-
-def notes_told(notes: Sequence[str]) -> None:
-    """Print notes, one on each line."""
-    for note in notes:
-        say(f"note: {note}")
-
-
 def show_result(result: RunResult) -> None:
     """Print where the outputs are and what the checks found."""
     manifest, evolved = result.manifest, result.evolved
+    from synthesizer.cli.screen_checks import show_checks
+
     notes_told(manifest.notes)
     counts = Counter(step.model for step in manifest.chain)
     say("models: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
     for line in evolution_lines(evolved) if evolved else ():
         say(line)
-    _show_checks(result.checks, evolved.start if evolved else None)
+    show_checks(result.checks, evolved.start if evolved else None)
     say("outputs:")
     _show_files(result)
     times = ", ".join(f"{phase} {taken:.1f} s" for phase, taken in manifest.seconds.items())
@@ -569,6 +314,9 @@ WIDEST = 40
 
 def show_comparison(compared: ComparedRuns) -> None:
     """Print the runs, what was set differently, and which of them no other one beats."""
+    from synthesizer.report.comparison import runs_section
+    from synthesizer.report.page import DataTable
+
     settings = [(run.name, "; ".join(_settings(run))) for run in compared.runs]
     tabulate(f"{len(settings)} runs: settings that differ", ("run", "settings"), settings)
     for block in runs_section(compared, {}).blocks:
@@ -581,20 +329,11 @@ def show_comparison(compared: ComparedRuns) -> None:
 
 
 def _settings(run: ComparedRun) -> Iterator[str]:
+    from synthesizer.report.comparison import setting_text
+
     for key, value in run.differing.items():
         text = f"{key}: {setting_text(value)}"
         yield text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
-
-
-def show_table(table: DataTable) -> None:
-    """Print a table of a page."""
-    rows = [
-        [written(cell, form) for cell, form in zip(row, table.forms, strict=True)]
-        for row in table.rows
-    ]
-    columns = [name.replace("\u00ad", "") for name in table.columns]
-    numbers = [position for position, form in enumerate(table.forms) if form != "text"]
-    tabulate(table.caption, columns, rows, numbers=numbers)
 
 
 def show_frontier(found: Frontier) -> None:

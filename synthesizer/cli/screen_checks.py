@@ -2,35 +2,159 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from synthesizer.cli.screen import (
-    notes_told,
-    say,
-    show_panel,
-    show_utility,
-    tabulate,
-    utility_advice,
-    utility_note,
-)
+from synthesizer.cli.printing import notes_told, say, show_rows, tabulate
 from synthesizer.measures.catalogue import figure_kind
 from synthesizer.measures.figure import Figure, in_units, is_above_chance, lies_above
-from synthesizer.measures.results import RiskResult
-from synthesizer.measures.utility.longitudinal import PanelResult
-from synthesizer.measures.utility.suite import UtilityResult
-from synthesizer.measures.utility.tables import TableRow, TableUtility
+from synthesizer.report.page import Added
 
 if TYPE_CHECKING:
     from synthesizer.jobs.check_files import FileChecks
-    from synthesizer.measures.utility.coefficients import FitComparison
-
+    from synthesizer.measures.results import CheckResults, RiskResult
+    from synthesizer.measures.utility.longitudinal import PanelResult
+    from synthesizer.measures.utility.suite import UtilityResult
+    from synthesizer.measures.utility.tables import TableUtility
 
 WORST_PAIRS = 3
 WORST_VARIABLES = 5
 MOST_WARNINGS = 3
 FAR_OFF = 3.0
 """A one-way S_pMSE above it says that a distribution is visibly wrong."""
+SHOWN = 10
+"""Tables of an order that are shown without ``--all``, the worst ones."""
+_TITLES = {1: "variables", 2: "pairs", 3: "triples"}
+
+Choice = Callable[[Iterable[Figure]], Sequence[Figure]]
+"""Which figures are shown."""
+
+
+def show_checks(results: CheckResults, start: str | None) -> None:
+    """Print the figures that decide about a release; ``start`` as in `show_utility`."""
+    say("checks:" if results.figures or results.failed else "checks: none was run")
+    if results.utility is not None:
+        show_utility(results.utility, headlines, start=start)
+    if results.panel is not None:
+        show_panel(results.panel)
+    show_risk(results.risk, headlines)
+
+
+def show_file_checks(checks: FileChecks, *, as_json: bool, every: bool) -> None:
+    """Print the checks of files: notes first, since they may say that all is in vain."""
+    if as_json:
+        print(checks.to_json(), end="")
+        return
+    notes_told(checks.notes)
+    results = checks.results
+    if results.utility is None:
+        show_risk(results.risk, tuple if every else headlines, explained=True)
+    else:
+        _show_files_utility(results.utility, every=every)
+        if results.panel is not None:
+            show_panel(results.panel)
+    if not every:
+        what = "figures" if results.utility is None else "figures, variables and pairs"
+        say(f"all {what}: --all, or --json")
+
+
+def _show_files_utility(utility: UtilityResult, *, every: bool) -> None:
+    """Print tables of every order, worst first, fits and figures."""
+    for order, title in _TITLES.items() if utility.tables is not None else ():
+        rows = utility.tables.of_order(order) if utility.tables is not None else []
+        shown = rows if every else rows[:SHOWN]
+        rest = "" if len(shown) == len(rows) else f" (the worst {len(shown)} of {len(rows)})"
+        show_rows(
+            shown,
+            f"{title}{rest}",
+            *("variables", "s_pmse", "chi_square", "df", "p", "p_vw", "roe", "specks"),
+        )
+    for fit in utility.fits:
+        show_rows(
+            fit.coefficients,
+            f"{fit.family}: {fit.formula} (rule {fit.rule})",
+            *("name", "original", "original_low", "original_high"),
+            *("synthetic", "synthetic_low", "synthetic_high", "overlap", "standardised"),
+        )
+    show_utility(utility, tuple if every else file_headlines, explained=True)
+
+
+def show_panel(panel: PanelResult) -> None:
+    """Print what the careers and histories of a panel look like."""
+    reads = Added("reads", "text", lambda _: "lower is better; a ratio of about 1 is noise")
+    if panel.sequences is not None:
+        columns = ("name", "mean", "floor", "ratio", reads)
+        show_rows(panel.sequences.rows, "careers and histories", *columns)
+    show_rows(
+        [history.row for history in panel.worst[:WORST_VARIABLES]],
+        "histories furthest off (share of persons who ever change; lag association)",
+        *("name", "changing", "mean_changing", "difference"),
+        Added("lag", "share", lambda row: row.lag),
+        Added("lag synthetic", "share", lambda row: row.mean_lag),
+        Added("reads", "text", lambda _: "about 0 points is good; lags alike"),
+    )
+    own = panel.original
+    sizes = [part.rows_per_person for part in panel.synthetic]
+    say(
+        f"  {own.persons:,} persons with {own.rows_per_person:.2f} periods each; synthetic "
+        f"{panel.synthetic[0].persons:,} with {sum(sizes) / len(sizes):.2f}"
+    )
+    for name, why in panel.failed.items():
+        say(f"  {name}: could not be computed: {why}")
+
+
+def show_utility(
+    utility: UtilityResult,
+    choose: Choice,
+    *,
+    explained: bool = False,
+    start: str | None = None,
+) -> None:
+    """Print utility figures, and what is needed to read them.
+
+    ``start`` is what datasets were evolved from, None where they were not.
+    """
+    chosen = [
+        (place, figure)
+        for place, figures in _by_place(utility.figures).items()
+        for figure in choose(figures)
+    ]
+    if chosen:
+        units = "persons or rows" if utility.units == "persons" and utility.fits else utility.units
+        figures = [figure for _, figure in chosen]
+        table = figure_table(figures, units, baseline="right synthesis")
+        tabulate(
+            "utility", ("of", *table), [*zip([p for p, _ in chosen], *table.values(), strict=True)]
+        )
+    for line in utility_lines(utility, start=start):
+        say(line)
+    if explained:
+        say_legend([figure for _, figure in chosen])
+
+
+def show_risk(risk: RiskResult, choose: Choice, *, explained: bool = False) -> None:
+    """Print risk figures by what they are about, and what is needed to read them."""
+    shown: list[Figure] = []
+    for place, figures in _by_place(risk.figures).items():
+        if chosen := choose(figures):
+            shown += chosen
+            table = figure_table(chosen, risk.units)
+            tabulate(f"risk: {place}", [*table], [*zip(*table.values(), strict=True)])
+    for line in risk_lines(risk):
+        say(line)
+    if explained:
+        say(
+            "baseline: such data if they had nothing to do with what is sought; original: the data "
+            "released as they are"
+        )
+        say_legend(shown)
+
+
+def _by_place(figures: Sequence[tuple[str, Figure]]) -> dict[str, list[Figure]]:
+    places: dict[str, list[Figure]] = {}
+    for place, figure in figures:
+        places.setdefault(place, []).append(figure)
+    return places
 
 
 def headlines(figures: Iterable[Figure]) -> list[Figure]:
@@ -49,34 +173,28 @@ def _shown_by(figure: Figure) -> str:
 
 
 def figure_table(
-    figures: Sequence[Figure], units: str = "records"
-) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return columns and rows of a table of figures; empty columns are left out.
-
-    ``units`` is what is counted.
-    """
+    figures: Sequence[Figure], units: str, baseline: str = "baseline"
+) -> dict[str, list[str]]:
+    """Return the columns of a table of figures, without empty ones; ``units`` are counted."""
     columns: dict[str, list[str]] = {
         "figure": [f.name for f in figures],
-        "value": [_number(f.value, f) for f in figures],
+        "value": ["none" if f.value is None else _number(f.value, f) for f in figures],
         "95 % interval": [_interval(f) for f in figures],
-        "baseline": [_number(f.baseline, f) if f.baseline is not None else "" for f in figures],
-        "original": [_number(f.original, f) if f.original is not None else "" for f in figures],
+        baseline: ["" if f.baseline is None else _number(f.baseline, f) for f in figures],
+        "original": ["" if f.original is None else _number(f.original, f) for f in figures],
         units: [f"{f.n:,}" for f in figures],
         "reads": [f.direction for f in figures],
     }
-    used = {name: cells for name, cells in columns.items() if any(cells)}
-    return tuple(used), list(zip(*used.values(), strict=True))
+    return {name: cells for name, cells in columns.items() if any(cells)}
 
 
-def legend(figures: Sequence[Figure]) -> list[str]:
+def say_legend(figures: Sequence[Figure]) -> None:
     """Say what each figure is, once."""
-    told = {f.name: f.meaning for f in figures}
-    return [f"  {name}: {what}" for name, what in told.items()]
+    for name, meaning in {f.name: f.meaning for f in figures}.items():
+        say(f"  {name}: {meaning}")
 
 
-def _number(value: float | None, figure: Figure) -> str:
-    if value is None:
-        return "none"
+def _number(value: float, figure: Figure) -> str:
     return f"{value:,.0f}" if figure.direction == "a count" else f"{value:.4f}"
 
 
@@ -160,55 +278,21 @@ def utility_lines(found: UtilityResult, *, start: str | None = None) -> Iterator
         yield f"  {name}: could not be computed: {why}"
 
 
-def career_table(panel: PanelResult) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    """Return columns and rows of the distances of careers; no rows where there are none."""
-    columns = ("careers", "distance", "noise floor", "ratio", "reads")
-    found = panel.sequences
-    if found is None:
-        return columns, []
-    return columns, [
-        (
-            name.replace("_", " "),
-            _shown(getattr(found.mean, name)),
-            _shown(getattr(found.floor, name)),
-            _ratio(found.ratio(name)),
-            "lower is better; a ratio of about 1 is noise",
-        )
-        for name in found.measures
-    ]
+def utility_advice(start: str | None) -> str:
+    """Return what may bring data nearer to the original; ``start`` is None without evolution."""
+    if start in ("mutants", "files"):
+        return "more generations, a higher risk_at_most or weight, or a lower aimed may help"
+    return "a smaller min_leaf, another order of the variables or forbid: may help"
 
 
-def history_table(panel: PanelResult) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    """Return columns and rows of the variables whose share ever changing is furthest off."""
-    columns = ("variable", "ever changing", "synthetic", "points", "lag", "lag synthetic", "reads")
-    return columns, [
-        (
-            own.name,
-            _shown(own.changing),
-            _shown(own.mean_changing),
-            f"{own.difference:+.1f}",
-            _shown(own.lag),
-            _shown(own.mean_lag),
-            "about 0 points is good; lags alike",
-        )
-        for own in panel.worst[:WORST_VARIABLES]
-    ]
-
-
-def panel_lines(panel: PanelResult) -> Iterator[str]:
-    """Yield sizes, and what failed."""
-    own = panel.original
-    sizes = [part.rows_per_person for part in panel.synthetic]
-    yield (
-        f"  {own.persons:,} persons with {own.rows_per_person:.2f} periods each; synthetic "
-        f"{panel.synthetic[0].persons:,} with {sum(sizes) / len(sizes):.2f}"
+def utility_note(start: str | None) -> str | None:
+    """Return how to read expectations of evolved datasets; None without evolution."""
+    if start is None:
+        return None
+    return (
+        "  note: 1, and what a right synthesis gives, stand for fresh draws from a model; datasets "
+        "that were selected for their closeness to the original may well lie below"
     )
-    for name, why in panel.failed.items():
-        yield f"  {name}: could not be computed: {why}"
-
-
-def _shown(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4f}"
 
 
 def _ratio(value: float | None) -> str:
@@ -219,69 +303,3 @@ def _is_far_off(tables: TableUtility) -> bool:
     """Whether a distribution is visibly wrong, or a pair by much."""
     largest = {order.ways: order.s_pmse_max or 0.0 for order in tables.orders}
     return max(largest.get(1, 0.0), largest.get(2, 0.0) / 5) > FAR_OFF
-
-
-SHOWN = 10
-"""Tables of an order that are shown without ``--all``, the worst ones."""
-_TITLES = {1: "variables", 2: "pairs", 3: "triples"}
-
-
-def show_file_utility(found: FileChecks, *, as_json: bool, every: bool) -> None:
-    """Print the utility of files: notes first, since they may say that all is in vain."""
-    if as_json:
-        print(found.to_json(), end="")
-        return
-    notes_told(found.notes)
-    utility = found.utility
-    if utility.tables is not None:
-        _show_tables(utility.tables, every=every)
-    for fit in utility.fits:
-        _show_fit(fit)
-    show_utility(utility, choose=tuple if every else file_headlines, explained=True)
-    if found.results.panel is not None:
-        show_panel(found.results.panel)
-    if not every:
-        say("all figures, variables and pairs: --all, or --json")
-
-
-def _show_tables(tables: TableUtility, *, every: bool) -> None:
-    """Print the tables of every order, worst first; several datasets by means, p by medians."""
-    for order, title in _TITLES.items():
-        rows = tables.of_order(order)
-        if not rows:
-            continue
-        shown = rows if every else rows[:SHOWN]
-        rest = "" if len(shown) == len(rows) else f" (the worst {len(shown)} of {len(rows)})"
-        columns = (title, "S_pMSE", "chi-square", "df", "p", "p of VW", "ROE", "SPECKS")
-        tabulate(f"{title}{rest}", columns, list(map(_cells, shown)))
-
-
-def _cells(row: TableRow) -> tuple[object, ...]:
-    """Return what is shown of a table; one with a single cell has no S_pMSE and no p."""
-    names, df = " and ".join(row.variables), f"{row.df:g}"
-    return names, row.s_pmse, row.chi_square, df, row.p, row.p_vw, row.roe, row.specks
-
-
-def _show_fit(fit: FitComparison) -> None:
-    columns = (
-        "coefficient",
-        "original",
-        "interval",
-        "synthetic",
-        "interval ",
-        "overlap",
-        "diff/se",
-    )
-    rows: Sequence[tuple[object, ...]] = [
-        (
-            own.name,
-            own.original,
-            f"{own.original_low:.3f} to {own.original_high:.3f}",
-            own.synthetic,
-            f"{own.synthetic_low:.3f} to {own.synthetic_high:.3f}",
-            own.overlap,
-            own.standardised,
-        )
-        for own in fit.coefficients
-    ]
-    tabulate(f"{fit.family}: {fit.formula} (rule {fit.rule})", columns, rows)

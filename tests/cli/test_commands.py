@@ -68,6 +68,22 @@ def test_validate(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["persons.csv", "run.yaml"]
 
 
+def test_validate_where_a_result_is_to_be_replaced(folder: Path) -> None:
+    (folder / "out").mkdir()
+    (folder / "out" / "manifest.json").write_text("{}")
+    refused = call("validate", folder / "run.yaml")
+    assert refused.exit_code == 2
+    assert "--overwrite" in refused.output
+    assert call("validate", folder / "run.yaml", "--overwrite").exit_code == 0
+
+
+def test_a_run_without_checks_says_so(folder: Path) -> None:
+    result = call("run", folder / "run.yaml", "--no-checks")
+    assert result.exit_code == 0
+    assert "checks: none was run" in result.output
+    assert "checks:\n" not in result.output
+
+
 def test_plan(folder: Path) -> None:
     (folder / "out").mkdir()  # an existing result does not matter before a run
     (folder / "out" / "manifest.json").write_text("{}")
@@ -166,6 +182,6 @@ def test_models_shows_the_options_of_one_model() -> None:
 
 
 def test_tables_become_lists_on_narrow_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synthesizer.cli.screen.PIPE_WIDTH", 40)
+    monkeypatch.setattr("synthesizer.cli.printing.PIPE_WIDTH", 40)
     output = call("models").output
     assert "name: cart; package: synthesizer" in output

@@ -187,7 +187,7 @@ def test_the_screen_counts_persons(folder: Path, command: str) -> None:
     lines = [line for line in every.output.splitlines() if "fitted to the rows" not in line]
     assert not [line for line in lines if "record" in line and "confidence" not in line]
     assert "persons" in every.output
-    words = "careers of one person" if command == "risk" else "noise floor"
+    words = "careers of one person" if command == "risk" else "Noise floor"
     assert words in every.output
     few = call(command, *files)
     assert words in few.output

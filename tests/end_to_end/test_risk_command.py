@@ -91,6 +91,7 @@ def test_a_control_file_adds_what_the_release_adds(folder: Path) -> None:
     for expected in ("differential confidentiality", "worst group", "share nearer to the fitted"):
         assert expected in result.output
     assert "not differentially confidential" in result.output
+    assert "half" not in result.output  # all records of the original were fitted
 
 
 def test_the_directory_of_a_run_and_its_configuration(folder: Path) -> None:

@@ -41,7 +41,7 @@ def test_files_of_others(folder: Path) -> None:
     result = call("utility", folder / "original.csv", folder / "made.csv", "--permutations", "3")
     assert result.exit_code == 0, result.output
     for words in (
-        "variables", "pairs", "chi-square", "ROE", "mean two-way S_pMSE", "pMSE ratio",
+        "variables", "pairs", "Chi-square", "ROE", "mean two-way S_pMSE", "pMSE ratio",
         "propensity score by cart", "about 1 is good", "identifiers are not compared: person_id",
     ):  # fmt: skip
         assert words in result.output

@@ -1,0 +1,144 @@
+"""How the commands print: sentences, tables, progress and errors; never a confidential value."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table as Grid
+from rich.text import Text
+
+from synthesizer.data.progress import Advance, Listener, silent
+from synthesizer.measures.figure import Row
+from synthesizer.report.page import Added, DataTable, row_table, written
+
+PIPE_WIDTH = 140
+"""Columns of a table that goes into a pipe or a file, where there is no terminal to ask."""
+
+
+NARROW = 80
+"""Columns of a terminal below which tables become lists."""
+
+
+def _console(*, stderr: bool = False) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else PIPE_WIDTH
+    return Console(file=stream, width=width, soft_wrap=False, highlight=False)
+
+
+def say(text: str) -> None:
+    """Print a text as it is."""
+    print(text)
+
+
+def say_json(content: Any) -> None:
+    """Print JSON."""
+    print(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+class _Bars:
+    """Shows the phases of a run as progress bars."""
+
+    def __init__(self, bars: Progress) -> None:
+        self.bars = bars
+        self.tasks: dict[str, Any] = {}
+
+    def start(self, phase: str, total: int | None) -> Advance:
+        """Show a phase."""
+        if phase not in self.tasks:
+            self.tasks[phase] = self.bars.add_task(phase, total=total)
+        task = self.tasks[phase]
+        return lambda done: self.bars.advance(task, done)
+
+    def tell(self, phase: str, text: str) -> None:
+        """Show how far a phase has come beside its name."""
+        self.bars.update(self.tasks[phase], description=f"{phase}: {text}")
+
+    def stop(self, phase: str) -> None:
+        """Fill the bar of a phase."""
+        task = self.tasks[phase]
+        total = self.bars.tasks[task].total or 1
+        self.bars.update(task, total=total, completed=total)
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Listener]:
+    """Show progress bars on a terminal; nothing in a pipe or when asked to be quiet."""
+    if quiet or not sys.stderr.isatty():
+        yield silent
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=_console(stderr=True)) as bars:
+        yield _Bars(bars)
+
+
+def tabulate(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    numbers: Collection[int] | None = None,
+) -> None:
+    """Print a table; columns of numbers go to the right. A list where it is narrow.
+
+    ``numbers`` are the positions of such columns; those whose cells are all numbers when absent.
+    """
+    console = _console()
+    if console.width < NARROW:
+        say(title)
+        for row in rows:
+            cells = zip(columns, row, strict=True)
+            say("; ".join(f"{name}: {_cell(value)}" for name, value in cells))
+        return
+    grid = Grid(box=None)
+    for position, name in enumerate(columns):
+        numeric = (
+            all(isinstance(row[position], int | float) for row in rows)
+            if numbers is None
+            else position in numbers
+        )
+        grid.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(escape(_cell(value)) for value in row))
+    console.print(Text(title, style="bold"))
+    console.print(grid)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return "" if value is None else str(value)
+
+
+def show_table(table: DataTable) -> None:
+    """Print a table of a page."""
+    rows = [
+        [written(cell, form) for cell, form in zip(row, table.forms, strict=True)]
+        for row in table.rows
+    ]
+    columns = [name.replace("\u00ad", "") for name in table.columns]
+    numbers = [position for position, form in enumerate(table.forms) if form != "text"]
+    tabulate(table.caption, columns, rows, numbers=numbers)
+
+
+def show_rows(rows: Sequence[Row], title: str, *columns: str | Added) -> None:
+    """Print a table of rows that name their columns; nothing where there are none."""
+    if rows:
+        show_table(row_table(rows, title, names=columns))
+
+
+def notes_told(notes: Sequence[str]) -> None:
+    """Print notes, one on each line."""
+    for note in notes:
+        say(f"note: {note}")
