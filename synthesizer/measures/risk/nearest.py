@@ -105,7 +105,7 @@ class NearestResult(Measured):
         return (
             Figure(
                 key="nearer_share",
-                name="share nearer to the fitted half",
+                name="share nearer to the fitted {records}",
                 value=self.share,
                 meaning="synthetic {records} nearer to a {record} the synthesis was fitted on than "
                 f"to any of equally many {{records}} it never saw{self._limits}",
