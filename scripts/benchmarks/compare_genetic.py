@@ -23,10 +23,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from compare_genetic_figures import figures
-from compare_genetic_file import Settings, prepare
-from compare_genetic_study import compare
-from compare_genetic_tables import tables
+from compare_genetic_page import figures, tables
+from compare_genetic_study import Settings, compare, prepare
 from measuring import markdown
 
 from synthesizer.cli.commands import Overwrite, Workers, errors_told

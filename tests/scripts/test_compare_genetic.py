@@ -7,9 +7,8 @@ from itertools import combinations, product
 from types import SimpleNamespace
 
 import compare_genetic
-import compare_genetic_file
+import compare_genetic_page
 import compare_genetic_study
-import compare_genetic_tables
 import numpy as np
 import pandas as pd
 import pytest
@@ -67,8 +66,8 @@ def done(file):
 
 @pytest.fixture(scope="module")
 def study(file):
-    return compare_genetic_file.prepare(
-        file, KEYS, "job", compare_genetic_file.Settings(**SETTINGS), drop=["pay", "name", "one"]
+    return compare_genetic_study.prepare(
+        file, KEYS, "job", compare_genetic_study.Settings(**SETTINGS), drop=["pay", "name", "one"]
     )
 
 
@@ -234,7 +233,7 @@ def test_evolutions_end_where_the_datasets_lie(done, parsed):
 
 
 def test_the_settings_are_the_papers(done):
-    found = compare_genetic_study.methods(compare_genetic_file.Settings())
+    found = compare_genetic_study.methods(compare_genetic_study.Settings())
     assert found["genetic (paper)"]["genetic"] == {
         "start": "mutants", "generations": 57, "population": 100, "crossover": 0.1,
         "mutation": 0.001, "aimed": 0, "rates": "fixed", "risk_floor": 0, "patience": None,
@@ -273,11 +272,11 @@ def test_too_many_parameters_are_told(tmp_path):
     frame = pd.DataFrame({"a": codes % 600, "b": codes % 601, "t": codes % 2}).astype(str)
     frame[["a", "b"]] = "c" + frame[["a", "b"]]
     frame.to_csv(tmp_path / "many.csv", index=False)
-    settings = compare_genetic_file.Settings()
-    study = compare_genetic_file.prepare(tmp_path / "many.csv", ["a", "b"], "t", settings)
+    settings = compare_genetic_study.Settings()
+    study = compare_genetic_study.prepare(tmp_path / "many.csv", ["a", "b"], "t", settings)
     why = compare_genetic_study._propensity(study.table, [study.table])
     assert "more than 1000 parameters" in why
-    block = compare_genetic_tables._propensity(SimpleNamespace(propensity=why))
+    block = compare_genetic_page._propensity(SimpleNamespace(propensity=why))
     assert block.paragraphs == [f"Not here: {why}"]
 
 
@@ -316,4 +315,4 @@ def test_one_column(tmp_path):
     path = tmp_path / "one.csv"
     path.write_text("a\n1\n2\n1\n")
     with pytest.raises(DataError, match="'a' is also a key"):
-        compare_genetic_file.prepare(path, ["a"], "a", compare_genetic_file.Settings())
+        compare_genetic_study.prepare(path, ["a"], "a", compare_genetic_study.Settings())
