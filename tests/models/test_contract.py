@@ -23,6 +23,20 @@ def test_model_keeps_the_contract(name):
     check_model(REGISTRY.build(name, options), kinds=kinds)
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "kinds"),
+    [
+        ("cart", {"min_leaf": 1, "shrinkage": 5.0, "proper": True}, None),
+        ("cart", {"min_leaf": 5, "tilt": True, "even": False}, None),
+        ("pmm", {"draw_parameters": True}, None),
+        ("lag_one", {"fit_by": "by_period", "stay_or_move": False, "min_rows": 5}, [Kind.ORDERED]),
+        ("monotone", {"base": REGISTRY.build("pmm")}, [Kind.NUMERIC]),
+    ],
+)
+def test_other_options_keep_the_contract(name, options, kinds):
+    check_model(REGISTRY.build(name, options), kinds=kinds)
+
+
 @pytest.mark.parametrize("name", REGISTRY.names)
 def test_model_describes_itself(name):
     entry = REGISTRY.entry(name)

@@ -5,22 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.engine.testing import rebuilt
+from synthesizer.data.table import Kind, Table
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.leaves import _leaf_figures, tilted
-from tests.models.test_tree import tree_of
+from tests.models.fits import coded, draw, fit, numeric
+from tests.models.test_trees import tree_of
 
 N = 4000
-
-
-def numbers(name: str, values: np.ndarray) -> Column:
-    return Column(Variable(name=name, kind=Kind.NUMERIC), np.asarray(values, dtype=np.float64))
-
-
-def codes(name: str, values: np.ndarray, n: int, kind: Kind = Kind.CATEGORICAL) -> Column:
-    levels = tuple(f"{name}{k}" for k in range(n))
-    return Column(Variable(name=name, kind=kind, levels=levels), np.asarray(values, dtype=np.int32))
 
 
 @pytest.mark.parametrize("slope", [-0.5, -0.3, -1e-9, 0.0, 0.1, 0.5])
@@ -69,8 +60,8 @@ def example(seed: int) -> tuple[Table, np.ndarray, np.ndarray, np.ndarray]:
     strong = rng.normal(size=N)
     group = (rng.random(N) < 0.3).astype(int)
     y = 3 * strong + 0.2 * group + rng.normal(size=N)
-    noise = [numbers(f"n{k}", rng.normal(size=N)) for k in range(4)]
-    table = Table([numbers("strong", strong), codes("group", group, 2), *noise])
+    noise = [numeric(f"n{k}", rng.normal(size=N)) for k in range(4)]
+    table = Table([numeric("strong", strong), coded("group", group, 2), *noise])
     return table, y, group, strong
 
 
@@ -80,14 +71,14 @@ def test_weak_gaps_are_kept(kind: str) -> None:
     for seed in range(4):
         table, y, group, strong = example(seed)
         if kind == "numbers":
-            target = numbers("y", y)
+            target = numeric("y", y)
         elif kind == "ordered":
-            target = codes("y", np.digitize(y, np.arange(-8, 9)), 18, Kind.ORDERED)
+            target = coded("y", np.digitize(y, np.arange(-8, 9)), 18, kind=Kind.ORDERED)
         else:
-            target = codes("y", y > 0.5, 2)
+            target = coded("y", y > 0.5, 2)
         own = gap(np.asarray(target.data, dtype=float), group, strong)
         for tilt, found in ((False, lost), (True, kept)):
-            fitted = Cart(tilt=tilt).fit(table, target, rng=np.random.default_rng(1))
+            fitted = fit(Cart(tilt=tilt), table, target)
             drawn = fitted.sample(table, rng=np.random.default_rng(2))
             found.append(gap(np.asarray(drawn.data, dtype=float), group, strong) / own)
     assert np.mean(lost) < 0.6
@@ -96,9 +87,9 @@ def test_weak_gaps_are_kept(kind: str) -> None:
 
 def test_levels_without_order_are_drawn_as_ever() -> None:
     table, y, *_ = example(5)
-    target = codes("y", np.digitize(y, [-2, 0, 2]), 4)
+    target = coded("y", np.digitize(y, [-2, 0, 2]), 4)
     drawn = [
-        Cart(tilt=tilt).fit(table, target, rng=np.random.default_rng(1))
+        fit(Cart(tilt=tilt), table, target)
         .sample(table, rng=np.random.default_rng(2)).data
         for tilt in (False, True)
     ]  # fmt: skip
@@ -107,47 +98,16 @@ def test_levels_without_order_are_drawn_as_ever() -> None:
 
 def test_margins_stay() -> None:
     table, y, *_ = example(6)
-    target = numbers("y", y)
-    fitted = Cart(tilt=True).fit(table, target, rng=np.random.default_rng(1))
-    drawn = fitted.sample(table, rng=np.random.default_rng(2)).data
+    target = numeric("y", y)
+    fitted = fit(Cart(tilt=True), table, target)
+    drawn = draw(fitted, table)
     assert drawn.mean() == pytest.approx(y.mean(), abs=0.05)
     assert drawn.std() == pytest.approx(y.std(), rel=0.02)
     assert np.isin(drawn, y).all()
 
 
-@pytest.mark.parametrize("options", [{}, {"proper": True}, {"shrinkage": 20.0}, {"even": False}])
-def test_draws_repeat_also_after_saving(options: dict[str, object]) -> None:
-    table, y, *_ = example(7)
-    fitted = Cart(tilt=True, **options).fit(  # type: ignore[arg-type]
-        table, numbers("y", y), rng=np.random.default_rng(1)
-    )
-    again = rebuilt(fitted)
-    drawn = [m.sample(table, rng=np.random.default_rng(2)).data for m in (fitted, again)]
-    assert (drawn[0] == drawn[1]).all()
-    wide = [
-        m.sample_wider(table, steps=2, rng=np.random.default_rng(2)).data for m in (fitted, again)
-    ]
-    assert (wide[0] == wide[1]).all()
-
-
 def test_a_sample_of_rows_is_enough_for_the_regression() -> None:
     table, y, group, strong = example(8)
-    fitted = Cart(tilt=True, max_fit_rows=2000).fit(
-        table, numbers("y", y), rng=np.random.default_rng(1)
-    )
-    drawn = fitted.sample(table, rng=np.random.default_rng(2)).data
+    fitted = fit(Cart(tilt=True, max_fit_rows=2000), table, numeric("y", y))
+    drawn = draw(fitted, table)
     assert gap(drawn, group, strong) > 0.6 * gap(y, group, strong)
-
-
-def test_small_and_empty_cases() -> None:
-    one = Table([numbers("x", np.array([1.0]))])
-    fitted = Cart(tilt=True).fit(one, numbers("y", np.array([7.0])), rng=np.random.default_rng(1))
-    assert fitted.sample(one, rng=np.random.default_rng(2)).data.tolist() == [7.0]
-    nothing = Table([], n_rows=5)
-    target = numbers("y", np.arange(5.0))
-    fitted = Cart(tilt=True).fit(nothing, target, rng=np.random.default_rng(1))
-    assert fitted.tilt is None
-    constant = numbers("y", np.full(N, 3.0))
-    table = example(9)[0]
-    fitted = Cart(tilt=True).fit(table, constant, rng=np.random.default_rng(1))
-    assert (fitted.sample(table, rng=np.random.default_rng(2)).data == 3.0).all()

@@ -1,40 +1,189 @@
-"""The tree model: what it learns, how it draws, what it saves."""
+"""Trees: structure, encoding of predictors, growth, and how donors of a leaf are drawn."""
+
+from itertools import combinations
 
 import numpy as np
 import pytest
-from sklearn.tree import DecisionTreeClassifier
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.table import Kind, Table
 from synthesizer.models.cart import Cart
+from synthesizer.models.forest import Bagging, Forest
 from synthesizer.models.kit.leaves import Drawing, Leaves, _even_uniform
-from tests.models.test_tree import tree_of
+from synthesizer.models.kit.predictors import Encoding, level_scores
+from synthesizer.models.kit.trees import Tree
+from tests.models.fits import coded, numeric
 
 N = 2000
 
 
-def categorical(name, codes, n_levels):
-    levels = tuple(f"{name}{i}" for i in range(n_levels))
-    variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=levels)
-    return Column(variable, np.asarray(codes, dtype=np.int32))
+def rng(seed=1):
+    return np.random.default_rng(seed)
 
 
-def numeric(name, values, decimals=None):
-    variable = Variable(name=name, kind=Kind.NUMERIC, decimals=decimals)
-    return Column(variable, np.asarray(values, dtype=np.float64))
+def tree_of(feature, threshold, right, sizes):
+    return Tree(
+        np.array(feature, dtype=np.int32),
+        np.array(threshold, dtype=np.float64),
+        np.array(right, dtype=np.int32),
+        np.array(sizes, dtype=np.int64),
+    )
+
+
+def grown(seed):
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(200, 3)).astype(np.float32)
+    fitted = DecisionTreeRegressor(min_samples_leaf=3, random_state=0).fit(
+        matrix, rng.normal(size=200)
+    )
+    inner = fitted.tree_
+    leaves = inner.apply(matrix)
+    leaf = inner.children_left < 0
+    tree = tree_of(
+        np.where(leaf, -1, inner.feature),
+        np.where(leaf, 0, inner.threshold),
+        inner.children_right,
+        np.bincount(leaves, minlength=inner.node_count),
+    )
+    return tree, matrix, leaves
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10_000))
+def test_apply_agrees_with_scikit_learn(seed):
+    tree, matrix, leaves = grown(seed)
+    assert (tree.apply(matrix) == leaves).all()
+
+
+def test_the_range_of_a_node_is_the_union_of_the_ranges_of_its_children():
+    tree, _, _ = grown(1)
+    for node in np.flatnonzero(tree.feature >= 0):
+        left, right = node + 1, tree.right[node]
+        assert tree.start[node] == tree.start[left]
+        assert tree.end[left] == tree.start[right]
+        assert tree.end[node] == tree.end[right]
+        assert tree.parent[left] == tree.parent[right] == node
+
+
+def test_climbing_ends_at_the_root():
+    tree, matrix, leaves = grown(2)
+    assert (tree.climb(leaves, 1) == tree.parent[leaves]).all()
+    assert (tree.climb(leaves, 1000) == 0).all()
+    assert (tree.climb(tree.apply(matrix), 0) == leaves).all()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"right": [0, -1, -1]},  # a loop
+        {"right": [1, -1, -1]},  # two parents
+        {"right": [9, -1, -1]},  # out of bounds
+        {"right": [-5, -1, -1]},
+        {"feature": [-2, -1, -1]},
+        {"threshold": [float("nan"), 0.0, 0.0]},
+        {"sizes": [0, 3, 0]},
+        {"sizes": [0, 3, -2]},
+        {"sizes": [1, 3, 2]},
+        {"sizes": [0, 2**62, 2**62]},
+        {"sizes": [0, 3]},
+        {"feature": [], "threshold": [], "right": [], "sizes": []},
+        {"feature": 0},
+    ],
+)
+def test_broken_arrays_are_refused(change):
+    good = {"feature": [0, -1, -1], "threshold": [0.5, 0, 0], "right": [2, -1, -1]}
+    good["sizes"] = [0, 3, 2]
+    assert tree_of(**good).n_donors == 5
+    with pytest.raises(ValueError, match="tree"):
+        tree_of(**good | change)
+
+
+def test_crossing_branches_are_refused():
+    with pytest.raises(ValueError, match="depth-first"):
+        tree_of([0, 0, -1, -1, -1], [0.0] * 5, [3, 4, -1, -1, -1], [0, 0, 1, 1, 1])
+
+
+def test_levels_of_a_two_level_target_are_sorted_by_their_mean():
+    codes = np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)
+    target = np.array([1.0, 1, 0, 0, 0, 1])
+    scores = level_scores(codes, 3, (target - target.mean())[:, None], 0.0)
+    assert np.argsort(scores).tolist() == [1, 2, 0]
+
+
+def best_gain(response, codes, sides):
+    """Largest drop of the summed squares by a split of the levels into one side and the rest."""
+    gains = []
+    for side in sides:
+        left = np.isin(codes, list(side))
+        parts = (response[left], response[~left])
+        gains.append((response**2).sum() - sum(((p - p.mean()) ** 2).sum() for p in parts))
+    return max(gains, default=0.0)
+
+
+@pytest.mark.parametrize("two_levels", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_the_best_cut_of_ordered_levels_is_the_best_of_all_subsets(seed, two_levels):
+    rng = np.random.default_rng(seed)
+    codes = rng.choice(8, 60, p=rng.dirichlet(np.ones(8))).astype(np.int32)  # common and rare
+    effects = np.cumsum(rng.exponential(size=8) ** 3)  # far out on one side only
+    if two_levels:
+        response = (rng.random(60) < (effects / effects[-1])[codes]).astype(float)
+    else:
+        response = effects[codes] + rng.random(60)
+    response = response - response.mean()
+    scores = level_scores(codes, 8, response[:, None], 0.0)
+    order = [code for code in np.argsort(scores) if code in codes]
+    cuts = [order[:size] for size in range(1, len(order))]
+    subsets = [s for size in range(1, len(order)) for s in combinations(order, size)]
+    expected = best_gain(response, codes, subsets)
+    assert best_gain(response, codes, cuts) == pytest.approx(expected, abs=1e-9)
+
+
+def test_levels_with_like_profiles_are_neighbours():
+    codes = np.repeat(np.arange(4, dtype=np.int32), 50)
+    target = np.repeat([0, 1, 0, 1], 50)
+    response = np.eye(3)[target]
+    scores = level_scores(codes, 4, response - response.mean(0), 0.0)
+    assert scores[0] == pytest.approx(scores[2])
+    assert scores[1] == pytest.approx(scores[3])
+    assert abs(scores[0] - scores[1]) > 0.5
+
+
+def test_a_prior_moves_rare_levels_to_the_middle():
+    codes = np.array([0] * 50 + [1], dtype=np.int32)
+    response = np.array([0.1] * 50 + [-5.0])[:, None]
+    free, shrunk = (level_scores(codes, 2, response, prior) for prior in (0.0, 10.0))
+    assert abs(shrunk[1]) < abs(free[1]) / 5
+    assert shrunk[0] == pytest.approx(free[0], rel=0.2)
+
+
+def test_missing_codes_of_numbers_have_places_of_their_own():
+    column = numeric("x", [2.0, np.nan, np.nan, 5.0], states=[0, 1, 2, 0], missing=("", "-8"))
+    table = Table([column])
+    matrix = Encoding.learn(table, np.ones((4, 1)), prior=0.0).matrix(table)[:, 0]
+    assert len(set(matrix.tolist())) == 4
+    assert max(matrix[1:3]) < 2
+
+
+def test_ordered_levels_keep_their_order_and_unseen_ones_lie_in_the_middle():
+    ordered = coded("o", [2, 0, 1, 1], 3, kind=Kind.ORDERED)
+    table = Table([ordered, coded("c", [0, 0, 1, 1], 3)])
+    response = np.array([1.0, 1.0, -1.0, -1.0])[:, None]
+    encoding = Encoding.learn(table, response, prior=0.0)
+    assert encoding.positions[0].tolist() == [0, 1, 2]
+    assert encoding.positions[1].tolist() == [1, -1, 0]
 
 
 def example(seed=0, n=N):
     rng = np.random.default_rng(seed)
     group = rng.integers(6, size=n)
     age = rng.integers(0, 90, size=n).astype(float)
-    table = Table([categorical("g", group, 6), numeric("age", age, 0)])
+    table = Table([coded("g", group, 6), numeric("age", age, 0)])
     job = (group % 3 + (age > 40) + (rng.random(n) < 0.1)) % 4
     wage = np.round(100 * group + 10 * age + rng.normal(0, 5, n), 1)
-    return table, categorical("job", job, 4), numeric("wage", wage, 1)
-
-
-def rng(seed=1):
-    return np.random.default_rng(seed)
+    return table, coded("job", job, 4), numeric("wage", wage, 1)
 
 
 def test_it_learns_what_depends_on_the_predictors():
@@ -81,8 +230,8 @@ def test_the_structure_may_come_from_a_sample_but_all_rows_are_donors():
 
 def test_targets_with_many_levels_are_learnt_through_a_projection():
     group = rng().integers(300, size=6000)
-    table = Table([categorical("g", group, 300)])
-    target = categorical("t", (group * 7) % 300, 300)
+    table = Table([coded("g", group, 300)])
+    target = coded("t", (group * 7) % 300, 300)
     drawn = Cart(min_leaf=5).fit(table, target, rng=rng()).sample(table, rng=rng(2))
     assert (drawn.data == target.data).mean() > 0.8
 
@@ -102,7 +251,7 @@ def test_projected_trees_are_nearly_as_pure_as_trees_by_the_gini_index(seed):
     table = Table([numeric(name, r.normal(size=4000)) for name in "abc"])
     place = table["a"].data + table["b"].data * (table["c"].data > 0) + 0.3 * r.normal(size=4000)
     codes = np.digitize(place, np.quantile(place, np.linspace(0, 1, 61)[1:-1]))
-    target = categorical("t", codes, 60)
+    target = coded("t", codes, 60)
     fitted = Cart(min_leaf=20).fit(table, target, rng=rng(seed))
     matrix = fitted.encoding.matrix(table)
     gini = DecisionTreeClassifier(min_samples_leaf=20, random_state=0).fit(matrix, codes).tree_
@@ -125,9 +274,9 @@ def test_wider_draws_end_at_the_margin():
 
 def test_shrinkage_draws_from_ancestors_with_the_stated_probability():
     codes = np.repeat([0, 1], 100)
-    table, target = Table([categorical("x", codes, 2)]), categorical("y", codes, 2)
+    table, target = Table([coded("x", codes, 2)]), coded("y", codes, 2)
     fitted = Cart(shrinkage=200.0, even=False).fit(table, target, rng=rng())
-    many = Table([categorical("x", np.zeros(40_000), 2)])
+    many = Table([coded("x", np.zeros(40_000), 2)])
     # The root has 200 donors: half of the draws leave for it, half of those find the other level.
     assert fitted.sample(many, rng=rng(2)).data.mean() == pytest.approx(0.25, abs=0.01)
 
@@ -136,8 +285,8 @@ def leaf_shares(**options):
     """Shares of the second value in both leaves, over 200 fits and draws of 500 rows each."""
     x = np.repeat([0, 1], 60)
     y = np.where(x == 0, np.arange(120) % 4 == 0, np.arange(120) % 4 > 0)
-    table, target = Table([categorical("x", x, 2)]), categorical("y", y, 2)
-    many = Table([categorical("x", np.repeat([0, 1], 500), 2)])
+    table, target = Table([coded("x", x, 2)]), coded("y", y, 2)
+    many = Table([coded("x", np.repeat([0, 1], 500), 2)])
     draws = [
         Cart(**options).fit(table, target, rng=rng(i)).sample(many, rng=rng(1000 + i)).data
         for i in range(200)
@@ -212,21 +361,32 @@ def test_smoothed_numbers_stay_in_range_and_keep_their_decimals():
 @pytest.mark.parametrize(("shift", "whole"), [(0.0, True), (0.25, False)])
 def test_smoothed_dates_are_whole_days_where_all_donors_are(shift, whole):
     days = np.round(rng().normal(18_000, 400, N)) + shift * (np.arange(N) % 2)
-    born = Column(Variable(name="born", kind=Kind.DATE, decimals=None), days)
+    born = numeric("born", days, kind=Kind.DATE)
     table = example()[0]
     drawn = Cart(smoothing="density").fit(table, born, rng=rng()).sample(table, rng=rng(2)).data
     assert (drawn == np.round(drawn)).all() == whole
     assert not np.isin(drawn, days).all()
 
 
-@pytest.mark.parametrize("n", [1, 2, 50])
-def test_small_and_constant_inputs(n):
-    table, job, wage = example(n=n)
-    bare = Table([], n)
-    for predictors in (table, bare):
-        for target in (job, wage, numeric("c", np.full(n, 7.0)), categorical("k", np.zeros(n), 1)):
-            fitted = Cart(min_leaf=1, smoothing="density").fit(predictors, target, rng=rng())
-            assert len(fitted.sample(predictors, rng=rng())) == n
-            assert len(fitted.sample(predictors.take(slice(0, 0)), rng=rng())) == 0
-    drawn = Cart().fit(table, numeric("c", np.full(n, 7.0)), rng=rng()).sample(table, rng=rng())
-    assert (drawn.data == 7).all()
+@pytest.mark.parametrize("size", [30, 31, 600])
+def test_even_draws_do_not_return_every_single_donor(size):
+    """A value that one person has is drawn at random within its group of three neighbours."""
+    leaves = Leaves(tree_of([-1], [0], [-1], [size]), numeric("y", np.arange(float(size))))
+    matrix = np.zeros((size, 1), dtype=np.float32)
+    shares = [
+        len(np.unique(leaves.draw(matrix, Drawing(even=True), rng=rng(seed)))) / size
+        for seed in range(60)
+    ]
+    assert np.mean(shares) == pytest.approx(1 - (2 / 3) ** 3, abs=0.05)
+    assert max(shares) < 0.95
+
+
+@pytest.mark.parametrize("model", [Bagging(n_trees=4, min_leaf=5), Forest(n_trees=4, min_leaf=5)])
+def test_every_tree_of_a_forest_holds_all_donors_and_trees_differ(model):
+    table, job, wage = example()
+    for target in (job, wage):
+        drawn = model.fit(table, target, rng=rng()).sample(table, rng=rng(2))
+        assert np.corrcoef(drawn.data, target.data)[0, 1] > 0.5
+    fitted = model.fit(table, job, rng=rng())
+    assert [leaves.tree.n_donors for leaves in fitted.trees] == [N] * 4
+    assert len({leaves.tree.threshold.tobytes() for leaves in fitted.trees}) == 4

@@ -1,0 +1,287 @@
+"""Regressions of levels: logistic, multinomial and proportional odds."""
+
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+from scipy.special import softmax
+from scipy.stats import chi2
+from threadpoolctl import threadpool_limits
+
+from synthesizer.data.errors import ModelError
+from synthesizer.data.table import Kind, Table
+from synthesizer.engine.testing import rebuilt
+from synthesizer.models.kit.logit import _Problem, fit_softmax
+from synthesizer.models.logistic import Logistic
+from synthesizer.models.multinomial import Multinomial
+from synthesizer.models.ordinal import Ordinal
+from tests.models.fits import coded, draw, fit, numbers, numeric
+
+
+def smokers(n=600, seed=5):
+    rng = np.random.default_rng(seed)
+    x, z = rng.normal(size=n), rng.normal(2, 3, size=n)
+    p = 1 / (1 + np.exp(-(0.5 + x - 0.4 * z)))
+    return numbers(x=x, z=z), coded("smoker", rng.random(n) < p, 2)
+
+
+def regions(n=800, seed=5, n_levels=3):
+    rng = np.random.default_rng(seed)
+    x, g = rng.normal(size=n), rng.integers(3, size=n)
+    scores = np.outer(x, np.arange(n_levels)) * 0.5 + (g == 1)[:, None] * rng.normal(size=n_levels)
+    steps = np.cumsum(softmax(scores, axis=1), axis=1)
+    y = (rng.random(n)[:, None] >= steps[:, :-1]).sum(axis=1)
+    return Table([numeric("x", x), coded("g", g, 3)]), coded("y", y, n_levels)
+
+
+def probabilities(fitted, table):
+    return softmax(fitted.softmax.design.matrix(table) @ fitted.softmax.coefficients, axis=1)
+
+
+def ordered(codes, n_levels, missing=()):
+    return coded("grade", codes, n_levels, missing, Kind.ORDERED)
+
+
+def grades(n=500, seed=5, cuts=(-1.0, 0.0, 1.5)):
+    rng = np.random.default_rng(seed)
+    x, z = rng.normal(size=n), rng.normal(size=n)
+    latent = 0.8 * x - 0.5 * z + rng.logistic(size=n)
+    return numbers(x=x, z=z), ordered(np.searchsorted(cuts, latent), len(cuts) + 1)
+
+
+def test_without_a_ridge_the_coefficients_are_those_of_maximum_likelihood():
+    sm = pytest.importorskip("statsmodels.api")
+    table, y = smokers()
+    fitted = fit(Logistic(ridge=0), table, y)
+    expected = sm.Logit(y.data, fitted.design.matrix(table)).fit(disp=0, tol=1e-12).params
+    np.testing.assert_allclose(fitted.coefficients, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_known_coefficients_are_recovered():
+    table, y = smokers(n=40_000)
+    fitted = fit(Logistic(), table, y)
+    slopes = fitted.coefficients[1:] / [term.scale for term in fitted.design.terms]
+    np.testing.assert_allclose(slopes, [1.0, -0.4], atol=0.05)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+def test_separation_leaves_finite_coefficients_and_the_right_levels(ridge):
+    x = np.arange(200.0)
+    table, y = numbers(x=x, copy=x, constant=np.ones(200)), coded("smoker", x >= 100, 2)
+    fitted = fit(Logistic(ridge=ridge), table, y)
+    assert np.isfinite(fitted.coefficients).all()
+    drawn = draw(fitted, table, 2)
+    assert (drawn != y.data).sum() <= 10
+
+
+def test_draws_agree_with_the_shares_of_each_predictor_level():
+    rng = np.random.default_rng(8)
+    codes = rng.integers(4, size=8000)
+    share = np.array([0.1, 0.5, 0.8, 0.3])
+    table = Table([coded("r", codes, 3, missing=("",))])
+    y = coded("smoker", rng.random(8000) < share[codes], 2)
+    drawn = fit(Logistic(), table, y).sample(table, rng=rng).data
+    n = np.bincount(codes)
+    p = np.bincount(codes, weights=y.data) / n
+    statistic = ((np.bincount(codes, weights=drawn) - n * p) ** 2 / (n * p * (1 - p))).sum()
+    assert statistic < chi2.ppf(0.999, 4)
+
+
+def test_one_level_is_drawn_for_ever():
+    fitted = fit(Logistic(), numbers(x=[1.0, 2.0]), coded("smoker", [1, 1], 2))
+    drawn = fitted.sample(numbers(x=[5.0, 6.0, 7.0]), rng=np.random.default_rng(0))
+    assert drawn.data.tolist() == [1, 1, 1]
+
+
+def test_two_missing_codes_may_be_the_two_levels():
+    target = coded("v", [1, 2, 1, 2], 1, missing=("N", "-8"))
+    fitted = fit(Logistic(), Table([], n_rows=4), target)
+    drawn = draw(fitted, Table([], n_rows=40), 0)
+    assert set(drawn.tolist()) == {1, 2}
+
+
+def test_three_levels_are_refused_with_the_name_and_the_remedy():
+    target = coded("v", [0, 1, 2], 2, missing=("N",))
+    with pytest.raises(ModelError, match=r"'v' has 3 levels .* choose 'multinomial'"):
+        fit(Logistic(), Table([], n_rows=3), target)
+
+
+def test_a_sample_of_rows_that_lacks_a_level_is_no_failure():
+    y = coded("smoker", [0] * 999 + [1], 2)
+    fitted = fit(Logistic(max_fit_rows=10), numbers(x=np.arange(1000.0)), y)
+    assert np.isfinite(fitted.coefficients).all()
+
+
+def test_without_a_ridge_the_contrasts_are_those_of_maximum_likelihood():
+    sm = pytest.importorskip("statsmodels.api")
+    table, y = regions()
+    fitted = fit(Multinomial(ridge=0, tolerance=1e-6), table, y)
+    matrix = fitted.softmax.design.matrix(table)
+    expected = sm.MNLogit(y.data, matrix).fit(disp=0, method="newton", tol=1e-12).params
+    coefficients = fitted.softmax.coefficients
+    np.testing.assert_allclose(coefficients[:, 1:] - coefficients[:, :1], expected, atol=1e-3)
+
+
+def test_the_default_tolerance_is_close_enough():
+    table, y = regions(n_levels=8)
+    rough, exact = (
+        probabilities(fit(Multinomial(tolerance=tolerance), table, y), table)
+        for tolerance in (0.03, 1e-6)
+    )
+    assert np.abs(rough - exact).max() < 0.01
+
+
+def test_gradient_is_zero_at_the_maximum():
+    table, y = regions(n_levels=5)
+    fitted = fit(Multinomial(tolerance=1e-6, ridge=2.0), table, y)
+    matrix, coefficients = fitted.softmax.design.matrix(table), fitted.softmax.coefficients
+    residual = probabilities(fitted, table) - np.eye(5)[y.data]
+    pull = np.array([0, 2.0, 2.0, 2.0])[:, None] * coefficients
+    np.testing.assert_allclose(matrix.T @ residual + pull, 0, atol=1e-3)
+
+
+def test_two_levels_agree_with_logistic_regression():
+    table, y = regions(n_levels=2)
+    two = fit(Multinomial(ridge=0, tolerance=1e-6), table, y).softmax.coefficients
+    one = fit(Logistic(ridge=0), table, y).coefficients
+    np.testing.assert_allclose(two[:, 1] - two[:, 0], one, atol=1e-4)
+
+
+def test_draws_agree_with_the_joint_distribution():
+    rng = np.random.default_rng(3)
+    g = rng.integers(3, size=6000)
+    shares = rng.dirichlet(np.ones(5), size=3)
+    y = (rng.random(6000)[:, None] >= np.cumsum(shares, axis=1)[g][:, :-1]).sum(axis=1)
+    table = Table([coded("g", g, 3)])
+    drawn = fit(Multinomial(), table, coded("y", y, 5)).sample(table, rng=rng).data
+    want = np.bincount(g * 5 + y, minlength=15)
+    have = np.bincount(g * 5 + drawn, minlength=15)
+    statistic = ((have - want) ** 2 / np.maximum(want, 1)).sum()
+    assert statistic < chi2.ppf(0.999, 12)
+
+
+def test_separation_gives_the_right_levels_of_several():
+    g = np.repeat([0, 1, 2], 100)
+    table = Table([coded("g", g, 3)])
+    drawn = fit(Multinomial(), table, coded("y", g, 3)).sample(table, rng=np.random.default_rng(0))
+    assert (drawn.data != g).sum() <= 5
+
+
+def test_only_levels_and_missing_codes_of_the_fit_are_drawn():
+    table = Table([coded("g", [0, 1] * 50, 5)])
+    y = coded("y", [1, 4] * 50, 4, missing=("N", "-8"))
+    fitted = fit(Multinomial(), table, y)
+    new = Table([coded("g", np.arange(100) % 5, 5)])
+    drawn = fitted.sample(new, rng=np.random.default_rng(0))
+    assert set(drawn.data.tolist()) == {1, 4}
+    assert drawn.variable == y.variable
+
+
+def test_more_columns_than_rows():
+    rng = np.random.default_rng(0)
+    table = Table([numeric(f"x{i}", rng.normal(size=6)) for i in range(12)])
+    fitted = fit(Multinomial(ridge=0), table, coded("y", [0, 1, 2, 0, 1, 2], 3))
+    assert np.isfinite(fitted.softmax.coefficients).all()
+
+
+def test_max_fit_rows_learns_nearly_the_same():
+    table, y = regions(n=6000)
+    whole, part = (
+        probabilities(fit(Multinomial(max_fit_rows=n), table, y), table) for n in (10_000, 3000)
+    )
+    assert 0 < np.abs(whole - part).mean() < 0.03
+
+
+def test_no_number_of_blas_threads_changes_a_bit():
+    rng = np.random.default_rng(2)
+    matrix = np.column_stack([np.ones(5000), rng.normal(size=(5000, 60))])
+    classes = rng.integers(20, size=5000)
+    results = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            results.append(fit_softmax(matrix, classes, np.full(61, 0.1), tolerance=0.3))
+    assert (results[0] == results[1]).all()
+
+
+def test_without_a_ridge_thresholds_and_slopes_are_those_of_maximum_likelihood():
+    miscmodels = pytest.importorskip("statsmodels.miscmodels.ordinal_model")
+    table, y = grades()
+    fitted = fit(Ordinal(ridge=0), table, y)
+    matrix = fitted.missing.design.matrix(table)[:, 1:]
+    model = miscmodels.OrderedModel(y.data, matrix, distr="logit")
+    params = model.fit(method="bfgs", disp=0, gtol=1e-8).params
+    np.testing.assert_allclose(fitted.scale.coefficients[1:], params[:2], atol=1e-4)
+    thresholds = model.transform_threshold_params(params)[1:-1]
+    np.testing.assert_allclose(fitted.scale.thresholds, thresholds, atol=1e-4)
+
+
+def test_gradient_and_hessian_are_the_derivatives():
+    rng = np.random.default_rng(1)
+    classes = np.repeat([0, 1, 2, 3], [5, 8, 2, 6])
+    problem = _Problem(rng.normal(size=(21, 3)), classes, np.bincount(classes), np.full(3, 0.7))
+    point = np.array([-1.0, 0.2, 0.9, 0.3, -0.4, 1.1])
+
+    def value(p):
+        return problem.objective(p)[0]
+
+    def gradient(p):
+        return problem.objective(p)[1]
+
+    assert check_grad(value, gradient, point) < 1e-5
+    steps = 1e-6 * np.eye(6)
+    numeric = [(gradient(point + step) - gradient(point - step)) / 2e-6 for step in steps]
+    np.testing.assert_allclose(problem.objective(point)[2], numeric, atol=1e-6)
+
+
+def test_known_parameters_are_recovered():
+    table, y = grades(n=40_000)
+    scale = fit(Ordinal(), table, y).scale
+    np.testing.assert_allclose(scale.coefficients[1:], [0.8, -0.5], atol=0.04)
+    np.testing.assert_allclose(scale.thresholds, [-1.0, 0.0, 1.5], atol=0.05)
+
+
+def test_draws_keep_the_marginal_distribution():
+    table, y = grades(n=10_000)
+    drawn = draw(fit(Ordinal(), table, y), table, 2)
+    want, have = np.bincount(y.data), np.bincount(drawn, minlength=4)
+    assert ((want - have) ** 2 / want).sum() < chi2.ppf(0.999, 3)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+def test_separation_gives_the_right_levels_in_order(ridge):
+    x = np.arange(300.0)
+    y = ordered(x // 100, 3)
+    table = numbers(x=x, copy=x)
+    drawn = draw(fit(Ordinal(ridge=ridge), table, y), table, 0)
+    assert (drawn != y.data).mean() < 0.05
+
+
+def test_missing_codes_are_drawn_by_their_own_regression():
+    table, y = grades(n=4000)
+    x = table["x"].data
+    codes = np.where(x > 0.5, 4, np.where(x < -1, 5, y.data))
+    target = ordered(codes, 4, missing=("N", "-8"))
+    drawn = draw(fit(Ordinal(), table, target), table, 0)
+    assert ((drawn == 4) == (codes == 4)).mean() > 0.97
+    assert ((drawn == 5) == (codes == 5)).mean() > 0.97
+
+
+def test_missing_codes_alone():
+    target = ordered([2, 3, 3], 2, missing=("N", "-8"))
+    fitted = fit(Ordinal(), numbers(x=[1.0, 2.0, 3.0]), target)
+    drawn = draw(fitted, numbers(x=np.zeros(50)), 0)
+    assert set(drawn.tolist()) == {2, 3}
+    assert rebuilt(fitted).scale is None
+
+
+def test_levels_that_the_fit_does_not_see_are_not_drawn():
+    fitted = fit(Ordinal(), Table([], n_rows=4), ordered([1, 3, 3, 1], 6))
+    drawn = draw(fitted, Table([], n_rows=60), 0)
+    assert set(drawn.tolist()) == {1, 3}
+
+
+def test_ninety_levels():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=3000)
+    y = ordered(np.clip(45 + 20 * x + 5 * rng.normal(size=3000), 0, 89), 90)
+    drawn = fit(Ordinal(), numbers(x=x), y).sample(numbers(x=x), rng=rng).data
+    assert np.corrcoef(drawn, y.data)[0, 1] > 0.9

@@ -1,0 +1,109 @@
+"""Models that copy, set or compute a value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from synthesizer.data.errors import ExpressionError, ModelError
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.engine.testing import rebuilt
+from synthesizer.models.constant import Constant
+from synthesizer.models.derived import Derived
+from synthesizer.models.keep import FittedKeep
+from tests.models.fits import coded, numeric
+
+CODED = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("1", "2"), missing=("N",))
+FLAG = Variable(name="flag", kind=Kind.BOOLEAN, levels=("FALSE", "TRUE"))
+NUMBER = Variable(name="income", kind=Kind.NUMERIC, missing=("", "-8"), decimals=0)
+DATE = Variable(name="day", kind=Kind.DATE)
+RNG = np.random.default_rng(1)
+ROWS = Table([], 3)
+
+
+def column(variable: Variable, *values: float) -> Column:
+    return Column(variable, np.array(values, dtype=np.int32 if variable.is_coded else np.float64))
+
+
+@pytest.mark.parametrize("n_rows", [0, 2, 4])
+def test_another_number_of_rows_than_were_kept_is_refused(n_rows: int) -> None:
+    kept = FittedKeep(numeric("income", [3.0, np.nan, 1.0], states=[0, 1, 0], missing=("-8",)))
+    with pytest.raises(ModelError, match=rf"'income' .* 3 rows and {n_rows} are asked for"):
+        kept.sample(Table([], n_rows), rng=RNG)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "data", "state"),
+    [
+        (CODED, "2", 1, 0),
+        (CODED, 2, 1, 0),
+        (CODED, 2.0, 1, 0),
+        (CODED, "N", 2, 1),
+        (FLAG, True, 1, 0),
+        (NUMBER, 900, 900, 0),
+        (NUMBER, "900", 900, 0),
+        (NUMBER, -8, np.nan, 2),
+        (NUMBER, "", np.nan, 1),
+        (DATE, "1970-01-03", 2, 0),
+    ],
+)
+def test_a_constant_of_every_kind(variable: Variable, value: Any, data: float, state: int) -> None:
+    fitted = Constant(value=value).fit(ROWS, column(variable, 0, 1), rng=RNG)
+    drawn = rebuilt(fitted).sample(ROWS, rng=RNG)
+    np.testing.assert_array_equal(drawn.data, [data] * 3)
+    assert drawn.missing_state().tolist() == [state] * 3
+    assert drawn.variable == variable
+
+
+def test_the_single_observed_value_is_the_constant() -> None:
+    fitted = Constant().fit(ROWS, column(NUMBER, 5, 5, 5), rng=RNG)
+    assert fitted.sample(ROWS, rng=RNG).data.tolist() == [5, 5, 5]
+    assert len(fitted.value) == 1
+    missing = numeric("income", [np.nan] * 2, states=[2, 2], missing=("", "-8"))
+    assert Constant().fit(ROWS, missing, rng=RNG).sample(ROWS, rng=RNG).missing_state()[0] == 2
+
+
+def test_several_observed_values_need_the_option() -> None:
+    with pytest.raises(ModelError, match=r"'income' has 2 distinct values, .* option 'value'"):
+        Constant().fit(ROWS, column(NUMBER, 5, 6, 5), rng=RNG)
+
+
+@pytest.mark.parametrize(("variable", "value"), [(CODED, "3"), (NUMBER, "x"), (DATE, "tomorrow")])
+def test_impossible_constants(variable: Variable, value: str) -> None:
+    with pytest.raises(ModelError, match=f"'constant' of variable '{variable.name}' cannot use"):
+        Constant(value=value).fit(ROWS, column(variable, 0), rng=RNG)
+
+
+A = numeric("a", [1.0, 2.0, np.nan, 4.0], 0, states=[0, 0, 1, 0], missing=("",))
+KNOWN = Table([A, numeric("b", [0.5, 1.5, 2.5, 3.5], 1)])
+
+
+def test_derived_values_follow_the_expression() -> None:
+    target = numeric("sum", [1.5, 3.5, np.nan, 7.5], 1, states=[0, 0, 1, 0], missing=("N",))
+    fitted = Derived(expression="a + b").fit(KNOWN, target, rng=RNG)
+    assert fitted.mismatches == 0
+    drawn = fitted.sample(KNOWN, rng=RNG)
+    np.testing.assert_array_equal(drawn.data, target.data)
+    np.testing.assert_array_equal(drawn.missing_state(), target.missing_state())
+    assert len(fitted.sample(KNOWN.take(slice(0, 0)), rng=RNG)) == 0
+
+
+@pytest.mark.parametrize(
+    ("expression", "target", "mismatches"),
+    [
+        ("a + b", numeric("s", [1.5, 9.9, 5, np.nan], 1, states=[0, 0, 0, 1], missing=("N",)), 3),
+        ("a + b", numeric("s", [1.5, 3.5, 5.0, 7.5], 1), 1),
+        ("cut(a, [3], ['g0', 'g1'])", coded("g", [0, 0, 2, 0], 2, missing=("N",)), 1),
+    ],
+)
+def test_mismatches_are_counted(expression: str, target: Column, mismatches: int) -> None:
+    assert Derived(expression=expression).fit(KNOWN, target, rng=RNG).mismatches == mismatches
+
+
+def test_expressions_are_checked_at_once() -> None:
+    with pytest.raises(ValueError, match=r"expression \(''\) must be a text such as"):
+        Derived()
+    with pytest.raises(ExpressionError, match="write '=='"):
+        Derived(expression="a = 3")
