@@ -516,7 +516,7 @@ def _panel(panel: Panel, x: Scale, y: Scale, label: str) -> Markup:
     steps = min(4, max(1, round(x.domain[1] - x.domain[0])))
     parts = [
         axis_bottom(x, bottom, label, count=steps),
-        axis_left(y, left, "", count=4, grid=right - left),
+        axis_left(y, left, count=max(4, round((bottom - y.range[1]) / 40)), grid=right - left),
     ]
     for level, look in panel.levels:
         parts.append(line(left, y.inside(level), right, y.inside(level), class_=look))

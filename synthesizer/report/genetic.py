@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
 from synthesizer.report.charts import Panel, Series, panels
@@ -557,14 +557,22 @@ def path_chart(
 def _spots(points: Sequence[NamedPoint], colour: str) -> Iterator[Spot]:
     """Yield the ends of the way (s1), points to compare with (s4) or those of a frontier (s3)."""
     for name, utility, risk in points:
-        if colour == "s1":
-            shape = "ring" if name == "start" else "dot"
-        elif colour == "s4":
-            shape = "square"
-        else:
-            shape = "dot" if name else "small"
-        always = colour == "s1"
-        yield Spot(risk=risk, loss=utility, name=name, always=always, shape=shape, colour=colour)
+        yield Spot(
+            risk=risk,
+            loss=utility,
+            name=name,
+            always=colour == "s1",
+            shape=_shape(name, colour),
+            colour=colour,
+        )
+
+
+def _shape(name: str, colour: str) -> Literal["dot", "ring", "small", "square"]:
+    if colour == "s4":
+        return "square"
+    if colour == "s1" and name == "start":
+        return "ring"
+    return "dot" if name else "small"
 
 
 def _path_reads(has_frontier: bool, has_others: bool) -> Iterator[str]:

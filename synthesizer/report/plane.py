@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 from markupsafe import Markup
 
@@ -25,8 +26,6 @@ from synthesizer.report.charts import (
     text,
     text_width,
 )
-
-# Where names stand, so that they hide neither each other nor a dot.
 
 Label = tuple[int, float, float, str]
 """Position of the named point, x, y, text-anchor."""
@@ -59,25 +58,11 @@ def place_labels(
     *,
     crowded: bool = False,
 ) -> list[Label]:
-    """Return a place for each name.
+    """Return a place for each name: the first free one, or that which hides least.
 
-    Parameters
-    ----------
-    dots : sequence of (int, x, y)
-        Places of all points.
-    others : sequence of Box
-        What else should not be hidden.
-    names : mapping of int to str
-        Points that are named, the most important first.
-    frame : Box
-        Ends of the plane.
-    crowded : bool
-        Whether names that find no free place are left out.
-
-    Returns
-    -------
-    list of Label
-        The first free place beside each dot; where there is none, that which hides least.
+    ``dots`` are all points with their positions, ``others`` what else should not be hidden,
+    ``names`` those of points, the most important first. Where it is ``crowded`` names that find no
+    free place are left out.
 
     Examples
     --------
@@ -136,8 +121,6 @@ def _overlap(box: Box, others: Sequence[Box], frame: Box) -> float:
     return hidden + 1000 * outside
 
 
-# The axes: what they span, and which lines of reference are within reach.
-
 MOST_STRETCH = 1.7
 """How many times the span of the points an axis may be, to show a mark as well."""
 _MARGIN = 0.07
@@ -156,21 +139,14 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """One figure as an axis.
-
-    Parameters
-    ----------
-    label : str
-        Name of the figure and which direction is good.
-    marks : sequence of Mark
-        Lines of reference; one out of reach is named at the edge.
-    whole : bool
-        Whether the axis begins at 0 and reaches every mark.
-    """
+    """One figure as an axis."""
 
     label: str
+    """Name of the figure and which direction is good."""
     marks: Sequence[Mark] = ()
+    """Lines of reference; one out of reach is named at the edge."""
     whole: bool = False
+    """Whether the axis begins at 0 and reaches every mark."""
 
     def span(self, values: Sequence[float]) -> tuple[float, float]:
         """Return the ends of the axis for the values of its points.
@@ -210,38 +186,24 @@ MOST_DOTS = 40
 
 @dataclass(frozen=True, kw_only=True)
 class Spot:
-    """A dataset, a candidate or a run.
-
-    Parameters
-    ----------
-    risk, loss : float
-        Where it stands.
-    name : str
-        Is written beside it; empty for none.
-    always : bool
-        Whether the name is written even where it hides something.
-    shape : {"dot", "ring", "small", "square"}
-        Of its mark; a ring is hollow.
-    colour : str
-        Such as ``s1``, ``synthetic``.
-    low, high : float or None
-        Ends of the 95 % interval of its risk.
-    cloud : sequence of (float, float)
-        Risk and loss of each of its datasets.
-    said : str
-        Is shown where a reader points at it; its name where empty.
-    """
+    """A dataset, a candidate or a run."""
 
     risk: float
     loss: float
     name: str = ""
+    """Is written beside it."""
     always: bool = False
-    shape: str = "dot"
+    """Whether the name is written even where it hides something."""
+    shape: Literal["dot", "ring", "small", "square"] = "dot"
+    """Of its mark; a ring is hollow."""
     colour: str = "s1"
     low: float | None = None
+    """Ends of the 95 % interval of its risk."""
     high: float | None = None
     cloud: Sequence[tuple[float, float]] = ()
+    """Risk and loss of each of its datasets."""
     said: str = ""
+    """Is shown where a reader points at it; its name where empty."""
 
 
 def plane(
@@ -254,26 +216,12 @@ def plane(
     way: Sequence[tuple[float, float]] = (),
     frontier: Sequence[tuple[float, float]] = (),
     legend: Sequence[tuple[str, str]] = (),
-    width: float = WIDTH,
 ) -> Markup:
     """Return the plane of risk and loss of utility as a picture.
 
-    Parameters
-    ----------
-    spots : sequence of Spot
-        At least one, the most important first: names are placed in this order.
-    risk, loss : Axis
-        Across and upwards.
-    title, description : str
-        For readers who cannot see it.
-    way : sequence of (float, float)
-        Risk and loss along a line, such as generation by generation.
-    frontier : sequence of (float, float)
-        Risk and loss of what nothing else beats, by rising risk: a line of steps bounds it.
-    legend : sequence of (str, str)
-        Class of a mark and its words.
-    width : float
-        Of the picture.
+    ``spots`` are at least one, the most important first: names are placed in this order. ``way``
+    is a line, such as from generation to generation, ``frontier`` what nothing else beats, by
+    rising risk, which a line of steps bounds; both are pairs of risk and loss.
 
     Examples
     --------
@@ -282,10 +230,10 @@ def plane(
     >>> picture.count("<circle"), ">cart<" in picture
     (1, True)
     """
-    drawn = _Plane(spots, risk, loss, way, frontier, width)
-    marks, end = legends(_LEFT, _BOTTOM + 58, legend, width=width)
+    drawn = _Plane(spots, risk, loss, way, frontier)
+    marks, end = legends(_LEFT, _BOTTOM + 58, legend, width=WIDTH)
     height = end + 12 if legend else _BOTTOM + 44
-    return svg(width, height, *drawn.parts(), marks, title=title, description=description)
+    return svg(WIDTH, height, *drawn.parts(), marks, title=title, description=description)
 
 
 class _Plane:
@@ -298,17 +246,15 @@ class _Plane:
         loss: Axis,
         way: Sequence[tuple[float, float]],
         frontier: Sequence[tuple[float, float]],
-        width: float,
     ) -> None:
         self.spots, self.risk, self.loss = spots, risk, loss
-        self.right = _RIGHT - WIDTH + width
         # the words of lines of reference stand above, one row for each
         self.top = _TOP + _ROW * len(risk.marks)
         clouds = [point for spot in spots for point in spot.cloud]
         risks = [spot.risk for spot in spots] + [r for r, _ in (*clouds, *way, *frontier)]
         risks += [end for spot in spots for end in (spot.low, spot.high) if end is not None]
         losses = [spot.loss for spot in spots] + [u for _, u in (*clouds, *way, *frontier)]
-        self.x = Scale(domain=risk.span(risks), range=(_LEFT, self.right))
+        self.x = Scale(domain=risk.span(risks), range=(_LEFT, _RIGHT))
         self.y = Scale(domain=loss.span(losses), range=(_BOTTOM, self.top))
         self.way = [self.at(*point) for point in way]
         self.steps = list(self._steps([self.at(*point) for point in frontier]))
@@ -325,11 +271,11 @@ class _Plane:
             yield x, y
             yield after, y
         yield points[-1]
-        yield self.right, points[-1][1]
+        yield _RIGHT, points[-1][1]
 
     def parts(self) -> Iterator[Markup]:
         yield axis_bottom(self.x, _BOTTOM, self.risk.label, grid=_BOTTOM - self.top)
-        yield axis_left(self.y, _LEFT, grid=self.right - _LEFT)
+        yield axis_left(self.y, _LEFT, grid=_RIGHT - _LEFT)
         yield text(4, 14, self.loss.label, class_="label", aria_hidden="true")
         yield text(_LEFT + 6, _BOTTOM - 8, "best corner", class_="small muted", aria_hidden="true")
         yield from self._risk_marks()
@@ -351,22 +297,22 @@ class _Plane:
             if low <= mark.value <= high:
                 x = self.x(mark.value)
                 yield line(x, height - 9, x, _BOTTOM, class_=mark.look)
-                yield _beside(x, height, mark.words, leftwards=x > (_LEFT + self.right) / 2)
+                yield _beside(x, height, mark.words, leftwards=x > (_LEFT + _RIGHT) / 2)
             elif mark.value < low:
                 yield _beside(_LEFT, height, f"← {mark.words}", leftwards=False)
             else:
-                yield _beside(self.right, height, f"{mark.words} →", leftwards=True)
+                yield _beside(_RIGHT, height, f"{mark.words} →", leftwards=True)
 
     def _loss_marks(self) -> Iterator[Markup]:
         low, high = self.y.domain
         for mark in self.loss.marks:
             if low <= mark.value <= high:
                 y = self.y(mark.value)
-                yield line(_LEFT, y, self.right, y, class_=mark.look)
-                yield _beside(self.right, y - 5, mark.words, leftwards=True)
+                yield line(_LEFT, y, _RIGHT, y, class_=mark.look)
+                yield _beside(_RIGHT, y - 5, mark.words, leftwards=True)
             else:
                 y, arrow = (_BOTTOM - 8, "↓") if mark.value < low else (self.top + 12, "↑")
-                yield _beside(self.right, y, f"{arrow} {mark.words}", leftwards=True)
+                yield _beside(_RIGHT, y, f"{arrow} {mark.words}", leftwards=True)
 
     def _cloud(self, spot: Spot) -> Markup:
         """Return the datasets of a spot, each tied to it."""
@@ -393,7 +339,7 @@ class _Plane:
             if spot.shape != "small"
         ]
         named = {i: clipped(spot.name, _LETTERS) for i, spot in enumerate(self.spots) if spot.name}
-        frame = (_LEFT, self.top, self.right, _BOTTOM)
+        frame = (_LEFT, self.top, _RIGHT, _BOTTOM)
         hidden = list(self._obstacles())
         sure = {i: name for i, name in named.items() if self.spots[i].always}
         placed = place_labels(dots, hidden, sure, frame)
@@ -415,7 +361,7 @@ class _Plane:
                 yield self.x(spot.low), y - 1, self.x(spot.high), y + 1
             yield from (_around(*self.at(*point), 3) for point in spot.cloud)
         for mark in self.loss.marks:
-            yield _LEFT, self.y(mark.value) - 2, self.right, self.y(mark.value) + 2
+            yield _LEFT, self.y(mark.value) - 2, _RIGHT, self.y(mark.value) + 2
 
 
 def _shape(spot: Spot, x: float, y: float) -> Markup:
