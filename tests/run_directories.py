@@ -42,7 +42,7 @@ REGISTRY = Registry.load()
 R = TypeVar("R", bound=Result)
 
 
-def filled(kind: type[R], **known: Any) -> R:
+def filled(kind: type[R], /, **known: Any) -> R:
     """Return a result of which only some fields matter; the others are empty or zero."""
     fields = kind.model_fields.items()
     rest = {n: _empty(f.annotation) for n, f in fields if f.is_required() and n not in known}

@@ -45,40 +45,22 @@ Shares = Sequence[Sequence[float]]
 
 @dataclass(frozen=True, kw_only=True)
 class ShownStates:
-    """Careers as the pictures show them: at most ten states, others, and absence.
-
-    Parameters
-    ----------
-    periods : tuple of str
-        T labels.
-    states : tuple of str
-        S labels, by frequency; others and absence at the end.
-    colours : tuple of str
-        Class of each state's colour.
-    original, synthetic : tuple of tuple of float, shape (T, S)
-        Shares of persons in each period.
-    sample : tuple of tuple of int
-        Synthetic careers as positions in ``states``.
-    """
+    """Careers over T periods as the pictures show them: at most ten states, others, and absence."""
 
     periods: tuple[str, ...]
     states: tuple[str, ...]
+    """S labels, by frequency; others and absence at the end."""
     colours: tuple[str, ...]
+    """Class of each state's colour."""
     original: tuple[tuple[float, ...], ...]
+    """Shares of persons in each period, shape (T, S)."""
     synthetic: tuple[tuple[float, ...], ...]
     sample: tuple[tuple[int, ...], ...]
+    """Synthetic careers as positions in ``states``."""
 
 
 def shown_states(sequences: SequenceResult, periods: Sequence[str]) -> ShownStates:
-    """Return careers whose rarer states are one state together.
-
-    Parameters
-    ----------
-    sequences : SequenceResult
-        Careers over T periods.
-    periods : sequence of str
-        T names of the periods.
-    """
+    """Return careers whose rarer states are one state together."""
     labels, places = _groups(sequences.states)
 
     def folded(shares: Shares) -> tuple[tuple[float, ...], ...]:

@@ -245,16 +245,8 @@ def comparison_page(
 ) -> str:
     """Return the page of a comparison as HTML.
 
-    Parameters
-    ----------
-    compared : ComparedRuns
-        The runs.
-    title : str
-        Heading of the page.
-    reports : mapping of str to str, optional
-        Relative links to the reports of runs, by their names.
-    failed : mapping of str to sequence of str, optional
-        Settings of a grid that could not be run, and why.
+    ``reports`` are links to the reports of runs by their names, ``failed`` the settings of a grid
+    that could not be run, and why.
     """
     sections = [
         map_section(compared),

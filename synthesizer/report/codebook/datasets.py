@@ -36,28 +36,18 @@ IDENTIFIER = VariableFacts(kind=Kind.ID)
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """One variable in one or more datasets.
-
-    Parameters
-    ----------
-    kind : Kind
-        What it is.
-    levels, missing : mapping of str to int
-        Records with each level and each missing code that occurs; no levels for numbers.
-    low, high : float or None
-        Smallest and largest number, or day since 1970-01-01; None where there is none.
-    decimals : int or None
-        Decimals of the numbers, 0 for whole ones; None where they have no fixed precision.
-    date_format : str or None
-        How dates are written.
-    """
+    """One variable in one or more datasets."""
 
     kind: Kind
     levels: Mapping[str, int] = field(default_factory=dict)
+    """Records with each level that occurs; none of numbers."""
     missing: Mapping[str, int] = field(default_factory=dict)
+    """Records with each missing code that occurs."""
     low: float | None = None
+    """Smallest number, or day since 1970-01-01; None where there is none."""
     high: float | None = None
     decimals: int | None = None
+    """Of the numbers, 0 for whole ones; None where they have no fixed precision."""
     date_format: str | None = None
 
     def with_(self, other: Seen) -> Seen:
@@ -101,15 +91,14 @@ class Released:
 def read_released(paths: Sequence[Path], facts: Facts) -> Released:
     """Read datasets one after the other, so that memory does not grow with their number.
 
-    Raises
-    ------
-    DataError
-        If a file cannot be read, or does not hold what the manifest says, with every problem.
+    Files that do not hold what the manifest says are one DataError with every problem.
     """
+    csv = facts.config.data
     variables: dict[str, Seen] = {}
     rows, units, problems, form = [], [], [], FileFormat(type="csv")
     for path in paths:
-        raw = _raw(path, facts)
+        # a CSV source that was declared to be odd has datasets of the same kind
+        raw = read_path(path, delimiter=csv.delimiter, encoding=csv.encoding, min_rows=1)
         if variables and set(raw.names) != set(variables):
             problems.append(f"{path}: has other columns than {paths[0].name}; run again")
             continue
@@ -125,12 +114,6 @@ def read_released(paths: Sequence[Path], facts: Facts) -> Released:
     return Released(
         files=names, rows=tuple(rows), units=tuple(units), format=form, variables=variables
     )
-
-
-def _raw(path: Path, facts: Facts) -> RawTable:
-    """Open a dataset; a CSV source that was declared to be odd has datasets of the same kind."""
-    csv = facts.config.data
-    return read_path(path, delimiter=csv.delimiter, encoding=csv.encoding, min_rows=1)
 
 
 def _persons(raw: RawTable, person: str) -> int:
@@ -162,13 +145,7 @@ def _dataset(raw: RawTable, path: Path, facts: Facts) -> tuple[dict[str, Seen], 
 
 
 def look(texts: Texts, known: VariableFacts) -> Seen:
-    """Describe one column of one dataset.
-
-    Raises
-    ------
-    ValueError
-        If it does not hold what its kind says.
-    """
+    """Describe one column of one dataset; a ValueError says that it does not hold its kind."""
     codes = _codes(texts, known)
     missing = texts.among(codes)
     if known.kind is Kind.NUMERIC:

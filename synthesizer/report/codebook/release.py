@@ -72,20 +72,7 @@ class ReleaseCodebook(Result):
 
 
 def release_codebook(manifest: PublicManifest, paths: Sequence[Path]) -> ReleaseCodebook:
-    """Return the codebook of synthetic datasets.
-
-    Parameters
-    ----------
-    manifest : PublicManifest
-        The public part of the manifest of their run.
-    paths : sequence of Path
-        The synthetic datasets, at least one.
-
-    Raises
-    ------
-    DataError
-        If datasets cannot be read or are not as the manifest says, with every problem.
-    """
+    """Return the codebook of synthetic datasets, from the public part of their manifest."""
     facts = facts_of(manifest)
     if not facts.steps or not paths:
         raise DataError(

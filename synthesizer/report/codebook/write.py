@@ -42,19 +42,7 @@ def is_result(path: Path) -> bool:
 
 
 def run_codebook(run: Path) -> ReleaseCodebook:
-    """Return the codebook of a finished run, see `release_codebook`.
-
-    Parameters
-    ----------
-    run : Path
-        Result directory of `run` or `generate`, with ``manifest.json`` and all datasets.
-
-    Raises
-    ------
-    DataError
-        If the directory is no result, or its datasets are missing, changed or not as the manifest
-        says, with every problem.
-    """
+    """Return the codebook of a finished run, whose datasets are those that its manifest lists."""
     manifest = manifest_in(run)
     if manifest is None:
         raise DataError(
@@ -65,24 +53,9 @@ def run_codebook(run: Path) -> ReleaseCodebook:
 
 
 def write_run_codebook(run: Path, out: Path, *, overwrite: bool = False) -> tuple[Path, ...]:
-    """Write the codebook of a finished run into a directory, which is made if it is not there.
+    """Write the codebook of a finished run into another directory, whole or not at all.
 
-    Parameters
-    ----------
-    run : Path
-        As in `run_codebook`.
-    out : Path
-        Another directory; ``codebook.html`` and ``codebook.json`` are written, whole or not at
-        all.
-    overwrite : bool
-        Replace them if they are there.
-
-    Raises
-    ------
-    DataError
-        As in `run_codebook`.
-    OutputError
-        If the files cannot be written, or are there already.
+    The directory is made if it is not there.
     """
     _check_output(run, out, overwrite=overwrite)
     texts = _texts(run_codebook(run))

@@ -8,77 +8,82 @@ from typing import Any
 
 import pytest
 
+from synthesizer.measures.figure import plain
+from synthesizer.report.codebook.conclusions import Analysis, Caution
+from synthesizer.report.codebook.datasets import FileFormat
+from synthesizer.report.codebook.release import Datasets, ReleaseCodebook, Synthesis
+from synthesizer.report.codebook.words import Code, Described, Level, Making, Range
+from synthesizer.report.codebook.write import codebook_page
 from tests.report.codebook.books import page_of
+from tests.run_directories import filled
 
 NOBODY = "No record is a person"
 EVIL = "<script>alert(1)</script>\"'&\n\u2028"
 
 
-def content() -> dict[str, Any]:
-    """What ``codebook.json`` holds, in small."""
-    made = {
-        "how": "drawn", "words": "Drawn by a tree.", "model": "cart", "base": [], "options": {},
-        "predictors": [],
-    }  # fmt: skip
-    usual = {
-        "label": "", "unit": "", "decimals": None, "date_format": None, "range": None,
-        "levels": [], "missing": [], "not_modelled_with": [],
-    }  # fmt: skip
-    levels = [{"level": str(i), "label": "", "share": i / 1000} for i in range(250)]
-    return {
-        "format": 1,
-        "purpose": "For release.",
-        "datasets": {
-            "files": ["synthetic_1.csv", "synthetic_2.csv"],
-            "rows": [7634, 7634],
-            "format": {
-                "type": "csv.gz", "delimiter": ";", "encoding": "latin-1", "decimal_mark": ",",
-            },
-        },
-        "synthesis": {
-            "words": ["One after the other."],
-            "kept": ["sex"],
-            "strata": [],
-            "rules": ["If age < 15, then job is none."],
-            "forbidden": ["No record has: age > 200."],
-            "support": [],
-            "paths": [],
-            "evolved": None,
-            "packages": {"synthesizer": "0.1.0"},
-            "proper": False,
-            "even": None,
-        },
-        "variables": [
-            usual | {
-                "name": "age", "label": "Age in years", "unit": "years", "kind": "numeric",
-                "decimals": 0, "date_format": None, "range": {"low": -3, "high": 12345},
-                "levels": [{"level": "99", "label": "99 or more", "share": None}],
-                "missing": [{"code": "", "label": "not asked", "share": 0.25},
-                            {"code": "-9", "label": "", "share": 0}],
-                "made": made | {"predictors": [f"x{i}" for i in range(40)],
-                                "options": {"min_leaf": 5, "even": True}},
-                "not_modelled_with": ["pay"],
-            },
-            usual | {
-                "name": "town", "label": "", "unit": "", "kind": "categorical", "levels": levels,
-                "missing": [], "made": made | {"predictors": ["age"]}, "range": None,
-            },
-            usual | {
-                "name": "pay", "unit": "EUR", "kind": "numeric", "decimals": 2, "missing": [],
-                "range": {"low": 0.25, "high": 1234567.89}, "made": made | {"how": "kept"},
-            },
-            usual | {
-                "name": "born", "unit": "day", "kind": "date", "range": None,
-                "date_format": "%d.%m.%Y", "made": made | {"how": "independent"},
-            },
-        ],
-        "analysis": {
-            "rule": "simple", "name": "simple synthesis", "formula": "T", "m": 2, "k": 7634,
-            "n": None, "applies": True, "source": "Raab", "words": ["Run it on each."],
-            "code": 'print("a" < "b")\n',
-        },
-        "cautions": [{"title": "No record is a person", "text": "Nobody."}],
-    }  # fmt: skip
+def variable(name: str, **more: Any) -> Described:
+    usual = {"kind": "numeric", "made": Making(how="drawn", words="Drawn by a tree.", model="cart")}
+    return filled(Described, name=name, **usual | more)
+
+
+def codebook(**more: Any) -> ReleaseCodebook:
+    """A codebook in small."""
+    many = Making(
+        how="drawn",
+        words="Drawn.",
+        predictors=tuple(f"x{i}" for i in range(40)),
+        options={"min_leaf": 5, "even": True},
+    )
+    form = FileFormat(type="csv.gz", delimiter=";", encoding="latin-1", decimal_mark=",")
+    usual: dict[str, Any] = {
+        "datasets": Datasets(
+            files=("synthetic_1.csv", "synthetic_2.csv"), rows=(7634, 7634), format=form
+        ),
+        "synthesis": filled(
+            Synthesis,
+            words=("One after the other.",),
+            kept=("sex",),
+            rules=("If age < 15, then job is none.",),
+            forbidden=("No record has: age > 200.",),
+            packages={"synthesizer": "0.1.0"},
+        ),
+        "variables": (
+            variable(
+                "age",
+                label="Age in years",
+                unit="years",
+                decimals=0,
+                range=Range(low=-3, high=12345),
+                levels=(Level(level="99", label="99 or more", share=None),),
+                missing=(
+                    Code(code="", label="not asked", share=0.25),
+                    Code(code="-9", label="", share=0),
+                ),
+                made=many,
+                not_modelled_with=("pay",),
+            ),
+            variable(
+                "town",
+                kind="categorical",
+                levels=[Level(level=str(i), label="", share=i / 1000) for i in range(250)],
+            ),
+            variable(
+                "pay",
+                unit="EUR",
+                decimals=2,
+                range=Range(low=0.25, high=1234567.89),
+                made=Making(how="kept", words="Copied."),
+            ),
+            variable("born", kind="date", date_format="%d.%m.%Y"),
+        ),
+        "analysis": filled(Analysis, applies=True, source="Raab", code='print("a" < "b")\n'),
+        "cautions": (Caution(title=NOBODY, text="Nobody."),),
+    }
+    return ReleaseCodebook(**usual | more)
+
+
+def synthesis(**changes: Any) -> dict[str, Synthesis]:
+    return {"synthesis": codebook().synthesis.model_copy(update=changes)}
 
 
 class Shape(HTMLParser):
@@ -112,7 +117,7 @@ def shape(page: str) -> Shape:
 
 
 def test_everything_is_shown() -> None:
-    page = page_of(content())
+    page = codebook_page(codebook())
     for words in (
         "2 synthetic datasets with 4 variables",
         "7,634",
@@ -140,19 +145,16 @@ def test_everything_is_shown() -> None:
         "&#34;a&#34; &lt; &#34;b&#34;",
     ):
         assert words in page, words
-    assert "codebook.json lists all" in page
     assert '<th scope="row">249</th>' not in page  # beyond the 200 that are shown
 
 
 def test_it_says_for_whom_it_is_and_is_sound() -> None:
-    page = page_of(content())
+    page = codebook_page(codebook())
     found = shape(page)
     assert "for release together with the datasets" in page
     assert '<p class="banner release"' in page
     assert "No record is a person.</p>" not in page  # a variable is copied
-    given = content()
-    given["synthesis"]["kept"] = []
-    assert "No record is a person.</p>" in page_of(given)
+    assert "No record is a person.</p>" in codebook_page(codebook(**synthesis(kept=())))
     assert "confidential: " not in page.lower()
     assert len(set(found.ids)) == len(found.ids)
     assert {link for link in found.links if re.match(r"#v\d", link)} == {"#v1", "#v2", "#v3", "#v4"}
@@ -172,23 +174,22 @@ def test_data_cannot_act() -> None:
             return [spoiled(item) for item in value]
         return EVIL if isinstance(value, str) else value
 
-    page = page_of(spoiled(content()))
+    page = page_of(spoiled(plain(codebook())))
     assert "<script>alert" not in page
     assert shape(page).tags.count("script") == 1  # the page's own
 
 
 def test_a_release_without_valid_errors_says_so() -> None:
-    given = content()
-    given["analysis"] |= {"applies": False, "code": None}
-    page = page_of(given)
+    page = codebook_page(codebook(analysis=filled(Analysis)))
     assert "No valid standard errors from this release." in page
     assert "Example in Python" not in page
 
 
 def test_many_files_are_cut_short() -> None:
-    given = content()
-    given["datasets"] |= {"files": [f"s{i}.csv" for i in range(100)], "rows": [5] * 100}
-    page = page_of(given)
+    files = [f"s{i}.csv" for i in range(100)]
+    many = Datasets(files=files, rows=[5] * 100, format=FileFormat(type="parquet"))
+    page = codebook_page(codebook(datasets=many))
+    assert "The files are Parquet files." in page
     assert "The first 20 of 100 files" in page
     assert "s19.csv" in page
     assert "s20.csv" not in page
@@ -204,11 +205,14 @@ def test_many_files_are_cut_short() -> None:
     ],
 )
 def test_evolved_data_are_not_told_to_be_nobody(evolved: str | None, lead: str, real: bool) -> None:
-    given = content()
-    given |= {"cautions": []}
-    given["synthesis"] |= {"evolved": evolved, "kept": []}
-    given["variables"][0]["made"]["how"] = "evolved"
-    page = page_of(given)
+    made = Making(how="evolved", words="Evolved.")
+    page = codebook_page(
+        codebook(
+            cautions=(),
+            variables=(variable("age", made=made),),
+            **synthesis(evolved=evolved, kept=()),
+        )
+    )
     assert lead in page
     assert (NOBODY in page) != real
     assert ("Records may be real." in page) == real
