@@ -6,7 +6,7 @@ baselines, its values, and every table of its rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from synthesizer.measures.figure import (
@@ -23,12 +23,9 @@ from synthesizer.report.charts import MARKS, Bar, DotRow, bars, dots
 from synthesizer.report.page import (
     NUMBERS,
     Block,
-    Cell,
     Chart,
     DataTable,
     Form,
-    Section,
-    Words,
     first_line,
     heading,
     interval,
@@ -36,8 +33,6 @@ from synthesizer.report.page import (
     value_table,
     written,
 )
-from synthesizer.report.record import Record
-from synthesizer.report.risk_figures import in_words
 
 _ONE_FILE = frozenset({"uio", "uis", "dorig", "dsyn", "unique_synthetic"})
 """They describe one file by itself; the part about the measure shows them."""
@@ -236,91 +231,3 @@ def result_tables(result: Result, units: Units) -> Iterator[DataTable]:
 
 def _is_rows(value: Any) -> bool:
     return isinstance(value, tuple) and bool(value) and isinstance(value[0], Row)
-
-
-def further_risk(record: Record) -> Section | None:
-    """Return measures of risk that no other section shows."""
-    risk = record.results.risk
-    further = [(key, result) for key, result in risk.further.items()]
-    further += [
-        (f"{key}: {in_words(part.scenario)}", result)
-        for part in risk.scenarios
-        for key, result in part.further.items()
-    ]
-    return _further("risk", further, record.units)
-
-
-def further_utility(record: Record) -> Section | None:
-    """Return measures of utility that no other section shows."""
-    utility = record.results.utility
-    return _further("utility", [] if utility is None else utility.further.items(), record.units)
-
-
-def _further(axis: str, results: Iterable[tuple[str, Measured]], units: Units) -> Section | None:
-    """Return results as they say themselves; None without any."""
-    blocks = [
-        block
-        for key, result in results
-        for block in result_blocks(result, key.replace("_", " "), units)
-    ]
-    if not blocks:
-        return None
-    return Section(
-        anchor=f"further-{axis}",
-        title=f"Further measures of {axis}",
-        lead="Measures without a part of their own.",
-        blocks=blocks,
-    )
-
-
-# Every figure of a run in one table.
-
-_COLUMNS = (
-    "Figure", "About", "Value", "95 % interval", "Baseline", "Original", "Records", "Good is",
-    "Meaning",
-)  # fmt: skip
-_FORMS: tuple[Form, ...] = (
-    "text", "text", "figure", "text", "figure", "figure", "count", "text", "text",
-)  # fmt: skip
-
-
-def figures_section(record: Record) -> Section:
-    """Return every figure that was computed, with its meaning and direction."""
-    parts = record.results.risk.scenarios
-    scenarios = {
-        part.scenario.label: f"scenario {place} ({part.scenario.target})"
-        for place, part in enumerate(parts, start=1)
-    }
-    words = [f"{scenarios[p.scenario.label]}: {in_words(p.scenario)}." for p in parts]
-    table = DataTable(
-        caption="All figures; the baseline is what guessing gives or, for utility, what is "
-        "expected of a right synthesis (by a tree: of a fresh sample); the original is what "
-        "releasing it as it is would give",
-        columns=[record.units.capitalize() if c == "Records" else c for c in _COLUMNS],
-        forms=_FORMS,
-        rows=[
-            _row(scenarios.get(place, place), _read_alone(place, figure))
-            for place, figure in record.results.figures
-        ],
-        sortable=True,
-    )
-    return Section(
-        anchor="figures",
-        title="All figures",
-        lead="Everything that was computed, with what it means and which direction is good.",
-        blocks=[*([Words(words)] if words else []), table],
-    )
-
-
-def _read_alone(place: str, figure: Figure) -> tuple[Figure, str]:
-    """Return a figure with its direction; SPECKS of a tree is far from 0 by chance alone."""
-    if place.endswith("cart") and figure.key == "specks":
-        return figure, "not to be read alone: far from 0 by chance"
-    return figure, figure.direction
-
-
-def _row(about: str, read: tuple[Figure, str]) -> list[Cell]:
-    figure, direction = read
-    ends = interval(figure.low, figure.high)
-    numbers = (figure.value, ends, figure.baseline, figure.original, figure.n)
-    return [figure.name, about, *numbers, direction, figure.meaning]

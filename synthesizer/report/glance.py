@@ -41,7 +41,7 @@ from synthesizer.report.page import (
 )
 from synthesizer.report.propensity_scores import MODELS, only_margins, ratio_in_words
 from synthesizer.report.record import Record, StepEntry
-from synthesizer.report.risk_figures import unmeasured
+from synthesizer.report.risk import unmeasured
 
 _HIGH = 3.0
 """Ratio of a tree, whose fresh sample has 1, from which the data are told apart by far."""

@@ -11,7 +11,7 @@ from synthesizer.report.expected import AGAIN, expected_of, lone_variable, table
 from synthesizer.report.page import Chart, DataTable, Gap, Section, joined, plural, written
 from synthesizer.report.plane import Axis, Mark, Spot, plane
 from synthesizer.report.record import Record
-from synthesizer.report.risk_figures import keys_advice
+from synthesizer.report.risk import keys_advice
 
 Point = tuple[int, float, float]
 """Dataset, risk, mean two-way S_pMSE."""

@@ -1,21 +1,31 @@
-"""The parts about risk: at a glance, CAP by number of datasets, nearest records, attacks."""
+"""The parts about risk: at a glance, nearest records, attacks; and what was not measured."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
-from synthesizer.measures.figure import in_units
+from synthesizer.measures.catalogue import CHECKS, MEASURES
+from synthesizer.measures.figure import Figure, in_units
+from synthesizer.measures.measure import is_on
 from synthesizer.measures.risk.attacks import Attack, AttackResult
-from synthesizer.measures.risk.cap import RULES, SUBSETS, CapResult, CapRow
+from synthesizer.measures.risk.differential import GroupComparison
 from synthesizer.measures.risk.nearest import NearestResult
+from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
-from synthesizer.report.charts import DotRow, Panel, Series, panels
-from synthesizer.report.figures import compared, dot_chart, figure_blocks, result_tables
+from synthesizer.measures.settings import CheckSettings
+from synthesizer.report.charts import DotRow
+from synthesizer.report.expected import lone_variable
+from synthesizer.report.figures import (
+    compared,
+    dot_chart,
+    figure_blocks,
+    figure_of,
+    result_tables,
+    span,
+)
 from synthesizer.report.page import (
-    Added,
     Block,
-    Chart,
-    DataTable,
     Gap,
     Note,
     Section,
@@ -27,8 +37,118 @@ from synthesizer.report.page import (
     written,
 )
 from synthesizer.report.record import Record
-from synthesizer.report.risk_figures import absent, by_scenario, in_words, unmeasured
-from synthesizer.report.risk_halves import verdict
+
+# Scenarios in words, and why a measure is not there.
+
+_HALF_SPLIT = "half split"
+"""Under this name the checks say that no half could be synthesised at all."""
+
+
+def by_scenario(
+    record: Record, show: Callable[[Record, ScenarioRisk], Iterable[Block]]
+) -> Iterator[Block]:
+    """Yield what is shown of each scenario under a heading that names keys and target."""
+    for part in record.results.risk.scenarios:
+        yield heading(in_words(part.scenario))
+        yield from show(record, part)
+
+
+def in_words(scenario: Scenario) -> str:
+    """Say keys and target in plain words."""
+    how = [
+        f"{name} in {cuts if isinstance(cuts, int) else len(cuts) + 1} groups"
+        for name, cuts in scenario.groups.items()
+    ]
+    if near := scenario.tolerance:
+        shown = [f"{near.absolute:g}"] if near.absolute else []
+        shown += [f"a share of {near.relative:.3g} of the true value"] if near.relative else []
+        how.append(f"{scenario.target} within {' or '.join(shown) or '0'} counts as right")
+    words = f"Knowing {joined(scenario.keys)}, seeking {scenario.target}"
+    return f"{words} ({'; '.join(how)})" if how else words
+
+
+def absent(
+    record: Record, key: str, scenario: Scenario | None = None, *, off: str = ""
+) -> Words | Gap:
+    """Say why a measure of the catalogue is not shown: it failed, or is switched off.
+
+    ``off`` replaces the sentence for where it is switched off.
+    """
+    measure, failed = MEASURES[key], record.results.risk.failed
+    names = [key if scenario is None else f"{key} ({scenario.label})", key]
+    names += [_HALF_SPLIT] * ("halves" in measure.needs)
+    words = measure.words or key.upper()
+    if why := next((failed[name] for name in names if name in failed), None):
+        return Gap(words, f"It could not be computed: {why}")
+    return Words([off or f"Not computed: {words}. To have it, set checks.{measure.check} to true."])
+
+
+# What a run did not measure, why, and what to write in the configuration to have it.
+
+_NAMED = {
+    "keys": "checks.keys (what an intruder knows)",
+    "target": "checks.target (what an intruder seeks; a number needs checks.groups or "
+    "checks.tolerance)",
+}
+
+
+def asked_of(record: Record) -> Mapping[str, Any]:
+    """Return the checks as the configuration has them; empty for ``true`` or ``false``."""
+    asked = record.manifest.config.get("checks", {})
+    return asked if isinstance(asked, Mapping) else {}
+
+
+def unmeasured(record: Record) -> Iterator[Gap]:
+    """Yield a gap for the measures of risk that need keys, and one for those switched off."""
+    settings = CheckSettings.model_validate(record.manifest.config.get("checks", {}))
+    usual = {
+        check: measure
+        for check, measure in CHECKS.items()
+        if measure.axis == "risk" and measure.is_on and not measure.several
+        if "panel" not in measure.needs or record.manifest.panel is not None
+    }
+    off = {check for check in usual if not is_on(settings, check)}
+    lacking = [
+        measure.words
+        for check, measure in usual.items()
+        if check not in off and "scenario" in measure.needs
+    ]
+    if lacking and not record.results.risk.scenarios:
+        yield Gap(
+            "; ".join(lacking),
+            f"{keys_advice(record)} Until then nothing is known of what the data tell of a person "
+            "to somebody who knows some variables: that this page shows no such figure is no sign "
+            "of safety.",
+            alert=True,
+        )
+    if off:
+        switches = joined([f"checks.{check}" for check in usual if check in off])
+        them = "it" if len(off) == 1 else "them"
+        yield Gap(
+            "; ".join(measure.words for check, measure in usual.items() if check in off),
+            f"The configuration switches {them} off: set {switches} to true and run again.",
+            alert=True,
+        )
+
+
+def keys_advice(record: Record) -> str:
+    """Say why no intruder was assumed and what to name; empty where one was."""
+    if record.results.risk.scenarios:
+        return ""
+    if lone := lone_variable(record):
+        return (
+            f"These measures need a key and a target, two variables, and {lone} is the only one "
+            "here."
+        )
+    asked = asked_of(record)
+    missing = [name for key, name in _NAMED.items() if not asked.get(key)]
+    if not missing:
+        return "The keys and the target that the configuration names were not used. Run again."
+    return (
+        "These measures need keys and a target. The configuration does not name them all, and "
+        f"the data suggest none. Name {joined(missing)} and run again."
+    )
+
 
 # Every rate between guessing and the original, and the verdict in words.
 
@@ -67,129 +187,60 @@ def _scenario(record: Record, part: ScenarioRisk) -> Iterator[Block]:
     yield from (Note(in_units(warning, record.units)) for warning in part.warnings)
 
 
-# CAP by number of datasets: what further datasets add to what an intruder reads off.
-
-_CAP_READS = (
-    "CAP is how often an intruder with the keys reads off the right target. Lower is safer. The "
-    "solid line is the synthetic data as datasets are added, dashed below it what the same "
-    "matches would give if their targets were anybody's (baseline), dotted above it the original "
-    "released as it is. Where no match counts as 0 the line rises with the number of datasets "
-    "because matches become likelier; where non-matches are left out it should be flat."
-)
+# What the comparison of fitted and unseen records says about a release.
 
 
-def cap_section(record: Record) -> Section | None:
-    """Return mean CAP for nested numbers of datasets, None without any scenario."""
-    if not record.results.risk.scenarios:
-        return None
-    return Section(
-        anchor="cap",
-        title="CAP by number of datasets",
-        lead="What an intruder reads off with the keys, as more datasets are released together.",
-        blocks=list(by_scenario(record, _cap_blocks)),
-    )
-
-
-def _cap_blocks(record: Record, part: ScenarioRisk) -> Iterator[Block]:
-    if part.cap is None:
-        yield absent(record, "cap", part.scenario)
-    else:
-        yield from _cap(part.cap, part)
-    if part.tcap is not None:
-        rows = part.tcap.synthetic
-        yield row_table(
-            [*rows, part.tcap.original],
-            "TCAP: the intruder who only believes what the synthetic records of one key agree on "
-            f"(share {written(part.tcap.tau, 'text')} or more); more datasets agree less often, "
-            "and are then believed more",
-            labels=("Datasets", [*(f"first {row.m}" for row in rows), "original"]),
+def verdict(part: ScenarioRisk) -> Iterator[Note]:
+    """Yield what the half split says of a scenario, as the summary of a run says it."""
+    difference = figure_of(part.figures, "differential_confidentiality")
+    if difference is None:
+        yield Note(
+            "What the release adds is not known: fitted records were not compared with unseen "
+            "ones. The part about differential confidentiality says why."
         )
-    elif part.cap is not None and part.scenario.tolerance is None:  # else a warning says why
-        yield absent(record, "tcap", part.scenario)
-
-
-def _cap(cap: CapResult, part: ScenarioRisk) -> Iterator[Block]:
-    if cap.last == 1:
-        yield Words([_one_dataset(row, cap) for row in cap.synthetic])
-        yield _cap_table(cap)
     else:
-        yield _cap_chart(cap, part)
-        if lines := [row for row in part.regression if row.line is not None]:
-            yield row_table(
-                lines,
-                "Straight line of mean CAP on the number of datasets; the datasets are nested, so "
-                "the p-values describe the line and prove nothing",
-            )
-        else:
-            words = "No straight line through the number of datasets: it needs three of them."
-            yield Words([words])
-    yield row_table(cap.singles, "Mean CAP of each dataset by itself")
+        yield _added(difference)
+    if part.differential is not None and part.differential.worst_group is not None:
+        yield _worst(part.differential.worst_group)
 
 
-def _one_dataset(row: CapRow, cap: CapResult) -> str:
-    return (
-        f"{SUBSETS[row.subset].capitalize()}: with one dataset an intruder reads off the right "
-        f"target at a rate of {written(row.zero, 'share')}, where guessing those that match "
-        f"achieves {written(row.chance_zero, 'share')} and the original "
-        f"{written(cap.original[row.subset], 'share')}."
+def _added(difference: Figure) -> Note:
+    if difference.low is None or difference.high is None:
+        return Note(
+            "What the release adds could not be told: there is no interval for the difference "
+            "between fitted and unseen records. That is no good news.",
+            "alert",
+        )
+    where = f"the 95 % interval of the difference, {span(difference.low, difference.high)},"
+    if difference.low > 0:
+        return Note(
+            f"Not differentially confidential: {where} does not cover 0. Records are read off "
+            "more often because they were in the data.",
+            "alert",
+        )
+    if difference.high < 0:
+        return Note(
+            f"Not differentially confidential by the letter: {where} lies below 0. Unseen records "
+            "are read off more often than fitted ones; that discloses nothing, but look whether "
+            "the two parts of the data are alike.",
+            "alert",
+        )
+    return Note(
+        f"Differentially confidential by this test: {where} covers 0. A difference of up to "
+        f"{written(difference.high, 'share')} is not excluded.",
+        "good",
     )
 
 
-def _cap_chart(cap: CapResult, part: ScenarioRisk) -> Chart:
-    title = "Mean CAP by number of datasets"
-    summary = " ".join(_first_and_last(cap, subset) for subset in cap.sizes)
-    return Chart(
-        title=title,
-        svg=panels(
-            [_panel(cap, subset, rule) for subset in cap.sizes for rule in RULES],
-            title=f"{title}. {in_words(part.scenario)}",
-            description=summary,
-            x_label="datasets",
-        ),
-        reads=_CAP_READS,
-        summary=summary,
-        table=_cap_table(cap),
-    )
-
-
-def _panel(cap: CapResult, subset: str, rule: str) -> Panel:
-    def points(name: str) -> list[tuple[float, float]]:
-        rows = ((row.m, getattr(row, name)) for row in cap.synthetic if row.subset == subset)
-        return [(m, value) for m, value in rows if value is not None]
-
-    return Panel(
-        title=SUBSETS[subset],
-        subtitle=RULES[rule],
-        series=[
-            Series(look="synthetic", points=points(rule)),
-            Series(look="baseline dashed", points=points(f"chance_{rule}")),
-        ],
-        levels=[
-            (level, "line-original dotted") for level in [cap.original[subset]] if level is not None
-        ],
-    )
-
-
-def _first_and_last(cap: CapResult, subset: str) -> str:
-    first, last = cap.row(1, subset), cap.row(cap.last, subset)
-    return (
-        f"{SUBSETS[subset].capitalize()}: {written(first.zero, 'share')} with 1, "
-        f"{written(last.zero, 'share')} with {last.m} datasets where no match counts as 0, "
-        f"{written(last.undefined, 'share')} where it is left out; baseline "
-        f"{written(last.chance_zero, 'share')}, original {written(cap.original[subset], 'share')}."
-    )
-
-
-def _cap_table(cap: CapResult) -> DataTable:
-    return row_table(
-        cap.synthetic,
-        "Mean CAP by number of pooled datasets and subset; baseline: the same matches with targets "
-        "guessed; paper's baseline: of all records, by the distribution of the target",
-        more=[
-            Added("Paper's baseline", "figure", lambda row: cap.baseline[row.subset]),
-            Added("Original", "figure", lambda row: cap.original[row.subset]),
-        ],
-    )
+def _worst(worst: GroupComparison) -> Note:
+    words = f"Worst group ({worst.by} = {worst.group}): the difference is "
+    words += written(worst.difference, "share")
+    if worst.low is None or worst.high is None:
+        return Note(f"{words}, without an interval: nothing can be concluded.", "alert")
+    words += f", its interval for all groups together {span(worst.low, worst.high)}"
+    if worst.low > 0:
+        return Note(f"{words} does not cover 0: this group is told apart.", "alert")
+    return Note(f"{words} does not lie above 0; the largest of many groups is never 0 by chance.")
 
 
 # Are synthetic records nearer to records that were fitted than to records that were not?

@@ -39,7 +39,7 @@ from synthesizer.report.page import (
     written,
 )
 from synthesizer.report.record import Record
-from synthesizer.report.risk_figures import absent, by_scenario, in_words
+from synthesizer.report.risk import absent, by_scenario, in_words
 
 # Identity and attribute disclosure, with the original beside.
 

@@ -11,12 +11,11 @@ from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.utility.tables import OrderTables
-from synthesizer.report.figures import figures_section
+from synthesizer.report.appendix import figures_section, reading_section, run_section
 from synthesizer.report.glance import glance_section
 from synthesizer.report.page import DataTable, Gap, Note, Section, fragment
 from synthesizer.report.record import PanelEntry, Record
-from synthesizer.report.risk_figures import keys_advice, unmeasured
-from synthesizer.report.run_facts import reading_section, run_section
+from synthesizer.report.risk import keys_advice, unmeasured
 from tests.report import risk_examples, utility_examples
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import EVIL, Page

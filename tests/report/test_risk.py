@@ -8,15 +8,16 @@ import pytest
 
 from synthesizer.measures.figure import Figure, Measured, Row, column
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
-from synthesizer.report.figures import figure_of, further_utility, rate_chart, result_blocks
+from synthesizer.report.appendix import further_utility
+from synthesizer.report.figures import figure_of, rate_chart, result_blocks
 from synthesizer.report.page import Chart, DataTable, Section, fragment, render
 from synthesizer.report.risk import (
     attacks_section,
-    cap_section,
     glance_section,
+    in_words,
     nearest_section,
 )
-from synthesizer.report.risk_figures import in_words
+from synthesizer.report.risk_attribution import cap_section
 from tests.report import utility_examples
 from tests.report.risk_examples import (
     ANCHORS,

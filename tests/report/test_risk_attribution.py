@@ -10,7 +10,7 @@ from synthesizer.measures.results import RiskResult
 from synthesizer.measures.risk.differential import DifferentialResult, GroupComparison
 from synthesizer.report.page import Section
 from synthesizer.report.risk import glance_section
-from synthesizer.report.risk_halves import MOST_GROUPS, MOST_SPLITS, differential_section
+from synthesizer.report.risk_attribution import MOST_GROUPS, MOST_SPLITS, differential_section
 from tests.report.risk_examples import charts, half, notes, record, risk, spoken, tables
 
 

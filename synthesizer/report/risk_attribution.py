@@ -1,11 +1,10 @@
-"""Differential confidentiality: what a release adds for those who are in the data."""
+"""What an intruder with keys reads off: CAP by number of datasets, fitted beside unseen records."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from synthesizer.measures.figure import Figure
-from synthesizer.measures.risk.cap import RULES
+from synthesizer.measures.risk.cap import RULES, SUBSETS, CapResult, CapRow
 from synthesizer.measures.risk.differential import (
     DifferentialResult,
     GroupComparison,
@@ -14,9 +13,10 @@ from synthesizer.measures.risk.differential import (
     Spread,
 )
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
-from synthesizer.report.charts import DotRow
-from synthesizer.report.figures import dot_chart, figure_of, span
+from synthesizer.report.charts import DotRow, Panel, Series, panels
+from synthesizer.report.figures import dot_chart, span
 from synthesizer.report.page import (
+    Added,
     Block,
     Chart,
     DataTable,
@@ -28,7 +28,134 @@ from synthesizer.report.page import (
     written,
 )
 from synthesizer.report.record import Record
-from synthesizer.report.risk_figures import absent, by_scenario, in_words
+from synthesizer.report.risk import absent, by_scenario, in_words, verdict
+
+# CAP by number of datasets: what further datasets add to what an intruder reads off.
+
+_CAP_READS = (
+    "CAP is how often an intruder with the keys reads off the right target. Lower is safer. The "
+    "solid line is the synthetic data as datasets are added, dashed below it what the same "
+    "matches would give if their targets were anybody's (baseline), dotted above it the original "
+    "released as it is. Where no match counts as 0 the line rises with the number of datasets "
+    "because matches become likelier; where non-matches are left out it should be flat."
+)
+
+
+def cap_section(record: Record) -> Section | None:
+    """Return mean CAP for nested numbers of datasets, None without any scenario."""
+    if not record.results.risk.scenarios:
+        return None
+    return Section(
+        anchor="cap",
+        title="CAP by number of datasets",
+        lead="What an intruder reads off with the keys, as more datasets are released together.",
+        blocks=list(by_scenario(record, _cap_blocks)),
+    )
+
+
+def _cap_blocks(record: Record, part: ScenarioRisk) -> Iterator[Block]:
+    if part.cap is None:
+        yield absent(record, "cap", part.scenario)
+    else:
+        yield from _cap(part.cap, part)
+    if part.tcap is not None:
+        rows = part.tcap.synthetic
+        yield row_table(
+            [*rows, part.tcap.original],
+            "TCAP: the intruder who only believes what the synthetic records of one key agree on "
+            f"(share {written(part.tcap.tau, 'text')} or more); more datasets agree less often, "
+            "and are then believed more",
+            labels=("Datasets", [*(f"first {row.m}" for row in rows), "original"]),
+        )
+    elif part.cap is not None and part.scenario.tolerance is None:  # else a warning says why
+        yield absent(record, "tcap", part.scenario)
+
+
+def _cap(cap: CapResult, part: ScenarioRisk) -> Iterator[Block]:
+    if cap.last == 1:
+        yield Words([_one_dataset(row, cap) for row in cap.synthetic])
+        yield _cap_table(cap)
+    else:
+        yield _cap_chart(cap, part)
+        if lines := [row for row in part.regression if row.line is not None]:
+            yield row_table(
+                lines,
+                "Straight line of mean CAP on the number of datasets; the datasets are nested, so "
+                "the p-values describe the line and prove nothing",
+            )
+        else:
+            words = "No straight line through the number of datasets: it needs three of them."
+            yield Words([words])
+    yield row_table(cap.singles, "Mean CAP of each dataset by itself")
+
+
+def _one_dataset(row: CapRow, cap: CapResult) -> str:
+    return (
+        f"{SUBSETS[row.subset].capitalize()}: with one dataset an intruder reads off the right "
+        f"target at a rate of {written(row.zero, 'share')}, where guessing those that match "
+        f"achieves {written(row.chance_zero, 'share')} and the original "
+        f"{written(cap.original[row.subset], 'share')}."
+    )
+
+
+def _cap_chart(cap: CapResult, part: ScenarioRisk) -> Chart:
+    title = "Mean CAP by number of datasets"
+    summary = " ".join(_first_and_last(cap, subset) for subset in cap.sizes)
+    return Chart(
+        title=title,
+        svg=panels(
+            [_panel(cap, subset, rule) for subset in cap.sizes for rule in RULES],
+            title=f"{title}. {in_words(part.scenario)}",
+            description=summary,
+            x_label="datasets",
+        ),
+        reads=_CAP_READS,
+        summary=summary,
+        table=_cap_table(cap),
+    )
+
+
+def _panel(cap: CapResult, subset: str, rule: str) -> Panel:
+    def points(name: str) -> list[tuple[float, float]]:
+        rows = ((row.m, getattr(row, name)) for row in cap.synthetic if row.subset == subset)
+        return [(m, value) for m, value in rows if value is not None]
+
+    return Panel(
+        title=SUBSETS[subset],
+        subtitle=RULES[rule],
+        series=[
+            Series(look="synthetic", points=points(rule)),
+            Series(look="baseline dashed", points=points(f"chance_{rule}")),
+        ],
+        levels=[
+            (level, "line-original dotted") for level in [cap.original[subset]] if level is not None
+        ],
+    )
+
+
+def _first_and_last(cap: CapResult, subset: str) -> str:
+    first, last = cap.row(1, subset), cap.row(cap.last, subset)
+    return (
+        f"{SUBSETS[subset].capitalize()}: {written(first.zero, 'share')} with 1, "
+        f"{written(last.zero, 'share')} with {last.m} datasets where no match counts as 0, "
+        f"{written(last.undefined, 'share')} where it is left out; baseline "
+        f"{written(last.chance_zero, 'share')}, original {written(cap.original[subset], 'share')}."
+    )
+
+
+def _cap_table(cap: CapResult) -> DataTable:
+    return row_table(
+        cap.synthetic,
+        "Mean CAP by number of pooled datasets and subset; baseline: the same matches with targets "
+        "guessed; paper's baseline: of all records, by the distribution of the target",
+        more=[
+            Added("Paper's baseline", "figure", lambda row: cap.baseline[row.subset]),
+            Added("Original", "figure", lambda row: cap.original[row.subset]),
+        ],
+    )
+
+
+# Differential confidentiality: what a release adds for those who are in the data.
 
 MOST_ROWS = 400
 """Longer tables keep the rows of all datasets pooled: a hundred splits make a page too large."""
@@ -46,65 +173,6 @@ _OFF = (
     "The half split was switched off (checks.differential_confidentiality: false), so nothing is "
     "known of the risk that the release adds: switch it on before a decision."
 )
-
-
-# What the comparison of fitted and unseen records says about a release.
-
-
-def verdict(part: ScenarioRisk) -> Iterator[Note]:
-    """Yield what the half split says of a scenario, as the summary of a run says it."""
-    difference = figure_of(part.figures, "differential_confidentiality")
-    if difference is None:
-        yield Note(
-            "What the release adds is not known: fitted records were not compared with unseen "
-            "ones. The part about differential confidentiality says why."
-        )
-    else:
-        yield _added(difference)
-    if part.differential is not None and part.differential.worst_group is not None:
-        yield _worst(part.differential.worst_group)
-
-
-def _added(difference: Figure) -> Note:
-    if difference.low is None or difference.high is None:
-        return Note(
-            "What the release adds could not be told: there is no interval for the difference "
-            "between fitted and unseen records. That is no good news.",
-            "alert",
-        )
-    where = f"the 95 % interval of the difference, {span(difference.low, difference.high)},"
-    if difference.low > 0:
-        return Note(
-            f"Not differentially confidential: {where} does not cover 0. Records are read off "
-            "more often because they were in the data.",
-            "alert",
-        )
-    if difference.high < 0:
-        return Note(
-            f"Not differentially confidential by the letter: {where} lies below 0. Unseen records "
-            "are read off more often than fitted ones; that discloses nothing, but look whether "
-            "the two parts of the data are alike.",
-            "alert",
-        )
-    return Note(
-        f"Differentially confidential by this test: {where} covers 0. A difference of up to "
-        f"{written(difference.high, 'share')} is not excluded.",
-        "good",
-    )
-
-
-def _worst(worst: GroupComparison) -> Note:
-    words = f"Worst group ({worst.by} = {worst.group}): the difference is "
-    words += written(worst.difference, "share")
-    if worst.low is None or worst.high is None:
-        return Note(f"{words}, without an interval: nothing can be concluded.", "alert")
-    words += f", its interval for all groups together {span(worst.low, worst.high)}"
-    if worst.low > 0:
-        return Note(f"{words} does not cover 0: this group is told apart.", "alert")
-    return Note(f"{words} does not lie above 0; the largest of many groups is never 0 by chance.")
-
-
-# Fitted beside unseen records: averages over the splits, every split, uniques, groups.
 
 
 def differential_section(record: Record) -> Section | None:
