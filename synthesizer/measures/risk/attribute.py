@@ -37,6 +37,7 @@ from synthesizer.measures.risk.comparable import (
     checked_tables,
     date_text,
     fixed_groups,
+    risk_figure,
 )
 from synthesizer.measures.risk.scenario import Exclusion, Level
 
@@ -147,14 +148,12 @@ class AttributeResult(OfTarget):
     def figures(self) -> tuple[Figure, ...]:
         """The means; ``original`` is the value of releasing the original itself."""
         return tuple(
-            Figure(
+            risk_figure(
+                name,
+                getattr(self.mean, field),
+                f"share of the {whose} {{records}} whose key {what} (mean over the datasets)",
+                sum(self.n_synthetic) if whose == "synthetic" else self.n,
                 key=field,
-                name=name,
-                value=getattr(self.mean, field),
-                meaning=f"share of the {whose} {{records}} whose key {what} (mean over the "
-                "datasets)",
-                direction="lower is safer",
-                n=sum(self.n_synthetic) if whose == "synthetic" else self.n,
                 original=1.0 if field == "in_synthetic" else self.mean.dorig,
             )
             for field, name, whose, what in _WORDS

@@ -26,7 +26,13 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_table
 from synthesizer.data.table import BoolArray, Column, FloatArray
 from synthesizer.measures.figure import Figure, Row, column, nested
-from synthesizer.measures.risk.comparable import GroupsOf, OfTarget, Synthetic, checked_tables
+from synthesizer.measures.risk.comparable import (
+    GroupsOf,
+    OfTarget,
+    Synthetic,
+    checked_tables,
+    risk_figure,
+)
 from synthesizer.measures.risk.scenario import Tolerance
 from synthesizer.measures.risk.suda import affordable_size, suda
 
@@ -107,13 +113,12 @@ class CapResult(OfTarget):
             if subset in self.sizes
         ]
         whole = self.row(self.last)
-        matches = Figure(
+        matches = risk_figure(
+            "CAP of matches",
+            whole.undefined,
+            f"the same, {{records}} without a match left out ({whole.matched:,} match)",
+            whole.matched,
             key="cap_undefined",
-            name="CAP of matches",
-            value=whole.undefined,
-            meaning=f"the same, {{records}} without a match left out ({whole.matched:,} match)",
-            direction="lower is safer",
-            n=whole.matched,
             baseline=whole.chance_undefined,
             original=self.original["all"],
         )
@@ -121,28 +126,23 @@ class CapResult(OfTarget):
 
 
 _WORDS = {
-    "all": ("cap", "CAP", "all {records}"),
-    "uniques": ("cap_u", "CAP-U", "{records} whose key nobody shares"),
-    "special_uniques": (
-        "cap_special_uniques",
-        "CAP of special uniques",
-        "the most special of them (SUDA)",
-    ),
+    "all": ("CAP", "all {records}"),
+    "uniques": ("CAP-U", "{records} whose key nobody shares"),
+    "special_uniques": ("CAP of special uniques", "the most special of them (SUDA)"),
 }
-"""Key and name of the figure of a subset, and whose CAP it is."""
+"""Name of the figure of a subset, and whose CAP it is."""
 
 
 def _figure(row: CapRow, target: str, original: float | None) -> Figure:
-    key, name, whose = _WORDS[row.subset]
-    return Figure(
-        key=key,
-        name=name,
-        value=row.zero,
-        meaning=f"how often an intruder with the keys reads off the right {target} of {whose} in "
-        "all datasets pooled, non-matches as zero; baseline: the target of those that match "
-        "guessed from its distribution",
-        direction="lower is safer",
-        n=row.size,
+    name, whose = _WORDS[row.subset]
+    return risk_figure(
+        name,
+        row.zero,
+        f"how often an intruder with the keys reads off the right {target} of {whose} in all "
+        "datasets pooled, non-matches as zero; baseline: the target of those that match guessed "
+        "from its distribution",
+        row.size,
+        key="cap_special_uniques" if row.subset == "special_uniques" else "",
         baseline=row.chance_zero,
         original=original,
     )

@@ -14,7 +14,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Column, Table
 from synthesizer.data.values import MICROSECONDS_A_DAY
-from synthesizer.measures.figure import Result
+from synthesizer.measures.figure import Figure, Result
 
 Synthetic = Data | Sequence[Data]
 """One synthetic dataset, or several of any sizes."""
@@ -29,6 +29,18 @@ class OfTarget(Result):
     """What the intruder knows."""
     target: str
     """What the intruder wants to learn."""
+
+
+def risk_figure(
+    name: str, value: float | None, meaning: str, n: int, *, key: str = "", **marks: Any
+) -> Figure:
+    """Return a figure that is safer the lower it is, with its ``marks`` (baseline, original).
+
+    The key is the name, unless another one is given.
+    """
+    key = key or name.lower().replace(" ", "_").replace("-", "_")
+    fields: dict[str, Any] = {"key": key, "name": name, "value": value, "meaning": meaning}
+    return Figure(**fields, direction="lower is safer", n=n, **marks)
 
 
 def checked_tables(

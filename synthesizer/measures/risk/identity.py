@@ -23,6 +23,7 @@ from synthesizer.measures.risk.comparable import (
     SharedCoder,
     Synthetic,
     checked_tables,
+    risk_figure,
 )
 
 
@@ -57,13 +58,11 @@ class IdentityResult(Result):
     def figures(self) -> tuple[Figure, ...]:
         """The means; the original's value is that of releasing the original itself (UiO)."""
         return tuple(
-            Figure(
-                key=name.lower(),
-                name=name,
-                value=getattr(self.mean, name.lower()),
-                meaning=f"share of the {whose} {{records}} with {what} (mean over the datasets)",
-                direction="lower is safer",
-                n=sum(self.n_synthetic) if whose == "synthetic" else self.n,
+            risk_figure(
+                name,
+                getattr(self.mean, name.lower()),
+                f"share of the {whose} {{records}} with {what} (mean over the datasets)",
+                sum(self.n_synthetic) if whose == "synthetic" else self.n,
                 original=self.mean.uio,
             )
             for name, whose, what in _WORDS

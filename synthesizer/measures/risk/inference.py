@@ -22,7 +22,7 @@ from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Column, Table
 from synthesizer.measures.figure import Figure, Measured
 from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part
-from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, problems_of
+from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, problems_of, risk_figure
 from synthesizer.measures.risk.curves import (
     InferenceScores,
     RocCurve,
@@ -117,7 +117,7 @@ class InferenceResult(Measured):
         present = guesses.n - guesses.absent
         margins = f"by {', '.join(self.baseline)}" if self.baseline else "of everybody"
         return (
-            _figure(
+            risk_figure(
                 "unique cells shown right",
                 cells.right,
                 "persons with public values of their own that the synthetic data repeat: share "
@@ -126,7 +126,7 @@ class InferenceResult(Measured):
                 baseline=cells.chance,
                 original=1.0 if cells.uniques else None,
             ),
-            _figure(
+            risk_figure(
                 "revealed share",
                 shares.revealed,
                 f"share of the synthetic {{records}} that give away a true {self.sensitive} when "
@@ -135,7 +135,7 @@ class InferenceResult(Measured):
                 baseline=shares.chance,
                 original=shares.original,
             ),
-            _figure(
+            risk_figure(
                 "revealed share from published margins",
                 shares.baseline,
                 f"the same when everybody is taken for the most frequent {self.sensitive} of all, "
@@ -144,7 +144,7 @@ class InferenceResult(Measured):
                 key="revealed_share_from_margins",
             ),
             self._auc_figure(),
-            _figure(
+            risk_figure(
                 "guessed right",
                 guesses.right_of_present,
                 "persons whose public values the synthetic data have: share whose "
@@ -153,7 +153,7 @@ class InferenceResult(Measured):
                 baseline=guesses.chance_right_of_present,
                 original=guesses.original_right_of_present,
             ),
-            _figure(
+            risk_figure(
                 "guessed right from published margins",
                 guesses.baseline_right_of_present,
                 f"the same persons: share whose {self.sensitive} is the most frequent one in "
@@ -169,7 +169,7 @@ class InferenceResult(Measured):
         curves = [c for c in self.roc if self.positive in (None, c.level)]
         one = f"{self.sensitive} = {self.positive}" if self.positive is not None else "one level"
         averaged = ", mean over the levels by number of persons" if len(curves) > 1 else ""
-        return _figure(
+        return risk_figure(
             "AUC",
             _average(curves, "auc"),
             f"chance that a person with {one} has a larger share of it among the synthetic "
@@ -184,7 +184,7 @@ class InferenceResult(Measured):
         name = f"probability at least {row.threshold:g}"
         whose = f"share of all persons whose true {self.sensitive} has at least this share"
         return (
-            _figure(
+            risk_figure(
                 name,
                 row.share,
                 f"{whose} among synthetic {{records}} with the same public values; shares near 1 "
@@ -194,7 +194,7 @@ class InferenceResult(Measured):
                 baseline=row.kept_chance_share,
                 original=row.original_share,
             ),
-            _figure(
+            risk_figure(
                 f"{name} from published margins",
                 row.baseline_share,
                 f"{whose} in published margins ({margins}), without the synthetic data",
@@ -202,29 +202,6 @@ class InferenceResult(Measured):
                 key=f"probability_at_least_{row.threshold:g}_from_margins",
             ),
         )
-
-
-def _figure(
-    name: str,
-    value: float | None,
-    meaning: str,
-    n: int,
-    *,
-    key: str = "",
-    baseline: float | None = None,
-    original: float | None = None,
-) -> Figure:
-    """Return a figure; its key is the name, unless another one is given."""
-    return Figure(
-        key=key or name.lower().replace(" ", "_"),
-        name=name,
-        value=value,
-        meaning=meaning,
-        direction="lower is safer",
-        n=n,
-        baseline=baseline,
-        original=original,
-    )
 
 
 def _average(curves: Sequence[RocCurve], area: str) -> float | None:

@@ -10,18 +10,23 @@ of Statistical Software 74(11); the function ``replicated.uniques`` of synthpop.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.codes import Groups
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, column_names
 from synthesizer.data.table import BoolArray, IntArray, Table
 from synthesizer.measures.figure import Figure, Result, Row, column
-from synthesizer.measures.risk.comparable import SharedCoder, checked_tables
+from synthesizer.measures.risk.comparable import (
+    GroupsOf,
+    SharedCoder,
+    Synthetic,
+    checked_tables,
+    risk_figure,
+)
 
 
 class ReplicatedCounts(Row):
@@ -50,32 +55,35 @@ class ReplicatedUniques(Result):
     @property
     def figures(self) -> tuple[Figure, ...]:
         """Shares of the synthetic records, averaged over the datasets."""
-        rows = (
-            (
-                "replicated_uniques",
+        return (
+            self._figure(
                 "replicated uniques",
-                "replicated",
+                [d.replicated for d in self.datasets],
                 "unique and equal to a unique original {record}",
             ),
-            (
-                "unique_present",
+            self._figure(
                 "unique {records} present",
-                "present",
+                [d.present for d in self.datasets],
                 "unique and equal to an original {record}",
+                key="unique_present",
             ),
-            ("unique_synthetic", "unique {records}", "uniques", "unique within the synthetic data"),
+            self._figure(
+                "unique {records}",
+                [d.uniques for d in self.datasets],
+                "unique within the synthetic data",
+                key="unique_synthetic",
+            ),
         )
-        return tuple(
-            Figure(
-                key=key,
-                name=name,
-                value=float(np.mean([getattr(d, field) / d.n for d in self.datasets])),
-                meaning=f"share of the synthetic {{records}} that are {what}",
-                direction="lower is safer",
-                n=sum(d.n for d in self.datasets),
-                original=self.uniques / self.n,
-            )
-            for key, name, field, what in rows
+
+    def _figure(self, name: str, counts: Sequence[int], what: str, key: str = "") -> Figure:
+        sizes = [dataset.n for dataset in self.datasets]
+        return risk_figure(
+            name,
+            float(np.mean(np.array(counts) / sizes)),
+            f"share of the synthetic {{records}} that are {what}",
+            sum(sizes),
+            key=key,
+            original=self.uniques / self.n,
         )
 
 
@@ -103,11 +111,11 @@ class ReplicatedRows:
 
 def replicated_uniques(
     original: Data,
-    synthetic: Data | Sequence[Data],
+    synthetic: Synthetic,
     *,
     keys: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
-    groups: Mapping[str, Groups] | None = None,
+    groups: GroupsOf = None,
 ) -> ReplicatedUniques:
     """Count unique synthetic records that occur in the original, and that are unique there.
 
@@ -151,11 +159,11 @@ def replicated_uniques(
 
 def replicated_rows(
     original: Data,
-    synthetic: Data | Sequence[Data],
+    synthetic: Synthetic,
     *,
     keys: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
-    groups: Mapping[str, Groups] | None = None,
+    groups: GroupsOf = None,
 ) -> tuple[ReplicatedRows, ...]:
     """Return which records of every synthetic dataset are replicated; see `replicated_uniques`.
 
@@ -174,10 +182,10 @@ def replicated_rows(
 
 def _compared(
     original: Data,
-    synthetic: Data | Sequence[Data],
+    synthetic: Synthetic,
     keys: Sequence[str] | None,
     exclude: Sequence[str],
-    groups: Mapping[str, Groups] | None,
+    groups: GroupsOf,
 ) -> tuple[Table, tuple[Table, ...]]:
     """Return the tables of the compared variables alone, in their order."""
     names = list(column_names(original)) if keys is None else list(keys)
@@ -196,9 +204,7 @@ def _compared(
 class Replicates:
     """Counts replicated uniques while datasets come in one by one; none of them is kept."""
 
-    def __init__(
-        self, original: Table, names: Sequence[str], groups: Mapping[str, Groups] | None = None
-    ) -> None:
+    def __init__(self, original: Table, names: Sequence[str], groups: GroupsOf = None) -> None:
         self._coder = SharedCoder(original, names, groups)
         self._names = tuple(names)
         self.datasets: list[ReplicatedCounts] = []
@@ -304,56 +310,37 @@ class ReplicatedCareers(Result):
         """Shares averaged over the datasets; the baseline is a fresh person."""
         drawn = sum(dataset.n_synthetic for dataset in self.datasets)
         return (
-            self._figure(
-                "replicated_careers",
+            risk_figure(
                 "careers of one person",
-                "unique",
+                self._mean("unique"),
                 "share of the synthetic careers that equal, in every period, a career which "
                 "exactly one person of the original has; the baseline is a fresh person",
                 drawn,
+                key="replicated_careers",
                 baseline=self.twins,
                 original=self.uniques / self.n,
             ),
-            self._figure(
-                "careers_in_the_data",
+            risk_figure(
                 "careers in the data",
-                "in_data",
+                self._mean("in_data"),
                 "share of the synthetic careers that anybody of the original has; the baseline is "
                 "a fresh person",
                 drawn,
                 baseline=self.shared,
+                original=1.0,
             ),
-            self._figure(
-                "unique_careers_replicated",
+            risk_figure(
                 "unique careers replicated",
-                "uniques_replicated",
+                self._mean("uniques_replicated"),
                 "share of the careers that exactly one person of the original has which occur in "
                 "the synthetic data",
                 self.uniques,
+                original=1.0,
             ),
         )
 
-    def _figure(
-        self,
-        key: str,
-        name: str,
-        field: str,
-        meaning: str,
-        n: int,
-        *,
-        baseline: float | None = None,
-        original: float = 1.0,
-    ) -> Figure:
-        return Figure(
-            key=key,
-            name=name,
-            value=float(np.mean([getattr(dataset, field) for dataset in self.datasets])),
-            meaning=meaning,
-            direction="lower is safer",
-            n=n,
-            baseline=baseline,
-            original=original,
-        )
+    def _mean(self, field: str) -> float:
+        return float(np.mean([getattr(dataset, field) for dataset in self.datasets]))
 
 
 class CareerReplicates:

@@ -28,6 +28,7 @@ from synthesizer.measures.risk.comparable import (
     Synthetic,
     fixed_groups,
     problems_of,
+    risk_figure,
     split,
     stacked_columns,
 )
@@ -148,23 +149,20 @@ class TcapResult(OfTarget):
         row, released = self.synthetic[-1], self.original
         chance = None if row.chance is None else row.chance * row.attributed / row.matched
         return (
-            Figure(
-                key="tcap",
-                name="TCAP",
-                value=row.tcap,
-                meaning=self._meaning("attributed"),
-                direction="lower is safer",
-                n=row.attributed,
+            risk_figure(
+                "TCAP",
+                row.tcap,
+                self._meaning("attributed"),
+                row.attributed,
                 baseline=row.chance,
                 original=released.tcap,
             ),
-            Figure(
+            risk_figure(
+                "TCAP of matched {records}",
+                row.of_matched,
+                self._meaning("matched"),
+                row.matched,
                 key="tcap_of_matched",
-                name="TCAP of matched {records}",
-                value=row.of_matched,
-                meaning=self._meaning("matched"),
-                direction="lower is safer",
-                n=row.matched,
                 baseline=chance,
                 original=released.of_matched,
             ),
