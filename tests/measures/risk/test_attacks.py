@@ -555,20 +555,6 @@ def test_neighbours_are_as_near_as_those_of_anonymeter(k, expected):
     assert all(len(set(row)) == k for row in found.tolist())
 
 
-def test_frames_and_levels_in_another_order():
-    def frame(table, levels):
-        towns = np.array(LETTERS)[table["town"].data]
-        sexes = np.array(["f", "m"])[table["secret"].data % 2]
-        town = pd.Categorical(towns, categories=levels)
-        return pd.DataFrame({"age": table["age"].data, "town": town, "secret": sexes})
-
-    one = [frame(part, LETTERS) for part in (FITTED, UNSEEN, FITTED)]
-    result = attack(*one, keys=["age", "town"])
-    other = [*one[:2], frame(FITTED, LETTERS[::-1])]
-    assert attack(*other, keys=["age", "town"])["inference"] == result["inference"]
-    assert result["inference"].rate > 0.9
-
-
 def test_result_as_figures():
     result = attack(FITTED, UNSEEN, people(seed=3), confidence=0.9)
     assert len(result.figures) == 8

@@ -189,33 +189,6 @@ def test_no_match_at_all_is_undefined_where_nothing_can_be_computed():
     assert (both.mean.tcap, both.mean.disco, both.mean.max_denom) == (1.0, 0.5, 1.0)
 
 
-def test_one_level_and_one_row_are_refused():
-    table = Table([coded("k", [0, 1], "ab"), coded("t", [0, 0], "xy")])
-    with pytest.raises(DataError, match="only one value"):
-        attribute(table, table, keys=["k"], target="t")
-    with pytest.raises(DataError, match="only one value"):
-        attribute(table.take(slice(0, 1)), table, keys=["k"], target="t")
-    original = Table([coded("k", [0, 1], "ab"), coded("t", [0, 1], "xy")])
-    assert attribute(original, table.take([0]), keys=["k"], target="t").mean.disco == 0.5
-
-
-def test_frames_and_tables_give_the_same():
-    frame = pd.DataFrame({"age": [30, 30, 41, 50], "ill": ["no", "no", None, "yes"]})
-    made = pd.DataFrame({"age": [50, 41, 30, 77], "ill": ["yes", "no", "no", "new"]})
-    table = Table(
-        [numeric("age", [30.0, 30.0, 41.0, 50.0]), coded("ill", [1, 1, 2, 0], ("yes", "no"), ("",))]
-    )
-    other = Table(
-        [
-            numeric("age", [50.0, 41.0, 30.0, 77.0]),
-            coded("ill", [2, 1, 1, 0], ("new", "no", "yes"), ("",)),
-        ]
-    )
-    result = attribute(frame, made, keys=["age"], target="ill")
-    assert result == attribute(table, other, keys=["age"], target="ill")
-    assert (result.mean.disco, result.mean.dis, result.mean.dsyn) == (0.75, 1.0, 1.0)
-
-
 def test_dates_are_excluded_by_their_iso_text():
     days = pd.to_datetime(["1961-05-01", "1961-05-01", "2020-02-29", "2020-03-01"])
     frame = pd.DataFrame({"day": days, "ill": ["no", "no", "yes", "no"]})

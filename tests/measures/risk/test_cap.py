@@ -159,15 +159,6 @@ def test_a_mask_chooses_rows():
     assert result.row(1, "none").zero is None
 
 
-def test_synthetic_tables_that_cannot_be_compared():
-    original = Table([letters("k", [0, 1]), letters("t", [0, 1])])
-    wrong = Table([numeric("k", [1.0, 2.0])])
-    with pytest.raises(DataError) as caught:
-        cap(original, [original.take(slice(0, 0)), wrong], keys=["k"], target="t")
-    assert len(caught.value.problems) == 3
-    assert "read both with the same schema" in str(caught.value)
-
-
 @pytest.mark.parametrize("mask", [np.array([True]), np.array([1, 0])])
 def test_a_mask_of_another_shape_or_type(mask):
     table = Table([letters("k", [0, 1]), letters("t", [0, 1])])

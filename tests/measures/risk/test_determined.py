@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.table import Table
 from synthesizer.measures.risk.determined import determined, told_share
 from tests.tables import coded, numeric
@@ -134,12 +133,6 @@ def test_missing_codes_are_values():
         ]
     )
     assert determined(table, ["k"], "t").single[0].by_construction
-
-
-def test_problems_are_told():
-    with pytest.raises(DataError) as caught:
-        determined(people(), ["nowhere", "group"], "group")
-    assert len(caught.value.problems) == 2
 
 
 def test_rules_with_exceptions_are_not_taken_for_construction():

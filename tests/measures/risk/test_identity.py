@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.risk.identity import SharedCoder, identity
 from tests.measures.risk.slow_rows import rows, tables_to_compare
@@ -81,20 +80,6 @@ def test_one_row_and_dates():
     assert shares(identity(frame, made, keys=["day"]).mean) == (1.0, 1.0, 0.5, 0.5)
 
 
-def test_frames_and_tables_give_the_same():
-    frame = pd.DataFrame({"sex": ["f", "m", "m", None], "age": [30, 40, 40, 50]})
-    made = pd.DataFrame({"sex": ["m", "f", None, "x"], "age": [40, 30, 51, 50]})
-    table = Table(
-        [coded("sex", [0, 1, 1, 2], "fm", ("",)), numeric("age", [30.0, 40.0, 40.0, 50.0])]
-    )
-    other = Table(
-        [coded("sex", [2, 1, 3, 0], "xfm", ("",)), numeric("age", [40.0, 30.0, 51.0, 50.0])]
-    )
-    result = identity(frame, [made, made], keys=["sex", "age"])
-    assert result == identity(table, [other, other], keys=["sex", "age"])
-    assert shares(result.mean) == (0.5, 1.0, 0.25, 0.25)
-
-
 def test_shared_codes_tell_new_combinations_apart():
     original = Table([coded("a", [0, 1], "xy"), numeric("b", [1.0, 2.0])])
     made = Table([coded("a", [1, 0, 0, 1], "yz"), numeric("b", [9.0, 2.0, 1.0, 9.0])])
@@ -114,15 +99,6 @@ def test_figures():
     assert result.figures[-1].n == 5
     assert result.datasets[1].repu == 0.0
     assert result.n_synthetic == (3, 2)
-
-
-def test_all_problems_are_told_at_once():
-    table = Table([coded("k", [0, 1], "ab")])
-    with pytest.raises(DataError) as caught:
-        identity(table, table, keys=["k", "nowhere"], groups={"k": 3})
-    assert len(caught.value.problems) == 2
-    with pytest.raises(DataError, match="no records"):
-        identity(table, table.take(slice(0, 0)), keys=["k"])
 
 
 @needs_reference

@@ -30,80 +30,6 @@ def worked():
     return inference(PEOPLE, MADE, **SETTINGS)
 
 
-def test_worked_uniqueness(worked):
-    part = worked.uniqueness
-    assert (part.cells, part.synthetic_only, part.absent) == (4, 1, 1)
-    assert (part.absent_share, part.absent_mean) == (0.25, 2.0)
-    assert (part.uniques, part.present) == (2, 2)
-    assert (part.right, part.right_expected) == (0.5, 0.5)  # B shows M, M; C shows M for F
-    assert (part.once, part.right_once) == (1, 0.0)  # C
-    assert part.chance == 0.5  # true M and F, guessed M and M
-    assert part.counts == ((1, 2), (2, 1), (3, 1))
-
-
-def test_worked_classification(worked):
-    part = worked.classification
-    assert (part.n, part.synthetic_only) == (6, 1)
-    assert part.revealed == pytest.approx((2 + 1 + 0 + 0) / 6)  # A goes to F by its tie
-    assert part.baseline == pytest.approx((1 + 1 + 0 + 0) / 6)  # everybody M
-    # A: of three with probability 3/7 each, at most two; B and C: one of M.
-    assert part.chance == pytest.approx((3 * 3 / 7 - (3 / 7) ** 3 + 4 / 7 + 4 / 7) / 6)
-    assert part.original == pytest.approx((2 + 1 + 1 + 2) / 7)
-    male = inference(PEOPLE, MADE, **SETTINGS | {"positive": "M"})
-    assert male.classification.revealed == pytest.approx((1 + 1 + 0 + 0) / 6)
-
-
-def test_worked_differences(worked):
-    part = worked.differences
-    assert (part.cells, part.original_only, part.synthetic_only) == (3, 1, 1)
-    assert part.marginal == pytest.approx(3 / 7)
-    rows = {row.band_high: row for row in part.own_proportion}
-    assert set(rows) == {0.05, 0.2, 1.0}  # B: 0 - 0, A: 1/2 - 2/3, C: 0 - 1
-    assert (rows[0.2].band_low, rows[0.2].size_low, rows[0.2].size_high) == (0.1, 1, 3)
-    assert rows[0.2].difference.mean == pytest.approx(2 / 6 - 3 / 7)
-    assert rows[0.2].relative.mean == pytest.approx(-2 / 9)
-    assert rows[0.2].difference.sd is None
-    assert rows[0.05].relative.mean == pytest.approx(4 / 3)
-    rows = {row.band_high: row for row in part.marginal_proportion}
-    assert {band: row.cells for band, row in rows.items()} == {0.1: 1, 0.5: 2}
-    assert rows[0.5].difference.mean == pytest.approx((4 / 21 + 1 / 42) / 2)
-
-
-def test_worked_roc(worked):
-    (curve,) = worked.roc
-    assert (curve.level, curve.positives, curve.negatives, curve.left_out) == ("F", 3, 2, 2)
-    points = [(None, 1, 0), (0, 2 / 3, 1 / 2), (0.5, 0, 1), (1, 0, 1)]
-    assert curve.curve == tuple(points)
-    assert curve.auc == pytest.approx(7 / 12)
-    assert curve.auc_all == pytest.approx(5 / 8)  # D gets 2/6
-    assert curve.auc_original == pytest.approx(11 / 12)
-    assert (curve.thresholds, curve.best_threshold) == (3, 0.0)
-    assert (curve.best_tpr, curve.best_tnr) == (pytest.approx(2 / 3), 0.5)
-
-
-def test_worked_thresholds(worked):
-    part = worked.thresholds
-    half, *_, certain = part.rows
-    assert (half.threshold, half.count, half.baseline_count, half.original_count) == (0.5, 4, 4, 6)
-    assert (certain.count, certain.baseline_count, certain.original_count) == (1, 0, 4)
-    assert certain.share == pytest.approx(1 / 7)
-    # One synthetic record of three is F. A: two F and one M, B: one M, C: one F, and nobody of D.
-    assert half.chance_share == pytest.approx((2 * 5 / 9 + 8 / 9 + 8 / 9 + 1 / 3) / 7)
-    assert certain.chance_share == pytest.approx((2 * 1 / 9 + 4 / 9 + 4 / 9 + 1 / 3) / 7)
-    assert (part.absent, part.absent_share) == (2, pytest.approx(2 / 7))
-    assert part.right == pytest.approx(3 / 7)
-    # Among the five records of A, B and C.
-    assert part.right_of_present == 0.6
-    assert (part.baseline_right_of_present, part.original_right_of_present) == (0.4, 0.8)
-    # A shows both (of three), B and C show M (of one each), with 3/7 F and 4/7 M.
-    assert half.kept_chance_share == pytest.approx((3 + 4 / 7 + 4 / 7) / 7)
-    assert certain.kept_chance_share == pytest.approx((4 / 7 + 4 / 7) / 7)
-    assert part.chance_right_of_present == (3 * 3 + 2 * 2) / 25
-    assert (part.baseline_right, part.original_right) == (4 / 7, 6 / 7)
-    assert part.right_in_both == pytest.approx(1 / 3)
-    assert (part.lower, part.equal, part.higher) == (2 / 7, 0.0, 3 / 7)
-
-
 def test_figures_say_how_to_read_them(worked):
     figures = {figure.name: figure for figure in worked.figures}
     assert list(figures)[:8] == [
@@ -430,39 +356,6 @@ def test_levels_on_one_side_are_no_error():
     # A goes to F (the tie with X), B to X, which nobody there is.
     assert result.classification.revealed == pytest.approx((2 + 0) / 3)
     assert next(f.value for f in result.figures if f.name == "AUC") is not None
-
-
-def test_frames_and_tables_give_the_same():
-    rng = np.random.default_rng(12)
-
-    def make(n):
-        return pd.DataFrame(
-            {
-                "agency": rng.choice(list("ABCD"), n),
-                "pay": rng.integers(-3, 5, n).astype(float),
-                "sex": rng.choice(list("FM"), n),
-            }
-        )
-
-    original, made = make(300), [make(200), make(250)]
-
-    def table_of(data):
-        agencies, sexes = sorted(set(data["agency"])), list("MF")
-        return Table(
-            [
-                coded("agency", [agencies.index(a) for a in data["agency"]], agencies),
-                numeric("pay", data["pay"].to_numpy()),
-                coded("sex", [sexes.index(s) for s in data["sex"]], sexes),
-            ]
-        )
-
-    settings = {"sensitive": "sex", "public": ["agency", "pay"], "positive": "F"}
-    one = inference(original, made, **settings, baseline=["agency"])
-    other = inference(
-        table_of(original), [table_of(data) for data in made], **settings, baseline=["agency"]
-    )
-    assert one == other.model_copy(update={"levels": one.levels})
-    assert set(one.levels) == set(other.levels)
 
 
 PROBLEMS = [

@@ -196,12 +196,16 @@ def test_differences(case):
     assert part.cells == len(slow.ours.keys() & slow.theirs.keys())
     assert part.original_only == len(slow.ours.keys() - slow.theirs.keys())
     assert part.synthetic_only == len(slow.theirs.keys() - slow.ours.keys())
+    share = slow.positive and Fraction(slow.marginal[slow.positive], len(slow.original))
+    assert close(part.marginal, share)
     expected = slow_rows(slow, lambda cell: cell), slow_rows(slow, lambda cell: slow.marginal)
     for rows, groups in zip((part.own_proportion, part.marginal_proportion), expected, strict=True):
         assert {(row.band_high, row.size_low) for row in rows} == groups.keys()
         for row in rows:
             values = groups[row.band_high, row.size_low]
             assert row.cells == len(values)
+            assert row.band_low == (0.0, *BANDS)[BANDS.index(row.band_high)]
+            assert row.size_high == SIZES[SIZES.index(row.size_low) + 1] - 1
             for position, seen in enumerate((row.difference, row.relative)):
                 numbers = [float(value[position]) for value in values]
                 assert close(seen.mean, np.mean(numbers))
@@ -238,6 +242,8 @@ def test_roc(case):
         assert close(curve.auc, slow_auc(scored))
         assert close(curve.auc_all, slow_auc(everybody))
         assert close(curve.auc_original, slow_auc(own))
+        present = [pair for pair, (q, _) in zip(own, slow.original, strict=True) if q in shares]
+        assert close(curve.auc_original_of_present, slow_auc(present))
         check_points(curve, scored, sorted(set(shares.values())))
 
 
@@ -281,10 +287,15 @@ def test_thresholds(case, baseline):
     assert close(part.right, mean(right))
     assert close(part.baseline_right, mean(known))
     assert close(part.original_right, mean(own_right))
-    assert close(
-        part.right_of_present,
-        mean(r for r, p in zip(right, synthetic, strict=True) if p is not None),
-    )
+    assert close(part.absent_share, Fraction(part.absent, n))
+    for value, guesses in (
+        (part.right_of_present, right),
+        (part.baseline_right_of_present, known),
+        (part.original_right_of_present, own_right),
+    ):
+        assert close(
+            value, mean(g for g, p in zip(guesses, synthetic, strict=True) if p is not None)
+        )
     assert close(part.right_in_both, mean(k for r, k in zip(right, known, strict=True) if r))
     pairs = [(p, b) for p, b in zip(synthetic, published, strict=True) if p is not None]
     assert close(part.lower, Fraction(sum(p < b for p, b in pairs), n))
@@ -295,6 +306,7 @@ def test_thresholds(case, baseline):
         assert row.baseline_count == sum(p >= row.threshold for p in published)
         assert row.original_count == sum(p >= row.threshold for p in own)
         assert (row.share, row.baseline_share) == (row.count / n, row.baseline_count / n)
+        assert row.original_share == row.original_count / n
 
 
 @given(cases())

@@ -214,15 +214,6 @@ def test_only_named_variables_count_and_identifiers_do_not():
     assert result.ties > 0
 
 
-def test_frames_give_what_tables_give():
-    parts = [part.select(["sex", "age"]) for part in (FITTED, UNSEEN, people(100, 10))]
-    frames = [
-        pd.DataFrame({"sex": np.array(["f", "m"])[part["sex"].data], "age": part["age"].data})
-        for part in parts
-    ]
-    assert nearer_share(*frames, rng=rng()) == nearer_share(*parts, rng=rng())
-
-
 def test_dates_are_numbers():
     def frame(*days):
         return pd.DataFrame({"born": pd.to_datetime([f"2020-01-{day:02}" for day in days])})

@@ -13,7 +13,6 @@ from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import plain
 from synthesizer.measures.risk.replicated import (
-    CareerReplicates,
     replicated_careers,
     replicated_rows,
     replicated_uniques,
@@ -192,12 +191,3 @@ def test_nobody_is_unique() -> None:
     assert found.uniques == 0
     assert value(found, "unique careers replicated") == 0
     assert (found.shared, found.twins) == (1, 0)
-
-
-def test_results_are_plain_and_each_dataset_counts() -> None:
-    counter = CareerReplicates(careers(30, 0))
-    counter.add(careers(20, 1))
-    counter.add(careers(25, 2))
-    assert [dataset.n_synthetic for dataset in counter.result.datasets] == [20, 25]
-    assert len(counter.result.figures) == 3
-    assert counter.result.figures[0].direction == "lower is safer"

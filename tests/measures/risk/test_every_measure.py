@@ -1,0 +1,127 @@
+"""What every measure of two data sets does alike: frames as tables, and all problems at once."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.data.errors import DataError
+from synthesizer.data.table import Table
+from synthesizer.measures.risk import (
+    attacks,
+    attribute,
+    cap,
+    cap_u,
+    determined,
+    identity,
+    inference,
+    nearer_share,
+    replicated_uniques,
+    reproduced_uniques,
+    suda,
+    tcap,
+)
+from tests.tables import coded, numeric
+
+
+def by_keys(measure):
+    return lambda original, made, *, keys, target, groups=None: measure(
+        original, made, keys=keys, groups=groups
+    )
+
+
+OF_TARGET = {"cap": cap, "cap_u": cap_u, "tcap": tcap, "attribute": attribute}
+OF_KEYS = {
+    "identity": by_keys(identity),
+    "reproduced_uniques": by_keys(reproduced_uniques),
+    "replicated_uniques": by_keys(replicated_uniques),
+}
+ORIGINAL_ALONE = {
+    "determined": lambda original, made, **asked: determined(original, **asked),
+    "suda": lambda original, made, *, keys, target, groups=None: (
+        suda(original, keys, groups=groups).result
+    ),
+}
+OTHERS = {
+    "attacks": lambda original, made, **asked: attacks(
+        original, made, made, **asked, rng=np.random.default_rng(1)
+    ),
+    "nearer_share": lambda original, made, **_: nearer_share(
+        original, made, made, names=["town", "age"], rng=np.random.default_rng(1)
+    ),
+    "inference": lambda original, made, *, keys, target, groups=None: inference(
+        original, made, sensitive=target, public=keys, groups=groups
+    ),
+}
+ASKED = {"keys": ["town", "age"], "target": "ill"}
+
+
+def frame(seed, n=60):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "town": rng.choice(["a", "b", "c", None], n),
+            "age": rng.integers(-3, 20, n),
+            "ill": rng.choice(["no", "yes"], n),
+        }
+    )
+
+
+def table(data, towns, answers):
+    """The frame as a table whose levels stand in another order."""
+    town = data["town"].fillna("")
+    return Table(
+        [
+            coded("town", [[*towns, ""].index(value) for value in town], towns, ("",)),
+            numeric("age", data["age"]),
+            coded("ill", [answers.index(value) for value in data["ill"]], answers),
+        ]
+    )
+
+
+@pytest.mark.parametrize("name", OF_TARGET | OF_KEYS | ORIGINAL_ALONE | OTHERS)
+def test_frames_and_tables_give_the_same(name):
+    measure = (OF_TARGET | OF_KEYS | ORIGINAL_ALONE | OTHERS)[name]
+    original, made = frame(1), frame(2)
+    answers = ["no", "yes"]
+    tables = table(original, ["a", "b", "c"], answers), table(made, ["c", "a", "b"], answers[::-1])
+    assert measure(original, made, **ASKED) == measure(*tables, **ASKED)
+
+
+@pytest.mark.parametrize("name", OF_TARGET | OF_KEYS | ORIGINAL_ALONE)
+def test_all_problems_are_told_at_once(name):
+    measure = (OF_TARGET | OF_KEYS | ORIGINAL_ALONE)[name]
+    original, made = (
+        table(frame(seed), ["a", "b", "c"], ["no", "yes"]).with_column(coded("one", [0] * 60, "x"))
+        for seed in (1, 2)
+    )
+    groups = {"town": 3, "age": 0, "where": 2}
+    with pytest.raises(DataError) as caught:
+        measure(original, made, keys=["town", "nowhere", "town"], target="town", groups=groups)
+    expected = ["key 'nowhere' is not in", "'town' is named twice", "'town', which is not numeric"]
+    expected += ["groups of 'age' (0) must be at least 1", "groups name 'where'"]
+    if name not in (*OF_KEYS, "suda"):
+        expected.append("target 'town' is also a key")
+        with pytest.raises(DataError, match="target 'one' has only one value"):
+            measure(original, made, keys=["town"], target="one")
+        with pytest.raises(DataError, match="target 'nothing' is not in the data"):
+            measure(original, made, keys=["town"], target="nothing")
+    for text in expected:
+        assert text in str(caught.value)
+    with pytest.raises(DataError, match="there are no keys"):
+        measure(original, made, keys=[], target="ill")
+
+
+@pytest.mark.parametrize("name", OF_TARGET | OF_KEYS)
+def test_tables_that_cannot_be_compared(name):
+    measure, original = (OF_TARGET | OF_KEYS)[name], table(frame(1), ["a", "b", "c"], ["no", "yes"])
+    wrong = Table([numeric("town", [1.0, 2.0])])
+    with pytest.raises(DataError) as caught:
+        measure(original, [original.take(slice(0, 0)), wrong], keys=["town", "age"], target="ill")
+    for text in (
+        "synthetic dataset 1 has no records",
+        "'town' is categorical in the original and numeric in synthetic dataset 2",
+        "'age' is not in synthetic dataset 2",
+    ):
+        assert text in str(caught.value)
+    with pytest.raises(DataError, match="there is no synthetic dataset"):
+        measure(original, [], keys=["town"], target="ill")
