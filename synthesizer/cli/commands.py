@@ -569,7 +569,7 @@ def utility(
     show_file_checks(found, as_json=json, every=every)
     if found.exceeded:
         raise LimitExceededError(found.exceeded)
-    if lost := [name for name in found.utility.failed if name.startswith("fit ")]:
+    if lost := [name for name in found.results.failed if name.startswith("fit ")]:
         raise ModelError(f"{name}: has no result, see above" for name in lost)
 
 

@@ -383,10 +383,11 @@ def show_refined(found: RefinedFile, told: Path | None) -> None:
 def _lines(refined: Refined) -> Iterator[str]:
     cost = refined.after.utility - refined.before.utility
     yield f"cost: {cost:+.4f} of utility; {refined.changed:.2%} of the records are other ones now"
-    if refined.found_before is not None and refined.found_after is not None:
+    people = [share for share in refined.found.values() if share is not None]
+    if len(people) == 2:
         told = " to ".join(
             f"{found:.3f}{'' if right is None else f' (right of these {right:.3f})'}"
-            for found, right in (refined.found_before, refined.found_after)
+            for found, right in people
         )
         yield f"people found by their key: {told}; who is not found counts as 0 in the risk"
     yield (

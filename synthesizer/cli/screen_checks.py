@@ -43,7 +43,7 @@ def show_checks(results: CheckResults, start: str | None) -> None:
 def show_file_checks(checks: FileChecks, *, as_json: bool, every: bool) -> None:
     """Print the checks of files: notes first, since they may say that all is in vain."""
     if as_json:
-        print(checks.to_json(), end="")
+        print(checks.text, end="")
         return
     notes_told(checks.notes)
     results = checks.results

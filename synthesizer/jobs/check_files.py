@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -21,10 +21,10 @@ from synthesizer.jobs.check_frames import risk_of, sound_settings, utility_of, w
 from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.measure import Axis
-from synthesizer.measures.results import CheckResults, RiskResult, checks_content
+from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.combining import kind_problems
-from synthesizer.measures.utility.suite import Synthesis, UtilityResult
+from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.plan.arrange import ComparedData, compared_data
 from synthesizer.report.record import maker_of, manifest_in, order_notes
 
@@ -40,6 +40,18 @@ class ReadFiles:
     """Name and hash of every file."""
     notes: tuple[str, ...]
     """What manifests beside the files know of them."""
+
+    def text(self, seed: int, content: Mapping[str, Any]) -> str:
+        """Return the text of a JSON file about the files, for the steward."""
+        head = {
+            "confidential": "not for release with the datasets",
+            "files": [dict(entry) for entry in self.entries],
+            "seed": seed,
+            "version": version("synthesizer"),
+        }
+        return (
+            json.dumps(head | dict(content), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+        )
 
 
 def read_files(
@@ -94,36 +106,28 @@ class FileChecks:
     results: CheckResults
     notes: tuple[str, ...]
     exceeded: tuple[str, ...]
-    files: tuple[Mapping[str, str], ...]
-    seed: int
+    text: str
+    """Of a JSON file with all of it."""
 
-    @property
-    def risk(self) -> RiskResult:
-        """Every figure of risk."""
-        return self.results.risk
 
-    @property
-    def utility(self) -> UtilityResult:
-        """Every figure of utility."""
-        if self.results.utility is None:
-            raise ValueError("there is no figure of utility")
-        return self.results.utility
-
-    @property
-    def _of_data(self) -> tuple[str, ...]:
-        return self.risk.notes if self.results.utility is None else self.utility.notes
-
-    def to_json(self) -> str:
-        """Return the text of a JSON file."""
-        content = {
-            "confidential": "not for release with the datasets",
-            "files": [dict(entry) for entry in self.files],
-            "seed": self.seed,
-            "version": version("synthesizer"),
-            "notes": list(dict.fromkeys([*self.notes, *self._of_data])),
-            **checks_content(self.results, self.exceeded),
-        }
-        return json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+def _finished(
+    results: CheckResults,
+    files: ReadFiles,
+    notes: Iterable[str],
+    exceeded: Iterable[str],
+    *,
+    seed: int,
+    out: Path | None,
+    overwrite: bool,
+) -> FileChecks:
+    """Return the checks with their file, which is written where it shall be."""
+    notes, exceeded = (*files.notes, *notes), tuple(exceeded)
+    of_data = results.risk.notes if results.utility is None else results.utility.notes
+    every = {"notes": list(dict.fromkeys([*notes, *of_data]))}
+    text = files.text(seed, every | checks_content(results, exceeded))
+    if out is not None:
+        write_secret(out, text, overwrite=overwrite)
+    return FileChecks(results, notes, exceeded, text)
 
 
 def assess_files(
@@ -180,14 +184,12 @@ def assess_files(
         notes.append(in_units(first.scenario.reason, results.risk.units))
     limits, dropped = _looked_at(limits, "risk", has_control=control is not None)
     return _finished(
-        FileChecks(
-            results=results,
-            notes=(*files.notes, *dropped, *notes, *data.notes),
-            exceeded=results.exceeded(limits),
-            files=files.entries,
-            seed=seed,
-        ),
-        out,
+        results,
+        files,
+        [*dropped, *notes, *data.notes],
+        results.exceeded(limits),
+        seed=seed,
+        out=out,
         overwrite=overwrite,
     )
 
@@ -256,14 +258,12 @@ def evaluate_files(
         )
     limits, dropped = _looked_at(limits, "utility", has_control=False)
     return _finished(
-        FileChecks(
-            results=results,
-            notes=(*files.notes, *dropped, *notes, *data.notes),
-            exceeded=(*results.exceeded(limits), *_not_compared(results, limits)),
-            files=files.entries,
-            seed=seed,
-        ),
-        out,
+        results,
+        files,
+        [*dropped, *notes, *data.notes],
+        (*results.exceeded(limits), *_not_compared(results, limits)),
+        seed=seed,
+        out=out,
         overwrite=overwrite,
     )
 
@@ -339,13 +339,6 @@ def _not_compared(results: CheckResults, limits: LimitConfig) -> Iterator[str]:
             f"{', '.join(f'limits.{key}' for key in limits.asked)}: {', '.join(columns)} could not "
             "be compared, so they count as above"
         )
-
-
-def _finished(checks: FileChecks, out: Path | None, *, overwrite: bool) -> FileChecks:
-    """Write the checks where they shall be written."""
-    if out is not None:
-        write_secret(out, checks.to_json(), overwrite=overwrite)
-    return checks
 
 
 def parse_names(text: str | None) -> tuple[str, ...] | None:

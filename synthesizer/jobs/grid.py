@@ -49,21 +49,14 @@ class Variation:
     """Plain values; None stands for the default."""
 
 
-def parse_vary(texts: Iterable[str]) -> dict[str, tuple[Any, ...]]:
-    """Read ``KEY=VALUE,VALUE,...`` as the values of keys; values are those of YAML.
+def parse_vary(texts: Iterable[str]) -> tuple[dict[str, tuple[Any, ...]], list[str]]:
+    """Read ``KEY=VALUE,VALUE,...`` as the values of keys, with every problem of the texts.
 
     Examples
     --------
-    >>> parse_vary(["cart.min_leaf=3,5", "proper=true,false", "keep=[age, sex],[]"])
+    >>> parse_vary(["cart.min_leaf=3,5", "proper=true,false", "keep=[age, sex],[]"])[0]
     {'cart.min_leaf': (3, 5), 'proper': (True, False), 'keep': (['age', 'sex'], [])}
     """
-    found, problems = _parsed(texts)
-    if problems:
-        raise ConfigError(problems)
-    return found
-
-
-def _parsed(texts: Iterable[str]) -> tuple[dict[str, tuple[Any, ...]], list[str]]:
     found: dict[str, tuple[Any, ...]] = {}
     problems: list[str] = []
     for text in texts:
@@ -100,7 +93,7 @@ def variations(
 ) -> tuple[list[Variation], list[str]]:
     """Return what is varied, as far as it is sound, and every problem of it."""
     found: dict[KeyPath, Variation] = {}
-    wanted, problems = (vary, []) if isinstance(vary, Mapping) else _parsed(vary)
+    wanted, problems = (vary, []) if isinstance(vary, Mapping) else parse_vary(vary)
     if not wanted and not problems:
         problems = ["nothing is varied; say for example --vary cart.min_leaf=3,10"]
     for key, given in wanted.items():

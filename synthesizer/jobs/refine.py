@@ -7,10 +7,8 @@ the one nearest to the original is taken.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +61,10 @@ class Refined:
     """The risk of a file whose variables are drawn from their margins alone."""
     changed: float
     """Share of the file's records that are another one now."""
-    found_before: tuple[float, float | None] | None
-    found_after: tuple[float, float | None] | None
-    """See `found`."""
+    found: Mapping[str, tuple[float, float | None] | None]
+    """Share of people whose key is there, and their mean CAP, ``before`` and ``after``: a risk that
+    counts non-matches as zero falls when people are left out; who is still there may be told as
+    rightly as before."""
     outcome: Outcome | None
     """The evolution; None where nothing was to be done."""
     options: GeneticOptions
@@ -75,15 +74,6 @@ class Refined:
     def data(self) -> pd.DataFrame:
         """The refined records as a frame with the columns of the synthetic file."""
         return to_pandas(self.table, self.layout)
-
-    @property
-    def found(self) -> Mapping[str, tuple[float, float | None] | None]:
-        """Share of people whose key is there, and their mean CAP, before and after.
-
-        A risk that counts non-matches as zero falls when people are left out; who is still there
-        may be told as rightly as before.
-        """
-        return {"before": self.found_before, "after": self.found_after}
 
     @property
     def reached(self) -> bool:
@@ -113,8 +103,9 @@ class Refined:
             )
         return tuple(notes)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
+    @property
+    def content(self) -> dict[str, Any]:
+        """Plain values for a file."""
         return {
             "keys": list(self.keys),
             "target": self.target,
@@ -128,7 +119,7 @@ class Refined:
             "baseline": self.baseline,
             "random": self.random,
             "changed": self.changed,
-            "found": self.found,
+            "found": dict(self.found),
             "evolution": None
             if self.outcome is None
             else self.outcome.dataset.model_dump(exclude={"frontier", "unchanged"}),
@@ -235,8 +226,10 @@ def refine(
         baseline=evolver.risk.baseline,
         random=evolver.random_risk(draws),
         changed=float(np.mean(best.records != records)),
-        found_before=evolver.scorer.found(first.counts),
-        found_after=evolver.scorer.found(best.counts),
+        found={
+            "before": evolver.scorer.found(first.counts),
+            "after": evolver.scorer.found(best.counts),
+        },
         outcome=outcome,
         options=settings,
     )
@@ -293,33 +286,13 @@ def _restored(drawn: Table, raw: RawTable) -> Table:
     return Table(columns, drawn.n_rows)
 
 
-PHASE = "refine"
-
-
 @dataclass(frozen=True)
 class RefinedFile:
-    """What came out, and where it was written."""
+    """What came out, where it was written, and what should be known of the files."""
 
     refined: Refined
     path: Path
     notes: tuple[str, ...]
-    files: tuple[dict[str, str], ...]
-    seed: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a file."""
-        return {
-            "confidential": "not for release with the dataset",
-            "files": list(self.files),
-            "seed": self.seed,
-            "version": version("synthesizer"),
-            **self.refined.to_dict(),
-            "notes": [*self.notes, *self.refined.notes],
-        }
-
-    def to_json(self) -> str:
-        """Return the text of a JSON file."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def refine_file(
@@ -352,13 +325,14 @@ def refine_file(
         raise DataError(f"{synthetic} is a directory; name one dataset of it")
     files = read_files(original, [synthetic], config=config, out=told, overwrite=overwrite)
     (raw,) = files.synthetic
-    path = _refined_name(synthetic) if out is None else out
-    for kept in (original, synthetic, *([] if told is None else [told])):
-        if path.resolve() == kept.resolve():
-            raise OutputError(f"{path} is another of the files that are named; name a new one")
+    ending = "".join(synthetic.suffixes)
+    usual = synthetic.with_name(f"{synthetic.name.removesuffix(ending)}_refined{ending}")
+    path = usual if out is None else out
+    if path.resolve() in {kept.resolve() for kept in (original, synthetic, told) if kept}:
+        raise OutputError(f"{path} is another of the files that are named; name a new one")
     check_file(path, overwrite=overwrite)
     form = _format(path)
-    advance = listener.start(PHASE, options.get("generations"))
+    advance = listener.start("refine", options.get("generations"))
     try:
         refined = refine(
             files.original,
@@ -371,18 +345,18 @@ def refine_file(
             seed=seed,
             n_jobs=workers,
             advance=advance,
-            told=lambda text: listener.tell(PHASE, text),
+            told=lambda text: listener.tell("refine", text),
             **options,
         )
     finally:
-        listener.stop(PHASE)
+        listener.stop("refine")
     with new_file(path, overwrite=overwrite) as work:
         write(refined.table, work, raw.layout, format=form)
-    entries = tuple(dict(entry) for entry in files.entries)
-    found = RefinedFile(refined, path, files.notes, entries, seed)
     if told is not None:
-        write_secret(told, found.to_json(), overwrite=overwrite)
-    return found
+        notes = [*files.notes, *refined.notes]
+        text = files.text(seed, refined.content | {"notes": notes})
+        write_secret(told, text, overwrite=overwrite)
+    return RefinedFile(refined, path, files.notes)
 
 
 def _format(path: Path) -> Format:
@@ -394,9 +368,3 @@ def _format(path: Path) -> Format:
     if path.suffix.lower() in CSV_SUFFIXES:
         return "csv"
     raise OutputError(f"{path} must be named {', '.join(f'.{form}' for form in formats)}")
-
-
-def _refined_name(synthetic: Path) -> Path:
-    """Return the default name: ``persons.csv.gz`` becomes ``persons_refined.csv.gz``."""
-    ending = "".join(synthetic.suffixes)
-    return synthetic.with_name(f"{synthetic.name.removesuffix(ending)}_refined{ending}")

@@ -142,11 +142,16 @@ def fit(
     ModelError
         If the configuration evolves whole datasets, which leaves no model.
     """
-    from synthesizer.engine.saved import SavedModel
-
     phases = Phases(listener)
     with phases.phase("read"):
         plan = prepare(config, registry, check_directory=False)
+    return fitted_model(plan, phases)
+
+
+def fitted_model(plan: Plan, phases: Phases) -> SavedModel:
+    """Fit the chain of a plan, with what is needed to draw from it elsewhere."""
+    from synthesizer.engine.saved import SavedModel
+
     seed = Seed(plan.seed)
     chain = plan.fit_chain(seed, phases)
     return SavedModel(

@@ -25,9 +25,7 @@ from synthesizer.data.writing import to_pandas
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
 from synthesizer.engine.source import NOT_SAVED, Source
-from synthesizer.jobs.manifest import manifest_of
-from synthesizer.jobs.run import limits_exceeded
-from synthesizer.measures.figure import plain
+from synthesizer.jobs.run import fitted_model, limits_exceeded
 from synthesizer.measures.results import CheckResults
 from synthesizer.plan.inputs import read_frame
 from synthesizer.plan.plan import Plan, make_plan
@@ -247,16 +245,7 @@ class _Fitted:
     def of(cls, plan: Plan) -> Self:
         """Fit what a plan says."""
         if plan.genetic is None:
-            chain = plan.fit_chain(Seed(plan.seed))
-            model = SavedModel(
-                chain=chain,
-                layout=plan.data.layout,
-                seed=plan.seed,
-                origin=plain(manifest_of(plan, chain, Seed(plan.seed), Phases())),
-                plugins=plan.registry.plugins,
-                arrangement=plan.arrangement,
-            )
-            return replace(cls.of_model(model), plan=plan)
+            return replace(cls.of_model(fitted_model(plan, Phases())), plan=plan)
         return cls(
             source=plan.fit(Seed(plan.seed)),
             arrangement=plan.arrangement,

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from synthesizer.data.errors import ConfigError
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs.grid import MAX_SETTINGS, parse_vary, variations
 
@@ -28,15 +27,15 @@ REGISTRY = Registry.load()
     ],
 )
 def test_values_are_those_of_yaml(text: str, values: tuple[Any, ...]) -> None:
-    assert list(parse_vary([text]).values()) == [values]
+    assert list(parse_vary([text])[0].values()) == [values]
 
 
 @pytest.mark.parametrize(
     "text", ["k=3,,5", "k=[1", "k=1]", "k=3], other: [4", "k={a", "k=&a x, *a", "k=\x00", "k=%,@"]
 )
 def test_values_that_cannot_be_read(text: str) -> None:
-    with pytest.raises(ConfigError, match="--vary k: the values cannot be read"):
-        parse_vary([text])
+    _, (problem,) = parse_vary([text])
+    assert problem.startswith("--vary k: the values cannot be read")
 
 
 def test_infinite_values_become_text() -> None:
@@ -47,10 +46,9 @@ def test_infinite_values_become_text() -> None:
 
 
 def test_texts_without_key_or_twice_are_told_together() -> None:
-    with pytest.raises(ConfigError) as caught:
-        parse_vary(["m", "=3", "m=1,2", "m=3", "k=[["])
-    assert len(caught.value.problems) == 4
-    assert "--vary m: is given twice" in caught.value.problems[2]
+    _, problems = parse_vary(["m", "=3", "m=1,2", "m=3", "k=[["])
+    assert len(problems) == 4
+    assert "--vary m: is given twice" in problems[2]
 
 
 @pytest.mark.parametrize(
