@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,7 +13,7 @@ from pydantic import (
     model_serializer,
 )
 
-from synthesizer.data.options import options
+from synthesizer.data.options import Count, Positive, Share, options
 
 
 def _paths(value: object) -> object:
@@ -23,7 +22,6 @@ def _paths(value: object) -> object:
 
 
 Whole = Annotated[int, Strict()]
-Rate = Annotated[float, Strict(), Field(ge=0, le=1)]
 UtilityName = Literal["full_table", "two_way"]
 RiskName = Literal["cap_u", "cap", "disco", "repu", "replicated_uniques"]
 Start = Annotated[
@@ -47,93 +45,70 @@ class GeneticOptions:
     100
     """
 
-    start: Annotated[
-        Start,
-        Field(
-            description="mutants of the original; chain: datasets of the chain; or synthetic files"
-        ),
-    ] = "mutants"
-    mode: Annotated[
-        Literal["single", "pareto"],
-        Field(description="one dataset, or the frontier of utility and risk"),
-    ] = "single"
-    risk_at_most: Annotated[
-        Rate | None, Field(description="highest risk that is accepted; F decides when absent")
-    ] = None
-    risk_floor: Annotated[
-        Rate | None,
-        Field(
-            description="risk below which less is worth nothing; that of a file drawn from the "
-            "margins when absent; 0 is the algorithm of the paper"
-        ),
-    ] = None
-    utility: Annotated[UtilityName, Field(description="measure of utility")] = "full_table"
-    risk: Annotated[RiskName, Field(description="measure of risk")] = "cap_u"
-    weight: Annotated[Rate, Field(description="weight of the utility in F, in [0, 1]")] = 0.5
-    population: Annotated[
-        Whole, Field(ge=2, description="datasets of a generation, at least 2")
-    ] = 100
-    mutants: Annotated[
-        Rate, Field(gt=0, description="start mutants: largest share of cells that are drawn anew")
-    ] = 0.05
-    elites: Annotated[
-        Whole,
-        Field(
-            ge=0, description="without a limit, mode single: best datasets that survive unchanged"
-        ),
-    ] = 2
-    tournament: Annotated[
-        Whole, Field(ge=2, description="datasets of a tournament, at least 2")
-    ] = 2
-    win: Annotated[
-        Rate, Field(gt=0, description="probability that the best one wins a tournament")
-    ] = 1.0
-    crossover: Annotated[Rate, Field(description="probability that two parents swap a record")] = (
-        0.1
+    start: Start = Field(
+        "mutants",
+        description="mutants of the original; chain: datasets of the chain; or synthetic files",
     )
-    mutation: Annotated[Rate, Field(description="probability that a cell is drawn anew")] = 0.001
-    rates: Annotated[
-        Literal["varied", "fixed"],
-        Field(
-            description="varied: every child has its own, log-uniform from a thousandth of the "
-            "rate up to it; fixed: the paper's"
-        ),
-    ] = "varied"
-    redraw: Annotated[
-        Literal["uniform", "marginal"],
-        Field(description="levels alike, or as often as the original has them"),
-    ] = "uniform"
-    aimed: Annotated[
-        Rate,
-        Field(
-            description="largest share of the records that carry risk which a child has replaced; "
-            "0 is the algorithm of the paper"
-        ),
-    ] = 1.0
-    generations: Annotated[Whole, Field(ge=1, description="most generations")] = 100
-    patience: Annotated[
-        Annotated[Whole, Field(ge=1)] | None,
-        Field(description="stop after so many generations without gain; null goes on"),
-    ] = 20
-    seconds: Annotated[
-        Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)] | None,
-        Field(description="stop after so many seconds; results then depend on the machine"),
-    ] = None
-    points: Annotated[
-        Whole,
-        Field(
-            ge=1,
-            le=1000,
-            description="mode pareto: most datasets of the frontier that are written",
-        ),
-    ] = 10
+    mode: Literal["single", "pareto"] = Field(
+        "single", description="one dataset, or the frontier of utility and risk"
+    )
+    risk_at_most: Share | None = Field(
+        None, description="highest risk that is accepted; F decides when absent"
+    )
+    risk_floor: Share | None = Field(
+        None,
+        description="risk below which less is worth nothing; that of a file drawn from the margins "
+        "when absent; 0 is the algorithm of the paper",
+    )
+    utility: UtilityName = Field("full_table", description="measure of utility")
+    risk: RiskName = Field("cap_u", description="measure of risk")
+    weight: Share = Field(0.5, description="weight of the utility in F, in [0, 1]")
+    population: Whole = Field(100, ge=2, description="datasets of a generation, at least 2")
+    mutants: Share = Field(
+        0.05, gt=0, description="start mutants: largest share of cells that are drawn anew"
+    )
+    elites: Whole = Field(
+        2, ge=0, description="without a limit, mode single: best datasets that survive unchanged"
+    )
+    tournament: Whole = Field(2, ge=2, description="datasets of a tournament, at least 2")
+    win: Share = Field(1.0, gt=0, description="probability that the best one wins a tournament")
+    crossover: Share = Field(0.1, description="probability that two parents swap a record")
+    mutation: Share = Field(0.001, description="probability that a cell is drawn anew")
+    rates: Literal["varied", "fixed"] = Field(
+        "varied",
+        description="varied: every child has its own, log-uniform from a thousandth of the rate up "
+        "to it; fixed: the paper's",
+    )
+    redraw: Literal["uniform", "marginal"] = Field(
+        "uniform", description="levels alike, or as often as the original has them"
+    )
+    aimed: Share = Field(
+        1.0,
+        description="largest share of the records that carry risk which a child has replaced; 0 is "
+        "the algorithm of the paper",
+    )
+    generations: Whole = Field(100, ge=1, description="most generations")
+    patience: Count | None = Field(
+        20, description="stop after so many generations without gain; null goes on"
+    )
+    seconds: Positive | None = Field(
+        None, description="stop after so many seconds; results then depend on the machine"
+    )
+    points: Whole = Field(
+        10,
+        ge=1,
+        le=1000,
+        description="mode pareto: most datasets of the frontier that are written",
+    )
 
     @model_serializer(mode="wrap")
     def _chosen(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Write what differs from the defaults, as other parts of a configuration do."""
-        usual = {item.name: item.default for item in fields(self)}
+        usual = type(self)()
         return {
-            name: value for name, value in dump(self).items() if getattr(self, name) != usual[name]
+            name: value
+            for name, value in dump(self).items()
+            if getattr(self, name) != getattr(usual, name)
         }
 
     @property
