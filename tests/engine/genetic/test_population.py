@@ -44,14 +44,6 @@ def test_nothing_to_do_gives_the_parents_again():
         assert child.score == parent.score
 
 
-def test_a_candidate_crossed_with_itself_has_its_records():
-    maker = breeder(ORIGINAL, aimed=0.0, mutation=0.0, crossover=0.7)
-    one = start_of(maker, ORIGINAL)[0]
-    for child in maker.pair(one, one, np.random.default_rng(4)):
-        np.testing.assert_array_equal(child.records, one.records)
-        assert_counted(child, maker.scorer)
-
-
 def test_aimed_moves_replace_records_that_carry_risk_by_others_of_the_file():
     maker = breeder(ORIGINAL, aimed=1.0, mutation=0.0)
     one = start_of(maker, ORIGINAL, rate=0.05)[0]

@@ -1,0 +1,306 @@
+"""Measures of candidates equal those of the package and slow counting, also at both ends."""
+
+from typing import get_args
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthesizer.data.table import Kind, Variable
+from synthesizer.engine.genetic.coding import Coding
+from synthesizer.engine.genetic.genetic_options import RiskName, UtilityName
+from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Scorer, Sought
+from synthesizer.measures.risk import attribute, cap, cap_u, identity, replicated_uniques
+from synthesizer.measures.utility import jensen_shannon
+from tests.engine.genetic.slow_scores import (
+    Slow,
+    coding_of,
+    file_of,
+    files,
+    frozen,
+    names,
+    random_file,
+    sought_of,
+    value_of,
+)
+
+
+def varied(table, target):
+    return len(np.unique(table[f"v{target}"].data)) > 1
+
+
+@settings(max_examples=100, deadline=None)
+@given(files())
+def test_risks_equal_slow_counting(case):
+    original, (made,), keys, target = case
+    sought, slow = sought_of(original, keys, target), Slow(original, made, keys, target)
+    records = sought.coding.encode(made)
+    for name in RISKS:
+        found = value_of(RISKS[name](sought), records)
+        assert found == pytest.approx(getattr(slow, name), abs=1e-12, nan_ok=True), name
+        assert not found < 0, name
+        assert not found > 1, name
+
+
+@settings(max_examples=100, deadline=None)
+@given(files())
+def test_utilities_equal_slow_counting(case):
+    original, (made,), keys, target = case
+    sought, slow = sought_of(original, keys, target), Slow(original, made, keys, target)
+    for name in UTILITIES:
+        found = value_of(UTILITIES[name](sought), sought.coding.encode(made))
+        # squares: near 0 the root makes rounding of 1e-16 one of 1e-8
+        if name == "full_table":
+            assert found**2 == pytest.approx(getattr(slow, name) ** 2, abs=1e-13)
+        assert found == pytest.approx(getattr(slow, name), abs=1e-7), name
+        assert 0 <= found <= 1
+
+
+@settings(max_examples=80, deadline=None)
+@given(files())
+def test_objectives_equal_the_measures_of_the_package(case):
+    original, (made,), keys, target = case
+    sought = sought_of(original, keys, target)
+    records, known = sought.coding.encode(made), names(keys)
+    (told,) = names([target])
+    found = {name: value_of(RISKS[name](sought), records) for name in RISKS}
+    unique = replicated_uniques(original, made).datasets[0].replicated
+    assert found["replicated_uniques"] == pytest.approx(unique / made.n_rows, abs=1e-12)
+    repu = identity(original, made, keys=known).mean.repu
+    assert found["repu"] == pytest.approx(repu, abs=1e-12)
+    distance = jensen_shannon(original, made).mean
+    assert value_of(UTILITIES["full_table"](sought), records) == pytest.approx(distance, abs=1e-7)
+    if not varied(original, target):
+        return  # the measures of targets refuse a target that everybody knows
+    row = cap(original, [made], keys=known, target=told).row(1)
+    assert found["cap"] == pytest.approx(row.zero, abs=1e-12)
+    disco = attribute(original, made, keys=known, target=told).mean.disco
+    assert found["disco"] == pytest.approx(disco, abs=1e-12)
+    of_uniques = cap_u(original, made, keys=known, target=told).value
+    assert (of_uniques is None) == bool(np.isnan(found["cap_u"]))
+    if of_uniques is not None:
+        assert found["cap_u"] == pytest.approx(of_uniques, abs=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(files())
+def test_baselines_equal_those_of_the_package(case):
+    original, (made,), keys, target = case
+    sought = sought_of(original, keys, target)
+    risks = {name: RISKS[name](sought) for name in RISKS}
+    for name in ("disco", "repu", "replicated_uniques"):
+        assert risks[name].baseline is None
+    if not varied(original, target):
+        return
+    result = cap(original, [made], keys=names(keys), target=f"v{target}")
+    assert risks["cap"].baseline == pytest.approx(result.baseline["all"], abs=1e-12)
+    of_uniques = cap_u(original, made, keys=names(keys), target=f"v{target}").baseline
+    assert risks["cap_u"].baseline == (
+        None if of_uniques is None else pytest.approx(of_uniques, abs=1e-12)
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(files(), st.sampled_from([*RISKS]))
+def test_cells_that_carry_risk_are_those_whose_loss_lowers_it(case, name):
+    """A candidate without the records in them has no risk; one without the others as much."""
+    original, (made,), keys, target = case
+    risk = RISKS[name](sought_of(original, keys, target))
+    if risk.undefined:
+        return
+    records = coding_of(original).encode(made)
+    counts = [margin.count(records) for margin in risk.margins]
+    carries = np.append(risk.carriers(counts), False)[risk.carrier.of(records)]
+    assert (carries.sum() > 0) == (risk.value(counts, len(records)) > 0)
+    rest = records[~carries]
+    if len(rest):
+        left = [margin.count(rest) for margin in risk.margins]
+        assert risk.value(left, len(rest)) == 0
+
+
+def people(seed=1):
+    """Two hundred records with common and unique keys."""
+    return random_file(200, [9, 7, 3], seed)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_original_as_its_own_candidate(seed):
+    sought = sought_of(people(seed), [0, 1], 2)
+    for name in UTILITIES:
+        assert value_of(UTILITIES[name](sought), sought.records) == pytest.approx(0, abs=1e-7)
+    assert value_of(RISKS["cap_u"](sought), sought.records) == 1.0
+    shares = np.unique(sought.records // 3, return_counts=True)[1]
+    unique = float((shares == 1).sum()) / 200
+    assert value_of(RISKS["repu"](sought), sought.records) == unique
+    assert value_of(RISKS["disco"](sought), sought.records) >= unique
+    assert value_of(RISKS["cap"](sought), sought.records) > 0.5
+
+
+@pytest.mark.parametrize("n", [1, 7, 400])
+def test_a_candidate_that_shares_nothing(n):
+    original = file_of([[0, 1, 0], [0, 1, 1], [1, 0, 1]], [4, 4, 4])
+    made = random_file(n, [2, 2, 2])
+    sought = sought_of(original, [0, 1], 2)
+    records = sought.coding.encode(made) + int(sought.coding.strides @ [2, 2, 2])
+    for name in UTILITIES:
+        assert value_of(UTILITIES[name](sought), records) == 1.0
+    for name in RISKS:
+        assert value_of(RISKS[name](sought), records) == 0.0
+
+
+def test_doubling_a_candidate_changes_no_share():
+    sought = sought_of(people(), [0, 1], 2)
+    made = sought.coding.encode(people(9))
+    for name in (*UTILITIES, "cap", "cap_u", "disco"):
+        objective = {**UTILITIES, **RISKS}[name](sought)
+        double = value_of(objective, np.tile(made, 2))
+        assert double == pytest.approx(value_of(objective, made), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [*UTILITIES])
+def test_distance_is_symmetric(name):
+    one, other = people(1), people(2)
+    first, second = sought_of(one, [0, 1], 2), sought_of(other, [0, 1], 2)
+    there = value_of(UTILITIES[name](first), second.records)
+    assert there == pytest.approx(value_of(UTILITIES[name](second), first.records), abs=1e-12)
+
+
+def test_distance_by_hand():
+    sought = sought_of(file_of([[0, 0], [0, 0]], [2, 2]), [0], 1)
+    # P = (1, 0), Q = (1/2, 1/2), M = (3/4, 1/4)
+    divergence = (np.log2(4 / 3) + 0.5 * np.log2(2 / 3) + 0.5 * np.log2(2)) / 2
+    found = value_of(UTILITIES["full_table"](sought), np.array([0, 3]))
+    assert found == pytest.approx(np.sqrt(divergence), abs=1e-12)
+
+
+def test_one_variable_has_one_table():
+    age = Variable(name="age", kind=Kind.ORDERED, levels=("young", "middle", "old"))
+    sought = Sought(np.array([0, 0, 1]), Coding.of([age]), (0,), 0)
+    made = np.array([0, 1, 2])
+    values = {value_of(UTILITIES[name](sought), made) for name in UTILITIES}
+    assert len(values) == 1
+    assert 0 < values.pop() < 1
+
+
+def test_one_row_and_one_level():
+    sought = sought_of(file_of([[0], [0], [0]], [1, 1, 1]), [0, 1], 2)
+    for name in RISKS:
+        assert value_of(RISKS[name](sought), sought.records) == 1.0, name
+    # five records are nobody's: the key is not unique any more
+    five = np.zeros(5, dtype=np.int32)
+    values = {name: value_of(RISKS[name](sought), five) for name in RISKS}
+    assert values == {"cap_u": 1, "cap": 1, "disco": 1, "repu": 0, "replicated_uniques": 0}
+
+
+def test_keys_without_uniques_leave_cap_u_undefined():
+    sought = sought_of(file_of([[0, 0, 1, 1], [0, 1, 0, 1]], [2, 2]), [0], 1)
+    risk = RISKS["cap_u"](sought)
+    assert np.isnan(value_of(risk, sought.records))
+    assert risk.baseline is None
+    assert "no record of the original is unique by the keys" in risk.undefined
+    assert not risk.carriers([margin.count(sought.records) for margin in risk.margins]).size
+    for name in ("cap", "disco", "repu", "replicated_uniques"):
+        other = RISKS[name](sought)
+        assert other.undefined is None, name
+        assert 0 <= value_of(other, sought.records) <= 1
+
+
+def test_shares_of_uniques_are_exact_so_that_a_limit_can_be_met():
+    """Three of five is 0.6 and not 0.6000000000000001, whoever the three are."""
+    rng = np.random.default_rng(1)
+    target = Variable(name="t", kind=Kind.BOOLEAN, levels=("no", "yes"))
+    for n in (5, 9, 10, 49, 100):
+        key = Variable(name="k", kind=Kind.CATEGORICAL, levels=tuple(map(str, range(n))))
+        original = 2 * np.arange(n)
+        risk = RISKS["cap_u"](Sought(original, Coding.of([key, target]), (0,), 1))
+        assert value_of(risk, original) == 1.0
+        for right in range(n):
+            wrong = rng.permutation(n)[right:]
+            candidate = original.copy()
+            candidate[wrong] += 1
+            assert value_of(risk, candidate) == right / n
+
+
+def test_every_measure_of_the_options_is_there_and_has_a_meaning_of_its_own():
+    measures = {**UTILITIES, **RISKS}
+    assert set(measures) == {*get_args(UtilityName), *get_args(RiskName)}
+    assert len({measure.meaning for measure in measures.values()}) == len(measures)
+
+
+def scorer_of(sought, utility="full_table", risk="cap_u"):
+    return Scorer(UTILITIES[utility](sought), RISKS[risk](sought))
+
+
+def assert_equal_counts(counts, others):
+    assert len(counts) == len(others)
+    for own, other in zip(counts, others, strict=True):
+        np.testing.assert_array_equal(own, other)
+
+
+@settings(max_examples=60, deadline=None)
+@given(files(), st.sampled_from([*UTILITIES]), st.sampled_from([*RISKS]), st.integers(0, 2**31))
+def test_counts_kept_up_to_date_equal_counting_from_nothing(case, utility, risk, seed):
+    original, (made,), keys, target = case
+    sought = sought_of(original, keys, target)
+    scorer = scorer_of(sought, utility, risk)
+    rng = np.random.default_rng(seed)
+    records = frozen(sought.coding.encode(made))
+    counts = tuple(frozen(part) for part in scorer.count(records))
+    for _ in range(6):
+        moved = np.array(records)
+        where = np.flatnonzero(rng.random(len(records)) < 0.4)
+        moved[where] = rng.integers(0, sought.coding.n_cells, len(where))
+        expected = scorer.count(moved)
+        # rows that have not changed may be told as well
+        told = np.union1d(where, np.flatnonzero(rng.random(len(records)) < 0.3))
+        counts_after = scorer.recounted(counts, records[told], moved[told])
+        assert_equal_counts(counts_after, expected)
+        gain = scorer.change(records[told], moved[told])
+        assert_equal_counts(gain, [a - b for a, b in zip(expected, counts, strict=True)])
+        records, counts = frozen(moved), tuple(frozen(part) for part in counts_after)
+    score = scorer.score(counts, len(records))
+    assert score.utility == value_of(scorer.utility, records)
+    assert score.risk == pytest.approx(value_of(scorer.risk, records), nan_ok=True, abs=0)
+
+
+def slow_risky(name, slow, targets):
+    """Rows that carry risk, by what makes up each measure."""
+    everyone, uniques = set(slow.people), set(slow.uniques)
+    pairs = list(zip(slow.made_keys, targets, strict=True))
+    lone = {record for record in slow.all if slow.all.count(record) == 1}
+    carries = {
+        "cap": [pair in everyone for pair in pairs],
+        "cap_u": [pair in uniques for pair in pairs],
+        "disco": [pair in everyone and set(slow.shown[pair[0]]) == {pair[1]} for pair in pairs],
+        "repu": [slow.ours[key] == 1 and slow.theirs[key] == 1 for key, _ in pairs],
+        "replicated_uniques": [
+            record in lone and slow.made_all.count(record) == 1 for record in slow.made_all
+        ],
+    }
+    return np.flatnonzero(carries[name]).tolist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(files(), st.sampled_from([*RISKS]))
+def test_risky_rows_equal_a_slow_loop(case, name):
+    original, (made,), keys, target = case
+    sought = sought_of(original, keys, target)
+    scorer = scorer_of(sought, risk=name)
+    records = sought.coding.encode(made)
+    slow = Slow(original, made, keys, target)
+    column = made[f"v{target}"]
+    targets = [column.variable.labels[code] for code in column.data]
+    found = scorer.risky(scorer.count(records), records)
+    assert found.tolist() == slow_risky(name, slow, targets)
+
+
+def test_margins_of_utility_and_risk_are_not_mixed_up():
+    sought = sought_of(random_file(80, [6, 5, 3], 4), [0, 1], 2)
+    made = sought.coding.encode(random_file(80, [6, 5, 3], 5))
+    for utility in UTILITIES:
+        for risk in RISKS:
+            scorer = scorer_of(sought, utility, risk)
+            score = scorer.score(scorer.count(made), len(made))
+            assert score.utility == value_of(UTILITIES[utility](sought), made)
+            assert score.risk == value_of(RISKS[risk](sought), made)
