@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -128,17 +128,14 @@ class Context:
         return self.config.predictor_matrix.get(name) if told is None else told
 
 
-def unknown_variables(
-    config: ChainConfig, columns: Columns, following: Iterable[str] = ()
-) -> list[str]:
-    """Report every variable that the configuration names and the source does not have.
+def unknown_variables(context: Context) -> Iterator[str]:
+    """Yield every variable that the configuration names and the source does not have.
 
     Variables in expressions, in the order and under checks are reported where these are read.
-    ``following`` are further predictors of a panel: time and attributes of the careers.
     """
-    cells = {name for name in config.variables if name in columns.owners}
+    config, columns = context.config, context.columns
     places: list[tuple[str, Iterable[str]]] = [
-        ("variables", [name for name in config.variables if name not in cells]),
+        ("variables", [name for name in config.variables if name not in columns.owners]),
         ("method", config.named_methods),
         ("keep", config.keep),
         ("drop", config.drop),
@@ -149,17 +146,17 @@ def unknown_variables(
     for name, own in config.variables.items():
         predictors.append((f"variables.{name}.predictors", own.predictors or ()))
         predictors.append((f"variables.{name}.exclude", own.exclude))
-        if name in cells:
+        if name in columns.owners:
             said = [f"variables.{name}.{key}" for key in own.model_fields_set - _OF_COLUMNS]
             places += [(place, [name]) for place in sorted(said)]
-    problems = [p for place, names in places for n in names for p in columns.unknown(place, n)]
-    following = list(following)
-    more = columns.joined(following)
+    for place, names in places:
+        for name in names:
+            yield from columns.unknown(place, name)
+    following = columns.joined(context.frame.derived)
     for place, names in predictors:
-        own_past = (following and n.startswith(OWN) for n in names)  # judged with the model
-        told = [n for n, past in zip(names, own_past, strict=True) if not past]
-        problems += [problem for n in told for problem in more.unknown(place, n)]
-    return problems
+        for name in names:
+            if not (context.is_panel and name.startswith(OWN)):  # judged with the model
+                yield from following.unknown(place, name)
 
 
 _OF_COLUMNS = frozenset(
@@ -168,27 +165,21 @@ _OF_COLUMNS = frozenset(
 """What may be said of a single column of a wide variable: how it is read, and what it means."""
 
 
-def models_without_use(
-    config: ChainConfig, registry: Registry, planned: Collection[str], table: Table
-) -> Iterator[str]:
-    """Report models of variables that are not planned: unknown ones, and those of identifiers.
-
-    ``planned`` are variables of the chain, whose models are judged where the steps are planned.
-    """
-    places: dict[str, tuple[str, str | None]] = {}
-    for name, method in config.named_methods.items():
-        places[f"method.{name}"] = name, method
+def models_without_use(context: Context) -> Iterator[str]:
+    """Yield unknown models of variables that are not planned, and models of identifiers."""
+    config = context.config
+    models = [(name, f"method.{name}", method) for name, method in config.named_methods.items()]
     for name, own in config.variables.items():
-        places[f"variables.{name}.method"] = name, own.method
-        places[f"variables.{name}.missing_method"] = name, own.missing_method
-    for place, (name, model) in places.items():
-        if not model or name in planned:
+        models.append((name, f"variables.{name}.method", own.method or ""))
+        models.append((name, f"variables.{name}.missing_method", own.missing_method or ""))
+    for name, place, model in models:
+        if not model or name in context.names:
             continue
         problems = Problems()
         if not model.startswith("~"):
             with problems.gathered(place):
-                registry.canonical(model)
-        column = None if name in config.drop else table.get(name)
+                context.registry.canonical(model)
+        column = None if name in config.drop else context.data.table.get(name)
         if not problems and column is not None and column.variable.kind is Kind.ID:
             problems.append(
                 f"{place}: {name!r} is taken for an identifier, which is numbered anew and has no "

@@ -8,7 +8,7 @@ comes later is handed a `Plan`, or the part of it that he needs.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,7 +34,6 @@ from synthesizer.measures.checks import Checks
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
-from synthesizer.models.step import Step
 from synthesizer.plan.context import Context, models_without_use, unknown_variables
 from synthesizer.plan.inputs import Input, arrangement_of, read_input, without_password
 from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules
@@ -103,11 +102,9 @@ class Plan:
     def fit(self, seed: Seed, phases: Phases | None = None) -> Source:
         """Fit what datasets are drawn from: a chain, or an evolution against the data."""
         phases = phases or Phases()
-        if self.genetic is None:
-            return self.fit_chain(seed, phases)
         with self._fitting(phases) as advance:
             told = partial(phases.listener.tell, GENERATE)
-            return self._evolving(self.genetic, self.table, seed, self.m, advance, told=told)
+            return self._source(self.table, seed, self.m, advance, told=told)
 
     def fit_chain(self, seed: Seed, phases: Phases | None = None) -> FittedChain:
         """Fit the chain, which can be saved.
@@ -136,10 +133,7 @@ class Plan:
             raise ModelError(source.half_problems)
         inner = Seed(int(seed.generator("half split", repeat).integers(2**62)))
         modelled = half.panel if isinstance(half, PersonView) else half
-        if self.genetic is None:
-            again: Source = self._chain(modelled, inner, m)
-        else:
-            again = self._evolving(self.genetic, modelled, inner, m, keeps_best=False)
+        again = self._source(modelled, inner, m, keeps_best=False)
         rows = self.rows
         if again.keeps_rows:
             rows = None
@@ -177,23 +171,19 @@ class Plan:
     ) -> FittedChain:
         return self.spec.fit(table, seed, replicates=m, n_jobs=self.workers, progress=progress)
 
-    def _evolving(
-        self,
-        genetic: GeneticPlan,
-        table: Table,
-        seed: Seed,
-        m: int,
-        progress: Advance | None = None,
-        **settings: Any,
+    def _source(
+        self, table: Table, seed: Seed, m: int, progress: Advance | None = None, **evolving: Any
     ) -> Source:
+        if self.genetic is None:
+            return self._chain(table, seed, m, progress)
         from synthesizer.engine.genetic.genetic_source import Evolving, keeping
 
         return Evolving(
-            plan=genetic,
+            plan=self.genetic,
             table=table,
             chain=self._chain(table, seed, m, progress) if self.has_chain else None,
             allowed=keeping(self.spec.rules, self.spec.forbids, table),
-            **settings,
+            **evolving,
         )
 
 
@@ -219,34 +209,34 @@ def make_plan(
         raise kind(problems)
     with problems.gathered():
         arrangement, notes = arrangement_of(config.panel, data.table)
-        plan = _planned(config, data, registry, arrangement, notes, seed)
+        context = Context(
+            config=config,
+            data=data,
+            arrangement=arrangement,
+            registry=registry,
+            notes=[*data.notes, *notes],
+        )
+        plan = _planned(context, fresh_seed() if seed is None else seed)
     problems.settle(kind)
     return plan
 
 
-def _planned(
-    config: ChainConfig,
-    data: Input,
-    registry: Registry,
-    arrangement: Arrangement,
-    notes: Sequence[str],
-    seed: int | None,
-) -> Plan:
+def _planned(context: Context, seed: int) -> Plan:
     """Plan order, models, rules and checks; raise one error with every problem of them."""
-    if not registry.names:
+    config = context.config
+    if not context.registry.names:
         raise ConfigError(NO_MODELS)
-    context = Context(config=config, data=data, arrangement=arrangement, registry=registry)
     _check_names(context)
     plan_paths(context)
     methods = plan_methods(context)
     order = plan_order(context, methods)
     steps = plan_steps(context, order, methods)
     panel_problems(context, order, {step.variable: step.model for step in steps})
-    _check_rows(context, steps)
+    keeps = any(step.model.abilities.copies_rows for step in steps)
+    _check_rows(context, len(steps), keeps=keeps)
     rules, zeros = plan_rules(context, Places.of(context, order, steps))
     context.problems += overridden(context.paths, rules)
     scenarios = plan_scenarios(context)
-    keeps = any(step.model.abilities.copies_rows for step in steps)
     plan_fits(context, keeps=keeps)
     genetic = None
     if config.genetic is not None:
@@ -254,13 +244,12 @@ def _planned(
 
         genetic = plan_genetic(context, config.genetic, steps, scenarios)
     context.problems.settle(ConfigError)
-    usual = fresh_seed() if seed is None else seed
     return Plan(
-        data=data,
-        arrangement=arrangement,
+        data=context.data,
+        arrangement=context.arrangement,
         table=context.table,
         original=context.original,
-        registry=registry,
+        registry=context.registry,
         spec=ChainSpec(
             steps=tuple(steps),
             rules=rules,
@@ -270,7 +259,7 @@ def _planned(
             frame=context.frame,
         ),
         genetic=genetic,
-        seed=usual if config.seed is None else config.seed,
+        seed=seed if config.seed is None else config.seed,
         m=config.m,
         rows=config.rows,
         workers=-1 if config.workers is None else config.workers,
@@ -278,7 +267,7 @@ def _planned(
         limits=config.limits,
         scenarios=scenarios,
         output=config.output if isinstance(config, Config) else OutputConfig(),
-        notes=(*data.notes, *notes, *context.notes),
+        notes=tuple(context.notes),
         settings=plain_config(config),
     )
 
@@ -294,27 +283,22 @@ def plain_config(config: ChainConfig) -> dict[str, Any]:
 
 def _check_names(context: Context) -> None:
     """Report names of variables and models that are unknown, and variables out of place."""
-    config = context.config
-    context.problems += unknown_variables(config, context.columns, context.frame.derived)
-    context.problems += models_without_use(
-        config, context.registry, context.names, context.data.table
-    )
-    for place, names in (("keep", config.keep), ("strata", config.strata)):
-        for name in names:
-            if name in context.table and name not in context.names:
-                context.problems.append(
-                    f"{place}: variable {name!r} is an id or dropped and takes no part in "
-                    "the synthesis; take it out of the list"
-                )
+    context.problems += [*unknown_variables(context), *models_without_use(context)]
+    context.problems += [
+        f"{place}: variable {name!r} is an id or dropped and takes no part in the synthesis; take "
+        "it out of the list"
+        for place, names in (("keep", context.config.keep), ("strata", context.config.strata))
+        for name in names
+        if name in context.table and name not in context.names
+    ]
     if not context.names and context.columns.is_complete:
         context.problems.append("no variable is left to synthesise; drop fewer or declare kinds")
 
 
-def _check_rows(context: Context, steps: list[Step]) -> None:
+def _check_rows(context: Context, n_steps: int, *, keeps: bool) -> None:
     """Check what concerns numbers of rows (persons of a panel): kept variables, strata, workers."""
     config, table, problems = context.config, context.table, context.problems
     problems += whole_number_problems(rows=config.rows)
-    keeps = any(step.model.abilities.copies_rows for step in steps)
     if keeps and config.rows not in (None, table.n_rows):
         problems.append(
             f"rows ({config.rows}) must be {table.n_rows} or absent: variables are kept row by "
@@ -330,7 +314,7 @@ def _check_rows(context: Context, steps: list[Step]) -> None:
         )
     elif config.strata and all(name in table for name in config.strata):
         sizes = np.array([len(u) for u in split_strata(table.unit_table, config.strata)])
-        needed = config.min_stratum_rows or MIN_STRATUM_ROWS * (1 + len(steps))
+        needed = config.min_stratum_rows or MIN_STRATUM_ROWS * (1 + n_steps)
         small = int((sizes < needed).sum())
         if small:
             problems.append(
