@@ -231,7 +231,7 @@ def _planned(context: Context, seed: int) -> Plan:
     methods = plan_methods(context)
     order = plan_order(context, methods)
     steps = plan_steps(context, order, methods)
-    panel_problems(context, order, {step.variable: step.model for step in steps})
+    context.problems += panel_problems(context, order, steps)
     keeps = any(step.model.abilities.copies_rows for step in steps)
     _check_rows(context, len(steps), keeps=keeps)
     rules, zeros = plan_rules(context, Places.of(context, order, steps))

@@ -136,7 +136,7 @@ def plan_rules(context: Context, places: Places) -> tuple[tuple[Rule, ...], Zero
     supports = _supports(context, places)
     context.notes += _several_values(context.config, places)
     if context.config.on_violation != "ignore":
-        broken = [*_broken_rules(rules, table), *_broken_forbids(forbids, table)]
+        broken = list(_broken(rules, forbids, table))
         if context.config.on_violation == "error":
             problems += [f"{text}; {REMEDY}" for text in broken]
         else:
@@ -266,14 +266,13 @@ def _several_values(config: ChainConfig, places: Places) -> Iterator[str]:
                 )
 
 
-def _contradictions(rules: list[Rule], forbids: list[Forbid], table: Table) -> list[str]:
-    problems = []
+def _contradictions(
+    rules: Sequence[Rule], forbids: Sequence[Forbid], table: Table
+) -> Iterator[str]:
     for (i, one), (j, other) in combinations(enumerate(rules, 1), 2):
-        if one.variable != other.variable or _same_value(one, other):
-            continue
         both = one.condition.condition(table) & other.condition.condition(table)
-        if both.any():
-            problems.append(
+        if one.variable == other.variable and not _same_value(one, other) and both.any():
+            yield (
                 f"rules contradict each other: settings {i} and {j} give variable "
                 f"{one.variable!r} different values on {both.sum()} confidential rows; "
                 "make their conditions exclude each other"
@@ -283,11 +282,10 @@ def _contradictions(rules: list[Rule], forbids: list[Forbid], table: Table) -> l
         after = table.with_column(rule.apply(table[rule.variable], table)).take(ruled)
         for number, forbid in enumerate(forbids, 1):
             if rule.variable in forbid.condition.names and forbid.condition.count(after):
-                problems.append(
+                yield (
                     f"the rule that sets {rule.variable!r} where {rule.condition.text!r} gives "
                     f"what forbid {number} forbids; mend one of them"
                 )
-    return problems
 
 
 def _same_value(one: Rule, other: Rule) -> bool:
@@ -296,31 +294,25 @@ def _same_value(one: Rule, other: Rule) -> bool:
     )
 
 
-def _broken_rules(rules: list[Rule], table: Table) -> list[str]:
-    notes = []
+def _broken(rules: Sequence[Rule], forbids: Sequence[Forbid], table: Table) -> Iterator[str]:
+    """Yield which confidential rows break what synthetic rows will keep."""
     for rule in rules:
         column = table[rule.variable]
         ruled = rule.apply(column, table)
         differs = ~((column.data == ruled.data) | (np.isnan(column.data) & np.isnan(ruled.data)))
         broken = differs | (column.missing_state() != ruled.missing_state())
         if broken.any():
-            notes.append(
+            yield (
                 f"rule on {rule.variable!r}: {_rows(broken)} satisfy {rule.condition.text!r} and "
                 "hold another value; synthetic rows will hold the rule's"
             )
-    return notes
-
-
-def _broken_forbids(forbids: list[Forbid], table: Table) -> list[str]:
-    notes = []
     for forbid in forbids:
         broken = forbid.condition.condition(table)
         if broken.any():
-            notes.append(
+            yield (
                 f"forbid {forbid.condition.text!r}: {_rows(broken)} satisfy it; "
                 "no synthetic row will"
             )
-    return notes
 
 
 def _rows(mask: BoolArray) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,20 +160,17 @@ def _place_among_four(variable: Variable) -> int:
 def _derived(context: Context, name: str, place: str, text: str) -> Method | None:
     with context.problems.gathered(place):
         expression = Expression.parse(text)
-        if problems := _expression_problems(context, name, expression):
+        outside = [other for other in sorted(expression.names) if other not in context.names]
+        problems = [problem for other in outside for problem in _outside(context, other)]
+        if not outside:
+            variable = context.table[name].variable
+            problems = expression.problems(context.table.schema, condition=False, target=variable)
+        if problems:
             raise ConfigError(problems)
         if not context.columns.any_faulty(expression.names):
             options = {"expression": text}
             return Method(ROLES["derived"], options, told=True, inputs=expression.names)
     return None
-
-
-def _expression_problems(context: Context, name: str, expression: Expression) -> list[str]:
-    outside = [other for other in sorted(expression.names) if other not in context.names]
-    if outside:
-        return [p for other in outside for p in _outside(context, other)]
-    variable = context.table[name].variable
-    return expression.problems(context.table.schema, condition=False, target=variable)
 
 
 def _outside(context: Context, name: str) -> list[str]:
@@ -264,10 +261,8 @@ FEW = 0.5
 MOST_TOLD = 5
 """Names of predictors that a message lists."""
 
-KindProblems = Callable[[Variable, str, ConditionalModel], list[str]]
 
-
-def panel_method(context: Context, name: str, method: Method) -> Method:
+def _panel_method(context: Context, name: str, method: Method) -> Method:
     """Return the model of histories for a variable: as told, or one around the model told.
 
     The career variable gets the careers. A conditional model told for another variable becomes the
@@ -300,7 +295,7 @@ def _with_base(context: Context, name: str, options: Mapping[str, Any]) -> dict[
     return {**options, "base": base}
 
 
-def with_own_past(
+def _with_own_past(
     context: Context, name: str, model: HistoryModel, predictors: Sequence[str]
 ) -> HistoryModel:
     """Leave out what a steward does not want of the predictors that a history adds.
@@ -321,59 +316,34 @@ def with_own_past(
     return model.leaving_out(left_out) if left_out else model
 
 
-def base_problems(
-    variable: Variable, model: ConditionalModel, kind_problems: KindProblems
-) -> list[str]:
-    """Say where the base model of a history cannot draw a variable."""
-    base = getattr(model, "base", None)
-    if not isinstance(base, ConditionalModel):
-        return []
-    if base.abilities.panel:
-        return [
-            f"variable {variable.name!r}: a model of histories cannot be the base of another one; "
-            "name a conditional model such as 'cart'"
-        ]
-    return kind_problems(
-        variable.observed() if not variable.is_coded else variable,
-        type(base).__name__.lower(),
-        base,
-    )
-
-
-def panel_problems(
-    context: Context, order: list[str], steps: Mapping[str, ConditionalModel]
-) -> None:
-    """Tell what a panel does not allow: careers twice, and the wrong things before them."""
+def panel_problems(context: Context, order: list[str], steps: Sequence[Step]) -> Iterator[str]:
+    """Yield what a panel does not allow: careers twice, and the wrong things before them."""
     career = context.career
     if career is None:
         return
     place = order.index(career) if career in order else 0
-    for position, name in enumerate(order):
-        model = steps.get(name)
-        if model is None:
-            continue
-        abilities = model.abilities
-        own = [rule for rule in context.paths if rule.variable == name]
-        if isinstance(model, HistoryModel):
-            context.problems += model.rule_problems(name, own)
-        elif own:
-            context.problems.append(
+    for step in steps:
+        name, abilities = step.variable, step.model.abilities
+        if isinstance(step.model, HistoryModel):
+            yield from step.model.rule_problems(name, step.paths)
+        elif step.paths:
+            yield (
                 f"variable {name!r}: it follows from other variables and cannot keep the rule "
-                f"{own[0].text!r} of panel.rules; take the rule out"
+                f"{step.paths[0].text!r} of panel.rules; take the rule out"
             )
         if abilities.copies_rows:
-            context.problems.append(
+            yield (
                 f"variable {name!r}: variables of a panel cannot be kept as they are in this "
                 "version; drop it, or model it"
             )
         if abilities.career != (name == career):
-            context.problems.append(
-                f"variable {name!r}: the careers are drawn once, for panel.career "
-                f"({career!r}); "
-                + ("give it the model 'career'" if name == career else "use another model")
+            remedy = "give it the model 'career'" if name == career else "use another model"
+            yield (
+                f"variable {name!r}: the careers are drawn once, for panel.career ({career!r}); "
+                f"{remedy}"
             )
-        if position < place and not abilities.person:
-            context.problems.append(
+        if order.index(name) < place and not abilities.person:
+            yield (
                 f"variable {name!r}: comes before the careers ({career!r}) in the order, where "
                 "there is one value a person; use 'time_invariant', or put it later"
             )
@@ -383,17 +353,14 @@ def plan_steps(context: Context, order: list[str], methods: Mapping[str, Method]
     """Build the step of every variable."""
     context.options = _model_options(context)
     steps = []
-    first = True
     for position, name in enumerate(order):
         method = methods.get(name)
         if method is None:
-            first = False
             continue
         if context.is_panel:
-            method = panel_method(context, name, method)
-        elif first and not method.told:
+            method = _panel_method(context, name, method)
+        elif position == 0 and not method.told:
             method = Method(ROLES["first"], {}, told=False)
-        first = False
         step = _step(context, name, method, context.earlier(order, position))
         if step is not None:
             steps.append(step)
@@ -414,13 +381,13 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
     variable = context.table[name].variable
     context.problems += _kind_problems(variable, method.name, model)
     if context.is_panel:
-        context.problems += base_problems(variable, model, _kind_problems)
+        context.problems += _base_problems(context, variable, model)
     if method.inputs is not None:
         predictors: tuple[str, ...] = tuple(n for n in earlier if n in method.inputs)
     else:
         predictors = _predictors(context, name, model, earlier)
     if isinstance(model, HistoryModel):
-        model = with_own_past(context, name, model, predictors)
+        model = _with_own_past(context, name, model, predictors)
     context.problems += _absent_problems(name, model, predictors)
     cautions = dict.fromkeys(own.caution for own in model.with_bases() if own.caution)
     context.notes += [f"variable {name!r}: {caution}" for caution in cautions]
@@ -526,6 +493,20 @@ def _kind_problems(variable: Variable, name: str, model: ConditionalModel) -> li
             "use 'multinomial' or 'cart'"
         ]
     return []
+
+
+def _base_problems(context: Context, variable: Variable, model: ConditionalModel) -> list[str]:
+    """Say where the base model of a history cannot draw a variable."""
+    base = getattr(model, "base", None)
+    if not isinstance(base, ConditionalModel):
+        return []
+    if base.abilities.panel:
+        return [
+            f"variable {variable.name!r}: a model of histories cannot be the base of another one; "
+            "name a conditional model such as 'cart'"
+        ]
+    observed = variable if variable.is_coded else variable.observed()
+    return _kind_problems(observed, context.registry.name_of(base), base)
 
 
 def _model_options(context: Context) -> dict[str, dict[str, object]]:
