@@ -8,6 +8,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
@@ -20,7 +21,7 @@ from synthesizer.data.files import sha256
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
-from synthesizer.data.sources import RawTable
+from synthesizer.data.sources import RawTable, read_path, read_sql
 from synthesizer.data.table import Column, Kind, Table
 
 MOST_VIEWS = 3
@@ -258,13 +259,12 @@ def arrangement_of(panel: PanelConfig | None, table: Table) -> tuple[Arrangement
 
 def read_raw(data: DataConfig) -> RawTable:
     """Read the source without deciding about kinds."""
-    from synthesizer.data import sources
+    if data.path is not None:
+        return read_path(data.path, delimiter=data.delimiter, encoding=data.encoding)
+    if data.sql is not None:
+        return read_sql(data.sql.url, data.sql.query)
     from synthesizer.data.samples.builtin import read_sample
 
-    if data.path is not None:
-        return sources.read_path(data.path, delimiter=data.delimiter, encoding=data.encoding)
-    if data.sql is not None:
-        return sources.read_sql(data.sql.url, data.sql.query)
     return read_sample(data.sample or "", data.persons)
 
 
@@ -295,10 +295,8 @@ def _sound_part(raw: RawTable, declared: Mapping[str, Declaration]) -> Table:
     sound: list[Column] = []
     for name in raw.names:
         said = {name: declared[name]} if name in declared else {}
-        try:
+        with suppress(SynthesizerError):  # told by whoever encoded the whole source
             sound += encode(raw.select([name]), said).columns
-        except SynthesizerError:  # told by whoever encoded the whole source
-            continue
     return Table(sound, raw.n_rows)
 
 
@@ -337,8 +335,12 @@ def declared_for(
     data: DataConfig, raw: RawTable, declared: Mapping[str, Declaration]
 ) -> dict[str, Declaration]:
     """Add what is known of a built-in sample; the plan reports names that are unknown."""
-    known = {} if data.sample is None else dict(_sample_declarations(data.sample))
     told = {name: said for name, said in declared.items() if name in raw.names}
+    if data.sample is None:
+        return told
+    from synthesizer.data.samples.builtin import SAMPLES
+
+    known = dict(SAMPLES[data.sample].declarations)
     return known | {name: _over(known.get(name), said) for name, said in told.items()}
 
 
@@ -352,12 +354,6 @@ def _over(known: Declaration | None, said: Declaration) -> Declaration:
         missing=known.missing if said.missing is None else said.missing,
         levels=known.levels if said.levels is None else said.levels,
     )
-
-
-def _sample_declarations(name: str) -> Mapping[str, Declaration]:
-    from synthesizer.data.samples.builtin import SAMPLES
-
-    return SAMPLES[name].declarations
 
 
 def without_password(text: str) -> str:
