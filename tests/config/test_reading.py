@@ -65,6 +65,10 @@ def test_defaults() -> None:
         ({"variables": {2: {"kind": "x"}}}, "variables.2.kind: must be"),
         ({"rules": 3}, "rules: must be a list (got 3)"),
         ({"panel": 3}, "panel: must be a map (got 3)"),
+        ({"genetic": 3}, "genetic: must be a map (got 3)"),
+        ({"genetic": {"start": 5}}, "genetic.start: must be 'mutants' or 'chain' (got 5)"),
+        ({"data": {"path": 5}}, "data.path: must be a path (got 5)"),
+        ({"rules": [{"if": "a", "then": {}}]}, "rules.1.then: must be a map of at least 1"),
     ],
 )
 def test_problems_name_the_key(content: dict[str, Any], words: str) -> None:
