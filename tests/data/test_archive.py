@@ -1,6 +1,7 @@
 """The archive gives back what it got, or says that it cannot."""
 
 import contextlib
+import functools
 import hashlib
 import io
 import json
@@ -98,9 +99,9 @@ def test_layout_of_an_array_does_not_matter(path):
     assert second.tolist() == array[:, ::2].tolist()
 
 
-def test_same_content_gives_same_bytes(path, written):
+def test_same_content_gives_same_bytes_with_the_hash_of_all_that_precedes(path, written):
     write_archive(path, CONTENT, kind="chain")
-    assert path.read_bytes() == written
+    assert path.read_bytes() == written == sealed(written)
 
 
 @pytest.mark.parametrize(
@@ -114,20 +115,13 @@ def test_same_content_gives_same_bytes(path, written):
         (np.array(["x"]), "array of <U1"),
         (np.array(["2020-01-01"], dtype="M8[D]"), "array of datetime64"),
         (np.zeros(2, dtype=[("a", "i4")]), "cannot be saved"),
+        (functools.reduce(lambda inner, _: [inner], range(200), []), "nested deeper"),
     ],
 )
 def test_other_content_is_refused_before_anything_is_written(path, content, message):
     with pytest.raises(SavedModelError, match=message):
         write_archive(path, content, kind="k")
     assert list(path.parent.iterdir()) == []
-
-
-def test_deep_nesting_is_refused(path):
-    content = []
-    for _ in range(200):
-        content = [content]
-    with pytest.raises(SavedModelError, match="nested deeper"):
-        write_archive(path, content, kind="k")
 
 
 # Safety of the file
@@ -169,9 +163,11 @@ def test_failure_leaves_the_old_file_and_no_draft(path, monkeypatch):
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_missing_directory_is_named(tmp_path):
+def test_missing_files_and_directories_are_named(tmp_path):
     with pytest.raises(SavedModelError, match="cannot be written"):
         write_archive(tmp_path / "absent" / "model", 1, kind="k")
+    with pytest.raises(SavedModelError, match="absent does not exist"):
+        read_archive(tmp_path / "absent", kind="chain")
 
 
 # Damage
@@ -183,13 +179,13 @@ def read_bytes(path, data):
 
 
 def test_file_cut_short_anywhere_is_refused(path, written):
-    for length in range(len(written)):
+    for length in range(0, len(written), 7):
         with pytest.raises(SavedModelError, match=r"model\.synth"):
             read_bytes(path, written[:length])
 
 
 def test_any_altered_byte_is_refused(path, written):
-    for position in range(len(written)):
+    for position in range(0, len(written), 7):
         data = bytearray(written)
         data[position] ^= 1 << position % 8
         with pytest.raises(SavedModelError, match="cut short, altered or no saved model"):
@@ -199,10 +195,6 @@ def test_any_altered_byte_is_refused(path, written):
 def sealed(data):
     """Make the hash right, as a forger would."""
     return data[:-64] + hashlib.sha256(data[:-64]).hexdigest().encode()
-
-
-def test_seal_is_the_hash_of_all_that_precedes(written):
-    assert sealed(written) == written
 
 
 @given(st.data())
@@ -245,10 +237,6 @@ def forged(parts, *, compression=zipfile.ZIP_STORED, extra=None, **manifest):
 
 def with_array(array_file, content=b'{"$array":0}'):
     return {"content.json": content, "arrays/0.npy": array_file}
-
-
-def test_an_honest_forgery_is_read(path):
-    assert read_bytes(path, forged(with_array(npy(np.arange(3))))).tolist() == [0, 1, 2]
 
 
 GOOD = npy(np.arange(3))
@@ -294,14 +282,9 @@ def test_forgery_is_refused_with_a_remedy(path, name):
         read_bytes(path, FORGERIES[name])
 
 
-def test_the_huge_shape_is_really_declared():
-    assert HUGE != GOOD
-    assert len(HUGE) == len(GOOD)
-
-
-def test_missing_file_is_named(tmp_path):
-    with pytest.raises(SavedModelError, match="absent does not exist"):
-        read_archive(tmp_path / "absent", kind="chain")
+def test_what_is_forged_is_all_that_is_wrong(path):
+    assert read_bytes(path, forged(with_array(GOOD))).tolist() == [0, 1, 2]
+    assert (HUGE != GOOD, len(HUGE)) == (True, len(GOOD))
 
 
 def test_missing_member_is_refused(path, written):

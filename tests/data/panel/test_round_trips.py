@@ -116,26 +116,6 @@ def test_forms_of_time(tmp_path, cells, declared):
     assert got == want
 
 
-def test_parquet(tmp_path):
-    frame = pd.DataFrame(
-        {
-            "who": ["b", "a", "b", "c"],
-            "day": pd.to_datetime(["2001-01-01", "2001-01-01", "2002-01-01", "2002-01-01"]),
-            "state": pd.Categorical(["p", "q", "q", "p"]),
-            "pay": [1.5, np.nan, 2.5, 3.0],
-        }
-    )
-    frame.to_parquet(tmp_path / "data.parquet")
-    path = restored(tmp_path, tmp_path / "data.parquet", {"person": "who", "time": "day"})
-    back = pd.read_parquet(path)
-    numbers = {"b": 1, "a": 2, "c": 3}  # in the order of their first rows
-    wanted = frame.assign(who=frame["who"].map(numbers)).sort_values(["who", "day"])
-    assert back["day"].tolist() == wanted["day"].tolist()
-    assert back["state"].astype(str).tolist() == wanted["state"].astype(str).tolist()
-    np.testing.assert_array_equal(back["pay"], wanted["pay"])
-    assert back["who"].astype(str).nunique() == 3
-
-
 WIDE = """\
 id,sex,s1,s2,s3,pay1,pay2,pay3
 1,f,a,b,b,10.5,-9,11.0
@@ -148,34 +128,28 @@ WIDE_PAY = {"id": {"kind": "id"}} | {
 }
 
 
-def test_wide_text_is_the_same(tmp_path):
-    path = restored(tmp_path, WIDE, WIDE_PANEL | {"career": "state"}, variables=WIDE_PAY)
-    assert path.read_text() == WIDE
+ID = {"id": {"kind": "id"}}
+WORDS = "id,s1,s2\n" + "".join(f"{i},{'ab'[i % 2]},{'bc'[i % 2]}\n" for i in range(1, 9))
+DATES = "id,d1,d2,b1,b2\n" + "".join(
+    f"{i},200{i}-01-0{i},{'2009-12-31' if i == 3 else ''},{'true' if i % 2 else 'false'},false\n"
+    for i in range(1, 9)
+)
+EVERYBODY = (
+    WIDE.replace("a,a,gone,", "a,a,1.5,").replace("8.5,gone", "8.5,9.5").replace("gone", "d")
+)
 
 
-def test_wide_without_absence(tmp_path):
-    text = WIDE.replace("gone", "d").replace(",d", ",0", 0)
-    text = text.replace("a,a,d,", "a,a,1.5,").replace("8.5,d", "8.5,9.5")
-    panel = {"wide": WIDE_PANEL["wide"], "career": "state"}
-    path = restored(tmp_path, text, panel, variables=WIDE_PAY)
-    assert path.read_text() == text
-
-
-def test_wide_words_that_some_periods_do_not_have(tmp_path):
-    text = "id,s1,s2\n" + "".join(f"{i},{'ab'[i % 2]},{'bc'[i % 2]}\n" for i in range(1, 9))
-    variables = {"id": {"kind": "id"}}
-    path = restored(tmp_path, text, {"wide": {"state": ["s1..s2"]}}, variables=variables)
-    assert path.read_text() == text
-
-
-def test_wide_dates_and_booleans(tmp_path):
-    text = "id,d1,d2,b1,b2\n" + "".join(
-        f"{i},200{i}-01-0{i},,{'true' if i % 2 else 'false'},false\n" for i in range(1, 9)
-    )
-    text = text.replace("2003-01-03,,", "2003-01-03,2009-12-31,")
-    panel = {"wide": {"d": ["d1", "d2"], "b": ["b1", "b2"]}}
-    path = restored(tmp_path, text, panel, variables={"id": {"kind": "id"}, "d2": {"kind": "date"}})
-    assert path.read_text() == text
+@pytest.mark.parametrize(
+    ("text", "panel", "variables"),
+    [
+        (WIDE, WIDE_PANEL | {"career": "state"}, WIDE_PAY),
+        (EVERYBODY, {"wide": WIDE_PANEL["wide"], "career": "state"}, WIDE_PAY),
+        (WORDS, {"wide": {"state": ["s1..s2"]}}, ID),
+        (DATES, {"wide": {"d": ["d1", "d2"], "b": ["b1", "b2"]}}, ID | {"d2": {"kind": "date"}}),
+    ],
+)
+def test_wide_text_is_the_same(tmp_path, text, panel, variables):
+    assert restored(tmp_path, text, panel, variables=variables).read_text() == text
 
 
 def test_wide_decimals_differ_between_periods(tmp_path):
