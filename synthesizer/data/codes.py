@@ -108,14 +108,7 @@ class ColumnCoder:
 
 
 class Dictionary:
-    """Numbers the distinct codes of one array 0, 1, ... and finds those of others.
-
-    Examples
-    --------
-    >>> dictionary = Dictionary(np.array([7, 3, 7]), size=10)
-    >>> len(dictionary), dictionary.find(np.array([7, 5, -1, 3])).tolist()
-    (2, [1, -1, -1, 0])
-    """
+    """Numbers the distinct codes of one array 0, 1, ... and finds those of others."""
 
     def __init__(self, codes: Codes, size: int) -> None:
         if size <= _DENSE:
@@ -208,16 +201,7 @@ MOST = 2**62
 
 @dataclass(frozen=True, eq=False)
 class Combinations:
-    """The distinct values of some variables, and a number for every combination of them.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> grade = Variable(name="grade", kind=Kind.NUMERIC)
-    >>> table = Table([Column(grade, np.array([7.0, 5.0, 7.0]))])
-    >>> Combinations.of(table, ["grade"]).numbers(table).tolist()
-    [1, 0, 1]
-    """
+    """The distinct values of some variables, and a number for every combination of them."""
 
     names: tuple[str, ...]
     values: tuple[FloatArray, ...]

@@ -20,16 +20,7 @@ RARE: Final = 3
 
 
 def encode(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> Table:
-    """Turn a source into a table of codes.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from synthesizer.data.sources import from_pandas
-    >>> table = encode(from_pandas(pd.DataFrame({"sex": ["m", "f", None, "f"]})))
-    >>> table["sex"].variable.labels, table["sex"].data.tolist()
-    (('f', 'm', ''), [1, 0, 2, 0])
-    """
+    """Turn a source into a table of codes."""
     return encode_inferred(raw, infer(raw, declared))
 
 
@@ -95,18 +86,7 @@ def _extended(texts: Texts, variable: Variable, new_codes: int) -> Variable:
 
 
 def align(first: Table, second: Table) -> tuple[Table, Table]:
-    """Bring two tables with the same columns to one schema, recoding where it is needed.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind
-    >>> a = Variable(name="x", kind=Kind.CATEGORICAL, levels=("p",), missing=("",))
-    >>> b = Variable(name="x", kind=Kind.CATEGORICAL, levels=("p", "q"))
-    >>> codes = np.array([0, 1], dtype=np.int32)
-    >>> left, right = align(Table([Column(a, codes)]), Table([Column(b, codes)]))
-    >>> left["x"].variable.labels, left["x"].data.tolist()
-    (('p', 'q', ''), [0, 2])
-    """
+    """Bring two tables with the same columns to one schema, recoding where it is needed."""
     left, right = [], []
     for name in first.names:
         one, other = first[name].variable, second[name].variable

@@ -88,13 +88,7 @@ class Risk(_Result):
 
 
 class Evolution(_Result):
-    """What was evolved, and what came out; the part ``genetic`` of ``checks.json``.
-
-    Examples
-    --------
-    >>> sorted(Evolution.model_fields)[:4]
-    ['datasets', 'mode', 'population', 'risk']
-    """
+    """What was evolved, and what came out; the part ``genetic`` of ``checks.json``."""
 
     mode: str
     """``single`` or ``pareto``."""

@@ -69,6 +69,7 @@ _TOKEN = re.compile(
     | (?P<wrong>&&?|\|\|?|%in%|%%|%/%|\^|=|!|\.|.)""",
     re.VERBOSE | re.DOTALL,
 )
+_OPERANDS = frozenset({"string", "quoted", "number", "name"})
 _WORDS = frozenset({"and", "or", "not", "in", "if", "else", "True", "False"})
 _REMEDIES = {
     "&": "write 'and'",
@@ -125,13 +126,6 @@ def parse_tree(text: str) -> ast.expr:
     return _Checker(text).tree()
 
 
-@dataclass(frozen=True)
-class _Token:
-    kind: str
-    text: str
-    at: int
-
-
 class _Checker:
     """Reads one text; holds what messages and placeholders need."""
 
@@ -159,36 +153,36 @@ class _Checker:
     def sources(self) -> Iterator[str]:
         """Yield what stands for each token, of the same length as the token."""
         before = "space"
-        for token in _tokens(self.text):
-            operand = token.kind in ("string", "quoted", "number", "name")
-            if operand and before in ("string", "quoted", "number", "name"):
-                self.fail(token.at, "an operator or a space is missing here")
-            before = token.kind
+        for token in _TOKEN.finditer(self.text):
+            if token.lastgroup in _OPERANDS and before in _OPERANDS:
+                self.fail(token.start(), "an operator or a space is missing here")
+            before = str(token.lastgroup)
             yield self.source_of(token)
 
-    def source_of(self, token: _Token) -> str:
-        if token.kind == "wrong":
+    def source_of(self, token: re.Match[str]) -> str:
+        kind, text = token.lastgroup, token.group()
+        if kind == "wrong":
             self.refuse(token)
-        if token.kind == "space":
-            return " " * len(token.text)
-        if token.kind == "string":
-            value = re.sub(r"\\(['\"\\])", r"\1", token.text[1:-1])
-            return self.placeholder(token, ast.Constant(value))
-        if token.kind == "quoted":
-            return self.placeholder(token, ast.Name(token.text[1:-1], ast.Load()))
-        if token.kind == "name" and keyword.iskeyword(token.text) and token.text not in _WORDS:
-            remedy = "write missing(x)" if token.text == "None" else f"write `{token.text}`"
-            self.fail(token.at, f"{token.text!r} is a reserved word; {remedy}")
-        return token.text
+        if kind == "space":
+            return " " * len(text)
+        if kind == "string":
+            return self.placeholder(text, ast.Constant(re.sub(r"\\(['\"\\])", r"\1", text[1:-1])))
+        if kind == "quoted":
+            return self.placeholder(text, ast.Name(text[1:-1], ast.Load()))
+        if kind == "name" and keyword.iskeyword(text) and text not in _WORDS:
+            remedy = "write missing(x)" if text == "None" else f"write `{text}`"
+            self.fail(token.start(), f"{text!r} is a reserved word; {remedy}")
+        return text
 
-    def refuse(self, token: _Token) -> NoReturn:
-        if token.text.isdigit():
-            self.fail(token.at, "this is no number; write names that start with a digit in `...`")
-        remedy = _REMEDIES.get(token.text, "remove it, or write the name in backticks")
-        self.fail(token.at, f"{token.text!r} is not part of the language; {remedy}")
+    def refuse(self, token: re.Match[str]) -> NoReturn:
+        at, text = token.start(), token.group()
+        if text.isdigit():
+            self.fail(at, "this is no number; write names that start with a digit in `...`")
+        remedy = _REMEDIES.get(text, "remove it, or write the name in backticks")
+        self.fail(at, f"{text!r} is not part of the language; {remedy}")
 
-    def placeholder(self, token: _Token, node: ast.Constant | ast.Name) -> str:
-        identifier = next(self.free) + "_" * (len(token.text) - 1)
+    def placeholder(self, text: str, node: ast.Constant | ast.Name) -> str:
+        identifier = next(self.free) + "_" * (len(text) - 1)
         self.placeholders[identifier] = node
         return identifier
 
@@ -251,11 +245,6 @@ class _Checker:
             self.fail(self.position(node), "arguments have no names; write them in order")
         node.args = [self.checked(argument, depth + 1) for argument in node.args]
         return node
-
-
-def _tokens(text: str) -> Iterator[_Token]:
-    for match in _TOKEN.finditer(text):
-        yield _Token(str(match.lastgroup), match.group(), match.start())
 
 
 def _unsupported(node: ast.expr) -> str:

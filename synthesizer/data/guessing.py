@@ -130,16 +130,7 @@ class Problem(Exception):  # noqa: N818
 
 
 def infer(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> tuple[Inferred, ...]:
-    """Decide the kind, levels, missing codes and decimals of every column.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from synthesizer.data.sources import from_pandas
-    >>> raw = from_pandas(pd.DataFrame({"sex": ["f", "m"] * 9, "pay": range(0, 1800, 100)}))
-    >>> [str(item.variable.kind) for item in infer(raw)]
-    ['categorical', 'numeric']
-    """
+    """Decide the kind, levels, missing codes and decimals of every column."""
     declared = declared or {}
     problems = [
         f"{raw.origin}: no column {name!r}; declare only columns that exist"

@@ -67,14 +67,7 @@ as_text(pa.Schema, _schema_text, _read_schema)
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """How a source was laid out.
-
-    Examples
-    --------
-    >>> layout = Layout(form="csv", names=("a", "b"), csv=CsvLayout(delimiter=";"))
-    >>> layout.select(("b",)).names
-    ('b',)
-    """
+    """How a source was laid out."""
 
     form: Form
     names: tuple[str, ...]

@@ -45,12 +45,6 @@ def as_table(
 
     Identifiers count as categories: what is compared are values, and nothing is synthesised.
     Without ``ids`` they are left out.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"name": ["ann", "bob"], "age": [40, 50], "odd": [1, "x"]})
-    >>> as_table(frame, ["name", "age"]).schema.names
-    ('name', 'age')
     """
     if isinstance(data, Table):
         is_kept = {v.name: ids or v.kind is not Kind.ID for v in data.schema}
@@ -82,13 +76,6 @@ def as_tables(
 
     The synthetic ones are read with the original's kinds; levels and codes that it does not have
     are appended. Only variables under ``persons`` may have no level in common.
-
-    Examples
-    --------
-    >>> one, other = pd.DataFrame({"sex": ["f", "m"]}), pd.DataFrame({"sex": ["m", "x", "m"]})
-    >>> table, (made,) = as_tables(one, other, ["sex"])
-    >>> table["sex"].variable.labels, made["sex"].variable.labels
-    (('f', 'm'), ('f', 'm', 'x'))
     """
     names = tuple(dict.fromkeys(names))
     several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())

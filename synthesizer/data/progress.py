@@ -41,14 +41,7 @@ silent: Listener = _Silent()
 
 
 def counted(listener: Listener, phase: str) -> Callable[[int, int], None]:
-    """Return what shows a phase that tells how much of how much is done.
-
-    Examples
-    --------
-    >>> show = counted(silent, "special uniques")
-    >>> for done in (1, 2):
-    ...     show(done, 2)
-    """
+    """Return what shows a phase that tells how much of how much is done."""
     advance: Advance | None = None
 
     def show(done: int, total: int) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -277,18 +277,24 @@ class Table(Mapping[str, Column]):
         """One row a unit."""
         return self
 
-    def select(self, names: Iterable[str]) -> Table:
+    def _like(self, columns: Iterable[Column], rows: Rows | None = None) -> Any:
+        """Return a table of this sort with other columns of the same rows, or of some of them."""
+        n_rows = self.n_rows
+        if rows is not None:
+            n_rows = len(np.empty(n_rows, dtype=np.bool_)[rows])
+        return Table(columns, n_rows)
+
+    def select(self, names: Iterable[str]) -> Self:
         """Return the named columns in the given order."""
-        return Table((self._columns[name] for name in names), self.n_rows)
+        return cast(Self, self._like(self._columns[name] for name in names))
 
     def take(self, rows: Rows) -> Table:
         """Return the rows at integer positions, where a mask is true, or in a slice."""
-        probe = np.empty(self.n_rows, dtype=np.bool_)[rows]
-        return Table((column.take(rows) for column in self.columns), len(probe))
+        return cast(Table, self._like((column.take(rows) for column in self.columns), rows))
 
-    def with_column(self, column: Column) -> Table:
+    def with_column(self, column: Column) -> Self:
         """Return the table with one column added or replaced."""
-        return Table((self._columns | {column.name: column}).values(), self.n_rows)
+        return cast(Self, self._like((self._columns | {column.name: column}).values()))
 
     @staticmethod
     def concatenate(tables: Sequence[Table]) -> Table:

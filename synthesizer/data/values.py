@@ -45,13 +45,7 @@ def _mask(values: pa.Array, pattern: str) -> BoolArray:
 
 
 def is_number(values: pa.Array, mark: str = ".") -> BoolArray:
-    """Tell which texts are finite decimal numbers.
-
-    Examples
-    --------
-    >>> is_number(pa.array(["12", "-0.5", "1e+05", "N", " 3"])).tolist()
-    [True, True, True, False, False]
-    """
+    """Tell which texts are finite decimal numbers."""
     if mark == ".":
         return _mask(values, NUMBER)
     return _mask(_with_point(values, mark), NUMBER) & ~_mask(values, r"\.")
@@ -94,15 +88,6 @@ def style_of(values: pa.Array, mark: str = ".") -> tuple[int | None, str]:
         0 for whole numbers; None where the numbers have no fixed precision.
     style : str
         The style that writes the numbers as they were written, if there is one.
-
-    Examples
-    --------
-    >>> style_of(pa.array(["2.50", "3.00"]))
-    (2, 'fixed')
-    >>> style_of(pa.array(["2.5", "3", "0.25"]))
-    (2, 'plain')
-    >>> style_of(pa.array(["100", "1e+05"]))
-    (0, 'short')
     """
     values = _with_point(values, mark)
     numbers = parse(values)
@@ -131,15 +116,7 @@ def _reproduces(values: pa.Array, numbers: FloatArray, decimals: int | None, sty
 def format_numbers(
     numbers: FloatArray, decimals: int | None, style: str = "plain", mark: str = "."
 ) -> pa.Array:
-    """Write finite numbers in a style, rounded to ``decimals`` unless that is None.
-
-    Examples
-    --------
-    >>> format_numbers(np.array([2.5, 3.0]), 2, "fixed").to_pylist()
-    ['2.50', '3.00']
-    >>> format_numbers(np.array([2.5, 3.0]), 1, "plain", mark=",").to_pylist()
-    ['2,5', '3']
-    """
+    """Write finite numbers in a style, rounded to ``decimals`` unless that is None."""
     if decimals is not None:
         numbers = rounded(numbers, decimals)
     numbers = numbers + 0.0  # a negative zero becomes a zero
@@ -155,13 +132,7 @@ def format_numbers(
 
 
 def rounded(numbers: FloatArray, decimals: int) -> FloatArray:
-    """Round to decimals; a number too large to have that many in float64 stays as it is.
-
-    Examples
-    --------
-    >>> rounded(np.array([2.345, 360287970189.875]), 6).tolist()
-    [2.345, 360287970189.875]
-    """
+    """Round to decimals; a number too large to have that many in float64 stays as it is."""
     with np.errstate(over="ignore"):
         scaled = numbers * 10.0**decimals
     return np.where(np.abs(scaled) < MAX_EXACT, np.rint(scaled) / 10.0**decimals, numbers)
@@ -243,22 +214,7 @@ def _equal(left: pa.Array, right: pa.Array) -> BoolArray:
 
 
 def detect_format(values: pa.Array) -> tuple[str, ...]:
-    """Return the known formats in which every text is a date; two where it is ambiguous.
-
-    Examples
-    --------
-    >>> detect_format(pa.array(["2019-02-28", "2020-02-29"]))
-    ('%Y-%m-%d',)
-    >>> detect_format(pa.array(["05/01/2019", "06/02/2019"]))
-    ('%d/%m/%Y', '%m/%d/%Y')
-    >>> detect_format(pa.array(["2019-02-31"]))
-    ()
-
-    A time zone is a part of the format if it is the same everywhere:
-
-    >>> detect_format(pa.array(["2020-01-07T10:25:00Z", "2020-01-08T11:00:00Z"]))
-    ('%Y-%m-%dT%H:%M:%SZ',)
-    """
+    """Return the known formats in which every text is a date; two where it is ambiguous."""
     if zone := _zone(values):
         bare = pc.utf8_slice_codeunits(values, 0, -len(zone))
         return tuple(form + zone for form in detect_format(bare))
@@ -326,25 +282,13 @@ def instants(days: FloatArray, resolution: int = 1) -> pa.Array:
 
 
 def resolution_of(days: FloatArray) -> int:
-    """Return the coarsest unit in microseconds that all dates are multiples of.
-
-    Examples
-    --------
-    >>> resolution_of(np.array([0.0, 17000.0])) == MICROSECONDS_A_DAY
-    True
-    """
+    """Return the coarsest unit in microseconds that all dates are multiples of."""
     ticks: npt.NDArray[np.int64] = np.rint(days * MICROSECONDS_A_DAY).astype(np.int64)
     return next(unit for unit in RESOLUTIONS if not (ticks % unit).any())
 
 
 def format_dates(days: FloatArray, form: str, resolution: int = 1) -> pa.Array:
-    """Write float days in a format.
-
-    Examples
-    --------
-    >>> format_dates(np.array([17000.0]), "%d.%m.%Y").to_pylist()
-    ['18.07.2016']
-    """
+    """Write float days in a format."""
     return _write(instants(days, resolution), form)
 
 

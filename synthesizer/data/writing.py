@@ -24,17 +24,7 @@ from synthesizer.data.values import format_dates, format_numbers, instants, roun
 
 
 def decode(table: Table, layout: Layout) -> pa.Table:
-    """Turn a table of codes into an Arrow table with the types of the source.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from synthesizer.data.encoding import encode
-    >>> from synthesizer.data.sources import from_pandas
-    >>> raw = from_pandas(pd.DataFrame({"a": [1.5, None, 2.0]}))
-    >>> decode(encode(raw), raw.layout).to_pydict()
-    {'a': [1.5, None, 2.0]}
-    """
+    """Turn a table of codes into an Arrow table with the types of the source."""
     arrays, fields = [], []
     for column in table.columns:
         kind = layout.type_of(column.name) if column.name in layout.names else None
@@ -191,13 +181,7 @@ GZIP_LEVEL: Final = 6
 
 
 def suffix(layout: Layout, format: Format | None = None) -> str:  # noqa: A002
-    """Return the ending of a file name, such as ``.csv.gz``; sources without a file give .csv.
-
-    Examples
-    --------
-    >>> suffix(Layout(form="csv", names=("a",), compressed=True))
-    '.csv.gz'
-    """
+    """Return the ending of a file name, such as ``.csv.gz``; sources without a file give .csv."""
     return f".{format or _own_format(layout)}"
 
 
@@ -328,16 +312,7 @@ def _quoted(texts: pa.Array, quoting: Quoting, csv: CsvLayout, *, alone: bool) -
 
 
 def to_pandas(table: Table, layout: Layout) -> pd.DataFrame:
-    """Return a frame with the dtypes of the frame that the table came from.
-
-    Examples
-    --------
-    >>> from synthesizer.data.encoding import encode
-    >>> from synthesizer.data.sources import from_pandas
-    >>> raw = from_pandas(pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int64")}))
-    >>> to_pandas(encode(raw), raw.layout)["a"].dtype
-    Int64Dtype()
-    """
+    """Return a frame with the dtypes of the frame that the table came from."""
     layout = layout.select(tuple(name for name in table.names if name in layout.names))
     arrow = decode(table, _typed(table, layout))
     if not layout.frame:

@@ -27,13 +27,7 @@ BLOCK_ROWS, BLOCK_PERSONS = 50_000, 5_000
 
 @dataclass(frozen=True)
 class RowFrame:
-    """The frame of a plain table: a row is a unit, and there are no careers.
-
-    Examples
-    --------
-    >>> ROWS.started(3).n_rows, ROWS.derived
-    (3, ())
-    """
+    """The frame of a plain table: a row is a unit, and there are no careers."""
 
     career = time = None
     derived: ClassVar[tuple[str, ...]] = ()
@@ -198,25 +192,13 @@ class Arrangement(ABC):
         """Return one row a unit, for checks that count units."""
 
     def columns_of(self, variable: str) -> tuple[str, ...]:
-        """Return the columns of the source that hold a variable of the chain.
-
-        Examples
-        --------
-        >>> PLAIN.columns_of("age")
-        ('age',)
-        """
+        """Return the columns of the source that hold a variable of the chain."""
         return (variable,)
 
 
 @dataclass(frozen=True)
 class Plain(Arrangement):
-    """One row a unit: nothing to do.
-
-    Examples
-    --------
-    >>> Plain().restored(Table((), 3)).n_rows
-    3
-    """
+    """One row a unit: nothing to do."""
 
     form: ClassVar[str] = "plain"
 

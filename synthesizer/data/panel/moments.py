@@ -62,13 +62,7 @@ def _months(days: FloatArray) -> FloatArray | None:
 
 
 def row_numbers(rows: IntArray) -> str:
-    """Return the first of some rows as they are counted in the file.
-
-    Examples
-    --------
-    >>> row_numbers(np.array([7, 0, 3, 9]))
-    '1, 4, 8, ...'
-    """
+    """Return the first of some rows as they are counted in the file."""
     return f"{', '.join(map(str, np.sort(rows)[:3] + 1))}{', ...' if len(rows) > 3 else ''}"
 
 
@@ -88,14 +82,6 @@ def moments_of(column: Column) -> Moments:
     """Return the periods of a column of times.
 
     Numbers, dates and ordered levels have an order; so have words that are numbers.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Variable
-    >>> year = Variable(name="year", kind=Kind.NUMERIC, decimals=0)
-    >>> moments = moments_of(Column(year, np.array([1990.0, 1988.0, 1990.0])))
-    >>> moments.period.tolist(), moments.times.tolist()
-    ([1, 0, 1], [1988.0, 1990.0])
     """
     problems = missing_times(column)
     kind = column.variable.kind
@@ -146,13 +132,7 @@ def _unordered(column: Column) -> str:
 
 
 def are_numbers(levels: Iterable[str]) -> bool:
-    """Whether all of some levels are finite numbers.
-
-    Examples
-    --------
-    >>> are_numbers(("1", "2.5")), are_numbers(("1", "spring"))
-    (True, False)
-    """
+    """Whether all of some levels are finite numbers."""
     try:
         return bool(np.isfinite([float(level) for level in levels]).all())
     except ValueError:

@@ -13,15 +13,7 @@ from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Rows
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PanelIndex:
-    """The rows of a panel: sorted by person, and within a person by period.
-
-    Examples
-    --------
-    >>> seen = np.array([[True, False, True], [False, True, False]])
-    >>> index = PanelIndex.of_presence(seen, np.arange(3.0))
-    >>> index.is_first.tolist(), index.elapsed.tolist()
-    ([True, False, True], [0.0, 2.0, 0.0])
-    """
+    """The rows of a panel: sorted by person, and within a person by period."""
 
     person: IntArray
     """Person of each row, 0 to n_persons - 1, never falling; every person has a row, shape (r,)."""
@@ -115,18 +107,7 @@ class PanelIndex:
 
 
 class PanelTable(Table):
-    """A table with a row for each person and period; persons are its units.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> seen = np.array([[True, True], [False, True]])
-    >>> index = PanelIndex.of_presence(seen, np.arange(2.0))
-    >>> grade = Variable(name="grade", kind=Kind.ORDERED, levels=("1", "2"))
-    >>> table = PanelTable([Column(grade, np.array([0, 1, 1], dtype=np.int32))], index)
-    >>> table.n_units, table.take_units(np.array([1]))["grade"].data.tolist()
-    (2, [1])
-    """
+    """A table with a row for each person and period; persons are its units."""
 
     def __init__(self, columns: Iterable[Column], index: PanelIndex) -> None:
         super().__init__(columns, index.n_rows)
@@ -137,22 +118,16 @@ class PanelTable(Table):
         """Persons."""
         return self.index.n_persons
 
-    def select(self, names: Iterable[str]) -> PanelTable:
-        """Return the named columns in the given order."""
-        return PanelTable((self[name] for name in names), self.index)
-
-    def with_column(self, column: Column) -> PanelTable:
-        """Return the table with one column added or replaced."""
-        return PanelTable((dict(self) | {column.name: column}).values(), self.index)
+    def _like(self, columns: Iterable[Column], rows: Rows | None = None) -> Table:
+        """Some rows are no panel any more, but know whose they are."""
+        if rows is None:
+            return PanelTable(columns, self.index)
+        return PersonRows(columns, self.index.person[rows])
 
     @property
     def owners(self) -> IntArray:
         """Number of the person of each row, shape (r,)."""
         return self.index.person
-
-    def take(self, rows: Rows) -> PersonRows:
-        """Return some rows; they are no panel any more, but know whose they are."""
-        return PersonRows((column.take(rows) for column in self.columns), self.index.person[rows])
 
     def take_units(self, units: IntArray) -> PanelTable:
         """Return all rows of some persons, who are numbered anew."""
@@ -209,17 +184,8 @@ class PersonRows(Table):
         """Number of the person of each row, shape (n,)."""
         return self._owners
 
-    def select(self, names: Iterable[str]) -> PersonRows:
-        """Return the named columns in the given order."""
-        return PersonRows((self[name] for name in names), self._owners)
-
-    def take(self, rows: Rows) -> PersonRows:
-        """Return some rows."""
-        return PersonRows((column.take(rows) for column in self.columns), self._owners[rows])
-
-    def with_column(self, column: Column) -> PersonRows:
-        """Return the table with one column added or replaced."""
-        return PersonRows((dict(self) | {column.name: column}).values(), self._owners)
+    def _like(self, columns: Iterable[Column], rows: Rows | None = None) -> Table:
+        return PersonRows(columns, self._owners if rows is None else self._owners[rows])
 
 
 def as_panel(table: Table) -> PanelTable:

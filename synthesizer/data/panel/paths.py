@@ -14,18 +14,7 @@ from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PathRule:
-    """What the value of a variable may not do from a person's period to the next one.
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> level = Variable(name="level", kind=Kind.ORDERED, levels=("low", "high"))
-    >>> rule = PathRule(variable="level", non_decreasing=True, text="level never falls")
-    >>> before = Column(level, np.array([0, 1], dtype=np.int32))
-    >>> now = Column(level, np.array([1, 0], dtype=np.int32))
-    >>> rule.broken(before, before, now).tolist()
-    [False, True]
-    """
+    """What the value of a variable may not do from a person's period to the next one."""
 
     variable: str
     """A longitudinal variable."""
@@ -110,17 +99,7 @@ def past_columns(index: PanelIndex, column: Column, rows: IntArray) -> tuple[Col
 
 
 class Memory:
-    """The same for every person while a panel is drawn period by period.
-
-    Examples
-    --------
-    >>> grade = Variable(name="grade", kind=Kind.NUMERIC, decimals=0)
-    >>> memory, both = Memory(grade, 2), np.array([0, 1])
-    >>> memory.learn(both, Column(grade, np.array([5.0, 7.0])), 0.0)
-    >>> memory.learn(both, Column(grade, np.array([6.0, 7.0])), 1.0)
-    >>> [column.data.tolist() for column in memory.columns(both, 2.0)]
-    [[6.0, 7.0], [1.0, 0.0], [1.0, 2.0]]
-    """
+    """The same for every person while a panel is drawn period by period."""
 
     def __init__(self, variable: Variable, n_persons: int) -> None:
         self.last = _blank(variable, n_persons)

@@ -36,14 +36,6 @@ def person_summary(index: PanelIndex, states: Column | None = None) -> tuple[Col
     First and last period (as moments), periods, gaps; with ``states`` also the number of moves
     and of states, and the first, last and most frequent state (ties: the one earlier in the
     alphabet of the variable).
-
-    Examples
-    --------
-    >>> seen = np.array([[True, False, True], [False, True, False]])
-    >>> index = PanelIndex.of_presence(seen, np.arange(3.0))
-    >>> {column.name: column.data.tolist() for column in person_summary(index)}
-    {'career.first': [0.0, 1.0], 'career.last': [2.0, 1.0], 'career.periods': [2.0, 1.0], \
-'career.gaps': [1.0, 0.0]}
     """
     ends = index.starts + index.counts - 1
     jumps = (np.diff(index.period, prepend=0) > 1) & ~index.is_first
@@ -96,13 +88,6 @@ def row_summary(index: PanelIndex, states: Column | None = None) -> tuple[Column
     """Return attributes of every row, which only look back: shape (r,).
 
     Rows of the person so far; with ``states`` also the rows since the last move.
-
-    Examples
-    --------
-    >>> seen = np.array([[True, False, True], [False, True, False]])
-    >>> index = PanelIndex.of_presence(seen, np.arange(3.0))
-    >>> {column.name: column.data.tolist() for column in row_summary(index)}
-    {'career.so_far': [1.0, 2.0, 1.0]}
     """
     position = np.arange(index.n_rows)
     columns = [_number("so_far", position - index.starts[index.person] + 1)]
@@ -147,16 +132,7 @@ def changers(index: PanelIndex, column: Column) -> BoolArray:
 
 
 def differing(column: Column, other: Column) -> BoolArray:
-    """Return where values or missing codes of two columns of a variable differ, shape (n,).
-
-    Examples
-    --------
-    >>> from synthesizer.data.table import Kind, Variable
-    >>> pay = Variable(name="pay", kind=Kind.NUMERIC)
-    >>> one = Column(pay, np.array([1.0, 2.0]))
-    >>> differing(one, one.take(np.array([0, 0]))).tolist()
-    [False, True]
-    """
+    """Return where values or missing codes of two columns of a variable differ, shape (n,)."""
     same = column.data == other.data
     if column.states is not None or other.states is not None:
         states, others = column.missing_state(), other.missing_state()

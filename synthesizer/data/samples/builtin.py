@@ -81,13 +81,7 @@ DEFAULT_PERSONS: Final = 2_000
 
 
 def is_simulated(name: str) -> bool:
-    """Whether a sample is simulated, so that it may have any number of persons.
-
-    Examples
-    --------
-    >>> is_simulated("federal_workforce"), is_simulated("fair")
-    (True, False)
-    """
+    """Whether a sample is simulated, so that it may have any number of persons."""
     return name in SAMPLES and SAMPLES[name].file is None
 
 

@@ -92,13 +92,6 @@ def basic_pay(plan: Integers, grade: Integers, step: Integers, year: Integers) -
         Codes from 0: index in PLAN_NAMES, index in the plan's grades, step - 1.
     year : ndarray of int, shape (n,)
         FIRST_YEAR to LAST_YEAR.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one = np.ones(1, dtype=int)
-    >>> basic_pay(0 * one, 4 * one, 0 * one, 2011 * one).tolist()  # GS-5, step 1
-    [27400]
     """
     pay = FIRST[plan, grade] * (1 + step * INCREMENT[plan]) * _INDEX[year - FIRST_YEAR]
     return np.asarray(np.rint(pay)).astype(np.int32)
