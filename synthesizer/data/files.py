@@ -11,7 +11,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from synthesizer.data.errors import OutputError
@@ -79,21 +79,12 @@ def write_secret(path: Path, text: str, *, overwrite: bool) -> None:
 
 def write_secrets(texts: Mapping[Path, str], *, overwrite: bool) -> None:
     """Write several texts for the steward only: none takes its name before all are on the disk."""
-    for path in texts:
-        check_file(path, overwrite=overwrite)
-    works = {path: path.with_name(f".{path.name}.partial-{os.getpid()}") for path in texts}
-    try:
-        for path, work in works.items():
+    with ExitStack() as works:
+        for path, text in texts.items():
+            work = works.enter_context(new_file(path, overwrite=overwrite))
             with _written(path):
                 work.touch(mode=0o600)
-                work.write_text(texts[path], encoding="utf-8")
-        for path, work in works.items():
-            with _written(path):
-                os.replace(work, path)
-    finally:
-        for work in works.values():
-            with suppress(OSError):
-                work.unlink()
+                work.write_text(text, encoding="utf-8")
 
 
 @contextmanager
