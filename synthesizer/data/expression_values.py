@@ -66,6 +66,21 @@ class Value:
     """The variable that was named in the text."""
 
     @property
+    def levels(self) -> Labels:
+        """The labels without the missing codes."""
+        return self.labels[: self.n_levels]
+
+    @property
+    def is_boolean(self) -> bool:
+        """Whether it is a variable of kind boolean."""
+        return self.column is not None and self.column.variable.kind is Kind.BOOLEAN
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether it is a variable of kind ordered."""
+        return self.column is not None and self.column.variable.kind is Kind.ORDERED
+
+    @property
     def what(self) -> str:
         """How a message names the value."""
         if self.column is not None:
@@ -163,20 +178,15 @@ def truth(value: Value) -> BoolArray:
     """Return where a condition, or a variable of kind boolean, is true."""
     if value.type is Type.CONDITION:
         return np.asarray(value.data, dtype=bool)
-    if is_boolean(value):
+    if value.is_boolean:
         return np.asarray(bool_mask(value, True)[value.data])
     raise ExpressionError(f"{value.what} is no condition; compare it, for example with == or !=")
-
-
-def is_boolean(value: Value) -> bool:
-    """Whether the value is a variable of kind boolean."""
-    return value.column is not None and value.column.variable.kind is Kind.BOOLEAN
 
 
 def bool_mask(value: Value, wanted: bool) -> BoolArray:
     """Which labels mean true (or false)."""
     words = _TRUE if wanted else _FALSE
-    known = [str(label).casefold() in _TRUE | _FALSE for label in value.labels[: value.n_levels]]
+    known = [str(label).casefold() in _TRUE | _FALSE for label in value.levels]
     if not all(known):
         raise ExpressionError(
             f"the levels of {value.what} do not say true or false; compare with == and a level "
@@ -195,18 +205,6 @@ def same_missing_code(column: Column, literal: float | str | bool) -> int:
         if code == literal or (not isinstance(literal, str) and label_number(code) == literal):
             return state
     return 0
-
-
-def is_state(column: Column, state: int) -> BoolArray:
-    """Return where the value of a variable of any kind is missing code ``state`` - 1."""
-    if column.is_coded:
-        return np.asarray(column.data == len(column.variable.levels) + state - 1)
-    return np.asarray(column.missing_state() == state)
-
-
-def levels_of(value: Value) -> Labels:
-    """Return the labels without the missing codes."""
-    return value.labels[: value.n_levels]
 
 
 def recode(value: Value, union: Sequence[str | None]) -> npt.NDArray[Any]:
@@ -246,7 +244,7 @@ def either(condition: BoolArray, first: Value, second: Value) -> Value:
 
 
 def _either_label(condition: BoolArray, first: Value, second: Value) -> Value:
-    levels = dict.fromkeys(levels_of(first) + levels_of(second))
+    levels = dict.fromkeys(first.levels + second.levels)
     union = list(dict.fromkeys((*levels, *first.labels, *second.labels)))
     codes = np.where(condition, recode(first, union), recode(second, union))
     return Value(Type.LABEL, codes, tuple(union), len(levels))
@@ -269,44 +267,27 @@ def compare(symbol: str, left: Value, right: Value) -> BoolArray:
     """Compare row by row; missing numbers and dates compare False with everything."""
     if left.literal is not None and right.literal is None:
         left, right, symbol = right, left, _MIRRORED[symbol]
-    if right.literal is not None and left.literal is None:
-        return _compare_literal(symbol, left, right)
-    return _compare_values(symbol, left, right)
-
-
-def _compare_literal(symbol: str, left: Value, right: Value) -> BoolArray:
-    literal, equality = right.literal, symbol in ("==", "!=")
-    if literal is None or not equality:
-        by_label = left.type is Type.LABEL
-        return (
-            _order_label(symbol, left, right) if by_label else _compare_values(symbol, left, right)
-        )
-    if left.type is Type.LABEL:
-        return _compare_label(symbol, left, literal)
-    state = 0 if left.column is None else same_missing_code(left.column, literal)
-    if left.column is not None and state:
-        return np.asarray(_COMPARE[symbol](is_state(left.column, state), True))
-    return _compare_values(symbol, left, right)
-
-
-def _compare_values(symbol: str, left: Value, right: Value) -> BoolArray:
+    literal = right.literal if left.literal is None else None
+    if literal is not None and symbol in ("==", "!="):
+        if left.type is Type.LABEL:
+            mask = _label_mask(left, literal)
+            return np.asarray((mask if symbol == "==" else ~mask)[left.data])
+        state = 0 if left.column is None else same_missing_code(left.column, literal)
+        if left.column is not None and state:
+            return np.asarray(_COMPARE[symbol](left.column.missing_state() == state, True))
+    elif literal is not None and left.type is Type.LABEL:
+        return _order_label(symbol, left, right)
     if {left.type, right.type} <= {Type.LABEL, Type.TEXT}:
         return _compare_labels(symbol, left, right)
     return _compare_numbers(symbol, left, right)
 
 
-def _compare_label(symbol: str, value: Value, literal: float | str | bool) -> BoolArray:
-    mask = _label_mask(value, literal)
-    return np.asarray((mask if symbol == "==" else ~mask)[value.data])
-
-
 def _label_mask(value: Value, literal: float | str | bool) -> BoolArray:
-    """Which labels equal a literal, shape (number of labels,).
+    """Which labels equal a literal: a text itself, a number every label that spells it.
 
-    A text must equal the label; a number equals every label that spells it, missing codes too;
-    True and False stand for the levels of a boolean variable.
+    Missing codes too; True and False stand for the levels of a boolean variable.
     """
-    if isinstance(literal, bool) and is_boolean(value):
+    if isinstance(literal, bool) and value.is_boolean:
         return bool_mask(value, literal)
     if isinstance(literal, str):
         mask = np.array([label == literal for label in value.labels], dtype=bool)
@@ -323,7 +304,7 @@ def _label_mask(value: Value, literal: float | str | bool) -> BoolArray:
 
 def _order_label(symbol: str, left: Value, right: Value) -> BoolArray:
     """Order by level for ordered variables, by number where all levels spell numbers."""
-    literal, ordered = right.literal, _is_ordered(left)
+    literal, ordered = right.literal, left.is_ordered
     if ordered and literal is not None:
         spelled = [label == literal or label_number(label) == literal for label in left.labels]
         if any(spelled[: left.n_levels]):
@@ -339,16 +320,12 @@ def _order_label(symbol: str, left: Value, right: Value) -> BoolArray:
     )
 
 
-def _is_ordered(value: Value) -> bool:
-    return value.column is not None and value.column.variable.kind is Kind.ORDERED
-
-
 def _compare_labels(symbol: str, left: Value, right: Value) -> BoolArray:
     if symbol in ("==", "!="):
         union = list(dict.fromkeys(left.labels + right.labels))
         first, second = (recode(value, union) for value in (left, right))
         return np.asarray(_COMPARE[symbol](first, second))
-    if _is_ordered(left) and _is_ordered(right) and levels_of(left) == levels_of(right):
+    if left.is_ordered and right.is_ordered and left.levels == right.levels:
         observed = (left.data < left.n_levels) & (right.data < right.n_levels)
         return np.asarray(_COMPARE[symbol](left.data, right.data) & observed)
     return _compare_numbers(symbol, left, right)
@@ -425,7 +402,7 @@ def _missing_code(value: Value, code: Value) -> Value:
             f"variable {value.column.name!r} has no missing code {code.literal!r}; "
             "declare the code or correct it"
         )
-    return Value(Type.CONDITION, is_state(value.column, state))
+    return Value(Type.CONDITION, value.column.missing_state() == state)
 
 
 def _calendar(part: Callable[[npt.NDArray[np.datetime64]], Any]) -> Callable[[Value], Value]:
@@ -533,7 +510,7 @@ def _codes(value: Value, variable: Variable) -> Codes:
 def _label_codes(value: Value, variable: Variable) -> Codes:
     """For each label its code; missing codes that the variable does not know are undefined."""
     places = {label: code for code, label in enumerate(variable.labels)}
-    unknown = [x for x in value.labels[: value.n_levels] if x not in places]
+    unknown = [x for x in value.levels if x not in places]
     if unknown and value.column is None:
         shown = ", ".join(map(repr, unknown))
         raise ExpressionError(f"variable {variable.name!r} has no level {shown}; use its levels")
