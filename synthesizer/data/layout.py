@@ -79,10 +79,6 @@ class Layout:
     frame: tuple[FrameLayout, ...] = ()
     """For pandas frames, one per column."""
 
-    def type_of(self, name: str) -> pa.DataType | None:
-        """Return the Arrow type of a column, None for CSV files."""
-        return None if self.types is None else self.types.field(self.names.index(name)).type
-
     def select(self, names: tuple[str, ...]) -> Layout:
         """Return the layout of the named columns in the given order."""
         where = [self.names.index(name) for name in names]

@@ -25,7 +25,7 @@ from synthesizer.data.layout import FrameLayout, Layout
 from synthesizer.data.table import BoolArray
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL, Connection, Engine
+    from sqlalchemy import URL, Engine
 
 
 _NULL_LABELS: Final = ("", "NA", "<NA>", "null", "<null>")
@@ -85,28 +85,24 @@ class Texts:
         return f"{count} values (data rows {named}{', ...' if count > len(rows) else ''})"
 
 
-def unsupported(kind: pa.DataType) -> bool:
-    """Tell whether a column of this Arrow type cannot be turned into text."""
-    if pa.types.is_dictionary(kind):
-        return unsupported(kind.value_type)
-    fine = (
-        pa.types.is_boolean,
-        pa.types.is_integer,
-        pa.types.is_floating,
-        pa.types.is_decimal,
-        pa.types.is_string,
-        pa.types.is_large_string,
-        pa.types.is_date,
-        pa.types.is_timestamp,
-        pa.types.is_null,
-    )
-    return not any(test(kind) for test in fine)
+_SUPPORTED: Final = (
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_date,
+    pa.types.is_timestamp,
+    pa.types.is_null,
+)
+"""Types of columns that can be turned into text."""
 
 
 def distinct_texts(name: str, column: pa.ChunkedArray, **about: object) -> Texts:
     """Encode a column by its distinct values and write these as text."""
     is_category = pa.types.is_dictionary(column.type)
-    encoded = _as_dictionary(column)
+    encoded = as_dictionary(column)
     native = encoded.dictionary
     values = pc.cast(native, pa.string())
     codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int32)
@@ -130,7 +126,8 @@ def distinct_texts(name: str, column: pa.ChunkedArray, **about: object) -> Texts
     )
 
 
-def _as_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
+def as_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Return a column as one array of codes into its distinct values."""
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     combined = column.unify_dictionaries().combine_chunks()
@@ -138,8 +135,6 @@ def _as_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
         combined = combined.chunk(0)
     return combined
 
-
-# The result of one query: read and never written, whatever the statement says.
 
 _SKIPPED: Final = re.compile(
     r"--[^\n]*|/\*.*?\*/|(?P<text>'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\")", re.DOTALL
@@ -151,11 +146,11 @@ _NOT_THERE: Final = re.compile(
 )
 
 
-def read_query(url: str, query: str) -> tuple[pa.Table, str]:
-    """Read the result of a query over a connection that is only read from.
+def read_sql(url: str, query: str) -> RawTable:
+    """Read the result of one SELECT or WITH statement at an SQLAlchemy URL.
 
-    The statement must be a single SELECT or WITH. Besides, SQLite and PostgreSQL are told that
-    the connection only reads, and no transaction is ever committed.
+    Besides, SQLite and PostgreSQL are told that the connection only reads, and no transaction is
+    ever committed.
     """
     if find_spec("sqlalchemy") is None:
         raise DataError("SQL sources need SQLAlchemy: pip install 'synthesizer[sql]'")
@@ -172,7 +167,7 @@ def read_query(url: str, query: str) -> tuple[pa.Table, str]:
         raise DataError(f"{origin}: {_explained(error, query)}") from None
     except ImportError as error:
         raise DataError(f"{origin}: install the database driver ({error.name})") from None
-    return _from_rows(names, rows, origin), origin
+    return typed(_from_rows(names, rows, origin), "sql", origin)
 
 
 def refuse_writing(query: str) -> None:
@@ -205,19 +200,15 @@ def _reading(url: URL) -> URL:
 def _fetch(engine: Engine, query: str) -> tuple[list[str], Any]:
     import sqlalchemy
 
+    guards = {"sqlite": "PRAGMA query_only = ON", "postgresql": "SET TRANSACTION READ ONLY"}
     try:
         with engine.connect() as connection:  # never committed: closing rolls back
-            _only_read(connection)
+            if guard := guards.get(connection.dialect.name):
+                connection.exec_driver_sql(guard)
             result = connection.execute(sqlalchemy.text(query))
             return list(result.keys()), result.fetchall()
     finally:
         engine.dispose()
-
-
-def _only_read(connection: Connection) -> None:
-    guard = {"sqlite": "PRAGMA query_only = ON", "postgresql": "SET TRANSACTION READ ONLY"}
-    if command := guard.get(connection.dialect.name):
-        connection.exec_driver_sql(command)
 
 
 def _explained(error: Exception, query: str) -> str:
@@ -297,9 +288,7 @@ def _mark(column: pa.ChunkedArray, delimiter: str) -> str:
     """Return the decimal mark: files with semicolons often have decimal commas."""
     if delimiter != ";":
         return "."
-    texts = column.unify_dictionaries().combine_chunks()
-    texts = texts.chunk(0) if isinstance(texts, pa.ChunkedArray) else texts
-    found = pc.match_substring_regex(texts.dictionary, r"^[+-]?\d*,\d+$")
+    found = pc.match_substring_regex(as_dictionary(column).dictionary, r"^[+-]?\d*,\d+$")
     return "," if pc.any(found).as_py() else "."
 
 
@@ -387,7 +376,7 @@ def _checked(raw: RawTable, min_rows: int) -> RawTable:
     elif raw.n_rows < min_rows:
         problems.append(f"{raw.origin}: {raw.n_rows} data rows; at least {min_rows} are needed")
     for name, column in zip(names, raw.arrow.columns, strict=True):
-        if unsupported(column.type):
+        if not any(test(_value_type(column.type)) for test in _SUPPORTED):
             problems.append(
                 f"{raw.origin}: column {name!r} has type {column.type}, which is not supported; "
                 "drop it or store it as text, numbers or dates"
@@ -395,12 +384,6 @@ def _checked(raw: RawTable, min_rows: int) -> RawTable:
     if problems:
         raise DataError(problems)
     return raw
-
-
-def read_sql(url: str, query: str) -> RawTable:
-    """Read the result of one SELECT or WITH statement at an SQLAlchemy URL."""
-    arrow, origin = read_query(url, query)
-    return typed(arrow, "sql", origin)
 
 
 def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from synthesizer.data.errors import OutputError
 from synthesizer.data.layout import CsvLayout, FrameLayout, Layout, Quoting
+from synthesizer.data.sources import as_dictionary
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
 from synthesizer.data.values import format_dates, format_numbers, instants, rounded
 
@@ -27,20 +28,18 @@ def decode(table: Table, layout: Layout) -> pa.Table:
     """Turn a table of codes into an Arrow table with the types of the source."""
     arrays, fields = [], []
     for column in table.columns:
-        kind = layout.type_of(column.name) if column.name in layout.names else None
         if layout.types is None:
             array = _as_text(column)
-        else:
-            array = _as_type(column, kind or default_type(column.variable))
-        arrays.append(array)
-        old = None
-        if layout.types is not None and kind is not None:
+            field = pa.field(column.name, array.type)
+        elif column.name in layout.names:
             old = layout.types.field(column.name)
-        fields.append(
-            pa.field(column.name, array.type)
-            if old is None
-            else old.remove_metadata().with_nullable(old.nullable or array.null_count > 0)
-        )
+            array = _as_type(column, old.type)
+            field = old.remove_metadata().with_nullable(old.nullable or array.null_count > 0)
+        else:
+            array = _as_type(column, default_type(column.variable))
+            field = pa.field(column.name, array.type)
+        arrays.append(array)
+        fields.append(field)
     # What the source says beside its data (attributes, numbers of rows and of categories) is
     # about confidential data and stays out.
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
@@ -49,10 +48,8 @@ def decode(table: Table, layout: Layout) -> pa.Table:
 def default_type(variable: Variable) -> pa.DataType:
     """Return the type of a variable in a typed file when its source had none."""
     if variable.is_coded:
-        if variable.kind is Kind.BOOLEAN and {x.lower() for x in variable.levels} == {
-            "false",
-            "true",
-        }:
+        words = {level.lower() for level in variable.levels}
+        if variable.kind is Kind.BOOLEAN and words == {"false", "true"}:
             return pa.bool_()
         return pa.dictionary(pa.int32(), pa.string(), ordered=variable.kind is Kind.ORDERED)
     if variable.kind is Kind.NUMERIC:
@@ -327,8 +324,7 @@ def to_pandas(table: Table, layout: Layout) -> pd.DataFrame:
 
 def _series(column: pa.ChunkedArray, frame: FrameLayout) -> Any:
     if frame.dtype == "category":
-        whole = column.unify_dictionaries().combine_chunks()
-        whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+        whole = as_dictionary(column)
         categories = pd.Index(whole.dictionary.to_pylist(), dtype=frame.categories)
         codes = pc.fill_null(whole.indices, -1).to_numpy(zero_copy_only=False)
         dtype = pd.CategoricalDtype(categories, ordered=frame.ordered)
