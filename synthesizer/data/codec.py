@@ -144,7 +144,10 @@ class Codec:
             return self._typed_list(origin, parts, state, where)
         if origin in _MAPPINGS:
             pairs = list(state.items()) if isinstance(state, dict) else state
-            _require(_is_pairs(pairs), where, "a mapping")
+            good = isinstance(pairs, list) and all(
+                isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs
+            )
+            _require(good, where, "a mapping")
             return {
                 self.typed(parts[0], key, where): self.typed(parts[1], value, f"{where}.{key}")
                 for key, value in pairs
@@ -231,12 +234,6 @@ def _kinds(parts: Sequence[Any], length: int) -> Sequence[Any]:
     if len(parts) == 1 or parts[1:] == (...,):
         return [parts[0]] * length
     return parts
-
-
-def _is_pairs(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(pair, list | tuple) and len(pair) == 2 for pair in value
-    )
 
 
 def _name(kind: Any) -> str:

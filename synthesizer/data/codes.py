@@ -220,13 +220,14 @@ class Combinations:
 
     def numbers(self, table: Table) -> IntArray:
         """Return the number of every row's combination, `OUTSIDE` where a value is new."""
+        counted = math.prod(len(own) for own in self.values) < MOST  # otherwise they are hashed
         keys: IntArray = np.zeros(table.n_rows, dtype=np.int64)
         outside = np.zeros(table.n_rows, dtype=bool)
         for name, own in zip(self.names, self.values, strict=True):
             found = _values(table[name])
             place = np.minimum(np.searchsorted(own, found), len(own) - 1)
             outside |= own[place] != found
-            keys = keys * len(own) + place if self._is_small else _mixed(keys, place)
+            keys = keys * len(own) + place if counted else _mixed(keys, place)
         keys[outside] = OUTSIDE
         return keys
 
@@ -237,11 +238,6 @@ class Combinations:
         keys = self.numbers(table)
         place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
         return np.where((known[place] == keys) & (keys != OUTSIDE), place, -1)
-
-    @property
-    def _is_small(self) -> bool:
-        """Whether all combinations have a number of their own; otherwise they are hashed."""
-        return math.prod(len(own) for own in self.values) < MOST
 
 
 def _mixed(keys: IntArray, place: IntArray) -> IntArray:

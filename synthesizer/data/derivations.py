@@ -210,15 +210,12 @@ def _pairs(
         with np.errstate(all="ignore"):
             agree = np.abs(function(first, second) - target) <= slack
         good = agree.mean(axis=2) >= _PROBE_AGREEMENT
-        good &= ~np.eye(len(inputs), dtype=bool) if ordered else _above_diagonal(len(inputs))
+        every = np.ones((len(inputs), len(inputs)), dtype=bool)
+        good &= ~np.eye(len(inputs), dtype=bool) if ordered else np.triu(every, k=1)
         for i, j in np.argwhere(good):
             a, b = inputs[i], inputs[j]
             text = template.format(a=a.text, b=b.text)
             yield _Candidate(column.name, (a.name, b.name), text)
-
-
-def _above_diagonal(size: int) -> npt.NDArray[np.bool_]:
-    return np.triu(np.ones((size, size), dtype=bool), k=1)
 
 
 def _passing(candidates: Iterable[_Candidate], table: Table) -> list[_Candidate]:

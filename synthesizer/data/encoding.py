@@ -35,8 +35,8 @@ def encode_like(raw: RawTable, schema: Schema, *, new_codes: int = 0) -> Table:
     """Encode a second file with the variables of a first one.
 
     Levels and missing codes that the schema does not know are appended to it, hence labels agree
-    but codes of missing values may not: `align` brings two tables to one schema. In numbers up to
-    ``new_codes`` distinct texts are taken for missing codes.
+    but codes may not (see `recoded`). In numbers up to ``new_codes`` distinct texts are taken for
+    missing codes.
     """
     problems = [
         f"{raw.origin}: column {name!r} is missing"
@@ -83,21 +83,6 @@ def _extended(texts: Texts, variable: Variable, new_codes: int) -> Variable:
             )
         missing += tuple(texts.picked(odd))
     return replace(variable, missing=missing, storage=storage)
-
-
-def align(first: Table, second: Table) -> tuple[Table, Table]:
-    """Bring two tables with the same columns to one schema, recoding where it is needed."""
-    left, right = [], []
-    for name in first.names:
-        one, other = first[name].variable, second[name].variable
-        joint = replace(
-            one,
-            levels=tuple(dict.fromkeys(one.levels + other.levels)),
-            missing=tuple(dict.fromkeys(one.missing + other.missing)),
-        )
-        left.append(recoded(first[name], joint))
-        right.append(recoded(second[name], joint))
-    return Table(left, first.n_rows), Table(right, second.n_rows)
 
 
 def recoded(column: Column, joint: Variable) -> Column:

@@ -415,14 +415,6 @@ def _calendar(part: Callable[[npt.NDArray[np.datetime64]], Any]) -> Callable[[Va
     return apply
 
 
-def _months(dates: npt.NDArray[np.datetime64]) -> Any:
-    return dates.astype("datetime64[M]").astype(np.int64)
-
-
-def _day_of_month(dates: npt.NDArray[np.datetime64]) -> Any:
-    return (dates - dates.astype("datetime64[M]")).astype(np.int64) + 1
-
-
 def _cut(value: Value, breaks: list[Value], labels: list[Value]) -> Value:
     numbers = as_numbers(value)
     edges = np.array([item.literal for item in breaks if isinstance(item.literal, float)])
@@ -454,9 +446,9 @@ FUNCTIONS: dict[str, tuple[str, int, int, Callable[..., Value]]] = {
     "min": ("min(x, y)", 2, 50, _extreme(np.minimum)),
     "max": ("max(x, y)", 2, 50, _extreme(np.maximum)),
     "missing": ("missing(x) or missing(x, 'CODE')", 1, 2, _missing),
-    "year": ("year(d)", 1, 1, _calendar(lambda dates: _months(dates) // 12 + 1970)),
-    "month": ("month(d)", 1, 1, _calendar(lambda dates: _months(dates) % 12 + 1)),
-    "day": ("day(d)", 1, 1, _calendar(_day_of_month)),
+    "year": ("year(d)", 1, 1, _calendar(lambda d: d.astype("M8[Y]").astype(int) + 1970)),
+    "month": ("month(d)", 1, 1, _calendar(lambda d: d.astype("M8[M]").astype(int) % 12 + 1)),
+    "day": ("day(d)", 1, 1, _calendar(lambda d: (d - d.astype("M8[M]")).astype(int) + 1)),
     "cut": ("cut(x, [10, 20], ['low', 'middle', 'high'])", 3, 3, _cut),
 }
 

@@ -54,15 +54,11 @@ class FrameLayout:
     ordered: bool = False
 
 
-def _schema_text(schema: pa.Schema) -> str:
-    return base64.b64encode(schema.serialize().to_pybytes()).decode("ascii")
-
-
-def _read_schema(text: str) -> pa.Schema:
-    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text, validate=True)))
-
-
-as_text(pa.Schema, _schema_text, _read_schema)
+as_text(
+    pa.Schema,
+    lambda schema: base64.b64encode(schema.serialize().to_pybytes()).decode("ascii"),
+    lambda text: pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text, validate=True))),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -62,16 +62,6 @@ def parse(values: pa.Array, mark: str = ".") -> FloatArray:
     return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _decimals_written(values: pa.Array) -> npt.NDArray[np.int64]:
-    point = pc.find_substring(values, ".").to_numpy(zero_copy_only=False)
-    length = pc.utf8_length(values).to_numpy(zero_copy_only=False)
-    return np.where(point < 0, 0, length - point - 1).astype(np.int64)
-
-
-def _decimals(number: float) -> int:
-    return len(_positional(number).partition(".")[2])
-
-
 def style_of(values: pa.Array, mark: str = ".") -> tuple[int | None, str]:
     """Find how distinct numbers were written.
 
@@ -92,13 +82,15 @@ def style_of(values: pa.Array, mark: str = ".") -> tuple[int | None, str]:
     values = _with_point(values, mark)
     numbers = parse(values)
     scientific = _mask(values, "[eE]")
-    written = _decimals_written(values.filter(pa.array(~scientific)))
+    behind = pc.replace_substring_regex(values.filter(pa.array(~scientific)), r"^[^.]*\.?", "")
+    written = pc.utf8_length(behind).to_numpy(zero_copy_only=False)
     most = int(written.max(initial=0))
     if not scientific.any():
         if most == written.min() and not _mask(values, r"^-?\.").any():
             return most, "fixed"
     elif most <= MAX_DECIMALS:
-        most = max(most, *(_decimals(x) for x in numbers[scientific].tolist()))
+        texts = [_positional(x) for x in numbers[scientific].tolist()]
+        most = max(most, *(len(text.partition(".")[2]) for text in texts))
     decimals = most if most <= MAX_DECIMALS else None
     few = slice(0, 1000)  # settles which styles are worth a look at all values
     for style in STYLES:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer.data.encoding import align, encode, encode_like
+from synthesizer.data.encoding import encode, encode_like, recoded
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.sources import RawTable, from_pandas, read_path
-from synthesizer.data.table import Kind, Table
+from synthesizer.data.table import Kind
 from synthesizer.data.writing import decode
 
 
@@ -64,16 +65,11 @@ def test_a_second_file_is_encoded_alike(tmp_path: Path) -> None:
     assert second["sex"].variable.labels == ("f", "m", "x", "")
     assert second["sex"].data.tolist() == [0, 2, 3]
     assert second["pay"].missing_state().tolist() == [0, 1, 0]
-    left, right = align(first, second)
-    assert left.schema == right.schema
-    assert _labels(left, "sex") == ["m", "f"] * 3
-    assert _labels(right, "sex") == ["f", "x", ""]
-    assert left["pay"].states is not None
-
-
-def _labels(table: Table, name: str) -> list[str]:
-    column = table[name]
-    return [column.variable.labels[code] for code in column.data]
+    joint = replace(first["sex"].variable, levels=("x", "f", "m"), missing=("",))
+    assert recoded(first["sex"], joint).data.tolist() == [2, 1] * 3
+    pay = recoded(first["pay"], replace(second["pay"].variable, missing=("N", "")))
+    assert pay.missing_state().tolist() == [0] * 6
+    assert recoded(second["pay"], pay.variable).missing_state().tolist() == [0, 2, 0]
 
 
 def test_a_second_file_that_does_not_fit(tmp_path: Path) -> None:

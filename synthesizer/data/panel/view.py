@@ -70,13 +70,8 @@ def _of_states(index: PanelIndex, states: Column, ends: IntArray) -> Iterator[Co
         ("last_state", states.data[ends]),
         ("main_state", main),
     ):
-        yield Column(_state_variable(states.variable, name), np.asarray(data, dtype=np.int32))
-
-
-def _state_variable(variable: Variable, name: str) -> Variable:
-    return Variable(
-        name=PREFIX + name, kind=variable.kind, levels=variable.levels, missing=variable.missing
-    )
+        variable = replace(states.variable, name=PREFIX + name, decimals=None, storage={})
+        yield Column(variable, np.asarray(data, dtype=np.int32))
 
 
 def moved(index: PanelIndex, states: Column) -> BoolArray:
