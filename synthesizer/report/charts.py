@@ -383,7 +383,8 @@ def dots(
 
 
 def _row(row: DotRow, scale: Scale, top: float, *, zero: bool) -> Markup:
-    y = top + 25
+    y = top + (25 if row.original_ends is None else 21)
+    of_original = y if row.original_ends is None else y + 10
     said = "not computed" if row.value is None else written(row.value, "share")
     if row.low is not None and row.high is not None:
         said += f" ({interval(row.low, row.high, 'share')})"
@@ -394,9 +395,7 @@ def _row(row: DotRow, scale: Scale, top: float, *, zero: bool) -> Markup:
     ]
     if zero:
         parts.append(line(scale(0), y - 8, scale(0), y + 8, class_="line-ink"))
-    of_original = y
     if row.original_ends is not None:
-        of_original = y + 8
         ends = scale.inside(row.original_ends[0]), scale.inside(row.original_ends[1])
         parts.append(line(ends[0], of_original, ends[1], of_original, class_="line-original"))
     if row.baseline is not None and row.original is not None:
