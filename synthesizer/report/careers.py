@@ -179,14 +179,17 @@ def _transitions(sequences: SequenceResult) -> Iterator[Block]:
 
 # Values within persons.
 
+_HISTORY = ("name", "changing", "mean_changing", "difference", "association", "lag", "mean_lag")
+
 
 def _histories(panel: PanelResult) -> Iterator[Block]:
     if panel.worst:
         yield Words([_HISTORIES])
         yield row_table(
-            [history.row for history in panel.worst],
+            panel.worst,
             caption="Values within persons: share ever changing, and association with the value "
             "before; the synthetic ones are means over the datasets",
+            names=_HISTORY,
             highlight=[i for i, history in enumerate(panel.worst) if _is_off(history)],
         )
     constant = [history.name for history in panel.variables if history.is_constant]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.stats import chi2, f, norm, t
@@ -158,8 +159,8 @@ class FitComparison(Result):
     def figures(self) -> tuple[Figure, ...]:
         """Mean and lowest overlap, mean absolute standardised difference, lack of fit."""
         n = self.datasets[0].n
-        known = [(own.overlap, own.name) for own in self.coefficients if own.overlap is not None]
-        lowest, name = min(known, default=(None, ""))
+        overlaps = [(c.overlap, c.name) for c in self.coefficients if c.overlap is not None]
+        lowest, name = min(overlaps, default=(None, ""))
         worst = f", {name}" if name else ""
         test = self.lack_of_fit
         figure = partial(Figure, n=n)
@@ -211,8 +212,8 @@ def _written(p_value: float) -> str:
 
 
 def _mean(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    defined = [value for value in values if value is not None]
+    return sum(defined) / len(defined) if defined else None
 
 
 def compare_coefficients(
@@ -222,43 +223,49 @@ def compare_coefficients(
     expected: FloatArray,
     level: float,
 ) -> tuple[CoefficientComparison, ...]:
-    """Compare coefficients one by one."""
+    """Compare coefficients one by one.
+
+    ``synthetic`` (q,) are the means of the synthetic datasets, ``expected`` (q,) the standard
+    errors that they lead to expect of the original's.
+    """
     half = t.ppf((1 + level) / 2, ours.df)
-    error = ours.std_errors
+    error, difference = ours.std_errors, synthetic - ours.coefficients
     low, high = ours.coefficients - half * error, ours.coefficients + half * error
-    made_low, made_high = synthetic - half * expected, synthetic + half * expected
-    difference = synthetic - ours.coefficients
-    common = np.minimum(high, made_high) - np.maximum(low, made_low)
+    synthetic_low, synthetic_high = synthetic - half * expected, synthetic + half * expected
+    common = np.minimum(high, synthetic_high) - np.maximum(low, synthetic_low)
     with np.errstate(all="ignore"):
-        standardised = difference / error
-        overlap = (common / (high - low) + common / (made_high - made_low)) / 2
+        overlap = (common / (high - low) + common / (synthetic_high - synthetic_low)) / 2
+        columns: dict[str, Any] = {
+            "original": ours.coefficients,
+            "original_error": error,
+            "original_low": low,
+            "original_high": high,
+            "synthetic": synthetic,
+            "synthetic_error": expected,
+            "synthetic_low": synthetic_low,
+            "synthetic_high": synthetic_high,
+            "difference": difference,
+            "standardised": _defined(difference / error),
+            "overlap": _defined(overlap),
+        }
+    rows = zip(*(np.asarray(values).tolist() for values in columns.values()), strict=True)
     return tuple(
-        CoefficientComparison(
-            name=name,
-            original=float(ours.coefficients[i]),
-            original_error=float(error[i]),
-            original_low=float(low[i]),
-            original_high=float(high[i]),
-            synthetic=float(synthetic[i]),
-            synthetic_error=float(expected[i]),
-            synthetic_low=float(made_low[i]),
-            synthetic_high=float(made_high[i]),
-            difference=float(difference[i]),
-            standardised=_defined(standardised[i]),
-            overlap=_defined(overlap[i]),
-        )
-        for i, name in enumerate(names)
+        CoefficientComparison(name=name, **dict(zip(columns, row, strict=True)))
+        for name, row in zip(names, rows, strict=True)
     )
 
 
-def _defined(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+def _defined(values: FloatArray) -> list[float | None]:
+    return [value if math.isfinite(value) else None for value in values.tolist()]
 
 
 def lack_of_fit(
     ours: Fit, q: FloatArray, rule: Rule, ratios: FloatArray
 ) -> tuple[LackOfFit | None, str | None]:
-    """Return the lack-of-fit test, or why there is none."""
+    """Return the lack-of-fit test, or why there is none.
+
+    ``q`` (m, p) are the coefficients of the m datasets, ``ratios`` (m,) their n/k.
+    """
     m, p = q.shape
     difference = q.mean(axis=0) - ours.coefficients
     if rule == "partially":

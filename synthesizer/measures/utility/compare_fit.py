@@ -17,7 +17,7 @@ from typing import Any, get_args
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthesizer.data.errors import DataError, ExpressionError
+from synthesizer.data.errors import DataError, ExpressionError, Problems
 from synthesizer.data.expressions import quote_name
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
@@ -99,44 +99,48 @@ class FitRequest(Part):
         return self if self.rule is not None else self.model_copy(update={"rule": natural})
 
 
+Declared = Mapping[str, Declaration] | None
+
+
 @dataclass(frozen=True)
-class ExtraNames:
+class _Extras:
     """Which variables records are to carry; None or empty for nothing."""
 
-    clusters: str | None = None
-    effects: tuple[str, ...] = ()
-    weights: str | None = None
-    offset: Atom | None = None
+    clusters: str | None
+    effects: tuple[str, ...]
+    weights: str | None
+    offset: Atom | None
 
     @property
     def groups(self) -> tuple[str, ...]:
         """Variables whose values need not be the same in original and synthetic data."""
-        return (*self.effects, *(() if self.clusters is None else (self.clusters,)))
+        return (*self.effects, *filter(None, [self.clusters]))
 
     @property
     def numbers(self) -> tuple[str, ...]:
         """Variables that are read as numbers."""
-        own = () if self.weights is None else (self.weights,)
-        return (*own, *(() if self.offset is None else self.offset.names))
+        return (*filter(None, [self.weights]), *(self.offset.names if self.offset else ()))
 
-    def read(
-        self, data: Data, table: Table, declared: Mapping[str, Declaration] | None = None
-    ) -> Extras:
-        """Return what the records of one dataset carry."""
+    def read(self, data: Data, table: Table, declared: Declared = None) -> Extras:
+        """Return what the records of one dataset carry.
+
+        Clusters and effects are read from ``data`` as it came, with codes of its own; weights and
+        offset from ``table``, which has the original's kinds.
+        """
         return Extras(
-            None if self.clusters is None else group_codes(data, self.clusters, declared),
-            tuple(group_codes(data, name, declared) for name in self.effects),
+            None if self.clusters is None else _group_codes(data, self.clusters, declared),
+            tuple(_group_codes(data, name, declared) for name in self.effects),
             None if self.weights is None else _weights(table, self.weights),
             None if self.offset is None else _numbers("offset", self.offset, table),
         )
 
 
-def group_codes(data: Data, name: str, declared: Mapping[str, Declaration] | None = None) -> Codes:
+def _group_codes(data: Data, name: str, declared: Declared) -> Codes:
     """Return the group of each record of a dataset, -1 where it is missing."""
     column = as_table(data, [name], declared)[name]
-    known = column.is_observed
-    codes = np.full(len(known), -1, dtype=np.int64)
-    codes[known] = np.unique(column.data[known], return_inverse=True)[1]
+    observed = column.is_observed
+    codes = np.full(len(column), -1, dtype=np.int64)
+    codes[observed] = np.unique(column.data[observed], return_inverse=True)[1]
     return codes
 
 
@@ -272,26 +276,20 @@ class _Request:
     level: float
 
 
-def _checked(
-    request: _Request, original: Data, synthetic: list[Data]
-) -> tuple[Formula, ExtraNames]:
+def _checked(request: _Request, original: Data, synthetic: list[Data]) -> tuple[Formula, _Extras]:
     """Return the formula and what else is needed; raise one error with every problem."""
     wrong = [type(data).__name__ for data in (original, *synthetic) if not isinstance(data, Data)]
     if wrong:
         raise DataError(f"tables or pandas frames are needed, not {name}" for name in wrong)
-    problems = list(_rule_problems(request, [original, *synthetic]))
+    problems = Problems(_rule_problems(request, [original, *synthetic]))
     parsed, offset = None, None
-    try:
+    with problems.gathered():
         parsed = parse_formula(request.formula)
-    except ExpressionError as error:
-        problems += error.problems
-    try:
+    with problems.gathered():
         offset = None if request.offset is None else parse_atom(request.offset, "offset")
-    except ExpressionError as error:
-        problems += error.problems
     effects = () if parsed is None else parsed.effects
     problems += _family_problems(request, effects)
-    wanted = ExtraNames(request.clusters, effects, request.weights, offset)
+    wanted = _Extras(request.clusters, effects, request.weights, offset)
     names = [*(() if parsed is None else parsed.names), *wanted.numbers, *wanted.groups]
     problems += unknown_names(names, column_names(original))
     problems += _group_problems(wanted, original, synthetic)
@@ -329,11 +327,10 @@ def _rule_problems(request: _Request, data: list[Data]) -> Iterator[str]:
             )
 
 
-def _group_problems(wanted: ExtraNames, original: Data, synthetic: list[Data]) -> Iterator[str]:
-    known = [name for name in wanted.groups if name in column_names(original)]
+def _group_problems(wanted: _Extras, original: Data, synthetic: list[Data]) -> Iterator[str]:
     for number, data in enumerate(synthetic, start=1):
-        for name in known:
-            if name not in column_names(data):
+        for name in wanted.groups:
+            if name in column_names(original) and name not in column_names(data):
                 yield f"column {name!r} is not in synthetic dataset {number}: add it"
 
 
@@ -341,9 +338,7 @@ def _n_rows(data: Data) -> int:
     return data.n_rows if isinstance(data, Table) else len(data)
 
 
-def _extras_of_original(
-    wanted: ExtraNames, data: Data, table: Table, declared: Mapping[str, Declaration] | None
-) -> Extras:
+def _extras_of_original(wanted: _Extras, data: Data, table: Table, declared: Declared) -> Extras:
     try:
         return wanted.read(data, table, declared)
     except DataError as error:

@@ -14,7 +14,7 @@ from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.view import changed_rows
 from synthesizer.data.table import Column, FloatArray
-from synthesizer.measures.figure import Attempts, Figure, Result, Row, column
+from synthesizer.measures.figure import Attempts, Figure, Result, Row, column, shown
 from synthesizer.measures.utility.sequences import SequenceComparison, SequenceResult
 
 RATIO = "careers: largest ratio to the noise floor"
@@ -34,46 +34,35 @@ class PanelSize(Result):
         return self.rows / self.persons if self.persons else 0.0
 
 
-class HistoryRow(Row):
-    """One variable's values along the careers, synthetic ones as means over the datasets."""
-
-    name: str = column("Variable", "text")
-    changing: float = column("Ever changing, original", "share", "of the persons")
-    mean_changing: float = column("Synthetic", "share")
-    difference: float = column("Difference in points", "number", "percentage points")
-    association: str = column("Association", "text", "of a value and the nearest earlier one")
-    lag: float | None = column("Original", "share")
-    mean_lag: float | None = column("Synthetic", "share")
-
-
-class VariableHistory(Result):
+class VariableHistory(Row):
     """One variable's values along the careers."""
 
-    name: str
+    name: str = column("Variable", "text")
     kind: str
-    association: str
-    """Cramer's V or Spearman correlation, of a value and the person's nearest earlier one."""
-    changing: float
-    """Of the original: share of persons who ever change."""
-    lag: float | None
-    """Of the original: the association; None where there is none."""
+    association: str = column("Association", "text", "of a value and the nearest earlier one")
+    """Cramer's V or Spearman correlation."""
+    changing: float = column("Ever changing, original", "share", "of the persons")
+    lag: float | None = column("Original", "share", "association; None where there is none")
     changing_synthetic: tuple[float, ...]
-    """Of each dataset."""
+    """Of each dataset: share of persons who ever change."""
     lag_synthetic: tuple[float | None, ...]
-    """Of each dataset."""
+    """Of each dataset: the association."""
 
     @property
+    @shown("Synthetic", "share")
     def mean_changing(self) -> float:
         """Mean share over the datasets."""
         return float(np.mean(self.changing_synthetic))
 
     @property
+    @shown("Synthetic", "share")
     def mean_lag(self) -> float | None:
         """Mean association over the datasets that have one."""
-        known = [value for value in self.lag_synthetic if value is not None]
-        return float(np.mean(known)) if known else None
+        values = [value for value in self.lag_synthetic if value is not None]
+        return float(np.mean(values)) if values else None
 
     @property
+    @shown("Difference in points", "number", "percentage points")
     def difference(self) -> float:
         """Synthetic minus original share ever changing, in percentage points."""
         return 100 * (self.mean_changing - self.changing)
@@ -82,11 +71,6 @@ class VariableHistory(Result):
     def is_constant(self) -> bool:
         """Whether nobody changes it, neither in the original nor in a dataset."""
         return not self.changing and not any(self.changing_synthetic)
-
-    @property
-    def row(self) -> HistoryRow:
-        """What a table shows of it."""
-        return HistoryRow(**{name: getattr(self, name) for name in HistoryRow.model_fields})
 
 
 class PanelResult(Result):
@@ -170,11 +154,6 @@ def changing_share(index: PanelIndex, column: Column) -> float:
     return float((np.bincount(index.person[other], minlength=index.n_persons) > 0).mean())
 
 
-def association_name(column: Column) -> str:
-    """Return what `lag_association` computes of a variable."""
-    return "Cramer's V" if column.is_coded else "Spearman correlation"
-
-
 def lag_association(index: PanelIndex, column: Column) -> float | None:
     """Return the association of a value with the person's nearest earlier one.
 
@@ -238,12 +217,11 @@ class PanelCollector:
     def __init__(
         self, original: PanelTable, frame: Frame, rng: np.random.Generator, *, attempts: Attempts
     ) -> None:
-        self.attempts = attempts
-        self.original = _size(original)
+        self.attempts, self._original = attempts, original
         self.sizes: list[PanelSize] = []
         self._sequences = attempts.of(CAREERS, lambda: SequenceComparison(original, frame, rng))
         names = [name for name in original.names if name != frame.time]
-        self._variables = [_Variable(original, name) for name in names]
+        self._histories = {name: [_history(original, name)] for name in names}
 
     def add(self, synthetic: PanelTable) -> None:
         """Look at the next dataset."""
@@ -251,9 +229,10 @@ class PanelCollector:
         careers = self._sequences
         if careers is not None and CAREERS not in self.attempts.failed:
             self.attempts.of(CAREERS, lambda: careers.add(synthetic))
-        for variable in self._variables:
-            if variable.place not in self.attempts.failed:
-                self.attempts.of(variable.place, partial(variable.add, synthetic))
+        for name, histories in self._histories.items():
+            if _place(name) not in self.attempts.failed:
+                history = self.attempts.of(_place(name), partial(_history, synthetic, name))
+                histories += [] if history is None else [history]
 
     def result(self) -> PanelResult | None:
         """Return what was found; None without a dataset."""
@@ -262,46 +241,35 @@ class PanelCollector:
         failed = self.attempts.failed
         careers = None if CAREERS in failed else self._sequences
         return PanelResult(
-            original=self.original,
+            original=_size(self._original),
             synthetic=tuple(self.sizes),
             sequences=None if careers is None else careers.result(),
-            variables=tuple(v.result() for v in self._variables if v.place not in failed),
+            variables=tuple(
+                self._variable(name) for name in self._histories if _place(name) not in failed
+            ),
             failed=dict(failed),
         )
 
-
-class _Variable:
-    """One variable's history in the original and in the datasets so far."""
-
-    def __init__(self, original: PanelTable, name: str) -> None:
-        self.name = name
-        column = original[name]
-        self.kind = column.variable.kind.value
-        self.association = association_name(column)
-        self.original = _history(original, column)
-        self.synthetic: list[tuple[float, float | None]] = []
-
-    @property
-    def place(self) -> str:
-        return f"history of {self.name}"
-
-    def add(self, synthetic: PanelTable) -> None:
-        self.synthetic.append(_history(synthetic, synthetic[self.name]))
-
-    def result(self) -> VariableHistory:
+    def _variable(self, name: str) -> VariableHistory:
+        column = self._original[name]
+        (changing, lag), *synthetic = self._histories[name]
         return VariableHistory(
-            name=self.name,
-            kind=self.kind,
-            association=self.association,
-            changing=self.original[0],
-            lag=self.original[1],
-            changing_synthetic=tuple(changing for changing, _ in self.synthetic),
-            lag_synthetic=tuple(lag for _, lag in self.synthetic),
+            name=name,
+            kind=column.variable.kind.value,
+            association="Cramer's V" if column.is_coded else "Spearman correlation",
+            changing=changing,
+            lag=lag,
+            changing_synthetic=tuple(changing for changing, _ in synthetic),
+            lag_synthetic=tuple(lag for _, lag in synthetic),
         )
 
 
-def _history(table: PanelTable, column: Column) -> tuple[float, float | None]:
-    return changing_share(table.index, column), lag_association(table.index, column)
+def _place(name: str) -> str:
+    return f"history of {name}"
+
+
+def _history(table: PanelTable, name: str) -> tuple[float, float | None]:
+    return changing_share(table.index, table[name]), lag_association(table.index, table[name])
 
 
 def _size(table: PanelTable) -> PanelSize:
