@@ -8,11 +8,12 @@ threads does not change a bit of the result.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import combinations, product
 from operator import add
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +43,7 @@ _NARROW = 8
 # Products of more columns than this are too many for any model, and so for their list.
 _LARGEST_PRODUCT = 2**24
 
+Sums = tuple[FloatArray, FloatArray]
 _IntArray = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 
@@ -314,7 +316,7 @@ def rank_of(design: Design, n_jobs: int | None) -> int:
     """Return the number of linearly independent columns."""
     nothing = np.zeros(design.n_rows)
     with _one_blas_thread(), _threads(n_jobs) as threads:
-        return len(_independent(_products(design, nothing, threads)[0]))
+        return len(_independent(_summed(_mapped(threads, design.products, nothing))[0]))
 
 
 def _one_blas_thread() -> threadpool_limits:
@@ -327,11 +329,22 @@ def _threads(n_jobs: int | None) -> Parallel:
     return Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
 
 
-def _products(
-    design: Design, right: FloatArray, threads: Parallel
-) -> tuple[FloatArray, FloatArray]:
-    """Return X'X and X'r, shapes (width, width) and (width,)."""
-    return _summed(threads(delayed(design.products)(rows, right[rows]) for rows in _parts(design)))
+def _mapped(threads: Parallel, work: Callable[..., Any], *arrays: FloatArray) -> Iterable[Any]:
+    """Return what ``work`` makes of some rows after the others; arrays have a value for each.
+
+    The rows do not depend on the number of threads.
+    """
+    n = len(arrays[0])
+    parts = (slice(start, min(start + _PART, n)) for start in range(0, n, _PART))
+    results: Iterable[Any] = threads(
+        delayed(work)(rows, *(values[rows] for values in arrays)) for rows in parts
+    )
+    return results
+
+
+def _summed(results: Iterable[Sums]) -> Sums:
+    """Return the sums of what the parts give, in their order, so that no bit depends on threads."""
+    return reduce(lambda total, part: (total[0] + part[0], total[1] + part[1]), results)
 
 
 def _independent(gram: FloatArray) -> npt.NDArray[np.intp]:
@@ -347,7 +360,9 @@ def _fit(design: Design, truth: FloatArray, threads: Parallel) -> LogitFit:
     last: FloatArray | None = None
     deviance, halvings = math.inf, 0
     for _ in range(_MOST_STEPS):
-        linear, new_deviance = _predicted(design, coefficients, truth, threads)
+        parts = _mapped(threads, partial(_deviance, design, coefficients), truth)
+        linears, deviances = zip(*parts, strict=True)
+        linear, new_deviance = np.concatenate(linears), reduce(add, deviances)
         if (
             last is not None
             and new_deviance > deviance * (1 + _SETTLED)
@@ -358,7 +373,8 @@ def _fit(design: Design, truth: FloatArray, threads: Parallel) -> LogitFit:
         if abs(new_deviance - deviance) / (abs(new_deviance) + 0.1) < _SETTLED:
             return LogitFit(np.asarray(expit(linear)), design.width, converged=True)
         last, deviance, halvings = coefficients, new_deviance, 0
-        coefficients = _solved(*_equations(design, linear, truth, threads))
+        equations = _summed(_mapped(threads, partial(_weighted, design), linear, truth))
+        coefficients = _solved(*equations)
     return LogitFit(np.asarray(expit(linear)), design.width, converged=False)
 
 
@@ -368,7 +384,7 @@ def _started(design: Design, truth: FloatArray, threads: Parallel) -> tuple[Desi
     Half-shrunk observations are 1/4 and 3/4, whose weights are equal: X'X, which tells redundant
     columns, is a multiple of the first information.
     """
-    gram, moments = _products(design, 2 * truth - 1, threads)
+    gram, moments = _summed(_mapped(threads, design.products, 2 * truth - 1))
     columns = _independent(gram)
     weight = 3 / 16
     response = weight * math.log(3) + 1 / 4
@@ -376,19 +392,8 @@ def _started(design: Design, truth: FloatArray, threads: Parallel) -> tuple[Desi
     return design.chosen(columns), coefficients
 
 
-def _predicted(
-    design: Design, coefficients: FloatArray, truth: FloatArray, threads: Parallel
-) -> tuple[FloatArray, float]:
-    """Return the linear predictor, shape (N,), and the deviance."""
-    results = threads(
-        delayed(_deviance)(design, rows, coefficients, truth[rows]) for rows in _parts(design)
-    )
-    linear, deviances = zip(*results, strict=True)
-    return np.concatenate(linear), reduce(add, deviances)
-
-
 def _deviance(
-    design: Design, rows: slice, coefficients: FloatArray, truth: FloatArray
+    design: Design, coefficients: FloatArray, rows: slice, truth: FloatArray
 ) -> tuple[FloatArray, float]:
     """Return the linear predictor of some rows, shape (rows,), and their share of the deviance."""
     linear = design.predictor(rows, coefficients)
@@ -396,38 +401,11 @@ def _deviance(
     return linear, float(-2 * log_expit(right).sum())
 
 
-def _equations(
-    design: Design, linear: FloatArray, truth: FloatArray, threads: Parallel
-) -> tuple[FloatArray, FloatArray]:
-    """Return the weighted normal equations of the working response."""
-    return _summed(
-        threads(
-            delayed(_weighted)(design, rows, linear[rows], truth[rows]) for rows in _parts(design)
-        )
-    )
-
-
-def _weighted(
-    design: Design, rows: slice, linear: FloatArray, truth: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return what some rows add to the weighted normal equations."""
+def _weighted(design: Design, rows: slice, linear: FloatArray, truth: FloatArray) -> Sums:
+    """Return what some rows add to the weighted normal equations of the working response."""
     score = expit(linear)
     weight = score * (1 - score)
     return design.products(rows, weight * linear + truth - score, np.sqrt(weight))
-
-
-def _parts(design: Design) -> Iterator[slice]:
-    """Yield the rows of one task after the other; they do not depend on the number of threads."""
-    n = design.n_rows
-    return (slice(start, min(start + _PART, n)) for start in range(0, n, _PART))
-
-
-def _summed(
-    results: Iterable[tuple[FloatArray, FloatArray]],
-) -> tuple[FloatArray, FloatArray]:
-    """Return the sums of what the parts give, in their order, so that no bit depends on threads."""
-    gram, moments = reduce(lambda total, part: (total[0] + part[0], total[1] + part[1]), results)
-    return gram, moments
 
 
 def _solved(information: FloatArray, moments: FloatArray) -> FloatArray:
