@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from synthesizer.cli.printing import notes_told, say, show_rows, tabulate
-from synthesizer.measures.catalogue import figure_kind
+from synthesizer.measures.catalogue import FIGURES
 from synthesizer.measures.figure import Figure, in_units, is_above_chance, lies_above
 from synthesizer.report.page import Added
 
@@ -86,7 +86,7 @@ def show_panel(panel: PanelResult) -> None:
         columns = ("name", "mean", "floor", "ratio", reads)
         show_rows(panel.sequences.rows, "careers and histories", *columns)
     show_rows(
-        [history.row for history in panel.worst[:WORST_VARIABLES]],
+        panel.worst[:WORST_VARIABLES],
         "histories furthest off (share of persons who ever change; lag association)",
         *("name", "changing", "mean_changing", "difference"),
         Added("lag", "share", lambda row: row.lag),
@@ -168,7 +168,7 @@ def file_headlines(figures: Iterable[Figure]) -> list[Figure]:
 
 
 def _shown_by(figure: Figure) -> str:
-    kind = figure_kind(figure.key)
+    kind = FIGURES.get(figure.key)
     return "" if kind is None else kind.screen
 
 

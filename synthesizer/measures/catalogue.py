@@ -644,17 +644,6 @@ SUMMARY: Mapping[str, tuple[FigureKind, str]] = {
 """Keys of the summary: the figure, and the field of it."""
 
 
-def figure_kind(key: str) -> FigureKind | None:
-    """Return what the catalogue says of a figure; None of one without a part to play.
-
-    Examples
-    --------
-    >>> figure_kind("repu").title, figure_kind("uio")
-    ('repU', None)
-    """
-    return FIGURES.get(key)
-
-
 def axes(axis: Axis) -> tuple[FigureKind, ...]:
     """Return the figures of risk or of utility by which runs are compared.
 
