@@ -123,9 +123,8 @@ def show_utility(
         units = "persons or rows" if utility.units == "persons" and utility.fits else utility.units
         figures = [figure for _, figure in chosen]
         table = figure_table(figures, units, baseline="right synthesis")
-        tabulate(
-            "utility", ("of", *table), [*zip([p for p, _ in chosen], *table.values(), strict=True)]
-        )
+        table = {"figure": table.pop("figure"), "of": [place for place, _ in chosen], **table}
+        tabulate("utility", [*table], [*zip(*table.values(), strict=True)])
     for line in utility_lines(utility, start=start):
         say(line)
     if explained:

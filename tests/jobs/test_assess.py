@@ -44,18 +44,14 @@ ORIGINAL, MADE, CONTROL = people(), people(200, 1), people(300, 2)
 def test_figures_are_those_of_the_measures() -> None:
     question = Question(sensitive="sex", public=("age", "job"))
     found = assess(ORIGINAL, [MADE, CONTROL], **KNOWN, questions=question)
-    main = found.main
-    assert main is not None
-    pair = (ORIGINAL, [MADE, CONTROL])
+    main, pair = found.main, (ORIGINAL, [MADE, CONTROL])
     assert main.cap == cap(*pair, **KNOWN)
     assert main.tcap == tcap(*pair, **KNOWN)
     assert main.identity == identity(*pair, keys=KNOWN["keys"])
     assert main.attribute == attribute(*pair, **KNOWN)
-    assert main.suda is not None
     assert main.suda == suda(ORIGINAL, KNOWN["keys"]).result
     expected = inference(*pair, sensitive="sex", public=["age", "job"])
     assert found.inference[0] == expected
-    assert found.replicated is not None
     whole = replicated_uniques(*pair, exclude=["person_id"])
     assert found.replicated == whole
     assert (main.differential, found.nearest, found.attacks) == (None, None, None)
@@ -66,18 +62,13 @@ def test_figures_are_those_of_the_measures() -> None:
 def test_a_control_file_shows_what_is_risk() -> None:
     copied = assess(ORIGINAL, ORIGINAL, **KNOWN, control=CONTROL, by="region")
     main = copied.main
-    assert main is not None
-    assert main.differential is not None
     difference, uniques, worst = main.differential.figures
     assert difference.value == pytest.approx(difference.original)
-    assert difference.low is not None
     assert difference.low > 0
     assert uniques.value == 1
     assert worst.name == "worst group"
-    assert copied.nearest is not None
     assert copied.nearest.share == 1
     fresh = assess(ORIGINAL, MADE, **KNOWN, control=CONTROL)
-    assert fresh.nearest is not None
     assert fresh.nearest.low < 0.5 < fresh.nearest.high
 
 
@@ -85,7 +76,6 @@ def test_attacks_find_a_copy_and_no_fresh_people() -> None:
     risks = {}
     for name, made in (("copy", ORIGINAL), ("fresh", MADE)):
         found = assess(ORIGINAL, made, **KNOWN, control=CONTROL, with_attacks=True)
-        assert found.attacks is not None
         risks[name] = found.attacks["singling out by combinations"]
     assert risks["copy"].low > 0
     assert risks["fresh"].low <= 0 <= risks["fresh"].high
@@ -98,8 +88,6 @@ def test_the_same_seed_gives_the_same_figures() -> None:
 
 def test_tables_of_codes_are_taken_too() -> None:
     found = assess(persons(200), persons(100, 1), keys=["sex", "age"], target="marital")
-    assert found.main is not None
-    assert found.main.cap is not None
     assert found.main.cap.n == 200
 
 
@@ -107,21 +95,17 @@ def test_numbers_as_targets() -> None:
     close = assess(
         ORIGINAL, ORIGINAL, keys=["sex", "age"], target="pay", tolerance=Tolerance(relative=0.1)
     )
-    assert close.main is not None
     assert close.main.cap is not None
     assert (close.main.tcap, close.main.attribute, close.failed) == (None, None, {})
     grouped = assess(
         ORIGINAL, MADE, keys=["sex", "age"], target="pay", groups={"pay": 4, "age": [30, 50]}
     )
-    assert grouped.main is not None
     assert grouped.main.tcap is not None
-    assert grouped.main.cap is not None
     assert grouped.main.cap.baseline["all"] == pytest.approx(0.25, abs=0.01)
 
 
 def test_keys_and_target_are_suggested() -> None:
     found = assess(ORIGINAL, MADE)
-    assert found.main is not None
     assert "person_id" not in found.main.scenario.names
     assert "unique" in found.main.scenario.reason
 
@@ -154,8 +138,6 @@ def test_persons_of_a_control_file_count_not_records() -> None:
     found = assess(panel, MADE, **KNOWN, control=kept_out, units="person_id")
     assert any("300 values of 'person_id' are in the original and in" in n for n in found.notes)
     main = found.main
-    assert main is not None
-    assert main.differential is not None
     assert main.differential.figures[0].n == 600
     with pytest.raises(DataError, match="'nobody'"):
         assess(panel, MADE, **KNOWN, control=kept_out, units="nobody")
@@ -171,8 +153,6 @@ def test_many_keys_are_searched_as_far_as_is_affordable() -> None:
     more = assess(
         wide, wide, keys=list(wide)[:-1], target="secret", settings={"suda": {"max_size": 2}}
     )
-    assert more.main is not None
-    assert more.main.suda is not None
     assert more.main.suda.max_size == 2
 
 
@@ -180,7 +160,6 @@ def test_a_fault_in_other_columns_costs_only_that_column() -> None:
     odd = ORIGINAL.assign(odd=[1, "x"] * 150, empty=None)
     found = assess(odd, MADE.assign(odd=1, empty=2), **KNOWN)
     assert found.failed == {}
-    assert found.replicated is not None
     assert found.replicated.keys == ("sex", "age", "region", "job", "pay")
     assert any("without odd" in note or "without empty, odd" in note for note in found.notes)
     suggested = assess(odd, MADE.assign(odd=1, empty=2), target="job")
@@ -189,7 +168,6 @@ def test_a_fault_in_other_columns_costs_only_that_column() -> None:
 
 def test_columns_that_one_file_lacks_are_not_compared_and_told() -> None:
     found = assess(ORIGINAL, MADE.drop(columns=["pay"]), **KNOWN, control=CONTROL)
-    assert found.replicated is not None
     assert found.replicated.keys == ("sex", "age", "region", "job")
     assert found.nearest is not None
     assert found.notes == ("whole records are compared without pay (not in all files)",)
@@ -265,12 +243,9 @@ def test_bad_files_are_told_at_once(made: object, words: list[str]) -> None:
 
 def test_one_row_and_no_match() -> None:
     one = assess(ORIGINAL, MADE.iloc[:1], **KNOWN)
-    assert one.main is not None
     assert one.failed == {}
     elsewhere = MADE.assign(age=MADE["age"] + 100)
     none = assess(ORIGINAL, elsewhere, **KNOWN)
-    assert none.main is not None
-    assert none.main.cap is not None
     row = none.main.cap.row(1)
     assert (row.zero, row.undefined, row.matched) == (0, None, 0)
     figures = {figure.name: figure for figure in none.main.figures}

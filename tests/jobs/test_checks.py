@@ -55,9 +55,6 @@ def test_numbers_are_those_of_the_measures() -> None:
     assert results.summary.cap_baseline == pytest.approx(expected.row(2).chance_zero)
     low, high = results.summary.differential_low, results.summary.differential_high
     difference = results.summary.differential_confidentiality
-    assert low is not None
-    assert high is not None
-    assert difference is not None
     assert low < difference < high
     assert results.failed == {}
 
@@ -65,25 +62,19 @@ def test_numbers_are_those_of_the_measures() -> None:
 def test_repeats_of_the_half_split_have_a_mean_interval() -> None:
     settings = {"repeats": 2, "m": 1}
     results, _ = checked(checks=SCENARIO | {"differential_confidentiality": settings})
-    assert results.summary.differential_confidentiality is not None
     low = results.summary.differential_low
-    assert low is not None
     assert low < results.summary.differential_confidentiality
 
 
 def test_checks_can_be_switched_off_one_by_one() -> None:
     results, _ = checked(checks=SCENARIO | {"cap": False, "two_way": False, "suda": False})
     main = results.risk.main
-    assert main is not None
     assert (main.cap, main.tcap, main.suda) == (None, None, None)
     assert results.summary.mean_two_way is None
     assert results.summary.worst_one_way is not None
-    assert main.differential is not None
-    assert results.risk.nearest is not None
     off = {"differential_confidentiality": False, "nearest": False, "replicated_uniques": False}
     results, _ = checked(checks=SCENARIO | off | {"identity": False, "attribute": False})
     main = results.risk.main
-    assert main is not None
     assert (main.differential, main.identity, main.attribute) == (None, None, None)
     assert (results.risk.nearest, results.risk.replicated) == (None, None)
     assert main.cap is not None
@@ -97,7 +88,6 @@ def test_several_scenarios_share_the_half_split_and_the_limits() -> None:
     results, _ = checked(checks=SCENARIO | more | {"differential_confidentiality": {"by": "sex"}})
     first, second = results.risk.scenarios
     assert (first.scenario.target, second.scenario.target) == ("marital", "sex")
-    assert second.differential is not None
     assert second.differential.worst_group is not None
     assert first.cap is not None
     assert second.cap is not None
@@ -116,8 +106,6 @@ def test_inference_and_panels() -> None:
     assert results.summary.auc is not None
     assert results.summary.revealed_share is not None
     main = results.risk.main
-    assert main is not None
-    assert main.differential is not None
     ages = len(np.unique(TABLE["age"].data))
     assert main.differential.comparisons[0].n_a == (ages + 1) // 2
     assert results.exceeded(LimitConfig(auc=0.0, revealed_share=0.0)) != ()
@@ -126,7 +114,6 @@ def test_inference_and_panels() -> None:
 def test_limits() -> None:
     results, _ = checked(checks=SCENARIO)
     cap_value = results.summary.cap
-    assert cap_value is not None
     assert results.exceeded(LimitConfig()) == ()
     assert results.exceeded(LimitConfig(cap=cap_value)) == ()
     (above,) = results.exceeded(LimitConfig(cap=cap_value - 0.01, worst_two_way=1e9))
@@ -185,13 +172,10 @@ KEYS = {"keys": ["sex"], "target": "state@last"}
 
 def test_a_panel_has_careers_and_histories() -> None:
     results, view = checked_panel(panel_frame(), checks=NO_HALVES | KEYS)
-    assert results.panel is not None
-    assert results.panel.sequences is not None
     assert results.panel.original.persons == view.n_rows == 120
     assert [own.name for own in results.panel.variables] == ["state", "grade", "sex"]
     assert results.panel.variables[2].is_constant
     assert len(results.panel.sequences.distances) == 2
-    assert results.risk.careers is not None
     assert len(results.risk.careers.datasets) == 2
     content = json.loads(json.dumps(checks_content(results), allow_nan=False))
     assert content["summary"]["sequence_ratio"] == results.panel.sequences.worst_ratio
@@ -263,7 +247,6 @@ def test_suda_on_three_points_in_time(form: str) -> None:
             panel=panel,
         )
     (scenario,) = results.risk.scenarios
-    assert scenario.suda is not None
     unique, alone = slow_uniques(known)
     assert 0 < alone < unique < 60
     assert scenario.suda.uniques == unique

@@ -15,10 +15,10 @@ from synthesizer.data import files as output
 from synthesizer.data.errors import ConfigError, DataError, OutputError
 from synthesizer.jobs.compare import compare_points, frontier_of, write_comparison
 from synthesizer.jobs.run_points import RunPoint, read_run, read_runs
-from synthesizer.measures.figure import Result, plain, typed
+from synthesizer.measures.figure import plain, typed
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.utility.suite import UtilityResult
-from synthesizer.report.comparison import ComparedRuns
+from synthesizer.report.comparison import ComparedRuns, RunFigure, Standing
 from tests.run_directories import (
     CHAIN,
     NOTHING,
@@ -117,49 +117,59 @@ def test_a_run_without_a_figure_is_left_out(tmp_path: Path) -> None:
     # what all runs have comes first
     assert found.axes.risk[0] == "cap"
     assert found.axes.risk[-1] == "nearer_share"
+    off = compare_points([*runs[:2], point(tmp_path, "leaf4", 0, 0, checks=NOTHING)])
+    assert "leaf4: has no figures; its checks were off or failed." in off.notes
 
 
-def test_other_data_have_no_common_axis(tmp_path: Path) -> None:
-    data = {"origin": "b.csv", "sha256": "def"}
-    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, data=data)]
+def other_groups() -> CheckResults:
+    content = plain(checks_of(0.2, 2.0))
+    content["risk"]["scenarios"][0]["scenario"]["groups"] = {"age": 10}
+    return typed(CheckResults, content)
+
+
+COPIED = [step("age", model="keep"), *CHAIN[1:]]
+FIRST = ("cap", "mean_two_way")
+
+
+@pytest.mark.parametrize(
+    ("changes", "notes", "first", "words"),
+    [
+        ({"data": {"origin": "b.csv", "sha256": "def"}}, "data", (None, None), ""),
+        ({"checks": other_groups()}, "question", ("replicated_uniques", FIRST[1]), ""),
+        ({"m": 5}, "m", ("cap_single", FIRST[1]), ""),
+        ({"m": 1}, "m, one dataset", ("cap_single", FIRST[1]), "(m = 1: leaf2)"),
+        ({"chain": CHAIN[:1], "seed": 2}, "variables, seeds", FIRST, ""),
+        ({"chain": COPIED}, "variables", FIRST, ""),
+        ({"rows": 101}, "", FIRST, ""),  # as good as 100
+        # the smallest file would win: S_pMSE and CAP fall with the number of synthetic records
+        ({"rows": 5000}, "rows", ("nearer_share", None), "(100 to 5,000 records)"),
+        # the checks know best
+        ({"checks": checks_of(0.3, 2.0, proper=True)}, "proper", FIRST, "a proper run, here 2 "),
+    ],
+)
+def test_what_differs_decides_about_the_axes(tmp_path, changes, notes, first, words):
+    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, **changes)]
     found = compare_points(runs)
-    assert told(found) == {"data"}
-    assert (found.axes.risk, found.axes.utility, found.frontier) == ((), (), ())
+    assert told(found) == set(filter(None, notes.split(", ")))
+    assert words in found.notes[0] + found.notes[-2]
+    assert [*found.axes.risk, None][0] == first[0]
+    assert [*found.axes.utility, None][0] == first[1]
+    assert bool(found.frontier) == (None not in first)
 
 
-def test_queries_have_no_hash(tmp_path: Path) -> None:
+def test_queries_have_no_hash(tmp_path):
     data = {"origin": "db", "sha256": None}
-    runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0, data=data) for n in (1, 2)]
-    found = compare_points(runs)
+    found = compare_points([point(tmp_path, f"leaf{n}", 0.3, 1.0, data=data) for n in (1, 2)])
     assert found.axes.risk[0] == "cap"
     assert "cannot be seen" in found.notes[0]
 
 
-def test_other_questions_share_what_does_not_depend_on_them(tmp_path: Path) -> None:
-    content = plain(checks_of(0.2, 2.0))
-    content["risk"]["scenarios"][0]["scenario"]["groups"] = {"age": 10}
-    checks = typed(CheckResults, content)
-    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0, 0, checks=checks)]
-    found = compare_points(runs)
-    assert told(found) == {"question"}
-    assert list(found.axes.risk) == ["replicated_uniques", "nearer_share"]
-    assert found.axes.utility[0] == "mean_two_way"
-    assert len(found.frontier) == 1
-
-
-def test_other_m_takes_single_datasets(tmp_path: Path) -> None:
+def test_m_leaves_no_common_axis_of_what_depends_on_it(tmp_path):
     runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, m=5)]
     found = compare_points(runs)
-    assert told(found) == {"m"}
-    assert found.axes.risk[0] == "cap_single"
-    assert "cap" not in set(found.axes.risk)
     assert [run.differing["m"] for run in found.runs] == [2, 5]
-
-
-def test_m_leaves_no_common_axis_of_overlap_and_of_largest_means(tmp_path: Path) -> None:
-    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.2, 2.0, m=5)]
-    shared = set(compare_points(runs).axes.utility)
-    assert shared == {"mean_two_way", "pmse_ratio_logit", "roe_loss"}
+    assert "cap" not in found.axes.risk
+    assert set(found.axes.utility) == {"mean_two_way", "pmse_ratio_logit", "roe_loss"}
     alone = [point(tmp_path, f"leaf{n}", 0.3, 1.0, m=5) for n in (3, 4)]
     assert set(compare_points(alone).axes.utility) >= {"overlap_loss", "worst_two_way"}
 
@@ -172,72 +182,26 @@ def test_m_leaves_no_common_axis_of_overlap_and_of_largest_means(tmp_path: Path)
         ("propensity", propensity_of("logit", interactions=2), "pmse_ratio_logit"),
     ],
 )
-def test_other_models_of_a_check_share_no_axis(
-    tmp_path: Path, part: str, other: Result, measure: str
-) -> None:
+def test_other_models_of_a_check_share_no_axis(tmp_path, part, other, measure):
     checks = checks_of(0.2, 2.0, **{part: (other,)})
     runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0, 0, checks=checks)]
     found = compare_points(runs)
     assert told(found) == {part}
-    assert measure not in set(found.axes.utility)
+    assert measure not in found.axes.utility
     assert found.axes.utility[0] == "mean_two_way"
 
 
-def test_other_variables_and_seeds_are_told(tmp_path: Path) -> None:
-    copied = [step("age", model="keep"), *CHAIN[1:]]
-    runs = [
-        point(tmp_path, "leaf1", 0.3, 1.0),
-        point(tmp_path, "leaf2", 0.2, 2.0, chain=CHAIN[:1], seed=2),
-        point(tmp_path, "leaf3", 0.2, 2.0, chain=copied),
-    ]
-    assert told(compare_points(runs)) == {"variables", "seeds"}
-    assert told(compare_points([runs[0], runs[2]])) == {"variables"}
-
-
-def test_datasets_of_other_sizes_have_no_map(tmp_path: Path) -> None:
-    """The smallest file would win: S_pMSE and CAP fall with the number of synthetic records."""
-    sizes = ((200, 0.05, 0.6), (5000, 0.3, 1.4), (20000, 0.35, 3.0))
-    runs = [
-        point(tmp_path, f"leaf{n}", cap, loss, rows=rows)
-        for n, (rows, cap, loss) in enumerate(sizes)
-    ]
-    found = compare_points(runs)
-    assert told(found) == {"rows"}
-    assert "(200 to 20,000 records)" in found.notes[0]
-    assert "--rows" in found.notes[0]
-    assert (found.axes.utility, found.frontier) == ((), ())
-    assert list(found.axes.risk) == ["nearer_share"]
-
-
-def test_sizes_may_differ_by_a_hundredth(tmp_path: Path) -> None:
-    runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0, rows=rows) for n, rows in ((1, 1000), (2, 1010))]
-    assert compare_points(runs).frontier == ("leaf1", "leaf2")
-    runs.append(point(tmp_path, "leaf3", 0.3, 1.0, rows=1011))
+def test_sizes_may_differ_by_a_hundredth_only(tmp_path):
+    runs = [point(tmp_path, f"leaf{rows}", 0.3, 1.0, rows=rows) for rows in (1000, 1010, 1011)]
+    assert compare_points(runs[:2]).frontier == ("leaf1000", "leaf1010")
     assert compare_points(runs).frontier == ()
 
 
-def test_proper_and_other_runs_share_an_axis_with_a_note(tmp_path: Path) -> None:
-    proper = checks_of(0.3, 2.0, proper=True)
-    runs = [
-        point(tmp_path, "leaf1", 0, 0, checks=proper),
-        point(tmp_path, "leaf2", 0.3, 1.0),  # the checks know best
-    ]
-    found = compare_points(runs)
-    assert [one.proper for one in runs] == [True, False]
-    assert told(found) == {"proper"}
-    assert "1 + k/n for a proper run, here 2 " in found.notes[0]
-    assert found.axes.utility[0] == "mean_two_way"
-
-
-def test_one_dataset_has_no_spread(tmp_path: Path) -> None:
-    runs = [point(tmp_path, "leaf1", 0.3, 1.0, m=1), point(tmp_path, "leaf2", 0.2, 2.0)]
-    found = compare_points(runs)
-    assert told(found) == {"m", "one dataset"}
-    assert "(m = 1: leaf1)" in " ".join(found.notes)
-    both = [runs[0], point(tmp_path, "leaf3", 0.3, 1.0, m=1)]
-    assert "(m = 1: all runs)" in " ".join(compare_points(both).notes)
+def test_few_runs_of_one_dataset_are_named(tmp_path):
     many = [point(tmp_path / f"x{n}", "leaf1", 0.3, 1.0, m=1) for n in range(6)]
-    assert "(m = 1: 6 runs)" in " ".join(compare_points([*many, runs[1]]).notes)
+    assert "(m = 1: all runs)" in " ".join(compare_points(many).notes)
+    other = point(tmp_path, "leaf2", 0.2, 2.0)
+    assert "(m = 1: 6 runs)" in " ".join(compare_points([*many, other]).notes)
 
 
 def test_axes_can_be_chosen(points: list[RunPoint], four: ComparedRuns) -> None:
@@ -265,15 +229,6 @@ def test_unknown_axes_are_told_with_those_there_are(points: list[RunPoint]) -> N
     ]
     assert "choose one of cap, cap_single, cap_undefined" in caught.value.problems[0]
     assert "mean_two_way" in caught.value.problems[1]
-
-
-def test_checks_that_were_off(tmp_path: Path) -> None:
-    runs = [
-        point(tmp_path, "leaf1", 0.3, 1.0),
-        point(tmp_path, "leaf2", 0, 0, checks=NOTHING),
-    ]
-    notes = compare_points(runs).notes
-    assert "leaf2: has no figures; its checks were off or failed." in notes
 
 
 def test_settings_with_lists_and_dots(tmp_path: Path) -> None:
@@ -531,3 +486,93 @@ def test_a_disk_that_is_full_leaves_nothing_half_written(
     assert sorted(os.listdir(tmp_path)) == ["one", "other", "x.html"]
     write_comparison(runs, page, json=numbers, overwrite=True)
     assert json.loads(numbers.read_text())["frontier"] == ["one", "other"]
+
+
+# Which runs of a frontier are told apart from their neighbours.
+
+
+def of_spreads(where: Path, **runs: tuple[float, float, float, float]) -> ComparedRuns:
+    """Give runs by risk, loss and how much their two datasets differ in either."""
+    points = []
+    for name, (cap, loss, cap_range, loss_range) in runs.items():
+        checks = checks_of(cap, loss, cap_range=cap_range, loss_range=loss_range)
+        points.append(read_run(write_run(where / name, manifest_of(), checks)))
+    return compare_points(points)
+
+
+def standings(found: ComparedRuns, risk: str, utility: str) -> tuple[Standing, ...]:
+    (pair,) = [own for own in found.frontiers if (own.risk, own.utility) == (risk, utility)]
+    return pair.standings
+
+
+def ties(found: ComparedRuns) -> dict[str, tuple[tuple[str, tuple[str, ...]], ...]]:
+    return {
+        one.run: tuple((tie.run, tie.axes) for tie in one.ties) for one in standings(found, *FIRST)
+    }
+
+
+def test_neighbours_on_the_frontier_are_a_tie_in_one_figure_or_both(tmp_path: Path) -> None:
+    found = of_spreads(
+        tmp_path,
+        a=(0.20, 3.0, 0.03, 0.1),
+        b=(0.22, 2.0, 0.01, 0.1),  # risk within the spread of a
+        c=(0.40, 1.0, 0.01, 0.1),  # far from both
+        d=(0.41, 0.95, 0.02, 0.1),  # within both spreads of c
+    )
+    assert found.frontier == ("a", "b", "c", "d")
+    assert ties(found) == {
+        "a": (("b", ("risk",)),),
+        "b": (("a", ("risk",)),),
+        "c": (("d", ("risk", "utility")),),
+        "d": (("c", ("risk", "utility")),),
+    }
+
+
+def test_a_beaten_run_is_a_tie_only_in_both(tmp_path: Path) -> None:
+    found = of_spreads(
+        tmp_path,
+        best=(0.20, 1.0, 0.02, 0.2),
+        close=(0.21, 1.1, 0.02, 0.2),
+        useless=(0.21, 2.0, 0.02, 0.2),
+    )
+    assert found.frontier == ("best",)
+    assert ties(found) == {"best": (("close", ("risk", "utility")),)}
+
+
+def test_the_larger_spread_of_two_decides(tmp_path: Path) -> None:
+    found = of_spreads(tmp_path, a=(0.2, 3.0, 0.0, 0.0), b=(0.3, 2.0, 0.2, 0.0))
+    assert ties(found)["a"] == (("b", ("risk",)),)
+
+
+def test_the_choice_of_figures_decides(tmp_path: Path) -> None:
+    """All have the same differential confidentiality: there the most useful run beats all."""
+    found = of_spreads(tmp_path, a=(0.2, 3.0, 0.0, 0.0), b=(0.3, 2.0, 0.0, 0.0))
+    (only,) = standings(found, "differential_confidentiality", "mean_two_way")
+    assert (only.run, only.ties, only.unknown) == ("b", (), ())
+
+
+def test_a_spread_that_is_unknown_is_told(tmp_path: Path) -> None:
+    found = of_spreads(tmp_path, a=(0.2, 3.0, 0.0, 0.0), b=(0.3, 2.0, 0.0, 0.0))
+    first, _ = standings(found, "cap", "mean_two_way")
+    assert first.unknown == ()
+    (only,) = standings(found, "replicated_uniques", "pmse_ratio_logit")[:1]
+    assert only.unknown == ("risk", "utility")
+    assert plain(only) == {
+        "run": "a",
+        "ties": [{"run": "b", "in": ["risk", "utility"]}],  # equal values are a tie all the same
+        "unknown": ["risk", "utility"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("found", "spread"),
+    [
+        (RunFigure(value=1.0, low=0.9, high=1.3, datasets=(0.0, 9.0)), 0.2),
+        (RunFigure(value=1.0, low=0.9, datasets=(0.5, None, 0.75)), 0.25),
+        (RunFigure(value=1.0, datasets=(0.5, None)), None),
+        (RunFigure(value=1.0), None),
+    ],
+)
+def test_spread(found: RunFigure, spread: float | None) -> None:
+    assert found.spread == (None if spread is None else pytest.approx(spread))
+    assert plain(found)["spread"] == found.spread

@@ -48,7 +48,6 @@ def test_the_long_form_runs_without_editing(tmp_path: Path) -> None:
     )
     assert told.exit_code == 0, told.output
     config = load_config(path)
-    assert config.panel is not None
     assert (config.panel.person, config.panel.time, config.panel.career) == ("who", "year", "post")
     assert str(config.variables["who"].kind) == "id"
     assert str(config.variables["post"].kind) == "categorical"  # states, though numbers
@@ -70,7 +69,6 @@ def test_the_wide_form_runs_without_editing(tmp_path: Path) -> None:
         tmp_path / "people.csv", tmp_path / "people.yaml", panel=panel, overwrite=False
     )
     config = load_config(path)
-    assert config.panel is not None
     assert config.panel.wide == {
         "state": ("jan..apr",),
         "pay": ("pay_jan", "pay_feb", "pay_mar", "pay_apr"),

@@ -105,9 +105,6 @@ def test_checks_of_the_last_frames() -> None:
     frames = fitted.generate(m=2)
     risk = assess(frame(), frames, keys=["sex", "age"], target="ok").scenarios[0]
     main = fitted.checks.risk.main
-    assert main is not None
-    assert main.cap is not None
-    assert risk.cap is not None
     assert main.cap.row(2).zero == pytest.approx(risk.cap.row(2).zero)
     assert main.differential is not None  # halves of the frame are synthesised, too
     assert main.differential.comparisons
