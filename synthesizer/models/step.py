@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import BoolArray, Column, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.histories.history import HistoryModel, panel_of
-from synthesizer.models.limits import reserve_of
+from synthesizer.models.limits import Support, reserve_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,23 +65,8 @@ class Forbid:
         return self.condition.condition(table)
 
 
-class Zero(Protocol):
-    """What no synthetic row may be; ``variable`` is redrawn where it is."""
-
-    @property
-    def variable(self) -> str:
-        """The last of its variables in the order of the chain."""
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The variables that it is about."""
-
-    @property
-    def text(self) -> str:
-        """What it says, for messages."""
-
-    def broken(self, table: Table) -> BoolArray:
-        """Return the rows that are not allowed, shape (n,)."""
+Zero = Forbid | Support
+"""What no synthetic row may be; its ``variable`` is redrawn where it is."""
 
 
 def rows_outside_rules(rules: Sequence[Rule], variable: str, table: Table) -> BoolArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import BoolArray, Column, IntArray, Variable
 from synthesizer.models.base import Abilities
 from synthesizer.models.careers.fitted_careers import CareerOptions, FittedCareers, fit_careers
-from synthesizer.models.histories.history import FittedCareerModel, HistoryModel
+from synthesizer.models.histories.history import FittedCareerModel, HistoryModel, PathRules
 
 TRIES = 50
 """Careers drawn for a person who is never there before the run stops."""
@@ -94,12 +93,7 @@ class Career(HistoryModel, CareerOptions):
     in_words = "a model of whole careers (number, lengths and states of their spells)"
 
     def fit_history(
-        self,
-        predictors: PanelTable,
-        target: Column,
-        rules: Sequence[PathRule],
-        *,
-        rng: np.random.Generator,
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
     ) -> FittedCareer:
         """Fit to the whole careers; see `HistoryModel.fit_history`."""
         index, variable = predictors.index, target.variable
@@ -158,7 +152,7 @@ class _Steps:
         return np.where(there, sequences, absence).astype(np.int32)
 
 
-def _steps(rules: Sequence[PathRule], states: int) -> _Steps | None:
+def _steps(rules: PathRules, states: int) -> _Steps | None:
     """Return which of ``states`` codes may follow which; None where all may."""
     matrices = [rule.allowed for rule in rules if rule.allowed is not None]
     if not matrices:

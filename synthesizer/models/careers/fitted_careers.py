@@ -40,7 +40,14 @@ from synthesizer.models.careers.runs import (
     to_runs,
     to_sequences,
 )
-from synthesizer.models.careers.states import Chain, StateTrees, Transitions, fit_chain, fit_trees
+from synthesizer.models.careers.states import (
+    Chain,
+    Places,
+    StateTrees,
+    Transitions,
+    fit_chain,
+    fit_trees,
+)
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numerics import check_codes
 
@@ -194,7 +201,7 @@ class FittedCareers:
             counts = self.lengths.draw_counts(persons, rng=rng)
             left = [np.empty(0, dtype=np.int64)]
             for rows in _blocks(counts, BLOCK_CELLS // self.n_states):
-                stuck = self._lengths(counts[rows], persons.take(rows), rng)[2]
+                stuck = self._runs(counts[rows], persons.take(rows), rng)[2]
                 left.append(stuck + rows.start)
             persons = persons.take(np.concatenate(left))
             if not persons.n_rows:
@@ -211,16 +218,15 @@ class FittedCareers:
     def _draw_block(
         self, counts: Index, persons: Table, rng: np.random.Generator, restarts: int = RESTARTS
     ) -> Codes:
-        lengths, feasible, stuck = self._lengths(counts, persons, rng)
+        runs, feasible, stuck = self._runs(counts, persons, rng)
         if not len(stuck):
-            return self._walk(counts, lengths, feasible, persons, rng)
+            return self._walk(runs, feasible, persons, rng)
         free = np.ones(len(counts), dtype=bool)
         free[stuck] = False
         result = np.empty((len(counts), self.n_periods), dtype=np.int32)
         if free.any():
-            runs = np.repeat(free, counts)
-            people = persons.take(free)
-            result[free] = self._walk(counts[free], lengths[runs], feasible[runs], people, rng)
+            some, feasible = runs.of_persons(free), feasible[free[runs.person]]
+            result[free] = self._walk(some, feasible, persons.take(free), rng)
         # Rare: G anew, too, before careers of the data are copied.
         people = persons.take(stuck)
         if restarts:
@@ -230,25 +236,25 @@ class FittedCareers:
             result[stuck] = self._observed(counts[stuck], rng)
         return result
 
-    def _lengths(
+    def _runs(
         self, counts: Index, persons: Table, rng: np.random.Generator
-    ) -> tuple[Index, BoolArray, Index]:
+    ) -> tuple[Runs, BoolArray, Index]:
         """Draw Z, feasible states of all runs, and those whom no states fit after many redraws."""
         lengths = self.lengths.draw_lengths(counts, persons, rng=rng)
-        runs = Runs.without_states(counts, lengths)
-        feasible = self.rules.feasible(runs)
-        stuck = np.flatnonzero(~feasible[runs.first].any(axis=1))
+        first = np.cumsum(counts) - counts
+        feasible = self.rules.feasible(Runs.without_states(counts, lengths))
+        stuck = np.flatnonzero(~feasible[first].any(axis=1))
         for _ in range(LENGTH_REDRAWS):
             if not len(stuck):
                 break
             own = counts[stuck]
             redrawn = self.lengths.draw_lengths(own, persons.take(stuck), rng=rng)
             again = Runs.without_states(own, redrawn)
-            place = np.repeat(runs.first[stuck], own) + again.index
+            place = np.repeat(first[stuck], own) + again.index
             lengths[place] = redrawn
             feasible[place] = possible = self.rules.feasible(again)
             stuck = stuck[~possible[again.first].any(axis=1)]
-        return lengths, feasible, stuck
+        return Runs.without_states(counts, lengths), feasible, stuck
 
     def _observed(self, counts: Index, rng: np.random.Generator) -> Codes:
         """Draw from the reserve, with the same number of runs where there are such careers."""
@@ -291,78 +297,64 @@ class FittedCareers:
             fits = feasible[runs.first].any(axis=1).reshape(len(left), copies)
             lucky = np.flatnonzero(fits.any(axis=1))
             chosen = lucky * copies + fits[lucky].argmax(axis=1)
-            own = np.isin(runs.person, chosen)
             if len(lucky):
-                result[left[lucky]] = self._walk(
-                    counts[chosen], lengths[own], feasible[own], people.take(chosen), rng
-                )
+                own = np.zeros(len(owner), dtype=bool)
+                own[chosen] = True
+                some, feasible = runs.of_persons(own), feasible[own[runs.person]]
+                result[left[lucky]] = self._walk(some, feasible, people.take(chosen), rng)
             left = np.delete(left, lucky)
         return result, ~np.isin(np.arange(len(cells)), left)
 
     def _walk(
-        self,
-        counts: Index,
-        lengths: Index,
-        feasible: BoolArray,
-        persons: Table,
-        rng: np.random.Generator,
+        self, runs: Runs, feasible: BoolArray, persons: Table, rng: np.random.Generator
     ) -> Codes:
-        """Fill in the states of all runs, all persons at once, run by run.
+        """Return careers with states for all runs, all persons at once, run by run, shape (n, T).
 
         Every first run has one of the ``feasible`` states, shape (R, A).
         """
-        runs = Runs(counts, lengths, np.full(len(lengths), self.n_states, dtype=np.int32))
+        runs = replace(runs, state=np.full(len(runs.length), self.n_states, dtype=np.int32))
         model: Transitions = self.chain if self.trees is None else self.trees
         spent: FloatArray = np.zeros((runs.n_persons, len(model.frequent)))
-        for r in range(int(counts.max(initial=0))):
-            rows = np.flatnonzero(counts > r)
+        for r in range(int(runs.counts.max(initial=0))):
+            rows = np.flatnonzero(runs.counts > r)
             at = runs.first[rows] + r
-            people = persons.take(rows) if r else persons
-            state = self._states(model, runs, at, feasible, spent[rows], people, rng)
-            runs.state[at] = state
-            spent[rows] += (state[:, None] == model.frequent) * lengths[at][:, None]
+            places = Places(runs, at, spent[rows], persons.take(rows) if r else persons)
+            runs.state[at] = state = self._states(model, places, feasible, rng)
+            spent[rows] += (state[:, None] == model.frequent) * runs.length[at][:, None]
         return to_sequences(runs, self.n_periods)
 
     def _states(
-        self,
-        model: Transitions,
-        runs: Runs,
-        at: Index,
-        feasible: BoolArray,
-        spent: FloatArray,
-        persons: Table,
-        rng: np.random.Generator,
+        self, model: Transitions, places: Places, feasible: BoolArray, rng: np.random.Generator
     ) -> Codes:
         """Draw a feasible state for each run: again, then wider, then from the masked chain."""
-        result = np.empty(len(at), dtype=np.int32)
-        left = np.arange(len(at))
+        result = np.empty(len(places.at), dtype=np.int32)
+        left = np.arange(len(result))
         for steps in (0, *(0,) * REDRAWS, *WIDER_STEPS):
             if not len(left):
                 return result
-            place = at[left]
-            state = model.draw(runs, place, spent[left], persons.take(left), steps=steps, rng=rng)
-            result[left] = state
-            allowed = feasible[place, state]
-            if runs.index[at[0]]:
-                allowed &= self.rules.allowed[runs.state[place - 1], state]
+            some = places.take(left)
+            result[left] = state = model.draw(some, steps=steps, rng=rng)
+            allowed = feasible[some.at, state]
+            if not places.are_first:
+                allowed &= self.rules.allowed[places.runs.state[some.at - 1], state]
             left = left[~allowed]
         size = max(1, MASKED_CELLS // self.n_states)
         for begin in range(0, len(left), size):
             rows = left[begin : begin + size]
-            result[rows] = self._masked_states(runs, at[rows], feasible, rng)
+            result[rows] = self._masked_states(places.take(rows), feasible, rng)
         return result
 
     def _masked_states(
-        self, runs: Runs, at: Index, feasible: BoolArray, rng: np.random.Generator
+        self, places: Places, feasible: BoolArray, rng: np.random.Generator
     ) -> Codes:
-        mask = feasible[at]
-        if runs.index[at[0]]:
-            mask &= self.rules.allowed[runs.state[at - 1]]
-        odds = self.chain.probabilities(runs, at) * mask
+        mask = feasible[places.at]
+        if not places.are_first:
+            mask &= self.rules.allowed[places.runs.state[places.at - 1]]
+        odds = self.chain.probabilities(places) * mask
         # The chain may never have seen what the rules leave: then all that is left is alike.
         odds = np.where(odds.sum(axis=1, keepdims=True) > 0, odds, mask)
         cumulated = np.cumsum(odds, axis=1)
-        points = (1.0 - rng.random(len(at))) * cumulated[:, -1]  # never 0
+        points = (1.0 - rng.random(len(odds))) * cumulated[:, -1]  # never 0
         return np.asarray((cumulated < points[:, None]).sum(axis=1), dtype=np.int32)
 
 

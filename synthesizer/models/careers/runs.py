@@ -78,6 +78,10 @@ class Runs:
         """Return the run lengths of persons who have ``count`` runs each, shape (m, count)."""
         return np.asarray(self.length[self.first[persons][:, None] + np.arange(count)])
 
+    def of_persons(self, chosen: BoolArray) -> Runs:
+        """Return the runs of some persons, of whom only numbers and lengths are known."""
+        return Runs.without_states(self.counts[chosen], self.length[chosen[self.person]])
+
     def state_before(self, at: Index, steps: int, none: int) -> Codes:
         """Return the state ``steps`` runs before the runs at ``at``, ``none`` before the first."""
         earlier = self.state[np.maximum(at - steps, 0)]

@@ -1,6 +1,6 @@
 """W: models of the states of runs, the paper's chain of order one and trees on the history.
 
-Arrays ``at`` hold positions of runs, shape (m,); A is the number of states.
+A is the number of states.
 """
 
 from __future__ import annotations
@@ -183,28 +183,43 @@ def _count(keys: Index, states: IntArray, n_states: int) -> CountTable:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Runs whose states are drawn: the first ones of m persons, or later ones."""
+
+    runs: Runs
+    """Of all persons; states before the places are known."""
+    at: Index
+    """Positions of the runs, shape (m,)."""
+    spent: FloatArray
+    """Time in each frequent state before the run, shape (m, F)."""
+    persons: Table
+    """Predictors of the m persons."""
+
+    @property
+    def are_first(self) -> bool:
+        """Whether they are the first runs of their persons."""
+        return bool(self.runs.index[self.at[0]] == 0)
+
+    @property
+    def counts(self) -> Index:
+        """G of the persons, shape (m,)."""
+        return self.runs.counts[self.runs.person[self.at]]
+
+    def take(self, rows: Index) -> Places:
+        """Return some of the places."""
+        return Places(self.runs, self.at[rows], self.spent[rows], self.persons.take(rows))
+
+
 class Transitions(Protocol):
-    """Draws states of runs: all of them first runs, or all of them later ones."""
+    """Draws states of runs."""
 
     @property
     def frequent(self) -> Codes:
         """States whose time so far a draw asks for, shape (F,)."""
 
-    def draw(
-        self,
-        runs: Runs,
-        at: Index,
-        spent: FloatArray,
-        persons: Table,
-        *,
-        steps: int,
-        rng: np.random.Generator,
-    ) -> Codes:
-        """Draw states, ``steps`` >= 0 neighbourhoods wider than usual, shape (m,).
-
-        ``spent``, shape (m, F), is the time in each frequent state before the run; ``persons`` are
-        m rows of predictors.
-        """
+    def draw(self, places: Places, *, steps: int, rng: np.random.Generator) -> Codes:
+        """Draw states, ``steps`` >= 0 neighbourhoods wider than usual, shape (m,)."""
 
 
 FIRST_LEVELS, NEXT_LEVELS = 3, 5
@@ -234,27 +249,19 @@ class Chain:
         """None: the chain does not look further back."""
         return np.empty(0, dtype=np.int32)
 
-    def draw(
-        self,
-        runs: Runs,
-        at: Index,
-        spent: FloatArray,  # noqa: ARG002
-        persons: Table,  # noqa: ARG002
-        *,
-        steps: int,  # noqa: ARG002
-        rng: np.random.Generator,
-    ) -> Codes:
+    def draw(self, places: Places, *, steps: int, rng: np.random.Generator) -> Codes:  # noqa: ARG002
         """Draw states by the run before; see `Transitions`."""
-        table, keys = self._cells(runs, at)
+        table, keys = self._cells(places)
         return table.draw(keys, rng=rng)
 
-    def probabilities(self, runs: Runs, at: Index) -> FloatArray:
-        """Return the probabilities of all states for runs, shape (m, A); for few rows."""
-        table, keys = self._cells(runs, at)
+    def probabilities(self, places: Places) -> FloatArray:
+        """Return the probabilities of all states, shape (m, A); for few rows."""
+        table, keys = self._cells(places)
         return table.probabilities(keys)
 
-    def _cells(self, runs: Runs, at: Index) -> tuple[Hierarchy, list[Index]]:
-        if runs.index[at[0]] == 0:
+    def _cells(self, places: Places) -> tuple[Hierarchy, list[Index]]:
+        runs, at = places.runs, places.at
+        if places.are_first:
             return self.first, _first_keys(runs, at, self.n_periods)
         return self.later, _next_keys(runs, at, self.first.n_states, self.n_periods)
 
@@ -336,24 +343,16 @@ class StateTrees:
             if name in STATES and len(places) != self.n_states + 1:
                 raise ValueError("a tree of careers must have a position for every state")
 
-    def draw(
-        self,
-        runs: Runs,
-        at: Index,
-        spent: FloatArray,
-        persons: Table,
-        *,
-        steps: int,
-        rng: np.random.Generator,
-    ) -> Codes:
+    def draw(self, places: Places, *, steps: int, rng: np.random.Generator) -> Codes:
         """Draw states by the history; see `Transitions`."""
-        if runs.index[at[0]] == 0:
-            table = first_predictors(runs, at, persons)
+        if places.are_first:
+            table = first_predictors(places)
             return self.first.sample_wider(table, steps=steps, rng=rng).data.astype(np.int32)
-        table = later_predictors(runs, at, self.n_states, self.frequent, spent, persons)
+        table = later_predictors(places, self.n_states, self.frequent)
         tree = self.first if self.later is None else self.later
         drawn = tree.sample_wider(table, steps=steps, rng=rng).data.astype(np.int32)
         # who has no run to return to draws the current state, which is refused and drawn again
+        runs, at = places.runs, places.at
         back = runs.state_before(at, 2, self.n_states)
         back = np.where(back < self.n_states, back, runs.state[at - 1])
         return np.where(drawn == self.n_states, back, drawn)
@@ -364,35 +363,35 @@ def fit_trees(
 ) -> StateTrees:
     """Grow the trees of first and of later states."""
     frequent = _frequent(runs, n_states)
-    table = first_predictors(runs, runs.first, persons)
-    first = tree.fit(table, _states(runs.state[runs.first], n_states), rng=rng)
-    later = np.flatnonzero(runs.index > 0)
-    if not len(later):
+    spent = _spent_before(runs, frequent)
+    places = Places(runs, runs.first, spent[runs.first], persons)
+    target = _states(runs.state[runs.first], n_states)
+    first = tree.fit(first_predictors(places), target, rng=rng)
+    at = np.flatnonzero(runs.index > 0)
+    if not len(at):
         return StateTrees(first, None, n_states, frequent)
-    codes = runs.state[later]
+    codes = runs.state[at]
     if n_states > MANY:  # a tree cannot say "the same as before the gap" otherwise
-        codes = np.where(codes == runs.state_before(later, 2, n_states), np.int32(n_states), codes)
-    spent = _spent_before(runs, frequent)[later]
-    people = persons.take(runs.person[later])
-    table = later_predictors(runs, later, n_states, frequent, spent, people)
-    grown = tree.fit(table, _states(codes, n_states, "back"), rng=rng)
-    return StateTrees(first, grown, n_states, frequent)
+        codes = np.where(codes == runs.state_before(at, 2, n_states), np.int32(n_states), codes)
+    places = Places(runs, at, spent[at], persons.take(runs.person[at]))
+    table = later_predictors(places, n_states, frequent)
+    later = tree.fit(table, _states(codes, n_states, "back"), rng=rng)
+    return StateTrees(first, later, n_states, frequent)
 
 
-def first_predictors(runs: Runs, at: Index, persons: Table) -> Table:
+def first_predictors(places: Places) -> Table:
     """Return the predictors of first states.
 
     The lengths of later runs were tried as well: no better, and worse with small leaves.
     """
-    known = (runs.counts[runs.person[at]], runs.length[at])
-    return _with_persons(_numbers(FIRST, known), persons)
+    known = (places.counts, places.runs.length[places.at])
+    return _with_persons(_numbers(FIRST, known), places.persons)
 
 
-def later_predictors(
-    runs: Runs, at: Index, n_states: int, frequent: Codes, spent: FloatArray, persons: Table
-) -> Table:
-    """Return the predictors of the states of later runs; see `Transitions.draw`."""
-    r, counts = runs.index[at], runs.counts[runs.person[at]]
+def later_predictors(places: Places, n_states: int, frequent: Codes) -> Table:
+    """Return the predictors of the states of later runs."""
+    runs, at = places.runs, places.at
+    r, counts = runs.index[at], places.counts
     before = [runs.state_before(at, steps, n_states) for steps in (1, 2, 3)]
     levels = tuple(str(i) for i in range(n_states + 1))
     columns = [
@@ -408,8 +407,8 @@ def later_predictors(
         counts,
         counts - r - 1,
     )
-    columns += _numbers((*LATER, *_spent_names(frequent)), (*known, *spent.T))
-    return _with_persons(columns, persons)
+    columns += _numbers((*LATER, *_spent_names(frequent)), (*known, *places.spent.T))
+    return _with_persons(columns, places.persons)
 
 
 def _numbers(names: Sequence[str], values: Sequence[IntArray | FloatArray]) -> list[Column]:

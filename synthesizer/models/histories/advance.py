@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,10 +9,10 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import Positive, options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.panel.paths import OWN, PathRule
+from synthesizer.data.panel.paths import OWN
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Variable
 from synthesizer.models.base import Abilities
-from synthesizer.models.histories.history import FittedHistory, WrappedHistory
+from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.parts import Part, first_observed, fit_part
 from synthesizer.models.histories.time_invariant import draw_persons
 from synthesizer.models.limits import Limits
@@ -147,7 +146,7 @@ class Advance(WrappedHistory):
     rate: Positive = 1.0
     width: Positive = 5.0
 
-    def rule_problems(self, variable: str, rules: Sequence[PathRule]) -> list[str]:
+    def rule_problems(self, variable: str, rules: PathRules) -> list[str]:
         """Refuse rules about single states; see `HistoryModel.rule_problems`."""
         return [
             f"variable {variable!r}: 'advance' moves on with time and cannot keep the rule "
@@ -157,12 +156,7 @@ class Advance(WrappedHistory):
         ]
 
     def fit_history(
-        self,
-        predictors: PanelTable,
-        target: Column,
-        rules: Sequence[PathRule],
-        *,
-        rng: np.random.Generator,
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
     ) -> FittedAdvance:
         """Fit the first value; see `HistoryModel.fit_history`.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +9,8 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import Column, IntArray
-from synthesizer.models.histories.history import FittedHistory, WrappedHistory
+from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.parts import Part, fit_part
 from synthesizer.models.limits import Limits, redrawn
 
@@ -60,7 +58,7 @@ class EachPeriod(WrappedHistory):
     fitted_type = FittedEachPeriod
     in_words = "a model of each period by itself"
 
-    def rule_problems(self, variable: str, rules: Sequence[PathRule]) -> list[str]:
+    def rule_problems(self, variable: str, rules: PathRules) -> list[str]:
         """Refuse every rule; see `HistoryModel.rule_problems`."""
         return [
             f"variable {variable!r}: 'each_period' knows no earlier value and cannot keep the rule "
@@ -69,12 +67,7 @@ class EachPeriod(WrappedHistory):
         ]
 
     def fit_history(
-        self,
-        predictors: PanelTable,
-        target: Column,
-        rules: Sequence[PathRule],
-        *,
-        rng: np.random.Generator,
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
     ) -> FittedEachPeriod:
         """Fit the base model to all rows; see `HistoryModel.fit_history`."""
         self.refuse_rules(target.name, rules)

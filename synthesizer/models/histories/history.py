@@ -19,6 +19,8 @@ from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.limits import Limits
 
+PathRules = Sequence[PathRule]
+
 
 class FittedHistory(FittedModel):
     """What a model of histories learnt."""
@@ -87,12 +89,7 @@ class HistoryModel(ConditionalModel):
 
     @abstractmethod
     def fit_history(
-        self,
-        predictors: PanelTable,
-        target: Column,
-        rules: Sequence[PathRule],
-        *,
-        rng: np.random.Generator,
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
     ) -> FittedModel:
         """Learn from the r rows of a confidential panel.
 
@@ -107,12 +104,12 @@ class HistoryModel(ConditionalModel):
     def rule_problems(
         self,
         variable: str,  # noqa: ARG002 - for the models that override this
-        rules: Sequence[PathRule],  # noqa: ARG002
+        rules: PathRules,  # noqa: ARG002
     ) -> list[str]:
         """Say which rules about a variable no draw of this model could keep; none by default."""
         return []
 
-    def refuse_rules(self, variable: str, rules: Sequence[PathRule]) -> None:
+    def refuse_rules(self, variable: str, rules: PathRules) -> None:
         """Raise RuleError if there are rules that no draw of this model could keep."""
         problems = self.rule_problems(variable, rules)
         if problems:

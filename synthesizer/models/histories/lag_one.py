@@ -14,7 +14,7 @@ from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PAST, Memory, PathRule, past_columns
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Table
-from synthesizer.models.histories.history import FittedHistory, WrappedHistory
+from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.parts import (
     Part,
     change_names,
@@ -68,7 +68,7 @@ class FittedLagOne(FittedHistory):
         self,
         predictors: PanelTable,
         limits: Limits,
-        rules: Sequence[PathRule],
+        rules: PathRules,
         *,
         rng: np.random.Generator,
         must: BoolArray | None = None,
@@ -87,7 +87,7 @@ class _Walk:
         model: FittedLagOne,
         predictors: PanelTable,
         limits: Limits,
-        rules: Sequence[PathRule],
+        rules: PathRules,
         must: BoolArray | None,
         rng: np.random.Generator,
     ) -> None:
@@ -147,7 +147,7 @@ class _Walk:
                 return nearest.take(chosen)
             return step(chosen, max(1, widen))
 
-        def keeping(rules: Sequence[PathRule], holding: BoolArray | None = None) -> Limits:
+        def keeping(rules: PathRules, holding: BoolArray | None = None) -> Limits:
             def broken(chosen: IntArray, values: Column) -> BoolArray:
                 bad = np.zeros(len(chosen), dtype=bool)
                 for rule in rules:
@@ -211,7 +211,7 @@ class _Walk:
         return drawn
 
 
-def _held(drawn: Column, rules: Sequence[PathRule]) -> BoolArray:
+def _held(drawn: Column, rules: PathRules) -> BoolArray:
     """Return which rows keep to an observed value, shape (n,).
 
     Missing codes are decided before the value. They never fall, so that a value that falls would
@@ -300,12 +300,7 @@ class LagOne(WrappedHistory):
         return (*PAST, *(change_names(predictors) if self.changes else ()))
 
     def fit_history(
-        self,
-        predictors: PanelTable,
-        target: Column,
-        rules: Sequence[PathRule],
-        *,
-        rng: np.random.Generator,
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
     ) -> FittedLagOne:
         """Fit the first values and the steps; see `HistoryModel.fit_history`."""
         index = predictors.index

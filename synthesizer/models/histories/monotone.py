@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +12,7 @@ from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Variable
 from synthesizer.models.base import Abilities
+from synthesizer.models.histories.history import PathRules
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
 from synthesizer.models.histories.mostly_constant import ByClass, FittedByClass, changers
 from synthesizer.models.limits import Limits
@@ -113,12 +113,7 @@ class Monotone(ByClass):
     in_words = "a model of values that most persons only ever raise"
 
     def fit_history(
-        self,
-        predictors: PanelTable,
-        target: Column,
-        rules: Sequence[PathRule],
-        *,
-        rng: np.random.Generator,
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
     ) -> FittedMonotone:
         """Fit classes, values and histories; see `HistoryModel.fit_history`."""
         index = predictors.index

@@ -11,10 +11,9 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.panel.view import changed_rows
 from synthesizer.data.table import BoolArray, Column, IntArray
-from synthesizer.models.histories.history import FittedHistory, WrappedHistory
+from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
 from synthesizer.models.histories.parts import (
     Part,
@@ -150,7 +149,7 @@ class ByClass(WrappedHistory):
         target: Column,
         classes: Column,
         model: LagOne,
-        rules: Sequence[Sequence[PathRule]],
+        rules: Sequence[PathRules],
         rng: np.random.Generator,
     ) -> tuple[Part, Part | None, tuple[FittedLagOne | None, ...], tuple[str, ...]]:
         """Return the fields of `FittedByClass`: classes of n persons, values and histories.
@@ -215,12 +214,7 @@ class MostlyConstant(ByClass):
     fit_by: Literal["pooled", "by_period"] = "pooled"
 
     def fit_history(
-        self,
-        predictors: PanelTable,
-        target: Column,
-        rules: Sequence[PathRule],
-        *,
-        rng: np.random.Generator,
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
     ) -> FittedByClass:
         """Fit the three parts; see `HistoryModel.fit_history`."""
         change = sign_column(changers(predictors.index, target))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +10,9 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import BoolArray, Column, IntArray
 from synthesizer.models.base import Abilities
-from synthesizer.models.histories.history import FittedHistory, WrappedHistory
+from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.parts import Part, first_observed, fit_part
 from synthesizer.models.limits import Limits, redrawn
 
@@ -99,9 +98,9 @@ class TimeInvariant(WrappedHistory):
         self,
         predictors: PanelTable,
         target: Column,
-        rules: Sequence[PathRule],  # noqa: ARG002 - one value breaks no rule between periods
+        rules: PathRules,
         *,
-        rng: np.random.Generator,
+        rng: np.random.Generator,  # noqa: ARG002
     ) -> FittedTimeInvariant:
         """Fit the base model to one row a person; see `HistoryModel.fit_history`."""
         value = target.take(first_observed(predictors.index, target))

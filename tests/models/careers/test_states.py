@@ -6,6 +6,7 @@ import pytest
 from synthesizer.data.table import Table
 from synthesizer.models.careers.runs import to_runs
 from synthesizer.models.careers.states import (
+    Places,
     _spent_before,
     cell_keys,
     fit_hierarchy,
@@ -58,7 +59,7 @@ def test_trees_see_the_history_as_a_loop_tells_it():
     runs, frequent = to_runs(data), np.array([2, 0], dtype=np.int32)
     at = np.flatnonzero(runs.index > 0)
     spent = _spent_before(runs, frequent)[at]
-    table = later_predictors(runs, at, 3, frequent, spent, Table([], len(at)))
+    table = later_predictors(Places(runs, at, spent, Table([], len(at))), 3, frequent)
     for row, place in enumerate(at):
         r, first = runs.index[place], runs.first[runs.person[place]]
         own = slice(first, first + runs.counts[runs.person[place]])
