@@ -98,9 +98,9 @@ class TimeInvariant(WrappedHistory):
         self,
         predictors: PanelTable,
         target: Column,
-        rules: PathRules,
+        rules: PathRules,  # noqa: ARG002 - one value breaks no rule between periods
         *,
-        rng: np.random.Generator,  # noqa: ARG002
+        rng: np.random.Generator,
     ) -> FittedTimeInvariant:
         """Fit the base model to one row a person; see `HistoryModel.fit_history`."""
         value = target.take(first_observed(predictors.index, target))
