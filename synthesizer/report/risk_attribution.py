@@ -195,8 +195,12 @@ def _scenario(record: Record, part: ScenarioRisk) -> Iterator[Block]:
     yield from verdict(part)
     yield Words(list(_words(result)))
     about = in_words(part.scenario)
-    yield _halves_chart(result.summary, about)
     yield _difference_chart(result, about)
+    yield _shortened(
+        result.comparisons,
+        "Every split: Welch's t test of the difference; numbers of records, or of persons where "
+        "units were named",
+    )
     yield from _uniques(result.uniques)
     yield from _groups(result, record)
 
@@ -223,29 +227,6 @@ def _words(result: DifferentialResult) -> Iterator[str]:
             f"the interval covers 0. The difference varies by "
             f"{written(row.difference_sd, 'share')} (standard deviation) between splits."
         )
-
-
-def _halves_chart(spreads: Sequence[Spread], about: str) -> Chart:
-    row = _decisive(spreads)
-    return dot_chart(
-        "Fitted beside unseen records",
-        [
-            DotRow(label=_name(row), value=row.mean_a, baseline=row.mean_b)
-            for row in _in_order(spreads)
-        ],
-        reads="The dot is how often the target of fitted records is read off, the bar that of "
-        "unseen records. The nearer dot and bar, the less the release adds.",
-        label="mean CAP",
-        summary=f"Mean CAP of fitted records {written(row.mean_a, 'share')}, of unseen records "
-        f"{written(row.mean_b, 'share')} with all datasets, no match counted as 0.",
-        about=about,
-        marks={"value": "fitted records", "baseline": "unseen records"},
-        whole=False,
-        table=row_table(
-            spreads,
-            "Averages over the splits; from and to are the mean ends of the 95 % intervals",
-        ),
-    )
 
 
 def _in_order(spreads: Sequence[Spread]) -> list[Spread]:
@@ -281,10 +262,9 @@ def _difference_chart(result: DifferentialResult, about: str) -> Chart:
         marks={"value": "difference"},
         whole=False,
         zero=True,
-        table=_shortened(
-            result.comparisons,
-            "Every split: Welch's t test of the difference; numbers of records, or of persons "
-            "where units were named",
+        table=row_table(
+            result.summary,
+            "Averages over the splits; from and to are the mean ends of the 95 % intervals",
         ),
     )
 

@@ -6,28 +6,48 @@ from typing import TypeVar
 
 from markupsafe import Markup
 
-from synthesizer.report.page import Block, Chart, DataTable, Gap, Note, Section, fragment
+from synthesizer.report.page import Block, Chart, DataTable, Gap, Note, Section, Words, fragment
 
-Kind = TypeVar("Kind", Chart, DataTable, Gap, Note, Markup)
+Kind = TypeVar("Kind", Chart, DataTable, Gap, Note, Words, Markup)
 
 
 def of_kind(section: Section, kind: type[Kind]) -> list[Kind]:
     return [block for block in section.blocks if type(block) is kind]
 
 
+def charts(section: Section) -> list[Chart]:
+    return of_kind(section, Chart)
+
+
+def tables(section: Section) -> list[DataTable]:
+    """Return every table of a section, those behind its charts too."""
+    behind = [chart.table for chart in charts(section) if chart.table is not None]
+    return of_kind(section, DataTable) + behind
+
+
 def table(section: Section, start: str) -> DataTable:
     """Return the only table whose caption starts so."""
-    (found,) = [t for t in of_kind(section, DataTable) if t.caption.startswith(start)]
+    (found,) = [own for own in tables(section) if own.caption.startswith(start)]
     return found
+
+
+def gaps(section: Section) -> list[str]:
+    return [block.what for block in of_kind(section, Gap)]
+
+
+def notes(section: Section, tone: str = "") -> list[str]:
+    """Return the notes of a section, of one tone where it is given."""
+    return [note.text for note in of_kind(section, Note) if not tone or note.tone == tone]
+
+
+def spoken(section: Section) -> str:
+    """Return the paragraphs of a section as one text."""
+    return " ".join(words for block in of_kind(section, Words) for words in block.paragraphs)
 
 
 def html(section: Section) -> str:
     """Return a section's blocks as the page shows them."""
     return "\n".join(fragment(block) for block in section.blocks)
-
-
-def gaps(section: Section) -> list[str]:
-    return [block.what for block in of_kind(section, Gap)]
 
 
 def told(blocks: list[Block]) -> str:

@@ -14,7 +14,7 @@ from synthesizer.measures.risk.attacks import Attack, AttackResult
 from synthesizer.measures.risk.inference import Question
 from synthesizer.measures.risk.scenario import Exclusion, Scenario, Tolerance
 from synthesizer.report import build
-from synthesizer.report.page import Chart, DataTable, Gap, Note, Section, Words
+from synthesizer.report.page import Section
 from synthesizer.report.record import Record
 from tests.report.utility_examples import manifest
 
@@ -118,36 +118,3 @@ ANCHORS = ("risk", "cap", "differential", "identity", "uniques", "nearest", "inf
 def risk_sections(record: Record) -> list[Section]:
     """Return the sections of the report about risk."""
     return [section for section in build.sections(record) if section.anchor in ANCHORS]
-
-
-def tables(section: Section) -> list[DataTable]:
-    """Return every table of a section, those behind its charts too."""
-    own = [block for block in section.blocks if isinstance(block, DataTable)]
-    behind = [chart.table for chart in charts(section) if chart.table is not None]
-    return own + behind
-
-
-def charts(section: Section) -> list[Chart]:
-    """Return the charts of a section."""
-    return [block for block in section.blocks if isinstance(block, Chart)]
-
-
-def gaps(section: Section) -> list[Gap]:
-    """Return what a section says is missing."""
-    return [block for block in section.blocks if isinstance(block, Gap)]
-
-
-def notes(section: Section, tone: str = "") -> list[str]:
-    """Return the notes of a section, of one tone where it is given."""
-    found = [block for block in section.blocks if isinstance(block, Note)]
-    return [note.text for note in found if not tone or note.tone == tone]
-
-
-def spoken(section: Section) -> str:
-    """Return the paragraphs of a section as one text."""
-    return " ".join(
-        paragraph
-        for block in section.blocks
-        if isinstance(block, Words)
-        for paragraph in block.paragraphs
-    )

@@ -10,7 +10,7 @@ from synthesizer.measures.figure import Figure, Measured, Row, column
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
 from synthesizer.report.appendix import further_utility
 from synthesizer.report.figures import figure_of, rate_chart, result_blocks
-from synthesizer.report.page import Chart, DataTable, Section, fragment, render
+from synthesizer.report.page import Chart, DataTable, Gap, Section, fragment, render
 from synthesizer.report.risk import (
     attacks_section,
     glance_section,
@@ -19,26 +19,22 @@ from synthesizer.report.risk import (
 )
 from synthesizer.report.risk_attribution import cap_section
 from tests.report import utility_examples
+from tests.report.blocks import charts, gaps, notes, of_kind, spoken, table, tables
 from tests.report.risk_examples import (
     ANCHORS,
     LABEL,
     attacks,
-    charts,
-    gaps,
-    notes,
     record,
     risk,
     risk_sections,
     scenario,
-    spoken,
-    tables,
 )
 
 NASTY = 'town </script><script>alert("x")</script>'
 
 
 def numbers(section: Section) -> set[float]:
-    cells = (cell for table in tables(section) for row in table.rows for cell in row)
+    cells = (cell for own in tables(section) for row in own.rows for cell in row)
     return {float(cell) for cell in cells if isinstance(cell, int | float)}
 
 
@@ -53,10 +49,10 @@ def test_every_section_is_there_in_order() -> None:
 
 def test_tables_are_as_wide_as_their_headings_and_hold_nothing_but_cells() -> None:
     for section in risk_sections(record()):
-        for table in tables(section):
-            assert len(table.columns) == len(table.forms)
-            assert {len(row) for row in table.rows} <= {len(table.columns)}, table.caption
-            cells = [cell for row in table.rows for cell in row]
+        for own in tables(section):
+            assert len(own.columns) == len(own.forms)
+            assert {len(row) for row in own.rows} <= {len(own.columns)}, own.caption
+            cells = [cell for row in own.rows for cell in row]
             assert all(cell is None or isinstance(cell, str | int | float) for cell in cells)
 
 
@@ -111,7 +107,7 @@ def test_what_is_off_for_an_intruder_says_how_to_have_it(switch: Any, words: str
     key = "differential_confidentiality" if first == "differential" else first
     lost = scenario(**switch).model_copy(update={"failed": {f"{key} ({LABEL})": "it broke"}})
     (section,) = [s for s in risk_sections(record(lost)) if s.anchor != "risk" and gaps(s)]
-    assert gaps(section)[0].why == "It could not be computed: it broke"
+    assert of_kind(section, Gap)[0].why == "It could not be computed: it broke"
 
 
 @pytest.mark.parametrize(
@@ -132,7 +128,7 @@ def test_what_is_off_for_whole_records_says_how_to_have_it(field: str, words: st
 def test_without_a_half_everything_that_needs_one_has_failed(field: str) -> None:
     lost = risk(**{field: None}, failed={"half split": "too few records"})
     (section,) = [s for s in risk_sections(record(lost)) if s.anchor == field]
-    assert "too few records" in gaps(section)[0].why
+    assert "too few records" in of_kind(section, Gap)[0].why
 
 
 def test_nothing_at_all_still_says_how_to_switch_on() -> None:
@@ -194,7 +190,7 @@ def test_notes_and_failures_are_told() -> None:
     own = risk(notes=("the control has other columns",), failed={"suda (x)": "no records"})
     section = glance_section(record(own))
     assert "the control has other columns" in notes(section)
-    assert [(gap.what, gap.why) for gap in gaps(section)] == [
+    assert [(gap.what, gap.why) for gap in of_kind(section, Gap)] == [
         ("suda (x)", "It could not be computed: no records")
     ]
 
@@ -250,12 +246,12 @@ def test_one_dataset_is_a_sentence_and_not_a_line() -> None:
 
 
 def test_the_line_on_m_is_shown_where_there_is_one() -> None:
-    section, line = cap_section(record()), risk().scenarios[0].regression[0].line
+    section, line = cap_section(record(scenario())), risk().scenarios[0].regression[0].line
     assert section is not None
     assert line is not None
-    table = next(t for t in tables(section) if t.caption.startswith("Straight line"))
-    assert table.rows[0][5] == line.slope
-    assert table.forms[-4:] == ["p", "p", "figure", "count"]
+    fitted = table(section, "Straight line")
+    assert fitted.rows[0][5] == line.slope
+    assert fitted.forms[-4:] == ["p", "p", "figure", "count"]
     again = cap_section(record(scenario(regression=())))
     assert again is not None
     assert "it needs three of them" in spoken(again)
@@ -264,7 +260,7 @@ def test_the_line_on_m_is_shown_where_there_is_one() -> None:
 def test_a_tolerance_has_no_tcap() -> None:
     section = cap_section(record())
     assert section is not None
-    assert sum(table.caption.startswith("TCAP") for table in tables(section)) == 2
+    assert sum(own.caption.startswith("TCAP") for own in tables(section)) == 2
     assert gaps(section) == []
 
 

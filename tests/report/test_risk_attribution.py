@@ -11,7 +11,8 @@ from synthesizer.measures.risk.differential import DifferentialResult, GroupComp
 from synthesizer.report.page import Section
 from synthesizer.report.risk import glance_section
 from synthesizer.report.risk_attribution import MOST_GROUPS, MOST_SPLITS, differential_section
-from tests.report.risk_examples import charts, half, notes, record, risk, spoken, tables
+from tests.report.blocks import charts, notes, spoken, table
+from tests.report.risk_examples import half, record, risk
 
 
 def differential() -> DifferentialResult:
@@ -90,29 +91,28 @@ def test_fitted_stand_beside_unseen_records() -> None:
     assert f"{row.mean_a:.3f} for records that were fitted" in spoken(own)
     assert f"{row.mean_b:.3f} for records that were not" in spoken(own)
     assert f"would add {result.released:.3f}" in spoken(own)
-    halves, difference = charts(own)[:2]
-    assert halves.table is not None
-    assert row.mean_b in [cells[4] for cells in halves.table.rows]
-    first = result.comparisons[0]
+    difference = charts(own)[0]
     assert difference.table is not None
-    assert difference.table.rows[0][7:10] == [first.difference, first.low, first.high]
-    assert (difference.table.rows[0][-1], difference.table.forms[-1]) == (first.p, "p")
+    assert row.mean_b in [cells[4] for cells in difference.table.rows]
     assert "split 1" not in difference.svg
+    every, first = table(own, "Every split"), result.comparisons[0]
+    assert every.rows[0][7:10] == [first.difference, first.low, first.high]
+    assert (every.rows[0][-1], every.forms[-1]) == (first.p, "p")
 
 
 def test_repeats_are_told_and_drawn_where_there_is_room() -> None:
     own = section(repeated(3))
     assert "averages over 3 random splits; in 1 of them" in spoken(own)
     assert "varies by 0.012" in spoken(own)
-    assert ">split 3<" in charts(own)[1].svg
-    assert "sex = f, split 2" in charts(own)[2].svg
-    assert "split 1<" not in charts(section(repeated(MOST_SPLITS + 1)))[1].svg
+    assert ">split 3<" in charts(own)[0].svg
+    assert "sex = f, split 2" in charts(own)[1].svg
+    assert "split 1<" not in charts(section(repeated(MOST_SPLITS + 1)))[0].svg
 
 
 def test_very_long_tables_are_shortened_and_say_so() -> None:
-    table = next(t for t in tables(section(repeated(100))) if t.caption.startswith("Every split"))
-    assert table.caption.endswith("; 400 more rows are in checks.json")
-    assert {row[1] for row in table.rows} == {3}
+    every = table(section(repeated(100)), "Every split")
+    assert every.caption.endswith("; 400 more rows are in checks.json")
+    assert {row[1] for row in every.rows} == {3}
 
 
 def test_of_many_datasets_the_first_and_the_last_are_drawn() -> None:
@@ -158,5 +158,4 @@ def test_uniques_of_parts_of_other_sizes_are_not_compared() -> None:
     uniques = tuple(row.model_copy(update={"same_size": False}) for row in differential().uniques)
     own = section(half(uniques=uniques))
     assert any("cannot be compared" in note for note in notes(own))
-    table = next(t for t in tables(own) if t.caption.startswith("Records with a key of"))
-    assert table.rows[0][2] == uniques[0].fitted.uniques
+    assert table(own, "Records with a key of").rows[0][2] == uniques[0].fitted.uniques

@@ -13,22 +13,14 @@ from synthesizer.measures.risk.inference import InferenceResult
 from synthesizer.measures.risk.scenario import Exclusion
 from synthesizer.measures.risk.suda import SudaResult
 from synthesizer.report.charts import MOST_CURVES
-from synthesizer.report.page import Section
+from synthesizer.report.page import Gap, Section
 from synthesizer.report.risk_disclosure import (
     disclosure_section,
     inference_section,
     uniques_section,
 )
-from tests.report.risk_examples import (
-    charts,
-    gaps,
-    notes,
-    record,
-    risk,
-    scenario,
-    spoken,
-    tables,
-)
+from tests.report.blocks import charts, gaps, notes, of_kind, spoken, table, tables
+from tests.report.risk_examples import record, risk, scenario
 
 
 def disclosure(**changes: Any) -> Section:
@@ -57,12 +49,13 @@ def question(place: int = 0, **changes: Any) -> InferenceResult:
 
 
 def test_the_original_stands_beside_each_dataset_and_the_mean() -> None:
-    section, own = disclosure(), risk().scenarios[0].identity
+    own = risk().scenarios[0].identity
     assert own is not None
+    section = disclosure(identity=own)
     identity, attributes = charts(section)[:2]
-    table = next(t for t in tables(section) if t.caption.startswith("Identity disclosure"))
+    shown = table(section, "Identity disclosure")
     reproduced = [dataset.repu for dataset in own.datasets]
-    assert table.rows[0][2:] == (own.mean.repu, min(reproduced), max(reproduced))
+    assert shown.rows[0][2:] == (own.mean.repu, min(reproduced), max(reproduced))
     assert f"UiOiS {own.mean.uiois:.3f} (the original released {own.mean.uio:.3f})" in (
         identity.summary
     )
@@ -71,16 +64,14 @@ def test_the_original_stands_beside_each_dataset_and_the_mean() -> None:
 
 
 def test_each_measure_is_explained() -> None:
-    table = next(t for t in tables(disclosure()) if t.caption.startswith("Attribute disclosure"))
-    names = [row[0] for row in table.rows]
+    shown = table(disclosure(attribute=attribute()), "Attribute disclosure")
+    names = [row[0] for row in shown.rows]
     assert names[:6] == ["DiSCO", "DiSDiO", "DiS", "iS", "Dorig", "Dsyn"]
-    assert all(len(str(row[1])) > 20 for row in table.rows)
+    assert all(len(str(row[1])) > 20 for row in shown.rows)
     nobody = attribute().mean.model_copy(update={"tcap": None})
     own = attribute().model_copy(update={"mean": nobody, "datasets": (nobody,)})
-    table = next(
-        t for t in tables(disclosure(attribute=own)) if t.caption.startswith("Attribute disclosure")
-    )
-    assert table.rows[names.index("TCAP")][2:] == (None, None, None)
+    shown = table(disclosure(attribute=own), "Attribute disclosure")
+    assert shown.rows[names.index("TCAP")][2:] == (None, None, None)
 
 
 def test_exclusions_are_counted_and_a_tolerance_has_no_attributes() -> None:
@@ -129,12 +120,10 @@ def test_keys_that_give_the_target_away_are_told() -> None:
         keys=("town",), shared=9, determined=9, told=9, guessed=1, chance=0.0001
     )
     own = determined.model_copy(update={"single": (whole,)})
-    table = next(
-        t for t in tables(disclosure(determined=own)) if t.caption.startswith("What keys tell")
-    )
-    assert table.rows[0] == ["town", 9, 9, 9, 1, 1.0, "no"]  # nine records show nothing
+    shown = table(disclosure(determined=own), "What keys tell")
+    assert shown.rows[0] == ["town", 9, 9, 9, 1, 1.0, "no"]  # nine records show nothing
     assert [whole.model_copy(update=sizes).degree for sizes in (MANY, ALMOST)] == ["yes", "nearly"]
-    assert table.rows[-1][0] == "town, age, sex"
+    assert shown.rows[-1][0] == "town, age, sex"
 
 
 # Uniques.
@@ -206,23 +195,23 @@ def test_more_levels_have_a_curve_each_up_to_what_can_be_told_apart() -> None:
     assert chart.svg.count("<polyline") == MOST_CURVES
     assert "6 most frequent levels are drawn" in chart.reads
     section = inference_section(record(risk(inference=(many,))))
-    levels = next(t for t in tables(section) if t.caption.startswith("Each level against"))
+    levels = table(section, "Each level against")
     assert len(levels.rows) == 8
 
 
 def test_rates_stand_beside_chance_margins_and_original() -> None:
-    section, own = inference_section(record(risk(inference=(question(), question(1))))), question()
-    rates = next(t for t in tables(section) if t.caption.startswith("Rates"))
+    section, own = inference_section(record(risk(inference=(question(),)))), question()
+    rates = table(section, "Rates")
     shown = own.classification
     row = next(row for row in rates.rows if row[0] == "revealed share")
     assert (row[1], *row[4:6]) == (shown.revealed, shown.chance, shown.original)
-    legend = next(t for t in tables(section) if t.caption.startswith("What each figure"))
+    legend = table(section, "What each figure")
     margins = next(row for row in legend.rows if row[0] == "revealed share from published margins")
     assert margins[3] == shown.baseline
-    guesses = next(t for t in tables(section) if t.caption.startswith("Guesses of the true level"))
+    guesses = table(section, "Guesses of the true level")
     assert dict(guesses.rows)["told more"] == own.thresholds.higher
     assert "the distribution of sex within town" in spoken(section)
-    assert "the distribution of job of everybody" in spoken(section)
+    assert "the distribution of job of everybody" in spoken(inference_section(record()))
 
 
 def test_thresholds_and_combinations_are_shown() -> None:
@@ -230,13 +219,11 @@ def test_thresholds_and_combinations_are_shown() -> None:
     by_first = {table.columns[0]: table for table in tables(section)}
     shares = [row[2] for row in by_first["Probability at least"].rows]
     assert shares == [row.share for row in own.thresholds.rows]
-    cells = next(
-        t for t in tables(section) if t.caption.startswith("Combinations of public values,")
-    )
+    cells = table(section, "Combinations of public values,")
     assert cells.rows[0][1] == own.uniqueness.cells
     assert by_first["Persons"].rows[0][1] == own.uniqueness.counts[0][1]
     band = own.differences.own_proportion[0]
-    sizes = next(t for t in tables(section) if t.caption.startswith("Sizes of combinations"))
+    sizes = table(section, "Sizes of combinations")
     assert sizes.rows[0] == [
         band.band_low, band.band_high, band.size_low, band.size_high, band.cells,
         band.difference.mean, band.difference.sd, band.relative.mean, band.relative.sd,
@@ -246,12 +233,12 @@ def test_thresholds_and_combinations_are_shown() -> None:
 def test_a_class_without_members_is_a_gap() -> None:
     empty = question(roc=tuple(curve.model_copy(update={"curve": ()}) for curve in question().roc))
     section = inference_section(record(risk(inference=(empty,))))
-    assert [gap.what for gap in gaps(section)] == ["The ROC curve"]
+    assert gaps(section) == ["The ROC curve"]
 
 
 @pytest.mark.parametrize("name", ["pay", "sex, one level"])
 def test_what_failed_says_why(name: str) -> None:
     failed = {f"inference ({name})": "too many levels"}
-    (gap,) = gaps(inference_section(record(risk(inference=(), failed=failed))))
+    (gap,) = of_kind(inference_section(record(risk(inference=(), failed=failed))), Gap)
     assert gap.what == f"Inference ({name})"
     assert "too many levels" in gap.why
