@@ -25,33 +25,32 @@ if TYPE_CHECKING:
     from synthesizer.engine.registry import Registry
 
 
+def option(words: str, *names: str) -> Any:
+    """Return an option, explained in words; it is called like its parameter when not named."""
+    return typer.Option(*names, help=words)
+
+
 ConfigPath = Annotated[Path, typer.Argument(help="YAML file of the run.", show_default=False)]
 DataPath = Annotated[
     Path, typer.Argument(help="CSV, CSV.gz or Parquet file, or a directory of Parquet files.")
 ]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing result.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
-Workers = Annotated[int | None, typer.Option(help="Parallel workers; all cores by default.")]
-Seed = Annotated[int | None, typer.Option(help="Replaces the seed of the configuration.")]
+Overwrite = Annotated[bool, option("Replace an existing result.", "--overwrite")]
+Quiet = Annotated[bool, option("Print errors only.", "--quiet", "-q")]
+Workers = Annotated[int | None, option("Parallel workers; all cores by default.")]
+Seed = Annotated[int | None, option("Replaces the seed of the configuration.")]
 Plugins = Annotated[
     list[str] | None,
-    typer.Option(
-        "--plugin", help="Module whose MODELS are added; it is imported, which runs its code."
-    ),
+    option("Module whose MODELS are added; it is imported, which runs its code.", "--plugin"),
 ]
 
 
 RunConfig = Annotated[
-    Path | None, typer.Option(help="YAML of a run: kinds, missing codes, panel, checks, limits.")
+    Path | None, option("YAML of a run: kinds, missing codes, panel, checks, limits.")
 ]
-JsonFile = Annotated[
-    Path | None, typer.Option("--out", "-o", help="JSON file to write (mode 0600).")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-RiskAxis = Annotated[
-    str | None, typer.Option(help="Figure of risk of the frontier and the map; cap.")
-]
-UtilityAxis = Annotated[str | None, typer.Option(help="Figure of utility of both; mean_two_way.")]
+JsonFile = Annotated[Path | None, option("JSON file to write (mode 0600).", "--out", "-o")]
+AsJson = Annotated[bool, option("Print JSON.", "--json")]
+RiskAxis = Annotated[str | None, option("Figure of risk of the frontier and the map; cap.")]
+UtilityAxis = Annotated[str | None, option("Figure of utility of both; mean_two_way.")]
 
 
 def models_with(plugins: list[str] | None) -> Registry:
@@ -117,14 +116,12 @@ def run(
     config: ConfigPath,
     overwrite: Overwrite = False,
     seed: Seed = None,
-    m: Annotated[int | None, typer.Option("-m", help="Replaces the number of datasets.")] = None,
-    rows: Annotated[int | None, typer.Option(help="Replaces the rows of each.")] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Replaces the output directory.")
-    ] = None,
+    m: Annotated[int | None, option("Replaces the number of datasets.", "-m")] = None,
+    rows: Annotated[int | None, option("Replaces the rows of each.")] = None,
+    out: Annotated[Path | None, option("Replaces the output directory.", "--out", "-o")] = None,
     workers: Workers = None,
     no_checks: Annotated[
-        bool, typer.Option("--no-checks", help="Leave out all checks; not where limits are set.")
+        bool, option("Leave out all checks; not where limits are set.", "--no-checks")
     ] = False,
     plugin: Plugins = None,
     quiet: Quiet = False,
@@ -186,21 +183,21 @@ def plan(config: ConfigPath, plugin: Plugins = None) -> None:
 def init(
     data: DataPath,
     output: Annotated[
-        Path | None, typer.Option("--out", "-o", help="YAML file to write; DATA.yaml if absent.")
+        Path | None, option("YAML file to write; DATA.yaml if absent.", "--out", "-o")
     ] = None,
     person: Annotated[
-        str | None, typer.Option(help="Panel, a row a period: column that identifies persons.")
+        str | None, option("Panel, a row a period: column that identifies persons.")
     ] = None,
-    time: Annotated[str | None, typer.Option(help="Panel: column of the period.")] = None,
+    time: Annotated[str | None, option("Panel: column of the period.")] = None,
     career: Annotated[
-        str | None, typer.Option(help="Panel: variable whose sequence of states is a career.")
+        str | None, option("Panel: variable whose sequence of states is a career.")
     ] = None,
     wide: Annotated[
         list[str] | None,
-        typer.Option(help="Panel, a column a period: VARIABLE=FIRST..LAST or VARIABLE=A,B,C."),
+        option("Panel, a column a period: VARIABLE=FIRST..LAST or VARIABLE=A,B,C."),
     ] = None,
     absent: Annotated[
-        list[str] | None, typer.Option(help="With --wide: label of those who are not there.")
+        list[str] | None, option("With --wide: label of those who are not there.")
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
@@ -219,7 +216,7 @@ def codebook(
     data: Annotated[Path, typer.Argument(help="Data file, or the result directory of a run.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Of a run: directory for codebook.html and .json."),
+        option("Of a run: directory for codebook.html and .json.", "--out", "-o"),
     ] = None,
     overwrite: Overwrite = False,
     json: AsJson = False,
@@ -254,7 +251,7 @@ def codebook(
 @command
 def fit(
     config: ConfigPath,
-    model: Annotated[Path, typer.Option("--out", "-o", help="File for the model (mode 0600).")],
+    model: Annotated[Path, option("File for the model (mode 0600).", "--out", "-o")],
     overwrite: Overwrite = False,
     plugin: Plugins = None,
     quiet: Quiet = False,
@@ -276,10 +273,10 @@ def fit(
 @command
 def generate(
     model: Annotated[Path, typer.Argument(help="File that 'fit' wrote.")],
-    m: Annotated[int, typer.Option("-m", help="Number of datasets.")] = 1,
-    rows: Annotated[int | None, typer.Option(help="Rows of each; those of the data.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed; that of the fit by default.")] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Output directory.")] = Path("synthetic"),
+    m: Annotated[int, option("Number of datasets.", "-m")] = 1,
+    rows: Annotated[int | None, option("Rows of each; those of the data.")] = None,
+    seed: Annotated[int | None, option("Seed; that of the fit by default.")] = None,
+    out: Annotated[Path, option("Output directory.", "--out", "-o")] = Path("synthetic"),
     workers: Workers = None,
     overwrite: Overwrite = False,
     plugin: Plugins = None,
@@ -305,7 +302,7 @@ def report(
     directory: Annotated[Path, typer.Argument(help="Result directory of a run.")],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="HTML file; report.html beside the run's files."),
+        option("HTML file; report.html beside the run's files.", "--out", "-o"),
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
@@ -319,11 +316,11 @@ def report(
 @command
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Result directories of 'run', at least two.")],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="HTML file with the map (mode 0600).")
-    ] = Path("map.html"),
+    out: Annotated[Path, option("HTML file with the map (mode 0600).", "--out", "-o")] = Path(
+        "map.html"
+    ),
     json: Annotated[
-        Path | None, typer.Option("--json", help="JSON file with every number (mode 0600).")
+        Path | None, option("JSON file with every number (mode 0600).", "--json")
     ] = None,
     risk: RiskAxis = None,
     utility: UtilityAxis = None,
@@ -345,19 +342,19 @@ def frontier(
     config: ConfigPath,
     vary: Annotated[
         list[str] | None,
-        typer.Option(help="KEY=VALUE,VALUE such as cart.min_leaf=3,10 or proper=true,false."),
+        option("KEY=VALUE,VALUE such as cart.min_leaf=3,10 or proper=true,false."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Output directory; that of the run and _frontier."),
+        option("Output directory; that of the run and _frontier.", "--out", "-o"),
     ] = None,
-    m: Annotated[int | None, typer.Option("-m", help="Replaces the number of datasets.")] = None,
+    m: Annotated[int | None, option("Replaces the number of datasets.", "-m")] = None,
     seed: Seed = None,
     workers: Workers = None,
     risk: RiskAxis = None,
     utility: UtilityAxis = None,
     overwrite: Overwrite = False,
-    plan: Annotated[bool, typer.Option("--plan", help="Check and show the settings only.")] = False,
+    plan: Annotated[bool, option("Check and show the settings only.", "--plan")] = False,
     plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
@@ -399,51 +396,47 @@ def risk(
         list[Path], typer.Argument(help="Synthetic files, or the directory of a run.")
     ],
     keys: Annotated[
-        str | None, typer.Option(help="What an intruder knows: A,B,C; suggested if absent.")
+        str | None, option("What an intruder knows: A,B,C; suggested if absent.")
     ] = None,
-    target: Annotated[str | None, typer.Option(help="What an intruder seeks.")] = None,
+    target: Annotated[str | None, option("What an intruder seeks.")] = None,
     groups: Annotated[
-        str | None, typer.Option(help="Groups of numbers: age=5 or cut points pay=100/200.")
+        str | None, option("Groups of numbers: age=5 or cut points pay=100/200.")
     ] = None,
     control: Annotated[
         Path | None,
-        typer.Option(help="Records of the same population that were kept out of the fit."),
+        option("Records of the same population that were kept out of the fit."),
     ] = None,
     sensitive: Annotated[
-        str | None, typer.Option(help="A variable that might be inferred from public ones.")
+        str | None, option("A variable that might be inferred from public ones.")
     ] = None,
-    public: Annotated[str | None, typer.Option(help="Those public ones: A,B,C.")] = None,
+    public: Annotated[str | None, option("Those public ones: A,B,C.")] = None,
     positive: Annotated[
-        str | None, typer.Option(help="The level of the sensitive variable that is looked for.")
+        str | None, option("The level of the sensitive variable that is looked for.")
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option(help="Public variables whose tables are published: A,B.")
+        str | None, option("Public variables whose tables are published: A,B.")
     ] = None,
     by: Annotated[
-        str | None, typer.Option(help="Find the group of this variable that is told most of.")
+        str | None, option("Find the group of this variable that is told most of.")
     ] = None,
     units: Annotated[
         str | None,
-        typer.Option(help="Variable that names the person of each record (panels)."),
+        option("Variable that names the person of each record (panels)."),
     ] = None,
-    tau: Annotated[
-        float | None, typer.Option(help="TCAP: agreement that an intruder asks for; 1.")
-    ] = None,
-    max_size: Annotated[
-        int | None, typer.Option(help="SUDA: largest set of keys looked at.")
-    ] = None,
+    tau: Annotated[float | None, option("TCAP: agreement that an intruder asks for; 1.")] = None,
+    max_size: Annotated[int | None, option("SUDA: largest set of keys looked at.")] = None,
     sampling_fraction: Annotated[
-        float | None, typer.Option(help="DIS-SUDA: share of the population in the data; 0.01.")
+        float | None, option("DIS-SUDA: share of the population in the data; 0.01.")
     ] = None,
     attacks: Annotated[
-        bool, typer.Option("--attacks", help="Attack as intruders do (needs --control).")
+        bool, option("Attack as intruders do (needs --control).", "--attacks")
     ] = False,
     config: RunConfig = None,
-    seed: Annotated[int, typer.Option(help="Decides what is random.")] = 0,
+    seed: Annotated[int, option("Decides what is random.")] = 0,
     out: JsonFile = None,
     overwrite: Overwrite = False,
     json: AsJson = False,
-    every: Annotated[bool, typer.Option("--all", help="Print every figure.")] = False,
+    every: Annotated[bool, option("Print every figure.", "--all")] = False,
 ) -> None:
     """Say how much synthetic files give away about the people in the original. Confidential.
 
@@ -492,50 +485,38 @@ def utility(
         list[Path], typer.Argument(help="Synthetic files, or the directory of a run.")
     ],
     variables: Annotated[
-        str | None, typer.Option(help="Variables to compare: A,B,C; all that both have if absent.")
+        str | None, option("Variables to compare: A,B,C; all that both have if absent.")
     ] = None,
-    ways: Annotated[str, typer.Option(help="Orders of the tables: 1, 2 and 3.")] = "1,2",
-    groups: Annotated[
-        int | None, typer.Option(help="Quantile groups of numbers in tables; 5.")
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Propensity models; logit,cart if absent.")
-    ] = None,
+    ways: Annotated[str, option("Orders of the tables: 1, 2 and 3.")] = "1,2",
+    groups: Annotated[int | None, option("Quantile groups of numbers in tables; 5.")] = None,
+    model: Annotated[str | None, option("Propensity models; logit,cart if absent.")] = None,
     interactions: Annotated[
-        int | None, typer.Option(help="Order of the logit's interactions; 1 is main effects.")
+        int | None, option("Order of the logit's interactions; 1 is main effects.")
     ] = None,
-    permutations: Annotated[
-        int | None, typer.Option(help="Permutations for the null of cart; 10.")
-    ] = None,
+    permutations: Annotated[int | None, option("Permutations for the null of cart; 10.")] = None,
     fits: Annotated[
         list[str] | None,
-        typer.Option("--fit", help="Model to fit on both sides, as 'income ~ age + sex'."),
+        option("Model to fit on both sides, as 'income ~ age + sex'.", "--fit"),
     ] = None,
     family: Annotated[
-        str | None, typer.Option(help="Of the fits: ols, logit, poisson or multinomial; ols.")
+        str | None, option("Of the fits: ols, logit, poisson or multinomial; ols.")
     ] = None,
     rule: Annotated[
         str | None,
-        typer.Option(help="How m fits are combined: simple, proper, partially or fully."),
+        option("How m fits are combined: simple, proper, partially or fully."),
     ] = None,
     clusters: Annotated[
-        str | None, typer.Option(help="Variable of cluster-robust errors of the fits.")
+        str | None, option("Variable of cluster-robust errors of the fits.")
     ] = None,
-    weights: Annotated[
-        str | None, typer.Option(help="Variable that weighs the records in the fits.")
-    ] = None,
-    offset: Annotated[
-        str | None, typer.Option(help="Offset of poisson fits: A or 'I(log(hours))'.")
-    ] = None,
+    weights: Annotated[str | None, option("Variable that weighs the records in the fits.")] = None,
+    offset: Annotated[str | None, option("Offset of poisson fits: A or 'I(log(hours))'.")] = None,
     config: RunConfig = None,
-    seed: Annotated[int, typer.Option(help="Decides the permutations.")] = 0,
+    seed: Annotated[int, option("Decides the permutations.")] = 0,
     workers: Workers = None,
     out: JsonFile = None,
     overwrite: Overwrite = False,
     json: AsJson = False,
-    every: Annotated[
-        bool, typer.Option("--all", help="Print every figure, variable and pair.")
-    ] = False,
+    every: Annotated[bool, option("Print every figure, variable and pair.", "--all")] = False,
 ) -> None:
     """Say how near synthetic files are to the original, and to what a researcher would find.
 
@@ -577,41 +558,31 @@ def utility(
 def refine(
     original: Annotated[Path, typer.Argument(help="The confidential file.")],
     synthetic: Annotated[Path, typer.Argument(help="A synthetic file, whoever made it.")],
-    keys: Annotated[str, typer.Option(help="What an intruder knows: A,B,C.")],
-    target: Annotated[str, typer.Option(help="What an intruder seeks.")],
+    keys: Annotated[str, option("What an intruder knows: A,B,C.")],
+    target: Annotated[str, option("What an intruder seeks.")],
     risk_at_most: Annotated[
         float | None,
-        typer.Option(help="Highest risk that is accepted; the baseline of the risk if absent."),
+        option("Highest risk that is accepted; the baseline of the risk if absent."),
     ] = None,
-    risk: Annotated[
-        str, typer.Option(help="cap_u, cap, disco, repu or replicated_uniques.")
-    ] = "cap_u",
-    utility: Annotated[str, typer.Option(help="full_table or two_way.")] = "full_table",
-    codes: Annotated[
-        str | None, typer.Option(help="Variables whose numbers are codes: A,B, or all.")
-    ] = None,
-    config: Annotated[
-        Path | None, typer.Option(help="YAML of a run: kinds and missing codes.")
-    ] = None,
-    population: Annotated[int, typer.Option(help="Datasets of a generation.")] = 100,
-    generations: Annotated[int, typer.Option(help="Most generations.")] = 100,
-    patience: Annotated[int, typer.Option(help="Stop after so many without gain.")] = 20,
-    mutation: Annotated[float, typer.Option(help="Highest rate of cells drawn anew.")] = 0.001,
-    crossover: Annotated[float, typer.Option(help="Rate of records that swap.")] = 0.1,
-    aimed: Annotated[
-        float, typer.Option(help="Largest share of risky records replaced in a child.")
-    ] = 1.0,
-    seconds: Annotated[
-        float | None, typer.Option(help="Stop after so many; depends on the machine.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Decides every draw.")] = 0,
+    risk: Annotated[str, option("cap_u, cap, disco, repu or replicated_uniques.")] = "cap_u",
+    utility: Annotated[str, option("full_table or two_way.")] = "full_table",
+    codes: Annotated[str | None, option("Variables whose numbers are codes: A,B, or all.")] = None,
+    config: Annotated[Path | None, option("YAML of a run: kinds and missing codes.")] = None,
+    population: Annotated[int, option("Datasets of a generation.")] = 100,
+    generations: Annotated[int, option("Most generations.")] = 100,
+    patience: Annotated[int, option("Stop after so many without gain.")] = 20,
+    mutation: Annotated[float, option("Highest rate of cells drawn anew.")] = 0.001,
+    crossover: Annotated[float, option("Rate of records that swap.")] = 0.1,
+    aimed: Annotated[float, option("Largest share of risky records replaced in a child.")] = 1.0,
+    seconds: Annotated[float | None, option("Stop after so many; depends on the machine.")] = None,
+    seed: Annotated[int, option("Decides every draw.")] = 0,
     workers: Workers = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Refined file; NAME_refined if absent.")
+        Path | None, option("Refined file; NAME_refined if absent.", "--out", "-o")
     ] = None,
     told: Annotated[
         Path | None,
-        typer.Option("--json", help="JSON file with every figure and the history (mode 0600)."),
+        option("JSON file with every figure and the history (mode 0600).", "--json"),
     ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,

@@ -9,7 +9,7 @@ otherwise a note says why they are not.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from json import dumps
 from pathlib import Path
 from statistics import fmean
@@ -121,8 +121,8 @@ def notes_about(points: Sequence[RunPoint]) -> list[str]:
             "common map: only what was set and found is shown. Run all settings on the same file."
         )
     else:
-        found = (part(points) for part in _OF_SAME_DATA)
-        notes += [in_units(note, units) for note in found if note is not None]
+        unlike = [*_unlike_datasets(points), *_unlike_checks(points)]
+        notes += [in_units(note, units) for note in unlike]
     if not all(point.fingerprint for point in points):
         notes.append(
             "Data that come from a query have no hash: whether all runs read the same records "
@@ -158,99 +158,65 @@ def _having(points: Sequence[RunPoint], keys: Iterable[str]) -> list[RunPoint]:
     return [point for point in points if any(point.value(key) is not None for key in names)]
 
 
-def _size(points: Sequence[RunPoint]) -> str | None:
+def _unlike_datasets(points: Sequence[RunPoint]) -> Iterator[str]:
+    """Say in what the datasets of the runs are not alike."""
     rows = [point.rows for point in points if point.rows is not None]
-    if are_of_one_size(rows):
-        return None
-    return (
-        f"The runs have datasets of different sizes ({min(rows):,} to {max(rows):,} {{records}}). "
-        "Every S_pMSE, pMSE ratio, ratio of estimates and overlap of intervals, and every CAP, "
-        "TCAP, DiSCO, repU, replicated uniques, differential confidentiality, revealed share and "
-        "success of an attack depends on the number of synthetic {records}: the smallest file "
-        "would look best. No figure of utility can be compared, so there is no map: only "
-        "tables, and "
-        "their figures must not be compared between sizes either. Make all runs with the same "
-        "number of {records} (rows in the configuration, or --rows)."
-    )
+    if not are_of_one_size(rows):
+        yield (
+            f"The runs have datasets of different sizes ({min(rows):,} to {max(rows):,} "
+            "{records}). Every S_pMSE, pMSE ratio, ratio of estimates and overlap of intervals, "
+            "and every CAP, TCAP, DiSCO, repU, replicated uniques, differential confidentiality, "
+            "revealed share and success of an attack depends on the number of synthetic "
+            "{records}: the smallest file would look best. No figure of utility can be compared, "
+            "so there is no map: only tables, and their figures must not be compared between "
+            "sizes either. Make all runs with the same number of {records} (rows in the "
+            "configuration, or --rows)."
+        )
+    if len({point.m for point in points}) > 1:
+        yield (
+            "The runs have different numbers of datasets (m). What an intruder learns from all "
+            "datasets pooled grows with m, so the map takes the risk of a single dataset where "
+            "there is one. The largest S_pMSE of means over the datasets falls with m, and the "
+            "overlap of confidence intervals grows with it: they share no axis."
+        )
+    if len({point.proper for point in points}) > 1:
+        shares = [p.rows / p.records for p in points if p.proper and p.rows and p.records]
+        here = f", here {1 + fmean(shares):.2g}" if shares else ""
+        yield (
+            "Some runs are proper (parameters drawn anew for each dataset) and some are not. The "
+            "S_pMSE, and the pMSE ratio by a logit, that a right synthesis is expected to have is "
+            f"1 + k/n for a proper run{here} (k synthetic, n original {{records}}) and 1 "
+            "otherwise. The proper data truly are further away, so the axis is common; a proper "
+            "run above the others by this much has no worse model."
+        )
+    if len({(frozenset(point.variables), frozenset(point.copied)) for point in points}) > 1:
+        yield (
+            "The runs do not synthesise the same variables: their utility is averaged over "
+            "different tables, and copied variables are equal by design."
+        )
 
 
-def _question(points: Sequence[RunPoint]) -> str | None:
-    keyed = (measure.key for measure in axes("risk") if measure.scope == "scenario")
-    if is_alike(_having(points, keyed), "scenario"):
-        return None
-    return (
-        "The runs were checked with different keys, targets or groups: what an intruder learns "
-        "cannot be put on one axis. The map shows risk that does not depend on them; name the "
-        "same checks in all configurations to compare the rest."
-    )
-
-
-def _number_of_datasets(points: Sequence[RunPoint]) -> str | None:
-    if len({point.m for point in points}) == 1:
-        return None
-    return (
-        "The runs have different numbers of datasets (m). What an intruder learns from all "
-        "datasets pooled grows with m, so the map takes the risk of a single dataset where there "
-        "is one. The largest S_pMSE of means over the datasets falls with m, and the overlap of "
-        "confidence intervals grows with it: they share no axis."
-    )
-
-
-def _fits(points: Sequence[RunPoint]) -> str | None:
+def _unlike_checks(points: Sequence[RunPoint]) -> Iterator[str]:
+    """Say which checks asked another question in another run."""
+    keyed = [kind.key for kind in axes("risk") if kind.scope == "scenario"]
+    if not is_alike(_having(points, keyed), "scenario"):
+        yield (
+            "The runs were checked with different keys, targets or groups: what an intruder learns "
+            "cannot be put on one axis. The map shows risk that does not depend on them; name the "
+            "same checks in all configurations to compare the rest."
+        )
     fitted = _having(points, ["overlap_loss"])
     same_m = len({point.m for point in fitted}) <= 1  # else the note about m says it
-    if is_alike(fitted, "fits") or not same_m:
-        return None
-    return (
-        "The runs were checked with different fits: the overlap of confidence intervals shares no "
-        "axis. Name the same fits in all configurations to compare it."
-    )
-
-
-def _propensity(points: Sequence[RunPoint]) -> str | None:
-    scored = _having(points, ["pmse_ratio_cart", "pmse_ratio_logit"])
-    if is_alike(scored, "propensity"):
-        return None
-    return (
-        "The runs were checked with different propensity models or interactions: a pMSE ratio "
-        "shares an axis only if they are the same. Name the same in all configurations."
-    )
-
-
-def _proper(points: Sequence[RunPoint]) -> str | None:
-    if len({point.proper for point in points}) == 1:
-        return None
-    shares = [p.rows / p.records for p in points if p.proper and p.rows and p.records]
-    here = f", here {1 + fmean(shares):.2g}" if shares else ""
-    return (
-        "Some runs are proper (parameters drawn anew for each dataset) and some are not. The "
-        "S_pMSE, and the pMSE ratio by a logit, that a right synthesis is expected to have is "
-        f"1 + k/n for a proper run{here} (k synthetic, n original {{records}}) and 1 otherwise. "
-        "The proper data truly are further away, so the axis is common; a proper run above "
-        "the others "
-        "by this much has no worse model."
-    )
-
-
-def _variables(points: Sequence[RunPoint]) -> str | None:
-    made = {(frozenset(point.variables), frozenset(point.copied)) for point in points}
-    if len(made) == 1:
-        return None
-    return (
-        "The runs do not synthesise the same variables: their utility is averaged over different "
-        "tables, and copied variables are equal by design."
-    )
-
-
-_OF_SAME_DATA: tuple[Callable[[Sequence[RunPoint]], str | None], ...] = (
-    _size,
-    _question,
-    _number_of_datasets,
-    _fits,
-    _propensity,
-    _proper,
-    _variables,
-)
+    if same_m and not is_alike(fitted, "fits"):
+        yield (
+            "The runs were checked with different fits: the overlap of confidence intervals shares "
+            "no axis. Name the same fits in all configurations to compare it."
+        )
+    if not is_alike(_having(points, ["pmse_ratio_cart", "pmse_ratio_logit"]), "propensity"):
+        yield (
+            "The runs were checked with different propensity models or interactions: a pMSE ratio "
+            "shares an axis only if they are the same. Name the same in all configurations."
+        )
 
 
 def _luck_notes(points: Sequence[RunPoint]) -> list[str]:
