@@ -270,8 +270,8 @@ class Checks:
 
         def synthesise(half: Table, m: int, repeat: int) -> list[Table]:
             # whole records are looked at in the first dataset only: memory stays flat in m
-            made = enumerate(refit(half, m, repeat))
-            return [table if number == 0 else table.select(names) for number, table in made]
+            tables = enumerate(refit(half, m, repeat))
+            return [table if number == 0 else table.select(names) for number, table in tables]
 
         return half_runs(
             self.original,

@@ -153,13 +153,13 @@ class _Settings(ScenarioConfig):
         pydantic.ValidationError
             With every option that is unknown or out of range.
         """
-        told = {name: value for name, value in options.items() if value is not None}
+        changes = {name: value for name, value in options.items() if value is not None}
         current = {name: getattr(self, name) for name in self.model_fields_set}
-        for name, value in told.items():
+        for name, value in changes.items():
             own = getattr(self, name, None)
             if isinstance(value, Mapping) and isinstance(own, Part):
-                told[name] = own.model_dump(exclude_unset=True) | dict(value)
-        return CheckSettings(**(current | told))
+                changes[name] = own.model_dump(exclude_unset=True) | dict(value)
+        return CheckSettings(**(current | changes))
 
 
 def _switch(measure: Measure) -> tuple[Any, Any]:

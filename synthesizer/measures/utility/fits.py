@@ -125,10 +125,10 @@ class Extras:
     def usable(self) -> BoolArray | None:
         """Which records have everything, shape (n,); None if there is nothing to have."""
         groups = (*self.effects, *(() if self.clusters is None else (self.clusters,)))
-        known = [np.asarray(codes >= 0) for codes in groups]
+        usable = [np.asarray(codes >= 0) for codes in groups]
         if self.offset is not None:
-            known.append(np.isfinite(self.offset))
-        return np.logical_and.reduce(known) if known else None
+            usable.append(np.isfinite(self.offset))
+        return np.logical_and.reduce(usable) if usable else None
 
     def take(self, rows: BoolArray) -> Extras:
         """Return the extras of some records."""

@@ -35,7 +35,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.errors import DataError, ExpressionError, did_you_mean
+from synthesizer.data.errors import DataError, ExpressionError, Problems, did_you_mean
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 
@@ -112,25 +112,25 @@ class _Reader:
             match = _TOKEN.match(self.text, at)
             if match is None:  # pragma: no cover - the last alternative takes any character
                 break
-            kind, found, start = match.lastgroup, match.group(), at
+            kind, text, start = match.lastgroup, match.group(), at
             at = match.end()
             if kind == "call":
                 at = self._closing(at)
-                yield from self._call(found[:-1].strip(), self.text[match.end() : at - 1], start)
+                yield from self._call(text[:-1].strip(), self.text[match.end() : at - 1], start)
             elif kind == "name":
-                yield _Token(Atom("name", found.strip("`")), start)
-            elif kind == "operator" or found == "1":
-                yield _Token(found, start)
+                yield _Token(Atom("name", text.strip("`")), start)
+            elif kind == "operator" or text == "1":
+                yield _Token(text, start)
             elif kind != "space":
-                self._wrong(found, start)
+                self._wrong(text, start)
 
-    def _wrong(self, found: str, at: int) -> None:
-        if found == "0":
+    def _wrong(self, text: str, at: int) -> None:
+        if text == "0":
             return self.note(at, "the constant cannot be left out: remove the 0")
-        if found == "**":
+        if text == "**":
             return self.note(at, "write powers in I(...), such as I(age ** 2)")
         default = "write names in backticks where they are no plain words, and numbers in I(...)"
-        return self.note(at, f"{found!r} is not part of it; {_REMEDIES.get(found, default)}")
+        return self.note(at, f"{text!r} is not part of it; {_REMEDIES.get(text, default)}")
 
     def _closing(self, at: int) -> int:
         """Return the position behind the parenthesis that closes the one before ``at``."""
@@ -190,13 +190,13 @@ class _Reader:
         return None
 
     def _terms(self, tokens: list[_Token], end: int) -> list[Term]:
-        found: dict[frozenset[Atom], Term] = {}
+        terms: dict[frozenset[Atom], Term] = {}
         for summand in _split(tokens, "+"):
             if [token.value for token in summand] == ["1"]:
                 continue
             for term in self._product(summand, summand[0].at if summand else end - 1):
-                found.setdefault(frozenset(term), term)
-        return sorted(found.values(), key=len)
+                terms.setdefault(frozenset(term), term)
+        return sorted(terms.values(), key=len)
 
     def _effects(self, tokens: list[_Token]) -> Iterator[str]:
         """Yield the variables behind '|', each once; ``C(x)`` is the same as ``x``."""
@@ -316,11 +316,11 @@ def parse_atom(text: str, what: str) -> Atom:
     )
 
 
-def unknown_names(names: Iterable[str], known: Sequence[str]) -> Iterator[str]:
-    """Yield a problem, with the nearest name, for each name that is not known."""
+def unknown_names(names: Iterable[str], columns: Sequence[str]) -> Iterator[str]:
+    """Yield a problem, with the nearest name, for each name that is not columns."""
     for name in dict.fromkeys(names):
-        if name not in known:
-            hint = did_you_mean(name, known, "name a column of the data")
+        if name not in columns:
+            hint = did_you_mean(name, columns, "name a column of the data")
             yield f"unknown variable {name!r}; {hint}"
 
 
@@ -360,11 +360,11 @@ def _derived(text: str, table: Table) -> FloatArray:
     expression = Expression.parse(text)
     number = Variable(name=text, kind=Kind.NUMERIC, missing=("",))
     column = expression.derive(table, number)
-    known = column.is_observed
+    observed = column.is_observed
     if not _ASKS_FOR_MISSING.search(text):
         for name in expression.names:
-            known = known & table[name].is_observed
-    return np.where(known, column.data, np.nan).astype(np.float64)
+            observed = observed & table[name].is_observed
+    return np.where(observed, column.data, np.nan).astype(np.float64)
 
 
 def _categories(numbers: FloatArray, column: Column) -> AtomValues:
@@ -504,14 +504,11 @@ def learn_model(
     formula: Formula, table: Table, family: Family, usable: BoolArray | None = None
 ) -> Model:
     """Return what the original decides: levels, references and columns."""
-    values, problems = {}, []
+    values, faults = {}, Problems()
     for atom in formula.atoms:
-        try:
+        with faults.gathered(str(atom)):
             values[atom] = atom_values(atom, table)
-        except ExpressionError as error:
-            problems += [f"{atom}: {problem}" for problem in error.problems]
-    if problems:
-        raise ExpressionError(problems)
+    faults.settle(ExpressionError)
     everyone = np.ones(table.n_rows, dtype=bool) if usable is None else usable
     complete = np.logical_and.reduce([everyone, *(own.complete for own in values.values())])
     if not complete.any():

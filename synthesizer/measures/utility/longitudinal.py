@@ -166,8 +166,8 @@ def lag_association(index: PanelIndex, column: Column) -> float | None:
     if column.is_coded:
         codes = np.asarray(column.data, dtype=np.int64)
         return cramers_v(codes[before], codes[now], column.variable.n_codes)
-    known = column.is_observed
-    both = known[now] & known[before]
+    observed = column.is_observed
+    both = observed[now] & observed[before]
     numbers = np.asarray(column.data, dtype=np.float64)
     return spearman(numbers[before[both]], numbers[now[both]])
 

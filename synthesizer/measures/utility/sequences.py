@@ -1,20 +1,8 @@
 """Distances between two sets of sequences, and what bootstraps of the persons give for them.
 
 Every measure is the total-variation distance, half the sum of absolute differences, of two
-distributions: 0 if they agree, 1 if they have nothing in common.
-
-================  ============================================================================
-measure           distribution
-================  ============================================================================
-``headcounts``    state by period: the mean over the periods
-``transitions``   states of two adjacent periods, all periods together
-``changes``       the same among adjacent periods in different states
-``n_moves``       number of changes of state of a person
-``spells``        state and length of the runs
-``first_last``    first and last state of a person
-``entry``         first period at work and the state in it (persons who never work are a cell)
-``exit``          last period at work and the state in it
-================  ============================================================================
+distributions: 0 if they agree, 1 if they have nothing in common. That of ``headcounts`` is the mean
+over the periods; in ``entry`` and ``exit`` persons who are never there are a cell of their own.
 
 The noise floor of a measure is its mean between the data and bootstraps of the persons: what a
 perfect model would give that draws careers independently.
@@ -127,8 +115,8 @@ def sequence_distances(
 
     Examples
     --------
-    >>> found = sequence_distances([[0, 1], [0, 0]], [[0, 1]], n_states=2)
-    >>> found.headcounts, found.transitions, found.first_last
+    >>> distances = sequence_distances([[0, 1], [0, 0]], [[0, 1]], n_states=2)
+    >>> distances.headcounts, distances.transitions, distances.first_last
     (0.25, 0.5, 0.5)
     """
     if np.shape(one)[1:] != np.shape(other)[1:]:

@@ -264,11 +264,10 @@ class TableMeasures:
         mean = self.mean[self.mean["ways"] == order]
         standardised = mean["S_pMSE"].dropna()
         tested = self.by_dataset[self.by_dataset["ways"] == order]
-        known = len(standardised) > 0
         return OrderTables(
             ways=order,
-            s_pmse_mean=float(standardised.mean()) if known else None,
-            s_pmse_max=float(standardised.max()) if known else None,
+            s_pmse_mean=float(standardised.mean()) if len(standardised) else None,
+            s_pmse_max=float(standardised.max()) if len(standardised) else None,
             worst=mean["names"].iloc[0],
             roe_mean=float(mean["ROE"].mean()),
             rejected=_rejected(tested["p_chi_square"]),
