@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -145,16 +144,17 @@ class Frame:
         return table.select(schema.names)
 
 
-class Arrangement(ABC):
-    """How a source arranges its units; fixed when the data are read."""
+@dataclass(frozen=True)
+class Arrangement:
+    """How a source arranges its units, fixed when the data are read: here a row is a unit."""
 
-    form: ClassVar[str]
+    form: ClassVar[str] = "plain"
     """Its name in a saved model."""
 
     @property
-    @abstractmethod
     def frame(self) -> Frame | RowFrame:
         """The periods of a panel and its careers, or the rows of a plain table."""
+        return ROWS
 
     @property
     def person_column(self) -> str | None:
@@ -175,57 +175,28 @@ class Arrangement(ABC):
             "periods": len(frame.times),
         }
 
-    @abstractmethod
     def modelled(self, source: Table) -> Table:
         """Return the source's table as the chain models it."""
+        return source
 
-    @abstractmethod
-    def other_problems(self, other: Table) -> list[str]:
+    def other_problems(self, other: Table) -> list[str]:  # noqa: ARG002
         """Say why another file with these columns cannot be modelled like the source."""
+        return []
 
-    @abstractmethod
     def restored(self, table: Table) -> Table:
         """Return what the chain drew in the form of the source."""
+        return table
 
-    @abstractmethod
     def viewed(self, table: Table) -> Table:
         """Return one row a unit, for checks that count units."""
+        return table
 
     def columns_of(self, variable: str) -> tuple[str, ...]:
         """Return the columns of the source that hold a variable of the chain."""
         return (variable,)
 
 
-@dataclass(frozen=True)
-class Plain(Arrangement):
-    """One row a unit: nothing to do."""
-
-    form: ClassVar[str] = "plain"
-
-    @property
-    def frame(self) -> RowFrame:
-        """There are no periods."""
-        return ROWS
-
-    def modelled(self, source: Table) -> Table:
-        """Return the table as it is."""
-        return source
-
-    def other_problems(self, other: Table) -> list[str]:  # noqa: ARG002
-        """Return nothing: any table will do."""
-        return []
-
-    def restored(self, table: Table) -> Table:
-        """Return the table as it is."""
-        return table
-
-    def viewed(self, table: Table) -> Table:
-        """Return the table as it is."""
-        return table
-
-
-PLAIN: Final = Plain()
-
+PLAIN: Final = Arrangement()
 
 MIN_PERSONS = 2
 """Fewest persons, as there are fewest rows of other files."""
