@@ -196,7 +196,12 @@ class Arrangement:
         return (variable,)
 
 
-PLAIN: Final = Arrangement()
+@dataclass(frozen=True)
+class Plain(Arrangement):
+    """One row a unit: there is nothing to arrange."""
+
+
+PLAIN: Final = Plain()
 
 MIN_PERSONS = 2
 """Fewest persons, as there are fewest rows of other files."""
