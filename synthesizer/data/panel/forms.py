@@ -15,6 +15,7 @@ from synthesizer.data.panel.arrangement import (
     MIN_PERSONS,
     Arrangement,
     Frame,
+    Plain,
     label_problems,
     thin_notes,
 )
@@ -522,9 +523,7 @@ def _absence_problems(absent: Sequence[str], variables: Sequence[Variable]) -> l
     return problems
 
 
-_KINDS: dict[str, type[Arrangement]] = {
-    kind.form: kind for kind in (Arrangement, LongForm, WideForm)
-}
+_KINDS: dict[str, type[Arrangement]] = {kind.form: kind for kind in (Plain, LongForm, WideForm)}
 
 FORMS = Family(Arrangement, lambda kind: cast(type[Arrangement], kind).form, _KINDS.__getitem__)
 """How a saved model names the form of its source."""
