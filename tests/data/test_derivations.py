@@ -72,7 +72,8 @@ def test_planted_forms(
 
 def test_names_that_need_backticks(a: FloatArray, b: FloatArray) -> None:
     table = Table([column("a.1", a), column("class", b), column("t", a + b)])
-    assert suggest_derivations(table) == {"t": "`a.1` + `class`"}
+    for rows in (2000, 100):  # a sample of rows finds the same
+        assert suggest_derivations(table, max_rows=rows) == {"t": "`a.1` + `class`"}
 
 
 def test_independent_variables_give_nothing(a: FloatArray, b: FloatArray) -> None:
@@ -133,12 +134,9 @@ def test_inputs_before_the_target_win_and_cycles_are_broken(a: FloatArray, b: Fl
     assert set(suggest_derivations(copies)) == {"copy", "again"}
 
 
-def test_the_target_with_more_decimals_wins_over_the_order(a: FloatArray) -> None:
+def test_the_target_with_more_decimals_wins_over_the_order(a: FloatArray, b: FloatArray) -> None:
     table = Table([column("fahrenheit", 1.8 * a + 32, 1), column("celsius", a)])
     assert suggest_derivations(table) == {"fahrenheit": "1.8 * celsius + 32"}
-
-
-def test_a_target_may_stand_before_its_inputs(a: FloatArray, b: FloatArray) -> None:
     table = Table([column("bmi", a / (b / 100) ** 2, 1), column("a", a), column("b", b)])
     assert suggest_derivations(table) == {"bmi": "a / (b / 100) ** 2"}
 
@@ -158,11 +156,6 @@ def test_dates(a: FloatArray, b: FloatArray) -> None:
     )
     found = suggest_derivations(table)
     assert found == {"age": "year(died) - year(born)", "days": "died - born"}
-
-
-def test_sample_of_rows_finds_the_same(a: FloatArray, b: FloatArray) -> None:
-    table = Table([column("a", a), column("b", b), column("t", a + b)])
-    assert suggest_derivations(table, max_rows=100) == {"t": "a + b"}
 
 
 @pytest.mark.skipif(not SD2011.exists(), reason="needs the shared data")

@@ -1,18 +1,19 @@
-"""What must be true of the simulated federal workforce, each with a tolerance."""
+"""The simulated federal workforce: its blocks, what must be true of it, and its pay gaps."""
 
 import numpy as np
 import pytest
 
+from synthesizer.data.errors import DataError
 from synthesizer.data.samples.workforce import constants as p
 from synthesizer.data.samples.workforce import pay
-from synthesizer.data.samples.workforce.constants import PLANS, VARIABLES
+from synthesizer.data.samples.workforce.constants import MAX_PERSONS, PLANS, VARIABLES
 from synthesizer.data.samples.workforce.persons import allowed_educations
 from synthesizer.data.samples.workforce.positions import (
     AMOUNTS,
     COLUMNS,
     levels,
 )
-from synthesizer.data.samples.workforce.simulation import simulate
+from synthesizer.data.samples.workforce.simulation import blocks, simulate, simulate_block
 from synthesizer.data.samples.workforce.world import world
 
 GENERAL = ("GS", "GM", "GG")
@@ -247,3 +248,117 @@ def test_bridged_races_are_those_recorded(frame):
     same = frame["race"].astype(str) == frame["race_bridge"].astype(str)
     assert same[frame["year"] < p.BRIDGE_SINCE].all()
     assert set(frame["race_bridge"][~same]) <= {"NHPI", "two or more"}
+
+
+# Blocks are independent and determined by the seed; bad arguments are told at once.
+
+
+def test_the_same_seed_gives_the_same_table_and_another_another():
+    one = simulate(300, seed=5)
+    assert one.equals(simulate(300, seed=5))
+    assert not one.equals(simulate(300, seed=6))
+
+
+def test_a_block_depends_on_its_number_only():
+    years = range(1988, 2012)
+    parts = list(blocks(700, seed=3, block=300))
+    ids = [np.unique(part["person"].to_numpy()) for part in parts]
+    assert [len(persons) for persons in ids] == [300, 300, 100]
+    assert np.concatenate(ids).tolist() == list(range(1, 701))
+    again = simulate_block(1, 300, seed=3, years=years, block=300)
+    assert parts[1].equals(again)
+    larger = list(blocks(1200, seed=3, block=300))
+    assert larger[:2] == parts[:2]
+    assert not parts[0].drop(["person"]).equals(parts[1].drop(["person"]))
+
+
+@pytest.mark.parametrize(
+    ("persons", "years"), [(400, (1988, 1988)), (400, (1995, 2004)), (400, (2011, 2011)), (1, None)]
+)
+def test_any_years_and_persons_can_be_asked_for(persons, years):
+    asked = {} if years is None else {"first_year": years[0], "last_year": years[1]}
+    table = simulate(persons, **asked)
+    found = table["year"].to_numpy()
+    assert years is None or (found.min(), found.max()) == years
+    assert len(set(table["person"].to_numpy())) == persons
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"persons": 0}, f"persons (0) must be between 1 and {MAX_PERSONS}"),
+        ({"persons": MAX_PERSONS + 1}, f"must be between 1 and {MAX_PERSONS}"),
+        ({"seed": -1}, "seed (-1) must be between 0 and 2**63 - 1"),
+        ({"first_year": 1987}, "first_year (1987) must be between 1988 and 2011"),
+        ({"last_year": 2012}, "last_year (2012) must be between 1988 and 2011"),
+        ({"first_year": 2000, "last_year": 1999}, "must not be after last_year (1999)"),
+        ({"block": 0}, "block (0) must be at least 1"),
+    ],
+)
+def test_bad_arguments_are_told(arguments, message):
+    with pytest.raises(DataError) as caught:
+        blocks(**{"persons": 10, **arguments})
+    assert message in str(caught.value)
+
+
+def test_all_bad_arguments_are_told_at_once():
+    with pytest.raises(DataError) as caught:
+        simulate(0, seed=-1, first_year=1900, last_year=1800)
+    assert len(caught.value.problems) == 5
+
+
+# The regression of the paper finds the gaps that the parameters name.
+
+PERSONS = 25_000
+
+
+@pytest.fixture(scope="module")
+def sample():
+    names = ["sex", "race", "education", "age_range", "agency", "occupation", "year", "basic_pay"]
+    frame = simulate(PERSONS, seed=11).select(names).to_pandas()
+    return frame[(frame["race"] != "unspecified") & (frame["education"] != p.MISSING)]
+
+
+def without_effects(x, groups):
+    """Return the residuals of the columns on all group effects (alternating projections)."""
+    x = x - x.mean(axis=0)
+    for _ in range(8):
+        for codes in groups:
+            count = np.maximum(np.bincount(codes), 1)
+            for k in range(x.shape[1]):
+                x[:, k] -= (np.bincount(codes, x[:, k]) / count)[codes]
+    return x
+
+
+def coefficients(frame, columns):
+    """Regress log pay on columns, age, its square and education within the effects."""
+    age = frame["age_range"].astype(str).str[:2].astype(float).to_numpy() + 2
+    years = np.array(p.EDUCATION_YEARS)[frame["education"].cat.codes]
+    y = np.log(frame["basic_pay"].to_numpy())
+    x = np.column_stack([y, age, age**2, years, *columns.values()])
+    effects = [frame[name].cat.codes.to_numpy() for name in ("agency", "occupation")]
+    x = without_effects(x, [*effects, frame["year"].to_numpy() - 1988])
+    found = np.linalg.lstsq(x[:, 1:], x[:, 0], rcond=None)[0]
+    return dict(zip(["age", "age2", "education", *columns], found, strict=True))
+
+
+@pytest.mark.parametrize("sex", p.SEXES)
+def test_race_gaps_are_those_documented(sample, sex):
+    part = sample[sample["sex"] == sex]
+    races = {race: (part["race"] == race).to_numpy(float) for race in p.RACES[:4]}
+    found = coefficients(part, races)
+    for name, true in p.COEFFICIENTS[sex].items():
+        tolerance = {"AIAN": 0.03, "Asian": 0.025}.get(name, 0.016)
+        tolerance = {"age": 0.004, "age2": 0.00004, "education": 0.003}.get(name, tolerance)
+        assert abs(found[name] - true) < tolerance, (name, found[name], true)
+
+
+def test_women_are_paid_as_documented(sample):
+    white = sample[sample["race"] == "White"]
+    found = coefficients(white, {"women": (white["sex"] == "F").to_numpy(float)})
+    assert abs(found["women"] - p.COEFFICIENT_OF_WOMEN) < 0.01
+
+
+def test_injected_gaps_are_near_the_documented_coefficients():
+    for gap in p.GAPS:
+        assert abs((gap.first + gap.last) / 2 - p.COEFFICIENTS[gap.sex][gap.race]) < 0.01
