@@ -190,8 +190,6 @@ class JointCoder:
         return self._final.find(joint)
 
 
-# Combinations of the values of several variables as whole numbers.
-
 OUTSIDE = -1
 """The number of a row with a value that the table of `Combinations.of` did not have."""
 

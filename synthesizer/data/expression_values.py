@@ -250,8 +250,6 @@ def _either_label(condition: BoolArray, first: Value, second: Value) -> Value:
     return Value(Type.LABEL, codes, tuple(union), len(levels))
 
 
-# Comparisons inside an expression.
-
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -338,8 +336,6 @@ def _compare_numbers(symbol: str, left: Value, right: Value) -> BoolArray:
     known = ~(np.isnan(first) | np.isnan(second))  # numpy says nan != nan is true
     return np.asarray(_COMPARE[symbol](first, second) & known)
 
-
-# The fixed set of functions of the expression language.
 
 Arguments = Sequence[Value | list[Value]]
 _MAX_DAYS = 3e6  # about 8,000 years on either side of 1970: calendars need whole numbers
@@ -452,7 +448,6 @@ FUNCTIONS: dict[str, tuple[str, int, int, Callable[..., Value]]] = {
     "cut": ("cut(x, [10, 20], ['low', 'middle', 'high'])", 3, 3, _cut),
 }
 
-# Results of expressions -> columns of a variable.
 
 Codes = npt.NDArray[np.int32]
 

@@ -54,8 +54,6 @@ from synthesizer.data.expression_values import (
 )
 from synthesizer.data.table import BoolArray, Column, Schema, Table, Variable
 
-# Text of the expression language -> a checked syntax tree. Nothing is evaluated here.
-
 MAX_LENGTH = 2_000
 MAX_DEPTH = 100
 

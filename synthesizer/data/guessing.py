@@ -255,9 +255,6 @@ class _Column:
         return odd
 
 
-# Missing codes
-
-
 def is_empty(texts: Texts) -> bool:
     """Tell whether a column has no value in any row, only missing codes."""
     return not (texts.occurs & ~texts.among([*TEXT_CODES, *_nulls(texts)])).any()
@@ -330,9 +327,6 @@ def _sentinels(texts: Texts, known: BoolArray) -> BoolArray:
     if among_numbers or among_words:
         sentinels[where[number][numbers < 0]] = True
     return sentinels
-
-
-# Kinds
 
 
 def _guess(column: _Column) -> tuple[Kind, str]:
@@ -432,9 +426,6 @@ def _guess_text(column: _Column) -> tuple[Kind, str]:
             every_row="declare `date_format`, or `kind: ordered` and all `levels` in order",
         )
     return Kind.CATEGORICAL, "text"
-
-
-# From a kind to the details of the variable, with everything checked against the values
 
 
 def _coded(column: _Column, kind: Kind) -> dict[str, Any]:

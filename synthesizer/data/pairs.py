@@ -159,9 +159,6 @@ def _compared(item: Inferred, texts: Texts) -> Inferred:
     return Inferred(replace(variable, kind=Kind.CATEGORICAL, levels=levels), item.reason)
 
 
-# One check of what every comparison of an original with synthetic tables needs.
-
-
 def check_keys(
     table: Table,
     *,

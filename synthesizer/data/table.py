@@ -15,8 +15,6 @@ from typing import Any, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-# What a variable is: its kind, levels, missing codes and how its source stored it.
-
 
 class Kind(StrEnum):
     """The kinds of variables."""

@@ -63,22 +63,7 @@ def parse(values: pa.Array, mark: str = ".") -> FloatArray:
 
 
 def style_of(values: pa.Array, mark: str = ".") -> tuple[int | None, str]:
-    """Find how distinct numbers were written.
-
-    Parameters
-    ----------
-    values : pyarrow.Array of str
-        At least one text, all numbers.
-    mark : str
-        Decimal mark.
-
-    Returns
-    -------
-    decimals : int or None
-        0 for whole numbers; None where the numbers have no fixed precision.
-    style : str
-        The style that writes the numbers as they were written, if there is one.
-    """
+    """Return the decimals of distinct numbers, None without fixed ones, and the style they have."""
     values = _with_point(values, mark)
     numbers = parse(values)
     scientific = _mask(values, "[eE]")
@@ -170,8 +155,6 @@ def _by_distinct(numbers: FloatArray, write: Callable[[float], str]) -> pa.Array
     return pa.array(texts, pa.string()).take(pa.array(where.ravel()))
 
 
-# Dates as text: the formats that are recognised, reading and writing them.
-
 MICROSECONDS_A_DAY: Final = 86_400_000_000
 RESOLUTIONS: Final = (MICROSECONDS_A_DAY, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 1)
 
@@ -234,14 +217,8 @@ def _zone(values: pa.Array) -> str:
 def parse_dates(values: pa.Array, form: str) -> tuple[str, FloatArray, BoolArray]:
     """Read distinct texts in a ``strptime`` format.
 
-    Returns
-    -------
-    form : str
-        The format to write with (marked where days and months have no leading zeros).
-    days : ndarray of float64
-        Days since 1970-01-01.
-    wrong : ndarray of bool
-        Texts that are not dates in this format.
+    Returns the format to write with (marked where days and months have no leading zeros), days
+    since 1970-01-01, and which texts are no such dates.
     """
     plain = form.removeprefix(UNPADDED)
     if fraction := _FRACTION.search(plain):
@@ -295,9 +272,6 @@ def _write(stamps: pa.Array, form: str) -> pa.Array:
     if form.startswith(UNPADDED):
         return pc.replace_substring_regex(texts, _LEADING_ZEROS, r"\1\2\3\4")
     return texts
-
-
-# One value as it is written in a configuration, as a column with one row.
 
 
 def single_value(variable: Variable, text: str) -> Column:

@@ -21,8 +21,6 @@ from synthesizer.data.sources import as_dictionary
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
 from synthesizer.data.values import format_dates, format_numbers, instants, rounded
 
-# From tables of codes back to columns as a source has them.
-
 
 def decode(table: Table, layout: Layout) -> pa.Table:
     """Turn a table of codes into an Arrow table with the types of the source."""

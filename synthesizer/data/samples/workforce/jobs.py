@@ -24,9 +24,6 @@ from synthesizer.data.samples.workforce.persons import (
 )
 from synthesizer.data.samples.workforce.world import World
 
-# Grades and steps: where entrants begin, promotions, within-grade increases, conversions.
-
-
 SAME_TABLE: Final = tuple(pay.PLAN_NAMES.index(name) for name in ("GS", "GM", "GG"))
 """Plans with the table of the General Schedule: changes between them keep grade and step."""
 

@@ -84,15 +84,7 @@ def log_pay(plan: Integers, grade: Integers, step: Integers) -> Floats:
 
 
 def basic_pay(plan: Integers, grade: Integers, step: Integers, year: Integers) -> Integers:
-    """Return the basic pay of a year, whole dollars.
-
-    Parameters
-    ----------
-    plan, grade, step : ndarray of int, shape (n,)
-        Codes from 0: index in PLAN_NAMES, index in the plan's grades, step - 1.
-    year : ndarray of int, shape (n,)
-        FIRST_YEAR to LAST_YEAR.
-    """
+    """Return the basic pay of a year, whole dollars; plan, grade and step are codes from 0."""
     pay = FIRST[plan, grade] * (1 + step * INCREMENT[plan]) * _INDEX[year - FIRST_YEAR]
     return np.asarray(np.rint(pay)).astype(np.int32)
 
@@ -100,16 +92,10 @@ def basic_pay(plan: Integers, grade: Integers, step: Integers, year: Integers) -
 def place(
     plan: Integers, ladder: Integers, wanted: Floats, slack: Floats
 ) -> tuple[Integers, Integers]:
-    """Return the grade and step whose pay is nearest to the wanted log pay.
+    """Return the grade and step whose pay is nearest to the wanted log pay, in dollars of 2011.
 
-    Parameters
-    ----------
-    plan, ladder : ndarray of int, shape (n,)
-        Plan; 1 where promotions go by two-grade intervals.
-    wanted : ndarray, shape (n,)
-        Log pay in dollars of 2011.
-    slack : ndarray, shape (n,)
-        The grade is the highest whose step 1 + slack is not above the wanted pay.
+    The grade is the highest whose step 1 + ``slack`` is not above it; ``ladder`` is 1 where
+    promotions go by two-grade intervals.
     """
     pay = np.exp(wanted)
     floor = FIRST[plan] * (1 + slack * INCREMENT[plan])[:, None]

@@ -147,8 +147,6 @@ def _races(
     return np.asarray(race).astype(np.int8)
 
 
-# In which years the simulated persons are in post, and where: entries, moves, gaps, exits.
-
 _NEVER = 127
 
 

@@ -32,9 +32,6 @@ from synthesizer.data.samples.workforce.positions import (
 )
 from synthesizer.data.samples.workforce.world import FAMILIES, World, world
 
-# What is recorded about the person: sex, race, education, age, degree, military service.
-
-
 _RACE_WEIGHTS = np.cumsum((0.08, 0.1, 0.17, 0.25, 0.4))
 _COLLEGE = 9  # index of the lowest level with a degree
 
@@ -162,25 +159,8 @@ def simulate(
 ) -> pa.Table:
     """Return a simulated federal workforce; no record is of a real person.
 
-    Parameters
-    ----------
-    persons : int
-        Number of persons, 1 to 50,000,000; about eight rows each over 24 years.
-    seed : int
-        0 to 2**63 - 1.
-    first_year, last_year : int
-        Fiscal years, within 1988-2011.
-
-    Returns
-    -------
-    pyarrow.Table
-        One row a person and year in post, ordered by person and year; columns COLUMNS. Coded
-        variables are dictionaries, money is whole dollars of the year.
-
-    Raises
-    ------
-    DataError
-        If an argument is out of its range; all problems at once.
+    One row a person and year in post, ordered by person and year, about eight a person over 24
+    years; columns COLUMNS. Coded variables are dictionaries, money is whole dollars of the year.
 
     Examples
     --------
@@ -188,8 +168,7 @@ def simulate(
     >>> table.column_names[:4], len(table.column_names)
     (['person', 'year', 'agency', 'sex'], 31)
     """
-    chosen = {"seed": seed, "first_year": first_year, "last_year": last_year}
-    parts = blocks(persons, **chosen)
+    parts = blocks(persons, seed=seed, first_year=first_year, last_year=last_year)
     return pa.concat_tables(parts)
 
 
@@ -203,17 +182,8 @@ def blocks(
 ) -> Iterator[pa.Table]:
     """Return the same rows as `simulate`, block by block, in bounded memory.
 
-    Parameters
-    ----------
-    persons, seed, first_year, last_year
-        See `simulate`.
-    block : int
-        Persons in a block; the result depends on it. 50,000 persons take about 300 MB.
-
-    Raises
-    ------
-    DataError
-        If an argument is out of its range, at once.
+    ``block`` is the number of persons in a block; the result depends on it. 50,000 persons take
+    about 300 MB.
     """
     found = problems(persons, seed, first_year, last_year, block)
     if found:
