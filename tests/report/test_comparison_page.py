@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from synthesizer.report.comparison import (
     runs_section,
 )
 from synthesizer.report.page import Chart, DataTable, Gap
+from tests.report.fixtures import Page
 from tests.run_directories import checks_of, manifest_of, write_run
 
 HOSTILE = "</script><script>alert(1)</script>\"'&\u2028"
@@ -69,18 +69,6 @@ def table(compared: ComparedRuns) -> DataTable:
 
 def circles(picture: str, look: str) -> int:
     return picture.count(f'r="6" class="{look}')
-
-
-class Reader(HTMLParser):
-    """Collects start tags."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
 
 
 def test_the_map_shows_frontier_beaten_runs_and_their_datasets(three: ComparedRuns) -> None:
@@ -182,14 +170,12 @@ def test_the_page_requests_nothing_and_shows_runs_settings_and_figures(three: Co
     ):
         assert words in page, words
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page)
-    assert not [tag for tag, attrs in Reader(page).tags if "style" in attrs]
+    assert not [tag for tag, attrs in Page(page).elements if "style" in attrs]
 
 
 def test_reports_of_the_runs_are_linked(three: ComparedRuns) -> None:
     reports = {"a": "a/report.html", HOSTILE: '"><script>'}
-    links = [
-        own["href"] for t, own in Reader(comparison_page(three, reports=reports)).tags if t == "a"
-    ]
+    links = [attrs["href"] for attrs in Page(comparison_page(three, reports=reports)).all("a")]
     assert {"a/report.html", '"><script>'} <= set(links)
 
 
