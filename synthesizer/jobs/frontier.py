@@ -36,7 +36,7 @@ from synthesizer.data.randomness import fresh_seed
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs.compare import are_of_one_size, compare_points, report_links
 from synthesizer.jobs.grid import Setting, grid, variations
-from synthesizer.jobs.manifest import PACKAGES, file_entry, now, write_json
+from synthesizer.jobs.manifest import file_entry, now, write_json
 from synthesizer.jobs.run import run
 from synthesizer.jobs.run_points import RunPoint, read_run
 from synthesizer.measures.catalogue import axis_problems
@@ -44,7 +44,7 @@ from synthesizer.measures.figure import plain
 from synthesizer.plan.inputs import Input, declarations, read_input
 from synthesizer.plan.plan import Plan, make_plan, plain_config
 from synthesizer.report.comparison import ComparedRuns, comparison_page
-from synthesizer.report.record import read_record
+from synthesizer.report.record import PACKAGES, read_record
 
 # Settings of a grid that make the same data as another one: run, or shown, once is enough.
 

@@ -23,6 +23,7 @@ from synthesizer.models.base import ConditionalModel
 from synthesizer.models.step import Step
 from synthesizer.plan.plan import Plan
 from synthesizer.report.record import (
+    PACKAGES,
     DataEntry,
     FileEntry,
     GeneticEntry,
@@ -72,9 +73,6 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     content = {"confidential": "not for release with the datasets"} | dict(content)
     text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")
-
-
-PACKAGES = ("synthesizer", "joblib", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn")
 
 
 def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manifest:

@@ -1,7 +1,8 @@
 """Charts as SVG, small and escaped; colours are classes, so that the style sheet rules them.
 
-Shapes take ``fill-NAME`` and lines ``line-NAME``, NAME one of original, synthetic, baseline, good,
-warn, bad, muted, grid, axis, s1 to s6, h0 (near the ideal) to h8 (far off).
+Shapes take ``fill-NAME`` and lines ``line-NAME``, NAME one of original, synthetic, baseline, grid,
+s1 to s6 (shapes s10), for shapes also muted and h0 (near the ideal) to h8 (far off), for lines also
+bad and ink.
 """
 
 from __future__ import annotations

@@ -30,6 +30,8 @@ from synthesizer.measures.results import FORMAT, CheckResults
 
 MANIFEST = "manifest.json"
 CHECKS = "checks.json"
+PACKAGES = ("synthesizer", "joblib", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn")
+"""Software whose versions a manifest names."""
 AGAIN = "run again with --overwrite"
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from synthesizer.data.table import Kind
 from synthesizer.report.record import (
+    PACKAGES,
     PublicConfig,
     PublicManifest,
     PublicVariable,
@@ -22,7 +23,6 @@ CAREER = "career."
 """Attributes of the careers have names that begin so; they follow from what is released."""
 PERIOD = "period"
 """What conditions call time in the wide form, where no column holds it."""
-PACKAGES = ("synthesizer", "joblib", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn")
 
 
 def tilts(kind: str, codes: int | None = None) -> bool:
