@@ -9,8 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthesizer.cli.printing import notes_told, say, say_json, show_table, tabulate
+from synthesizer.cli.printing import notes_told, say, say_json, show_rows, show_table, tabulate
 from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.measures.figure import plain
+from synthesizer.report.page import Added, DataTable
 
 if TYPE_CHECKING:
     from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile
@@ -154,9 +156,9 @@ def frontier_lines(files: Sequence[FrontierFile], directory: object) -> Iterator
 
 def show_result(result: RunResult) -> None:
     """Print where the outputs are and what the checks found."""
-    manifest, evolved = result.manifest, result.evolved
     from synthesizer.cli.screen_checks import show_checks
 
+    manifest, evolved = result.manifest, result.evolved
     notes_told(manifest.notes)
     counts = Counter(step.model for step in manifest.chain)
     say("models: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
@@ -189,15 +191,10 @@ def _show_files(result: RunResult) -> None:
 def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
     """Print what is known of every variable of a file."""
     if as_json:
-        say_json(codebook.to_dict())
+        say_json(plain(codebook))
         return
-    rows = [
-        (v.name, v.kind, v.levels, v.missing, v.missing_codes, v.shows, v.reason)
-        for v in codebook.variables
-    ]
     title = f"{codebook.origin}: {codebook.n_rows:,} rows (CONFIDENTIAL: computed from the data)"
-    columns = ("variable", "kind", "values", "missing rows", "codes", "levels or range", "why")
-    tabulate(title, columns, rows)
+    show_rows(codebook.variables, title)
     notes_told(codebook.notes)
 
 
@@ -241,18 +238,9 @@ def show_plan(plan: Plan, rows: Sequence[PlanRow]) -> None:
 
 def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
     """Print the models in order, and what they have to keep to."""
-    columns = (
-        "#", "variable", "kind", "model", "predictors", "levels", "missing rows", "rare levels",
-        "cost",
-    )  # fmt: skip
-    cells = [
-        (
-            row.position, row.variable, row.kind, row.model, row.predictors, row.levels,
-            row.missing, row.rare, f"{row.cost:.1%}",
-        )
-        for row in rows
-    ]  # fmt: skip
-    tabulate(f"plan for {_size(plan.table)}", columns, cells)
+    shown = ("position", "variable", "kind", "model", "predictors", "levels", "missing", "rare")
+    cost = Added("cost", "text", lambda row: f"{row.cost:.1%}")
+    show_rows(rows, f"plan for {_size(plan.table)}", *shown, cost)
     if plan.spec.strata:
         say(f"strata: a chain for every combination of {', '.join(plan.spec.strata)}")
     for rule, count in _ruled(plan):
@@ -263,9 +251,8 @@ def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
 
 def _show_variables(plan: Plan, rows: Sequence[PlanRow]) -> None:
     """Print the variables where no chain is fitted, and which changes are taken back."""
-    columns = ("variable", "kind", "levels", "missing rows", "rare levels")
-    cells = [(row.variable, row.kind, row.levels, row.missing, row.rare) for row in rows]
-    tabulate(f"variables to evolve, {_size(plan.table)}: no chain is fitted", columns, cells)
+    title = f"variables to evolve, {_size(plan.table)}: no chain is fitted"
+    show_rows(rows, title, "variable", "kind", "levels", "missing", "rare")
     if plan.spec.strata:
         say(f"strata: not used ({', '.join(plan.spec.strata)}), since no chain is fitted")
     for rule, count in _ruled(plan):
@@ -315,7 +302,6 @@ WIDEST = 40
 def show_comparison(compared: ComparedRuns) -> None:
     """Print the runs, what was set differently, and which of them no other one beats."""
     from synthesizer.report.comparison import runs_section
-    from synthesizer.report.page import DataTable
 
     settings = [(run.name, "; ".join(_settings(run))) for run in compared.runs]
     tabulate(f"{len(settings)} runs: settings that differ", ("run", "settings"), settings)
@@ -350,34 +336,37 @@ def show_frontier(found: Frontier) -> None:
 def show_refined(found: RefinedFile, told: Path | None) -> None:
     """Print risk and utility before and after, and where the files are."""
     refined = found.refined
-    columns = ("measure", "before", "after", "limit", "baseline", "random file", "reads")
-    rows = [
-        (
-            f"risk: {refined.options.risk} of {refined.target} by {', '.join(refined.keys)}",
-            f"{refined.before.risk:.4f}",
-            f"{refined.after.risk:.4f}",
-            f"{refined.limit:.4f}",
-            "" if refined.baseline is None else f"{refined.baseline:.4f}",
-            f"{refined.random:.4f}",
-            "lower is safer",
-        ),
-        (
-            f"utility: {refined.options.utility}",
-            f"{refined.before.utility:.4f}",
-            f"{refined.after.utility:.4f}",
-            "",
-            "",
-            "",
-            "lower is nearer to the original",
-        ),
-    ]
-    tabulate("refined", columns, rows)
+    risk = (
+        refined.before.risk,
+        refined.after.risk,
+        refined.limit,
+        refined.baseline,
+        refined.random,
+    )
+    utility = (refined.before.utility, refined.after.utility, None, None, None)
+    what = f"{refined.options.risk} of {refined.target} by {', '.join(refined.keys)}"
+    tabulate(
+        "refined",
+        ("measure", "before", "after", "limit", "baseline", "random file", "reads"),
+        [
+            (f"risk: {what}", *map(_digits, risk), "lower is safer"),
+            (
+                f"utility: {refined.options.utility}",
+                *map(_digits, utility),
+                "lower is nearer to the original",
+            ),
+        ],
+    )
     for line in _lines(refined):
         say(line)
     notes_told([*found.notes, *refined.notes])
     say(f"wrote {found.path}")
     if told is not None:
         say(f"wrote {told} (confidential: not for release)")
+
+
+def _digits(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
 
 
 def _lines(refined: Refined) -> Iterator[str]:

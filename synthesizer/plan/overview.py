@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from synthesizer.data.guessing import Inferred, infer
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Column, Kind, Table
+from synthesizer.measures.figure import Result, Row, column
 from synthesizer.models.step import Step
 from synthesizer.plan.plan import Plan
 
@@ -22,37 +22,26 @@ RARE = 5
 """A level held by fewer rows is rare: it may point to persons, so it is counted, not named."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class CodebookVariable:
+class CodebookVariable(Row):
     """One variable of a file."""
 
-    name: str
-    kind: str
-    """What it is called and taken for."""
-    levels: int
-    """Distinct values that occur, without missing codes."""
-    missing: int
-    """Rows with a missing code."""
-    missing_codes: str
-    """The codes as they are written; an empty cell is shown as (empty)."""
-    shows: str
-    """Frequent levels, or the 5th, 50th and 95th percentile."""
-    reason: str
-    """Why this kind."""
+    name: str = column("variable", "text")
+    kind: str = column("kind", "text")
+    levels: int = column("values", "count", "distinct ones that occur, without missing codes")
+    missing: int = column("missing rows", "count")
+    missing_codes: str = column("codes", "text", "an empty cell is shown as (empty)")
+    shows: str = column("levels or range", "text", "frequent levels, or three percentiles")
+    reason: str = column("why", "text", "why this kind")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Codebook:
+class Codebook(Result):
     """All variables of a file; confidential, since it is computed from the data."""
 
     origin: str
     n_rows: int
     variables: tuple[CodebookVariable, ...]
     notes: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self) | {"confidential": True}
+    confidential: bool = True
 
 
 def make_codebook(path: Path) -> Codebook:
@@ -119,35 +108,28 @@ def _percentiles(column: Column) -> str:
     return ", ".join(f"{name}: {value}" for name, value in named)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlanRow:
+class PlanRow(Row):
     """One variable of the plan."""
 
-    position: int
-    """Place in the order, from 1."""
-    variable: str
-    kind: str
-    model: str
-    """What is drawn, and by which model."""
-    predictors: int
-    """Number of predictors; 0, and model ``genetic``, where no chain is fitted."""
-    levels: int
-    """Distinct values that occur, without missing codes."""
-    missing: int
-    """Rows with a missing code."""
-    rare: int
-    """Levels of a coded variable that fewer than `RARE` rows hold; of a panel: persons."""
-    cost: float
-    """Share of the work of the fit, in [0, 1]: n log n, times predictors, times outputs; 0 where
-    nothing is fitted."""
+    position: int = column("#", "count", "place in the order, from 1")
+    variable: str = column("variable", "text")
+    kind: str = column("kind", "text")
+    model: str = column("model", "text", "genetic where no chain is fitted")
+    predictors: int = column("predictors", "count")
+    levels: int = column("levels", "count", "values that occur, without missing codes")
+    missing: int = column("missing rows", "count")
+    rare: int = column("rare levels", "count", "held by fewer than `RARE` rows, or persons")
+    cost: float = column("cost", "percent", "share of the work of the fit, in [0, 1]")
+    """n log n, times predictors, times outputs; 0 where nothing is fitted."""
 
 
 def plan_table(plan: Plan) -> list[PlanRow]:
     """Return a row for every variable in the order of the chain."""
     steps, table = plan.spec.steps, plan.table
     if not plan.has_chain:
+        unfitted = {"model": "genetic", "predictors": 0}
         return [
-            replace(_row(position, step, table, 0.0), model="genetic", predictors=0)
+            _row(position, step, table, 0.0).model_copy(update=unfitted)
             for position, step in enumerate(steps, 1)
         ]
     costs = np.array([_cost(step, table[step.variable]) for step in steps])
@@ -159,10 +141,10 @@ def plan_table(plan: Plan) -> list[PlanRow]:
 
 
 def _row(position: int, step: Step, table: Table, share: float) -> PlanRow:
-    column = table[step.variable]
-    variable = column.variable
-    counts = _level_counts(column)
-    holders = _level_counts(_once_a_person(table, column))
+    own = table[step.variable]
+    variable = own.variable
+    counts = _level_counts(own)
+    holders = _level_counts(_once_a_person(table, own))
     rare = int(((holders > 0) & (holders < RARE)).sum()) if variable.is_coded else 0
     return PlanRow(
         position=position,
@@ -171,7 +153,7 @@ def _row(position: int, step: Step, table: Table, share: float) -> PlanRow:
         model=step.method,
         predictors=len(step.predictors),
         levels=int((counts > 0).sum()),
-        missing=int((~column.is_observed).sum()),
+        missing=int((~own.is_observed).sum()),
         rare=rare,
         cost=share,
     )
