@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from synthesizer.engine.registry import DEFAULT_SET
 from synthesizer.measures.measure_options import Labels
 
 ALIASES: Mapping[str, str] = {
@@ -149,7 +150,7 @@ def _codes(value: object) -> list[str] | None:
 def _smoothing(content: dict[str, Any]) -> list[str]:
     given = content.pop("smoothing", {})
     if isinstance(given, str):
-        return _set_smoothing(content, ("models", "cart"), given, "smoothing")
+        return _set_smoothing(content, ("models", DEFAULT_SET), given, "smoothing")
     if not isinstance(given, Mapping) or not all(isinstance(w, str) for w in given.values()):
         return ["smoothing: must be 'none' or 'density', or a map from variable to such a word"]
     problems = []

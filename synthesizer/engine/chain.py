@@ -27,7 +27,6 @@ from synthesizer.engine.drawing import (
     draw_block,
     row_blocks,
     split_strata,
-    whole_number_problems,
 )
 from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.histories.history import FittedCareerModel
@@ -235,23 +234,19 @@ class FittedChain(Source):
                     steps, self.rules, self.forbids, seed, (d, *block), self.frame
                 )
 
-    def request_problems(self, m: int, rows: int | None, first: int = 0) -> list[str]:
-        """Say everything that is wrong with a request for datasets."""
-        problems = whole_number_problems(m=m, rows=rows)
-        if problems:
-            return problems
+    def misfits(self, m: int, rows: int | None, first: int) -> Iterator[str]:
+        """Yield why there are no such datasets: too few fits, or rows that are kept."""
         fitted = len(self.strata[0].replicates)
         if self.proper and first + m > fitted:
-            problems.append(
+            yield (
                 f"m ({first + m}) must be at most {fitted}: with proper synthesis the models are "
                 "fitted once for every dataset; fit again with a larger m"
             )
         if self.keeps_rows and rows not in (None, self.n_units):
-            problems.append(
+            yield (
                 f"rows ({rows}) must be {self.n_units}: variables are kept row by row "
                 "(partial synthesis), so the number of rows cannot change"
             )
-        return problems
 
     def _assemble(self, parts: Sequence[Table], rows: int, rng: np.random.Generator) -> Table:
         """Stack blocks; number the ids anew; bring kept rows back to their places."""

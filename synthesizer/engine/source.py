@@ -10,6 +10,7 @@ from synthesizer.data.errors import ModelError
 from synthesizer.data.evolved import Evolution, Point
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
+from synthesizer.engine.drawing import whole_number_problems
 
 Progress = Callable[[int], None]
 
@@ -82,8 +83,12 @@ class Source(Protocol):
     def count_blocks(self, m: int, rows: int | None) -> int:
         """Return about how many steps `generate` takes, for progress bars."""
 
+    def misfits(self, m: int, rows: int | None, first: int) -> Iterator[str]:
+        """Yield why there are no such datasets of this source."""
+
     def request_problems(self, m: int, rows: int | None, first: int = 0) -> list[str]:
         """Say everything that is wrong with a request for datasets."""
+        return whole_number_problems(m=m, rows=rows) or list(self.misfits(m, rows, first))
 
     def drawn(self, request: Request) -> Iterator[Table]:
         """Yield the datasets of a request without problems."""

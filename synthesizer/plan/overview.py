@@ -73,7 +73,7 @@ def _variable(inferred: Inferred, column: Column) -> CodebookVariable:
     return CodebookVariable(
         name=variable.name,
         kind=variable.kind.value,
-        levels=len(np.unique(column.data[column.is_observed])),
+        levels=int((_level_counts(column) > 0).sum()),
         missing=int((~column.is_observed).sum()),
         missing_codes=", ".join(code or "(empty)" for code in variable.missing),
         shows="numbered anew"
@@ -88,7 +88,7 @@ def _variable(inferred: Inferred, column: Column) -> CodebookVariable:
 def _levels(column: Column) -> str:
     """Name the frequent levels; rare ones are only counted, for they may point to persons."""
     labels = column.variable.levels
-    counts = np.bincount(column.data[column.is_observed], minlength=len(labels))
+    counts = _level_counts(column)
     frequent = [i for i in np.argsort(-counts, kind="stable") if counts[i] >= RARE]
     named = ", ".join(labels[i] for i in frequent[:SHOWN_LEVELS])
     rest = int((counts > 0).sum()) - min(len(frequent), SHOWN_LEVELS)

@@ -39,7 +39,7 @@ def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
         problems += names.scenario(f"checks.scenarios.{number}", part)
     for number, inference in enumerate(checks.inference, 1):
         problems += names.inference(f"checks.inference.{number}", inference)
-    problems += _half_split_problems(names, config)
+    problems += _half_split_problems(names)
     context.problems += problems
     needed = checks.needs_scenario or config.genetic is not None
     if problems or not needed or not context.columns.is_complete:
@@ -177,7 +177,8 @@ def _key_problems(place: str, keys: tuple[str, ...] | None, target: str | None) 
 FEWEST_PERSONS = 20
 
 
-def _half_split_problems(names: _Names, config: ChainConfig) -> Iterator[str]:
+def _half_split_problems(names: _Names) -> Iterator[str]:
+    config = names.config
     settings = config.checks.differential_confidentiality
     if settings.by is not None:
         yield from names.known("checks.differential_confidentiality.by", settings.by)

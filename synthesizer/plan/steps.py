@@ -337,7 +337,8 @@ def panel_problems(context: Context, order: list[str], steps: Sequence[Step]) ->
                 "version; drop it, or model it"
             )
         if abilities.career != (name == career):
-            remedy = "give it the model 'career'" if name == career else "use another model"
+            own_model = f"give it the model {ROLES['career']!r}"
+            remedy = own_model if name == career else "use another model"
             yield (
                 f"variable {name!r}: the careers are drawn once, for panel.career ({career!r}); "
                 f"{remedy}"
@@ -345,7 +346,7 @@ def panel_problems(context: Context, order: list[str], steps: Sequence[Step]) ->
         if order.index(name) < place and not abilities.person:
             yield (
                 f"variable {name!r}: comes before the careers ({career!r}) in the order, where "
-                "there is one value a person; use 'time_invariant', or put it later"
+                f"there is one value a person; use {ROLES['unchanging']!r}, or put it later"
             )
 
 
@@ -503,7 +504,7 @@ def _base_problems(context: Context, variable: Variable, model: ConditionalModel
     if base.abilities.panel:
         return [
             f"variable {variable.name!r}: a model of histories cannot be the base of another one; "
-            "name a conditional model such as 'cart'"
+            f"name a conditional model such as {DEFAULT_SET!r}"
         ]
     observed = variable if variable.is_coded else variable.observed()
     return _kind_problems(observed, context.registry.name_of(base), base)

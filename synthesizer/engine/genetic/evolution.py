@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
-import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from synthesizer.data.errors import Terminated
@@ -16,9 +15,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.engine.genetic.coding import Integers, Records
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.population import Breeder, Candidate
-from synthesizer.engine.genetic.scores import Score, Scorer
-
-Floats = npt.NDArray[np.float64]
+from synthesizer.engine.genetic.scores import Floats, Score, Scorer
 
 
 def fitness(points: Floats, *, weight: float = 0.5) -> Floats:
@@ -299,7 +296,7 @@ def _stop(options: GeneticOptions, number: int, since: int, seconds: float) -> s
     return None
 
 
-def _points(people: Sequence[Candidate]) -> npt.NDArray[np.float64]:
+def _points(people: Sequence[Candidate]) -> Floats:
     return np.array([(c.score.utility, c.score.risk) for c in people])
 
 

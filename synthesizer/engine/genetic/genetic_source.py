@@ -13,7 +13,6 @@ from synthesizer.data.panel.arrangement import ROWS
 from synthesizer.data.randomness import Seed, salts
 from synthesizer.data.table import BoolArray, Table
 from synthesizer.engine.chain import FittedChain
-from synthesizer.engine.drawing import whole_number_problems
 from synthesizer.engine.genetic.coding import Coding, Records
 from synthesizer.engine.genetic.evolution import Outcome, Told, evolve
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
@@ -310,15 +309,12 @@ class Evolving(Source):
         """Return the most generations, for progress bars."""
         return m * self.plan.options.generations
 
-    def request_problems(self, m: int, rows: int | None, first: int = 0) -> list[str]:  # noqa: ARG002
-        """Say everything that is wrong with a request for datasets."""
-        problems = whole_number_problems(m=m, rows=rows)
-        alone = self.plan.start == "mutants" or self.plan.options.mode == "pareto"
-        if not problems and alone and m > 1:
-            problems.append(f"m ({m}) must be 1 with start mutants, and with mode pareto")
-        if not problems and self.keeps_rows and rows not in (None, self.n_units):
-            problems.append(f"rows ({rows}) must be {self.n_units}, which the start population has")
-        return problems
+    def misfits(self, m: int, rows: int | None, first: int) -> Iterator[str]:  # noqa: ARG002
+        """Yield why there are no such datasets: one start, or rows that it does not have."""
+        if m > 1 and (self.plan.start == "mutants" or self.plan.options.mode == "pareto"):
+            yield f"m ({m}) must be 1 with start mutants, and with mode pareto"
+        elif self.keeps_rows and rows not in (None, self.n_units):
+            yield f"rows ({rows}) must be {self.n_units}, which the start population has"
 
     def drawn(self, request: Request) -> Iterator[Table]:
         """Yield the datasets, each of an evolution of its own."""
