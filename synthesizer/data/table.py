@@ -181,6 +181,12 @@ class Column:
             states[rows] = 0 if other.states is None else other.states
         return Column(self.variable, data, states)
 
+    def equals(self, other: Column) -> bool:
+        """Whether all values and missing codes are the same."""
+        return np.array_equal(self.data, other.data, equal_nan=True) and np.array_equal(
+            self.missing_state(), other.missing_state()
+        )
+
     def missing_state(self) -> npt.NDArray[np.int8]:
         """Return 0 where observed and k for missing code k - 1, for every kind, shape (n,)."""
         if not self.is_coded:

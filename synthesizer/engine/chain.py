@@ -66,21 +66,10 @@ class ChainSpec:
         n_jobs: int | None = None,
         progress: Progress | None = None,
     ) -> FittedChain:
-        """Fit every model on the confidential ``table``.
+        """Fit every model on the confidential ``table``; ``progress`` is called after each fit.
 
-        Parameters
-        ----------
-        table : Table
-            Confidential data, n >= 1 rows.
-        seed : Seed
-            Decides everything that fits draw.
-        replicates : int
-            With ``proper``, the number of bootstrap samples of rows, one for each dataset that
-            will be asked for. Ignored otherwise.
-        n_jobs : int, optional
-            Workers of joblib; threads unless a joblib context says otherwise.
-        progress : callable, optional
-            Called with 1 after each fit.
+        With ``proper`` there are ``replicates`` bootstrap samples of rows, one for each dataset
+        that will be asked for; otherwise they are ignored.
 
         Raises
         ------

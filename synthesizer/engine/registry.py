@@ -565,13 +565,7 @@ def _target(model_class: type) -> str:
 
 
 def _models_of(module: str) -> dict[str, type[ConditionalModel]]:
-    """Import a plug-in and return its models by name.
-
-    Raises
-    ------
-    ModelError
-        If it cannot be imported, or what it offers are no models.
-    """
+    """Import a plug-in and return its models by name, or raise ModelError."""
     try:
         models = getattr(importlib.import_module(module), PLUGIN, None)
     except (Exception, SystemExit) as error:

@@ -90,7 +90,7 @@ class Drawn:
                 return False
         if self.values is None or other.values is None:
             return self.values is other.values
-        return equal(self.values, other.values)
+        return self.values.equals(other.values)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,7 +188,7 @@ def _inputs_unchanged(case: Case) -> None:
     ]
     case.drawn(case.fit())
     for old, new in zip(before, columns, strict=True):
-        require(equal(old, new), f"variable {new.name!r} changed")
+        require(old.equals(new), f"variable {new.name!r} changed")
 
 
 def _read_only_inputs(case: Case) -> None:
@@ -281,7 +281,7 @@ def _wider(case: Case) -> None:
             for _ in range(2)
         ]
         case.check(Drawn(draws[0]), case.predictors)
-        require(equal(*draws), "the same generator gave two draws that differ")
+        require(draws[0].equals(draws[1]), "the same generator gave two draws that differ")
 
 
 def _copies(case: Case) -> None:
@@ -364,13 +364,6 @@ def rebuilt(fitted: FittedModel) -> FittedModel:
         write_archive(path, own.plain(kind, fitted), kind="check")
         again: FittedModel = own.typed(kind, read_archive(path, kind="check"))
     return again
-
-
-def equal(first: Column, second: Column) -> bool:
-    """Compare values and missing codes."""
-    return np.array_equal(first.data, second.data, equal_nan=True) and np.array_equal(
-        first.missing_state(), second.missing_state()
-    )
 
 
 def _check_careers(index: PanelIndex, table: PanelTable) -> None:

@@ -271,7 +271,7 @@ def _contradictions(
 ) -> Iterator[str]:
     for (i, one), (j, other) in combinations(enumerate(rules, 1), 2):
         both = one.condition.condition(table) & other.condition.condition(table)
-        if one.variable == other.variable and not _same_value(one, other) and both.any():
+        if one.variable == other.variable and not one.value.equals(other.value) and both.any():
             yield (
                 f"rules contradict each other: settings {i} and {j} give variable "
                 f"{one.variable!r} different values on {both.sum()} confidential rows; "
@@ -286,12 +286,6 @@ def _contradictions(
                     f"the rule that sets {rule.variable!r} where {rule.condition.text!r} gives "
                     f"what forbid {number} forbids; mend one of them"
                 )
-
-
-def _same_value(one: Rule, other: Rule) -> bool:
-    return np.array_equal(one.value.data, other.value.data, equal_nan=True) and np.array_equal(
-        one.value.missing_state(), other.value.missing_state()
-    )
 
 
 def _broken(rules: Sequence[Rule], forbids: Sequence[Forbid], table: Table) -> Iterator[str]:
