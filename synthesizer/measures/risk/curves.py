@@ -203,8 +203,8 @@ def threshold_risk(
 def _rows(
     cells: Cells, shares: InferenceScores, thresholds: Sequence[float]
 ) -> Iterator[ThresholdRow]:
-    n = cells.n
-    for threshold in thresholds:
+    n, chances = cells.n, reaching_by_chance(cells, thresholds)
+    for threshold, chance in zip(thresholds, chances, strict=True):
         synthetic, baseline, original = (
             int((probability >= threshold).sum())
             for probability in (shares.synthetic, shares.baseline, shares.original)
@@ -213,7 +213,7 @@ def _rows(
             threshold=float(threshold),
             count=synthetic,
             share=synthetic / n,
-            chance_share=reaching_by_chance(cells, threshold),
+            chance_share=chance,
             kept_chance_share=reaching_with_kept_shares(cells, threshold),
             baseline_count=baseline,
             baseline_share=baseline / n,
@@ -351,8 +351,8 @@ def right_by_chance(cells: Cells, guess: Codes) -> float | None:
     return agreement(guessed, _sums(cells.pairs.level[use], cells.ours[use], size))
 
 
-def reaching_by_chance(cells: Cells, threshold: float) -> float:
-    """Return the expected share of original records whose true level reaches a threshold.
+def reaching_by_chance(cells: Cells, thresholds: Sequence[float]) -> list[float]:
+    """Return the expected share of original records whose true level reaches each threshold.
 
     True levels are kept; the level of every synthetic record is drawn from the distribution of
     all of them, so that a cell with n of them has Bin(n, p) of a true level.
@@ -365,7 +365,10 @@ def reaching_by_chance(cells: Cells, threshold: float) -> float:
     records = np.bincount(position, weights=cells.ours[use], minlength=len(alike))
     n, level = np.divmod(alike, size)
     p = (_sums(pairs.level, cells.theirs, size) / cells.n_synthetic)[level]
-    return float(records @ stats.binom.sf(_fewest(n, threshold) - 1, n, p)) / cells.n
+    return [
+        float(records @ stats.binom.sf(_fewest(n, threshold) - 1, n, p)) / cells.n
+        for threshold in thresholds
+    ]
 
 
 def reaching_with_kept_shares(cells: Cells, threshold: float) -> float:
