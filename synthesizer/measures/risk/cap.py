@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from scipy import stats
@@ -27,6 +27,7 @@ from synthesizer.data.pairs import Data, as_table
 from synthesizer.data.table import BoolArray, Column, FloatArray
 from synthesizer.measures.figure import Figure, Row, column, nested
 from synthesizer.measures.risk.comparable import (
+    Asked,
     GroupsOf,
     OfTarget,
     Synthetic,
@@ -168,11 +169,9 @@ def cap_scores(
     original: Data,
     synthetic: Synthetic,
     *,
-    keys: Sequence[str],
-    target: str,
-    groups: GroupsOf = None,
     tolerance: Tolerance | None = None,
     constant_target: bool = False,
+    **asked: Unpack[Asked],
 ) -> CapScores:
     """Return the CAP of every original record; see `cap` for the parameters.
 
@@ -180,14 +179,8 @@ def cap_scores(
     Time is that of sorting; memory does not grow with the number of synthetic datasets (except
     for the scores themselves).
     """
-    original, tables = checked_tables(
-        original,
-        synthetic,
-        keys=keys,
-        target=target,
-        groups=groups,
-        constant_target=constant_target,
-    )
+    original, tables = checked_tables(original, synthetic, **asked, constant_target=constant_target)
+    keys, target, groups = asked["keys"], asked["target"], asked.get("groups")
     truth = original[target]
     _check_tolerance(truth, tolerance)
     coder = JointCoder(original, keys, groups)
@@ -425,10 +418,8 @@ def cap_u(
     original: Data,
     synthetic: Synthetic,
     *,
-    keys: Sequence[str],
-    target: str,
-    groups: GroupsOf = None,
     tolerance: Tolerance | None = None,
+    **asked: Unpack[Asked],
 ) -> CapUResult:
     """Return CAP-U for nested m = 1, ..., M: the mean CAP of uniques, non-matches as zero.
 
@@ -443,18 +434,10 @@ def cap_u(
     >>> result.uniques, result.value
     (2, 0.5)
     """
-    result = cap(
-        original,
-        synthetic,
-        keys=keys,
-        target=target,
-        groups=groups,
-        tolerance=tolerance,
-        special_uniques=False,
-    )
+    result = cap(original, synthetic, **asked, tolerance=tolerance, special_uniques=False)
     return CapUResult(
         keys=result.keys,
-        target=target,
+        target=result.target,
         uniques=result.sizes["uniques"],
         baseline=result.baseline["uniques"],
         synthetic=tuple(row for row in result.synthetic if row.subset == "uniques"),
@@ -528,7 +511,7 @@ def cap_regression(result: CapResult) -> tuple[CapRegression, ...]:
     ('all', 'zero', 0.125)
     """
     regressions = []
-    for subset, rule in product(result.sizes, ("zero", "undefined")):
+    for subset, rule in product(result.sizes, RULES):
         means = [getattr(row, rule) for row in result.synthetic if row.subset == subset]
         line = regress_on_m(means)
         regressions.append(CapRegression(subset=subset, rule=rule, n_m=len(means), line=line))
