@@ -19,7 +19,13 @@ from synthesizer.data.panel.arrangement import (
     label_problems,
     thin_notes,
 )
-from synthesizer.data.panel.moments import Moments, missing_times, moments_of, row_numbers
+from synthesizer.data.panel.moments import (
+    Moments,
+    missing_in,
+    missing_times,
+    moments_of,
+    row_numbers,
+)
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
 from synthesizer.data.panel.view import (
     PersonView,
@@ -96,7 +102,7 @@ class LongForm(Arrangement):
     def other_problems(self, other: Table) -> list[str]:
         """Say where another file lacks persons or periods, repeats them or has other periods."""
         column = other[self.time]
-        problems = [*missing_times(column), *_person_problems(other[self.person])]
+        problems = [*missing_times(column), *missing_in(other[self.person], "person", "person")]
         period = self._periods_of(column)
         rows = np.flatnonzero((period < 0) & column.is_observed)
         if len(rows):
@@ -163,7 +169,7 @@ def long_form(
     problems = Problems()
     with problems.gathered():
         moments = moments_of(table[time])
-    problems += _person_problems(table[person])
+    problems += missing_in(table[person], "person", "person")
     problems.settle(DataError)
     persons = len(np.unique(table[person].data))
     if persons < MIN_PERSONS:
@@ -207,16 +213,6 @@ def _gap_notes(moments: Moments) -> list[str]:
     return [
         f"panel.time: {moments.gaps} of {len(moments.times) - 1} steps between periods are longer "
         "than the usual one; what advances with time uses the true distance"
-    ]
-
-
-def _person_problems(column: Column) -> list[str]:
-    missing = ~column.is_observed
-    if not missing.any():
-        return []
-    return [
-        f"panel.person: column {column.name!r} is missing in {int(missing.sum())} rows (numbers "
-        f"{row_numbers(np.flatnonzero(missing))}); every row needs a person"
     ]
 
 
@@ -266,24 +262,11 @@ class WideForm(Arrangement):
             raise ValueError("the columns of a wide form must be in the source")
 
     @property
-    def n_periods(self) -> int:
-        """Periods T."""
-        return len(next(iter(self.wide.values())))
-
-    @property
-    def times(self) -> FloatArray:
-        """Positions of the periods."""
-        return np.arange(1.0, self.n_periods + 1)
-
-    @property
-    def periods(self) -> Column:
-        """One row a period."""
-        return Column(Variable(name=self.time, kind=Kind.NUMERIC, decimals=0), self.times)
-
-    @property
     def frame(self) -> Frame:
-        """The periods and the careers."""
-        return Frame(periods=self.periods, times=self.times, career=self.career)
+        """The periods, counted from 1, and the careers."""
+        times = np.arange(1.0, len(next(iter(self.wide.values()))) + 1)
+        periods = Column(Variable(name=self.time, kind=Kind.NUMERIC, decimals=0), times)
+        return Frame(periods=periods, times=times, career=self.career)
 
     @property
     def _cells(self) -> frozenset[str]:
@@ -293,7 +276,8 @@ class WideForm(Arrangement):
         """Return a row for each person and period in which any variable is there."""
         stacked = self._stacked(source)
         there = self._there(stacked)
-        index = PanelIndex.of_presence(there, self.times)
+        frame = self.frame
+        index = PanelIndex.of_presence(there, frame.times)
         rows = np.flatnonzero(there.ravel())
         persons = [
             source[v.name].take(index.person)
@@ -301,7 +285,7 @@ class WideForm(Arrangement):
             if v.kind is not Kind.ID and v.name not in self._cells and v.name in source
         ]
         longitudinal = [column.take(rows) for column in stacked]
-        return PanelTable([*longitudinal, *persons, self.periods.take(index.period)], index)
+        return PanelTable([*longitudinal, *persons, frame.periods.take(index.period)], index)
 
     def presence(self, source: Table) -> BoolArray:
         """Return who is there when, shape (n, T)."""
@@ -324,7 +308,7 @@ class WideForm(Arrangement):
 
     def _there(self, stacked: Sequence[Column]) -> BoolArray:
         there = [~_is_label(column, self.absent) for column in stacked]
-        return np.asarray(np.any(there, axis=0)).reshape(-1, self.n_periods)
+        return np.asarray(np.any(there, axis=0)).reshape(-1, len(self.frame.times))
 
     def restored(self, table: Table) -> Table:
         """Write one row a person, absent periods by the first label that a variable has."""

@@ -66,16 +66,21 @@ def row_numbers(rows: IntArray) -> str:
     return f"{', '.join(map(str, np.sort(rows)[:3] + 1))}{', ...' if len(rows) > 3 else ''}"
 
 
-def missing_times(column: Column) -> list[str]:
-    """Say in which rows there is no period."""
+def missing_in(column: Column, key: str, needed: str) -> list[str]:
+    """Say in which rows a column that tells who or when has no value."""
     rows = np.flatnonzero(~column.is_observed)
     if not len(rows):
         return []
     return [
-        f"panel.time: column {column.name!r} is missing in {len(rows)} rows (numbers "
-        f"{row_numbers(rows)}); every row needs a period: fill it in, or leave these rows out of "
-        "the file"
+        f"panel.{key}: column {column.name!r} is missing in {len(rows)} rows (numbers "
+        f"{row_numbers(rows)}); every row needs a {needed}"
     ]
+
+
+def missing_times(column: Column) -> list[str]:
+    """Say in which rows there is no period."""
+    advice = "period: fill it in, or leave these rows out of the file"
+    return missing_in(column, "time", advice)
 
 
 def moments_of(column: Column) -> Moments:
