@@ -10,8 +10,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -26,7 +25,7 @@ from synthesizer.config.synthpop import (
     unsupported,
 )
 from synthesizer.data.errors import ConfigError, Problems, did_you_mean
-from synthesizer.data.options import reason
+from synthesizer.data.options import alternatives, reason
 from synthesizer.data.yaml_text import parse_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
 
@@ -99,17 +98,7 @@ def _inner(kind: Any, part: int | str) -> Iterator[Any]:
         found = [get_args(kind)[1]]
     else:
         found = list(get_args(kind)[:1])
-    yield from (plain for one in found for plain in _plain(one))
-
-
-def _plain(kind: Any) -> Iterator[Any]:
-    """Yield the alternatives of a type without its annotations."""
-    if get_origin(kind) is Annotated:
-        yield from _plain(get_args(kind)[0])
-    elif get_origin(kind) in (Union, UnionType):
-        yield from (plain for one in get_args(kind) for plain in _plain(one))
-    else:
-        yield kind
+    yield from (plain for one in found for plain in alternatives(one))
 
 
 AnyConfig = TypeVar("AnyConfig", bound=ChainConfig)

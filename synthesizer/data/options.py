@@ -10,7 +10,18 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cache, partial, wraps
-from typing import Annotated, Any, TypeVar, cast, dataclass_transform, overload
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    TypeVar,
+    Union,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    overload,
+)
 
 from pydantic import ConfigDict, Field, Strict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -77,6 +88,24 @@ def options(kind: Any = None, *, strict: bool = True) -> Any:
 
     made.__init__ = init
     return made
+
+
+def alternatives(hint: Any) -> Iterator[Any]:
+    """Yield the types of a union, without what is annotated to them.
+
+    Examples
+    --------
+    >>> list(alternatives(Annotated[Count | None, "leaves"]))
+    [<class 'int'>, <class 'NoneType'>]
+    """
+    origin = get_origin(hint)
+    if origin is Annotated:
+        yield from alternatives(get_args(hint)[0])
+    elif origin in (Union, UnionType):
+        for part in get_args(hint):
+            yield from alternatives(part)
+    else:
+        yield hint
 
 
 @cache

@@ -15,15 +15,14 @@ import importlib.metadata
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
-from types import UnionType
-from typing import Annotated, Any, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, Self, get_origin, get_type_hints
 
 from pydantic import PydanticSchemaGenerationError, TypeAdapter
 
 from synthesizer.data.errors import ConfigError, ModelError, Problems, did_you_mean
-from synthesizer.data.options import checked
+from synthesizer.data.options import alternatives, checked
 from synthesizer.data.table import Kind, Variable
 from synthesizer.data.yaml_text import INFINITIES
 from synthesizer.models.base import ALL_KINDS, Abilities, ConditionalModel, FittedModel
@@ -134,7 +133,7 @@ def _plain_value(value: object, hint: Any) -> object:
     >>> _plain_value(".inf", float | None), _plain_value("inf", str)
     (inf, 'inf')
     """
-    kinds = set(_alternatives(hint))
+    kinds = set(alternatives(hint))
     if isinstance(value, str) and float in kinds:
         return INFINITIES.get(value.lower(), value)
     if isinstance(value, list) and any(get_origin(kind) is tuple for kind in kinds):
@@ -142,20 +141,8 @@ def _plain_value(value: object, hint: Any) -> object:
     return value
 
 
-def _alternatives(hint: Any) -> Iterator[Any]:
-    """Yield the types of a union, without what is annotated to them."""
-    origin = get_origin(hint)
-    if origin is Annotated:
-        yield from _alternatives(get_args(hint)[0])
-    elif origin in (Union, UnionType):
-        for part in get_args(hint):
-            yield from _alternatives(part)
-    else:
-        yield hint
-
-
 def _takes_model(hint: Any) -> bool:
-    kinds = _alternatives(hint)
+    kinds = alternatives(hint)
     return any(isinstance(kind, type) and issubclass(kind, ConditionalModel) for kind in kinds)
 
 
