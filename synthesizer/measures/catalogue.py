@@ -13,10 +13,10 @@ originals find a match, so that the smallest file would seem the best.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.view import panel_of
@@ -30,7 +30,6 @@ from synthesizer.measures.measure import (
     Limit,
     Measure,
     Need,
-    is_on,
 )
 from synthesizer.measures.risk.attacks import AttackOptions, attacks
 from synthesizer.measures.risk.attribute import attribute
@@ -64,9 +63,6 @@ from synthesizer.measures.utility.suite import (
     tables,
     variables,
 )
-
-if TYPE_CHECKING:
-    from synthesizer.measures.settings import CheckSettings
 
 SCENARIO: frozenset[Need] = frozenset({"scenario"})
 HALVES: frozenset[Need] = frozenset({"halves"})
@@ -664,25 +660,3 @@ def axis_problems(risk: str | None, utility: str | None) -> list[str]:
         for axis, key in wanted
         if key is not None and key not in {kind.key for kind in axes(axis)}
     ]
-
-
-def limit_problems(
-    settings: CheckSettings, limits: Mapping[str, float], *, panel: bool
-) -> Iterator[str]:
-    """Yield why limits cannot be held against anything: their checks are off, or have no data."""
-    for key in limits:
-        measure, kind, limit = LIMITS[key]
-        for check in dict.fromkeys(filter(None, (measure.check, *kind.checks))):
-            if not is_on(settings, check):
-                yield (
-                    f"limits.{key}: the check {check!r} is switched off; switch it on or drop the "
-                    "limit"
-                )
-        if "panel" in measure.needs and not panel:
-            yield f"limits.{key}: only a panel has it; describe it under panel or drop the limit"
-        parts = (settings, *settings.scenarios)
-        if limit.exact and all(part.tolerance for part in parts):
-            yield f"limits.{key}: every target has a tolerance; give one groups in its place"
-        check, _, option = limit.option.partition(".")
-        if option and getattr(getattr(settings, check), option) is None:
-            yield f"limits.{key}: needs checks.{limit.option}; name a variable"

@@ -5,13 +5,13 @@ The YAML of a run, keyword arguments in Python and the command line fill the sam
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
 from synthesizer.measures.catalogue import CHECKS, LIMITS, MEASURES
-from synthesizer.measures.measure import Axis, Measure, Need
+from synthesizer.measures.measure import Axis, Measure, Need, is_on
 from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part, as_label
 from synthesizer.measures.risk.scenario import Exclusion, Scenario, Tolerance
 
@@ -182,6 +182,26 @@ class _Limits(Part):
     def asked(self) -> dict[str, float]:
         """Those that are set."""
         return {key: value for key in LIMITS if (value := getattr(self, key)) is not None}
+
+    def problems(self, checks: CheckSettings, *, panel: bool) -> Iterator[str]:
+        """Yield why limits have nothing to be held against: a check is off, or has no data."""
+        for key in self.asked:
+            measure, kind, limit = LIMITS[key]
+            for check in dict.fromkeys(filter(None, (measure.check, *kind.checks))):
+                if not is_on(checks, check):
+                    yield (
+                        f"limits.{key}: the check {check!r} is switched off; switch it on or drop "
+                        "the limit"
+                    )
+            if "panel" in measure.needs and not panel:
+                yield (
+                    f"limits.{key}: only a panel has it; describe it under panel or drop the limit"
+                )
+            if limit.exact and all(part.tolerance for part in (checks, *checks.scenarios)):
+                yield f"limits.{key}: every target has a tolerance; give one groups in its place"
+            check, _, option = limit.option.partition(".")
+            if option and getattr(getattr(checks, check), option) is None:
+                yield f"limits.{key}: needs checks.{limit.option}; name a variable"
 
     def only(self, keys: Mapping[str, Any] | set[str]) -> LimitConfig:
         """Return some of the limits."""

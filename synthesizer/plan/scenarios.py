@@ -12,7 +12,6 @@ from synthesizer.data.errors import DataError, ExpressionError, Problems
 from synthesizer.data.panel.arrangement import person_name
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import Kind, Table
-from synthesizer.measures.catalogue import limit_problems
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.risk.attribute import check_exclusions
 from synthesizer.measures.risk.halves import units_of
@@ -34,7 +33,7 @@ def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
     checks, problems = config.checks, Problems()
     names = _Names(config, table, context.seen)
     problems += names.scenario("checks", checks)
-    problems += limit_problems(checks, config.limits.asked, panel=context.is_panel)
+    problems += config.limits.problems(checks, panel=context.is_panel)
     for number, part in enumerate(checks.scenarios, 1):
         problems += names.scenario(f"checks.scenarios.{number}", part)
     for number, inference in enumerate(checks.inference, 1):
