@@ -368,7 +368,11 @@ def _content(path: Path, version: int) -> Mapping[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} cannot be read: it was damaged or edited; {AGAIN}") from error
-    if not isinstance(content, dict) or content.get("kind") is not None or "format" not in content:
+    if (
+        not isinstance(content, dict)
+        or content.get("kind") is not None
+        or content.get("format") is None
+    ):
         raise DataError(f"{path} holds something else than a run writes; {AGAIN}")
     if content["format"] != version:
         raise DataError(

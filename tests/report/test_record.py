@@ -84,6 +84,7 @@ def with_(**changes: Any) -> Change:
         ("manifest.json", with_(format=0), "another version of synthesizer (format 0"),
         ("checks.json", with_(format=2), f"(format 2; this version reads {FORMAT})"),
         ("checks.json", without("format"), "holds something else than a run writes"),
+        ("checks.json", with_(format=None), "holds something else than a run writes"),
         ("manifest.json", without("chain"), "chain is not as this version writes it"),
         ("manifest.json", with_(unknown=1), "unknown is not as this version writes it"),
         ("manifest.json", with_(m="many"), "m is not as this version writes it"),
