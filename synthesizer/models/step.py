@@ -215,14 +215,7 @@ class FittedStep:
 
 
 def state_variable(variable: Variable) -> Variable:
-    """Return the coded variable that says whether a number is observed, or which code it is.
-
-    Examples
-    --------
-    >>> income = Variable(name="income", kind=Kind.NUMERIC, missing=("", "-8"))
-    >>> state_variable(income).levels
-    ('observed', '', '-8')
-    """
+    """Return the coded variable that says whether a number is observed, or which code it is."""
     return Variable(
         name=variable.name, kind=Kind.CATEGORICAL, levels=("observed", *variable.missing)
     )

@@ -3,21 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.table import Table
 from synthesizer.models.kit import numerics as _numerics
 from synthesizer.models.kit.predictors import BLOCK_ROWS, Design
-
-
-def coded(name, codes, n_levels, missing=()):
-    levels = tuple(f"l{i}" for i in range(n_levels))
-    variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=levels, missing=missing)
-    return Column(variable, np.asarray(codes, dtype=np.int32))
-
-
-def numeric(name, values, states=None, missing=()):
-    states = None if states is None else np.asarray(states, dtype=np.int8)
-    variable = Variable(name=name, kind=Kind.NUMERIC, missing=missing)
-    return Column(variable, np.asarray(values, dtype=np.float64), states)
+from tests.models.fits import coded, numeric
 
 
 def test_missing_codes_of_a_coded_predictor_are_levels():
@@ -27,7 +16,7 @@ def test_missing_codes_of_a_coded_predictor_are_levels():
 
 
 def test_missing_numbers_are_the_mean_and_an_indicator_of_each_code():
-    column = numeric("x", [1.0, np.nan, 3.0, np.nan], [0, 1, 0, 2], missing=("N", "-8"))
+    column = numeric("x", [1.0, np.nan, 3.0, np.nan], states=[0, 1, 0, 2], missing=("N", "-8"))
     matrix = Design.fit(Table([column]), min_frequency=1).matrix(Table([column]))
     assert matrix.tolist() == [[1, 0, 0, -1], [1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 1, 0]]
 
@@ -72,7 +61,7 @@ def test_a_constant_number_is_a_column_of_zeros(value):
 
 
 def test_a_number_that_is_always_missing_is_harmless():
-    table = Table([numeric("x", [np.nan] * 6, [1] * 6, missing=("",))])
+    table = Table([numeric("x", [np.nan] * 6, states=[1] * 6, missing=("",))])
     assert Design.fit(table).matrix(table).tolist() == [[1, 0]] * 6
 
 
@@ -133,14 +122,11 @@ def test_predictions_equal_those_of_the_matrix():
     rng = np.random.default_rng(5)
     x = rng.normal(size=300)
     x[::7] = np.nan
-    states = np.where(np.isnan(x), 1, 0).astype(np.int8)
-    number = Variable(name="x", kind=Kind.NUMERIC, missing=("NA",))
-    levels = tuple("abcdefgh")
-    letter = Variable(name="g", kind=Kind.CATEGORICAL, levels=levels)
-    codes = rng.integers(0, 6, 300).astype(np.int32)
-    table = Table([Column(number, x, states), Column(letter, codes)])
+    number = numeric("x", x, states=np.isnan(x), missing=("NA",))
+    codes = rng.integers(0, 6, 300)
+    table = Table([number, coded("g", codes, 8)])
     design = Design.fit(table, max_categories=4)
-    new = Table([Column(number, x, states), Column(letter, (codes + 2).astype(np.int32))])
+    new = Table([number, coded("g", codes + 2, 8)])
     coefficients = rng.normal(size=design.n_columns)
     for part in (table, new, table.take(np.arange(0))):
         expected = design.matrix(part) @ coefficients

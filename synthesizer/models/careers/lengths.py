@@ -77,14 +77,7 @@ class CellPoints:
 
 
 def cell_points(excess: IntArray) -> CellPoints:
-    """Fill the cells of distinct compositions of one T and one G, shape (m, G), m >= 1.
-
-    Examples
-    --------
-    >>> points = cell_points(np.array([[0, 2], [1, 1], [2, 0]]))
-    >>> float(points.masses(np.ones((1, 2))).sum().round(3))
-    1.0
-    """
+    """Fill the cells of distinct compositions of one T and one G, shape (m, G), m >= 1."""
     n_parts, total = excess.shape[1], int(excess[0].sum())
     if n_parts == 1:
         one = np.ones(len(excess), dtype=np.int64)

@@ -51,13 +51,7 @@ class Quota:
 
 
 def match_cells(sequences: npt.ArrayLike, out_codes: Sequence[int]) -> Cells:
-    """Return the cell of each career, shape (n, 4).
-
-    Examples
-    --------
-    >>> match_cells([[0, 1, 2, 0], [3, 1, 3, 2]], out_codes=[0, 3]).tolist()
-    [[1, 1, 2, 2], [1, 1, 3, 2]]
-    """
+    """Return the cell of each career, shape (n, 4)."""
     array = np.asarray(sequences)
     at_work = ~np.isin(array, out_codes)
     first = at_work.argmax(axis=1)
@@ -131,14 +125,7 @@ def draw_matched(
 
 
 def unfilled(quota: Quota, cells: Cells) -> int:
-    """Return for how many of n drawn careers the quota has no place, so as many stay empty.
-
-    Examples
-    --------
-    >>> quota = Quota(np.array([[0, 0, 1, 0], [0, 1, 1, 1]]), np.array([1, 1]))
-    >>> unfilled(quota, np.array([[0, 0, 1, 0], [0, 0, 1, 0]]))
-    1
-    """
+    """Return for how many of n drawn careers the quota has no place, so as many stay empty."""
     which, room = _places_and_room(quota, cells, len(cells))
     return int((_rank(which) >= room[which]).sum())
 
@@ -156,13 +143,6 @@ def take_quota(
     ``candidates`` are the cells of m >= n careers. ``owners``, shape (m,), are the persons, 0 to
     n - 1, with whose predictors they were drawn: every person keeps one of the own candidates. None
     if careers do not depend on persons.
-
-    Examples
-    --------
-    >>> quota = Quota(np.array([[0, 0, 1, 0], [0, 1, 1, 1]]), np.array([1, 1]))
-    >>> cells = np.array([[0, 0, 1, 0]] * 3 + [[0, 1, 1, 1]])
-    >>> sorted(take_quota(quota, cells, None, 2, rng=np.random.default_rng(1)).tolist())[1]
-    3
     """
     which, room = _places_and_room(quota, candidates, n)
     if owners is None:
@@ -221,16 +201,7 @@ def _rank(groups: Index) -> Index:
 
 
 def possible_cells(cells: Cells, rules: Rules, out_codes: Sequence[int]) -> BoolArray:
-    """Return for which cells there is a career, whatever its number of runs, shape (m,).
-
-    Examples
-    --------
-    >>> from synthesizer.models.careers.runs import fit_rules
-    >>> data = np.array([[0, 0, 1], [1, 1, 0]], dtype=np.int32)
-    >>> rules = fit_rules(data, 2, allowed=[[True, True], [False, True]])
-    >>> possible_cells(np.array([[0, 0, 2, 1], [0, 1, 2, 0]]), rules, ()).tolist()
-    [True, False]
-    """
+    """Return for which cells there is a career, whatever its number of runs, shape (m,)."""
     n_states, n_periods = rules.until.shape
     exists = np.asarray(rules.until > np.arange(n_periods)).T
     absence = exists & np.isin(np.arange(n_states), np.asarray(out_codes, dtype=np.int64))
@@ -265,15 +236,7 @@ def _moved(reached: BoolArray, steps: BoolArray) -> BoolArray:
 
 
 def wanted_states(cells: Cells, runs: Runs, n_states: int, out_codes: Sequence[int]) -> BoolArray:
-    """Return the states that runs may have so that careers lie in given cells, shape (R, A).
-
-    Examples
-    --------
-    >>> from synthesizer.models.careers.runs import to_runs
-    >>> runs = to_runs([[0, 1, 1, 0]])
-    >>> wanted_states(np.array([[1, 2, 2, 2]]), runs, 3, [0]).astype(int).tolist()
-    [[1, 0, 0], [0, 0, 1], [1, 0, 0]]
-    """
+    """Return the states that runs may have so that careers lie in given cells, shape (R, A)."""
     start, end = runs.start, runs.start + runs.length
     begin, one, last, other = cells[runs.person].T
     result = np.ones((len(start), n_states), dtype=bool)

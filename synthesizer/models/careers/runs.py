@@ -109,13 +109,7 @@ def to_runs(sequences: npt.ArrayLike) -> Runs:
 
 
 def to_sequences(runs: Runs, n_periods: int) -> Codes:
-    """Write runs as sequences, shape (n, n_periods): the inverse of `to_runs`.
-
-    Examples
-    --------
-    >>> to_sequences(to_runs([[4, 4, 1], [2, 1, 2]]), 3).tolist()
-    [[4, 4, 1], [2, 1, 2]]
-    """
+    """Write runs as sequences, shape (n, n_periods): the inverse of `to_runs`."""
     return np.repeat(runs.state, runs.length).reshape(runs.n_persons, n_periods)
 
 
@@ -216,12 +210,6 @@ def fit_rules(
     ------
     ValueError
         If ``allowed`` is not (A, A) or ``first_allowed`` not (A,); both allow all by default.
-
-    Examples
-    --------
-    >>> rules = fit_rules(np.array([[0, 0, 1]], dtype=np.int32), 2)
-    >>> rules.until.tolist()
-    [[2, 2, 2], [0, 1, 3]]
     """
     n_periods = sequences.shape[1]
     until = np.empty((n_states, n_periods), dtype=np.int32)

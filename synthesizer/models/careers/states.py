@@ -27,11 +27,6 @@ def cell_keys(columns: Sequence[IntArray], sizes: Sequence[int]) -> Index:
     ------
     ValueError
         If the numbers would not fit into 64 bits.
-
-    Examples
-    --------
-    >>> cell_keys([np.array([1, 0]), np.array([2, 3])], [2, 10]).tolist()
-    [12, 3]
     """
     product = 1
     for size in sizes:
@@ -157,15 +152,7 @@ class Hierarchy:
 def fit_hierarchy(
     keys: Sequence[Index], states: IntArray, n_states: int, concentration: float
 ) -> Hierarchy:
-    """Count states by the cells of every level, finest first.
-
-    Examples
-    --------
-    >>> cells, margin = np.array([0, 0, 1, 1]), np.zeros(4, dtype=np.int64)
-    >>> fitted = fit_hierarchy([cells, margin], np.array([0, 0, 1, 0]), 2, concentration=2.0)
-    >>> fitted.probabilities([np.array([0, 1]), np.array([0, 0])]).tolist()
-    [[0.875, 0.125], [0.625, 0.375]]
-    """
+    """Count states by the cells of every level, finest first."""
     tables = tuple(_count(level, states, n_states) for level in keys)
     return Hierarchy(tables, concentration, n_states)
 

@@ -86,13 +86,7 @@ ELAPSED = OWN + "elapsed"
 
 
 def change_names(predictors: Iterable[str]) -> tuple[str, ...]:
-    """Return what the changes of some predictors are called in each row, see `with_changes`.
-
-    Examples
-    --------
-    >>> change_names(["year", "career.moves"])
-    ('own.elapsed', 'own.changed year')
-    """
+    """Return what the changes of some predictors are called in each row, see `with_changes`."""
     names = (name for name in predictors if not name.startswith(PREFIX))
     return (ELAPSED, *(f"{OWN}changed {name}" for name in names))
 

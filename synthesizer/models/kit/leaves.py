@@ -84,13 +84,7 @@ class Tilt:
 
 
 def tilted(uniform: FloatArray, slopes: FloatArray) -> FloatArray:
-    """Return numbers in [0, 1) of density 1 + 2a(2u - 1) from even ones, shape (n,).
-
-    Examples
-    --------
-    >>> tilted(np.array([0.25, 0.25]), np.array([0.0, 0.5])).tolist()
-    [0.25, 0.5]
-    """
+    """Return numbers in [0, 1) of density 1 + 2a(2u - 1) from even ones, shape (n,)."""
     steep = np.abs(slopes) > LEVEL
     a = np.where(steep, 2.0 * slopes, 1.0)
     root = np.sqrt((1.0 - a) ** 2 + 4.0 * a * uniform)

@@ -71,12 +71,6 @@ def newton(
     domain, in which ``start`` lies. It stops when half the squared Newton decrement, the estimated
     distance from the minimum in units of the log-likelihood, falls below ``tolerance``; when the
     iterations are used up, the point reached is finite and no worse than ``start``.
-
-    Examples
-    --------
-    >>> bowl = lambda x: (float(np.cosh(x[0] - 1)), np.sinh(x - 1), np.cosh(x - 1)[:, None])
-    >>> newton(bowl, np.zeros(1)).round(6)
-    array([1.])
     """
     point, state = start, objective(start)
     if state is None:

@@ -66,13 +66,6 @@ def level_scores(
     score is the mean response if d = 1, else its first principal component; codes that never occur
     get 0, the overall mean. ``prior`` rows with that mean are added to each level, so that rare
     levels do not end up at the extremes by chance.
-
-    Examples
-    --------
-    >>> codes = np.array([0, 0, 1, 1], dtype=np.int32)
-    >>> response = np.array([[-1.0], [0.0], [0.0], [1.0]])
-    >>> level_scores(codes, 3, response, prior=0.0).tolist()
-    [-0.5, 0.5, 0.0]
     """
     sizes = np.bincount(codes, minlength=n_codes)
     sums = np.empty((n_codes, response.shape[1]))

@@ -14,7 +14,6 @@ from synthesizer.data.table import Kind
 from synthesizer.models.careers.career import Career, _steps
 from synthesizer.models.careers.runs import fit_rules
 from synthesizer.models.histories.history import panel_of
-from synthesizer.models.limits import Limits
 from tests.data.panel.panels import TIMES, full_index, panel, random_column, random_index
 from tests.tables import coded, numeric
 
@@ -163,14 +162,6 @@ def test_presence_only():
     assert abs(found.counts.mean() - index.counts.mean()) < 0.5
 
 
-@pytest.mark.parametrize("shape", [(40, 1), (1, 5), (1, 1)])
-def test_one_period_and_one_person(shape):
-    index = full_index(*shape)
-    found, states = opened(coded("x", np.arange(index.n_rows) % 3, ("a", "b", "c")), index, 20)
-    assert found.n_persons == 20
-    assert np.isin(states.data, [0, 1, 2]).all()
-
-
 def test_more_states_than_persons_and_one_seen_once():
     index = random_index(n=8, share=0.9, seed=5)
     levels = tuple(f"s{i}" for i in range(index.n_rows))
@@ -188,10 +179,3 @@ def test_a_career_is_opened_not_sampled():
         fitted.sample(panel(index), rng=np.random.default_rng(1))
     with pytest.raises(ModelError, match="`panel`"):
         panel_of(panel(index).first_rows)
-
-
-def test_limits_of_a_part_of_the_rows():
-    limits = Limits(lambda rows, values: rows % 2 == 0)
-    part = limits.of_rows(np.array([1, 2, 4]))
-    assert part.judge(np.array([0, 1, 2]), None).tolist() == [False, True, True]
-    assert Limits().of_rows(np.array([1])).judge is None

@@ -90,13 +90,6 @@ def test_each_period_follows_from_the_period_alone():
     assert drawn.data.tolist() == pay.data.tolist()
 
 
-def test_one_period_and_one_person():
-    for index in (full_index(40, 1), full_index(1, 4), full_index(1, 1)):
-        column = numeric("x", np.arange(index.n_rows))
-        drawn = drawn_by(EachPeriod(base=BASE), panel(index), column)
-        assert np.isin(drawn.data, column.data).all()
-
-
 @pytest.mark.parametrize("gaps", [False, True])
 def test_a_combination_counts_persons_not_rows(gaps):
     index = full_index(40, 6)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.panel.panel_table import PanelIndex
-from synthesizer.data.panel.paths import PathRule
+from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.table import Kind
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.lag_one import LagOne
@@ -15,6 +15,7 @@ from tests.models.histories.drawing import drawn_by
 from tests.tables import coded, numeric
 
 BASE = Cart(min_leaf=5)
+RULE = PathRule(variable="x", non_decreasing=True, text="x never falls")
 STEPS = np.array([[0.8, 0.15, 0.05], [0.1, 0.7, 0.2], [0.3, 0.0, 0.7]])
 
 
@@ -100,9 +101,8 @@ def test_forbidden_falls_leave_the_law_of_the_rises():
     rng = np.random.default_rng(5)
     steps = rng.choice([-2, 0, 1, 2], p=[0.6, 0.05, 0.25, 0.1], size=(3000, 5))
     values = 100 + np.cumsum(steps, axis=1)
-    rule = PathRule(variable="x", non_decreasing=True, text="never falls")
     drawn = drawn_by(
-        LagOne(base=Cart(min_leaf=5)), panel(index), numeric("x", values.ravel()), rules=[rule]
+        LagOne(base=Cart(min_leaf=5)), panel(index), numeric("x", values.ravel()), rules=[RULE]
     )
     early = np.diff(drawn.data.reshape(3000, 5)[:, :2], axis=1)
     shares = [(early == step).mean() for step in (0, 1, 2)]
@@ -186,3 +186,51 @@ def test_changes_of_earlier_variables_are_seen():
     moved = np.diff(column.data.reshape(300, 5), axis=1) != 0
     drawn = drawn_by(LagOne(base=BASE), panel(index, column), shift).data.reshape(300, 5)
     assert ((np.diff(drawn, axis=1) != 0) == moved).mean() > 0.97
+
+
+SHARES = (0.06, 0.03)
+
+
+def noisy(kind, n=500, periods=8):
+    """Values that fall as often as they rise, some of them missing under two codes."""
+    rng = np.random.default_rng(3)
+    index = full_index(n, periods)
+    size = index.n_rows
+    states = rng.choice(3, size=size, p=[1 - sum(SHARES), *SHARES])
+    if kind is Kind.NUMERIC:
+        level = np.repeat(rng.normal(100, 20, n), periods)
+        values = np.where(states > 0, np.nan, (level + rng.normal(0, 5, size)).round(1))
+        return index, numeric("x", values, states, missing=("-8", ""))
+    codes = np.where(states > 0, 4 + states, rng.integers(0, 5, size))
+    levels = ("1", "2", "3", "4", "5")
+    return index, coded("x", codes, levels, ("-8", ""), kind=Kind.ORDERED)
+
+
+@pytest.mark.parametrize("kind", [Kind.NUMERIC, Kind.ORDERED])
+@pytest.mark.parametrize("stay_or_move", [True, False])
+def test_a_redraw_does_not_escape_into_missing_codes(kind, stay_or_move):
+    index, column = noisy(kind)
+    model = LagOne(base=Cart(min_leaf=10), stay_or_move=stay_or_move)
+    drawn = drawn_by(model, panel(index), column, rules=[RULE])
+    assert not broken_steps(index, drawn, [RULE]).any()
+    for code, share in enumerate(SHARES):
+        found = (
+            np.mean(drawn.missing_state() == code + 1)
+            if kind is Kind.NUMERIC
+            else np.mean(drawn.data == 5 + code)
+        )
+        assert abs(found - share) < 0.015, (code, found)
+
+
+def test_a_missing_code_is_the_last_resort():
+    index, column = noisy(Kind.ORDERED)
+    odd = index.person % 10 == 0
+    drawn = drawn_by(
+        LagOne(base=Cart(min_leaf=10)),
+        panel(index),
+        column,
+        rules=[RULE],
+        judge=lambda rows, values: odd[rows] & values.is_observed,
+    )
+    assert not drawn.is_observed[odd].any()
+    assert drawn.is_observed[~odd].mean() > 0.88

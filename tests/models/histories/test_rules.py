@@ -19,12 +19,17 @@ from tests.models.histories.drawing import drawn_by
 from tests.tables import coded, numeric
 
 BASE = Cart(min_leaf=5)
-HISTORIES = {
+WALKS = {
     "lag_one": LagOne(base=BASE),
     "one stage": LagOne(base=BASE, stay_or_move=False),
     "by period": LagOne(base=BASE, fit_by="by_period", min_rows=20),
     "mostly_constant": MostlyConstant(base=BASE),
     "time_invariant": TimeInvariant(base=BASE),
+}
+HISTORIES = WALKS | {
+    "monotone": Monotone(base=BASE),
+    "each_period": EachPeriod(base=BASE),
+    "advance": Advance(base=BASE),
 }
 
 
@@ -43,7 +48,7 @@ def never(one, two, size):
 RISES = PathRule(variable="x", non_decreasing=True, text="x never falls")
 
 
-@pytest.mark.parametrize("name", HISTORIES)
+@pytest.mark.parametrize("name", WALKS)
 @pytest.mark.parametrize(
     "rules",
     [[absorbing(0, 5)], [never(0, 1, 5), never(2, 0, 5)], [RISES], [absorbing(2, 5), RISES]],
@@ -57,13 +62,12 @@ def test_rules_that_the_data_break_are_kept(name, rules):
     assert not broken_steps(index, drawn, rules).any()
 
 
-@pytest.mark.parametrize("name", [*HISTORIES, "monotone"])
+@pytest.mark.parametrize("name", [*WALKS, "monotone"])
 @pytest.mark.parametrize("kind", [Kind.NUMERIC, Kind.DATE])
 def test_numbers_with_missing_codes_never_fall(name, kind):
     index = random_index(n=120, share=0.8, seed=2)
     column = random_column(index, kind, 2)
-    model = HISTORIES.get(name, Monotone(base=BASE))
-    drawn = drawn_by(model, panel(index), column, rules=[RISES])
+    drawn = drawn_by(HISTORIES[name], panel(index), column, rules=[RISES])
     assert not broken_steps(index, drawn, [RISES]).any()
 
 
@@ -82,6 +86,19 @@ def test_what_advances_may_never_fall():
     assert not broken_steps(index, drawn, [RISES]).any()
 
 
+@pytest.mark.parametrize("shape", [(40, 1), (1, 4), (1, 1)])
+@pytest.mark.parametrize("name", HISTORIES)
+def test_one_period_and_one_person(name, shape):
+    index = full_index(*shape)
+    column = numeric("x", np.arange(index.n_rows))
+    drawn = drawn_by(HISTORIES[name], panel(index), column)
+    assert name == "advance" or np.isin(drawn.data, column.data).all()
+
+
+def judging(support, table):
+    return lambda rows, values: support.broken(table.take(rows).with_column(values))
+
+
 def with_occupation(seed=3, n=150):
     """An ordered level that follows from a changing occupation, but for one pair in ten."""
     index = random_index(n=n, share=0.8, seed=seed)
@@ -91,19 +108,14 @@ def with_occupation(seed=3, n=150):
     return panel(index, occupation, coded("x", level, ("a", "b", "c"), kind=Kind.ORDERED))
 
 
-@pytest.mark.parametrize("name", [*HISTORIES, "each_period", "monotone"])
+@pytest.mark.parametrize("name", [*WALKS, "each_period", "monotone"])
 def test_support_is_never_broken(name):
     table = with_occupation()
-    more = {"each_period": EachPeriod(base=BASE), "monotone": Monotone(base=BASE)}
     if name == "time_invariant":  # a pair that every occupation has
         own = coded("occupation", table.index.person % 4, tuple("pqrs"))
         table = table.with_column(own)
     support = Support.of(table, ("occupation", "x"), "x")
-
-    def judge(rows, values):
-        return support.broken(table.take(rows).with_column(values))
-
-    drawn = drawn_by((HISTORIES | more)[name], table, table["x"], judge=judge)
+    drawn = drawn_by(HISTORIES[name], table, table["x"], judge=judging(support, table))
     assert not support.broken(table.with_column(drawn)).any()
 
 
@@ -114,30 +126,21 @@ def test_support_of_what_advances_holds_in_all_periods():
     school = coded("school", (age.data < 26).astype(int), ("no", "yes"))
     table = panel(index, school, age)
     support = Support.of(table, ("school", "x"), "x")
-
-    def judge(rows, values):
-        return support.broken(table.take(rows).with_column(values))
-
     for model in (Advance(base=Cart(min_leaf=50)), Advance(base=Cart(min_leaf=2))):
-        drawn = drawn_by(model, table, age, judge=judge)
+        drawn = drawn_by(model, table, age, judge=judging(support, table))
         assert not support.broken(table.with_column(drawn)).any()
         assert (np.diff(drawn.data.reshape(150, 4), axis=1) == 1).all()
 
 
-@pytest.mark.parametrize("name", [*HISTORIES, "each_period", "monotone", "advance"])
+@pytest.mark.parametrize("name", HISTORIES)
 def test_nothing_is_allowed(name):
-    more = {
-        "each_period": EachPeriod(base=BASE),
-        "monotone": Monotone(base=BASE),
-        "advance": Advance(base=BASE),
-    }
     table = with_occupation(n=20)
 
     def judge(rows, values):
         return table.index.period[rows] == 2
 
     with pytest.raises(RuleError, match=r"variable 'x'.*\d+ synthetic.*relax"):
-        drawn_by((HISTORIES | more)[name], table, table["x"], judge=judge)
+        drawn_by(HISTORIES[name], table, table["x"], judge=judge)
 
 
 def test_falls_that_stay_keep_rules_and_support():
@@ -145,10 +148,8 @@ def test_falls_that_stay_keep_rules_and_support():
     table = with_occupation(n=300)
     support = Support.of(table, ("occupation", "x"), "x")
     rule = never(1, 2, 3)
-
-    def judge(rows, values):
-        return support.broken(table.take(rows).with_column(values))
-
-    drawn = drawn_by(Monotone(base=BASE), table, table["x"], judge=judge, rules=[rule])
+    drawn = drawn_by(
+        Monotone(base=BASE), table, table["x"], judge=judging(support, table), rules=[rule]
+    )
     assert not support.broken(table.with_column(drawn)).any()
     assert not broken_steps(table.index, drawn, [rule]).any()
