@@ -120,57 +120,36 @@ class Step:
     def fit(self, table: Table, rules: Sequence[Rule], rng: np.random.Generator) -> FittedStep:
         """Fit on the rows of ``table`` that no rule sets."""
         target = table[self.variable]
+        fitted = FittedStep(
+            variable=target.variable,
+            method=self.method,
+            predictors=self.predictors,
+            missing_method=self.missing_method or self.method,
+        )
         if self.model.abilities.copies_rows:
-            return self._fitted(target.variable, kept=target)
+            return replace(fitted, predictors=(), kept=target)
         predictors = table.select(self.predictors)
         if isinstance(self.model, HistoryModel):  # rules set their values over the drawn ones
             panel = panel_of(predictors)
             history = self.model.fit_history(panel, target, self.paths, rng=rng)
             reserve = None if self.model.abilities.career else reserve_of(target, rng)
-            return replace(self._fitted(target.variable, value_model=history), reserve=reserve)
+            return replace(fitted, value_model=history, reserve=reserve)
         free = rows_outside_rules(rules, self.variable, table)
         if not free.all():
             predictors, target = predictors.take(free), target.take(free)
         if not len(target):
-            return self._fitted(target.variable)
+            return fitted
         if self.is_whole or target.states is None:
-            model = self.model.fit(predictors, target, rng=rng)
-            return self._fitted(target.variable, value_model=model)
-        return self._fit_two_stages(predictors, target, rng)
-
-    def _fit_two_stages(
-        self, predictors: Table, target: Column, rng: np.random.Generator
-    ) -> FittedStep:
-        """Fit the missing codes first, then the value among the observed."""
+            return replace(fitted, value_model=self.model.fit(predictors, target, rng=rng))
+        # the missing codes first, then the value among the observed
         states = Column(state_variable(target.variable), target.missing_state().astype(np.int32))
-        state_model = self.missing_model or self.model
+        state_model = (self.missing_model or self.model).fit(predictors, states, rng=rng)
         observed = target.is_observed
+        if not observed.any():
+            return replace(fitted, state_model=state_model)
         values = Column(target.variable.observed(), target.data[observed])
-        return self._fitted(
-            target.variable,
-            state_model=state_model.fit(predictors, states, rng=rng),
-            value_model=(
-                self.model.fit(predictors.take(observed), values, rng=rng) if len(values) else None
-            ),
-        )
-
-    def _fitted(
-        self,
-        variable: Variable,
-        *,
-        value_model: FittedModel | None = None,
-        state_model: FittedModel | None = None,
-        kept: Column | None = None,
-    ) -> FittedStep:
-        return FittedStep(
-            variable=variable,
-            method=self.method,
-            predictors=() if kept is not None else self.predictors,
-            missing_method=self.missing_method or self.method,
-            value_model=value_model,
-            state_model=state_model,
-            kept=kept,
-        )
+        value_model = self.model.fit(predictors.take(observed), values, rng=rng)
+        return replace(fitted, state_model=state_model, value_model=value_model)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +161,7 @@ class FittedStep:
     predictors: tuple[str, ...]
     """Earlier variables that a draw needs."""
     missing_method: str
-    value_model: FittedModel | None
+    value_model: FittedModel | None = None
     """Draws the value; None where no confidential row outside the rules had one."""
     state_model: FittedModel | None = None
     """Draws the missing codes of a number."""

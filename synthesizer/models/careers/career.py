@@ -16,7 +16,7 @@ from synthesizer.models.careers.fitted_careers import CareerOptions, FittedCaree
 from synthesizer.models.histories.history import FittedCareerModel, HistoryModel, PathRules
 
 TRIES = 50
-"""Careers drawn for a person who is never there before the run stops."""
+"""Careers drawn again for a person who is never there before the run stops."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +45,14 @@ class FittedCareer(FittedCareerModel):
         self, persons: PanelTable, *, rng: np.random.Generator
     ) -> tuple[PanelIndex, Column | None]:
         """Draw the careers of n persons; see `FittedCareerModel.open`."""
-        drawn = self.careers.sample(persons.first_rows, persons.n_units, rng=rng)
-        nobody = np.flatnonzero((drawn >= self.absent).all(axis=1))
-        for _ in range(TRIES):
-            if not len(nobody):
-                break
+        nobody = np.arange(persons.n_units)
+        drawn = np.empty((len(nobody), self.careers.n_periods), dtype=np.int32)
+        for _ in range(1 + TRIES):
             own = persons.first_rows.take(nobody)
             drawn[nobody] = self.careers.sample(own, len(nobody), rng=rng)
             nobody = nobody[(drawn[nobody] >= self.absent).all(axis=1)]
+            if not len(nobody):
+                break
         if len(nobody):
             raise RuleError(
                 f"variable {self.variable.name!r}: {len(nobody)} synthetic persons are in no "

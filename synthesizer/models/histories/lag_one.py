@@ -76,28 +76,21 @@ class FittedLagOne(FittedHistory):
         """Draw inside given rules; see `draw`. Rows where ``must`` is true have to move."""
         if self.changes is not None:
             predictors = with_changes(predictors, self.changes)
-        return _Walk(self, predictors, limits, rules, must, rng).column()
+        memory = Memory(self.first.step.variable, predictors.index.n_persons)
+        return _Walk(self, predictors, limits, rules, must, memory, rng).column()
 
 
+@dataclass(frozen=True, eq=False)
 class _Walk:
     """Draws every period in turn; what a rule forbids is redrawn at once, before time goes on."""
 
-    def __init__(
-        self,
-        model: FittedLagOne,
-        predictors: PanelTable,
-        limits: Limits,
-        rules: PathRules,
-        must: BoolArray | None,
-        rng: np.random.Generator,
-    ) -> None:
-        self.model = model
-        self.predictors = predictors
-        self.limits = limits
-        self.rules = rules
-        self.must = must
-        self.rng = rng
-        self.memory = Memory(model.first.step.variable, predictors.index.n_persons)
+    model: FittedLagOne
+    predictors: PanelTable
+    limits: Limits
+    rules: PathRules
+    must: BoolArray | None
+    memory: Memory
+    rng: np.random.Generator
 
     def column(self) -> Column:
         """Return the values of all rows."""

@@ -16,7 +16,7 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import FittedStep, Step
 
-_SIGN = "own.sign"
+_SIGN = Variable(name="own.sign", kind=Kind.CATEGORICAL, levels=("no", "yes"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +77,7 @@ def fit_codes(
 
 def sign_column(values: BoolArray) -> Column:
     """Return a yes or no for every row as a coded column."""
-    variable = Variable(name=_SIGN, kind=Kind.CATEGORICAL, levels=("no", "yes"))
-    return Column(variable, values.astype(np.int32))
+    return Column(_SIGN, values.astype(np.int32))
 
 
 ELAPSED = OWN + "elapsed"

@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 from synthesizer.data.table import Column, FloatArray, Kind, Table
 from synthesizer.models.kit.numerics import check_floats
 from synthesizer.models.kit.predictors import Design, Encoding, Float32Array
-from synthesizer.models.kit.regression import Regression
+from synthesizer.models.kit.regression import Regression, decimals_of
 from synthesizer.models.kit.trees import LEAF, Nodes, Smoothing, Tree, TreeOptions
 
 MAX_CATEGORIES = 20  # of a predictor in the tilt; what many levels tell, the tree has told
@@ -239,17 +239,10 @@ class Leaves:
         width = 0.9 * narrow * size**-0.2
         own = np.searchsorted(start, chosen, side="right") - 1
         noisy = values + width[own] * rng.standard_normal(len(values))
-        decimals = self._decimals()
+        decimals = decimals_of(self.donors)
         if decimals is not None:
             noisy = np.round(noisy, decimals)
         return np.asarray(np.clip(noisy, data[start[own]], data[end[own] - 1]))
-
-    def _decimals(self) -> int | None:
-        """Return the decimals of smoothed values: whole days stay whole days."""
-        variable = self.donors.variable
-        if variable.decimals is None and variable.kind is Kind.DATE:
-            return 0 if (self.donors.data == np.floor(self.donors.data)).all() else None
-        return variable.decimals
 
 
 def check_features(encoding: Encoding, leaves: Leaves) -> None:

@@ -174,6 +174,14 @@ class IterativeModel(ParametricModel):
         return np.sort(rng.choice(n_rows, size=limit, replace=False))
 
 
+def decimals_of(target: Column) -> int | None:
+    """Return the decimals that draws keep to; dates that all fall on whole days stay there."""
+    variable, values = target.variable, target.data
+    if variable.decimals is None and variable.kind is Kind.DATE:
+        return 0 if bool((values == np.floor(values)).all()) else None
+    return variable.decimals
+
+
 def numeric_column(variable: Variable, values: FloatArray) -> Column:
     """Return finite numbers as a column without missing codes."""
     states = np.zeros(len(values), dtype=np.int8) if variable.missing else None
@@ -200,14 +208,10 @@ class NumberForm:
 
     @classmethod
     def fit(cls, target: Column, *, clip: bool) -> Self:
-        """Learn the form; dates that all fall on whole days stay on whole days."""
-        decimals = target.variable.decimals
-        values = target.data
-        if decimals is None and target.variable.kind == Kind.DATE:
-            decimals = 0 if bool((values == np.floor(values)).all()) else None
+        """Learn the form; ``clip`` keeps draws within the observed range."""
         if not clip:
-            return cls(decimals, None, None)
-        return cls(decimals, float(values.min()), float(values.max()))
+            return cls(decimals_of(target), None, None)
+        return cls(decimals_of(target), float(target.data.min()), float(target.data.max()))
 
     def apply(self, values: FloatArray) -> FloatArray:
         """Return rounded values within the range."""
