@@ -11,7 +11,18 @@ from markupsafe import Markup
 from synthesizer.measures.figure import Figure, Measured, Units
 from synthesizer.report.expected import expected_of
 from synthesizer.report.figures import result_blocks
-from synthesizer.report.page import Cell, DataTable, Form, Note, Section, Words, heading, interval
+from synthesizer.report.page import (
+    Block,
+    Cell,
+    DataTable,
+    Form,
+    Note,
+    Section,
+    Words,
+    heading,
+    interval,
+    section,
+)
 from synthesizer.report.record import Record, StepEntry
 from synthesizer.report.risk import in_words
 
@@ -59,27 +70,21 @@ _LISTED = 12
 _SEED = "see manifest.json, which is as confidential as the data"
 
 
-def run_section(record: Record) -> Section:
-    """Return the run's facts; the seed is never among them."""
+@section(
+    "run",
+    "What was run",
+    "Data, chain of models, configuration and versions, so that it can be done again.",
+)
+def run_section(record: Record) -> Iterator[Block]:
+    """Yield the run's facts; the seed is never among them."""
     manifest = record.manifest
-    return Section(
-        anchor="run",
-        title="What was run",
-        lead="Data, chain of models, configuration and versions, so that it can be done again.",
-        blocks=[
-            _pairs("The run", "What", "Value", _facts(record)),
-            *(Note(note) for note in manifest.notes),
-            _chain(manifest.chain),
-            *_configuration(manifest.config),
-            _pairs(
-                "Versions",
-                "Package",
-                "Version",
-                [("Python", manifest.python), *manifest.packages.items()],
-            ),
-            _pairs("Time", "Phase", "Seconds", list(manifest.seconds.items()), "figure"),
-        ],
-    )
+    versions = [("Python", manifest.python), *manifest.packages.items()]
+    yield _pairs("The run", "What", "Value", _facts(record))
+    yield from (Note(note) for note in manifest.notes)
+    yield _chain(manifest.chain)
+    yield from _configuration(manifest.config)
+    yield _pairs("Versions", "Package", "Version", versions)
+    yield _pairs("Time", "Phase", "Seconds", list(manifest.seconds.items()), "figure")
 
 
 def _pairs(
@@ -153,15 +158,22 @@ _FORMS: tuple[Form, ...] = (
 )  # fmt: skip
 
 
-def figures_section(record: Record) -> Section:
-    """Return every figure that was computed, with its meaning and direction."""
+@section(
+    "figures",
+    "All figures",
+    "Everything that was computed, with what it means and which direction is good.",
+)
+def figures_section(record: Record) -> Iterator[Block]:
+    """Yield every figure that was computed, with its meaning and direction."""
     parts = record.results.risk.scenarios
     scenarios = {
         part.scenario.label: f"scenario {place} ({part.scenario.target})"
         for place, part in enumerate(parts, start=1)
     }
     words = [f"{scenarios[p.scenario.label]}: {in_words(p.scenario)}." for p in parts]
-    table = DataTable(
+    if words:
+        yield Words(words)
+    yield DataTable(
         caption="All figures; the baseline is what guessing gives or, for utility, what is "
         "expected of a right synthesis (by a tree: of a fresh sample); the original is what "
         "releasing it as it is would give",
@@ -172,12 +184,6 @@ def figures_section(record: Record) -> Section:
             for place, figure in record.results.figures
         ],
         sortable=True,
-    )
-    return Section(
-        anchor="figures",
-        title="All figures",
-        lead="Everything that was computed, with what it means and which direction is good.",
-        blocks=[*([Words(words)] if words else []), table],
     )
 
 
@@ -238,27 +244,21 @@ _TERMS = (
 )  # fmt: skip
 
 
-def reading_section(record: Record) -> Section:
-    """Return a short glossary with the expectations of the run."""
-    expected = expected_of(record)
-    terms = (
-        *_TERMS_FIRST,
-        ("S_pMSE", f"{_DISTANCE} {expected.sentence} Lower is better."),
-        *_TERMS,
+@section(
+    "reading",
+    "How to read this report",
+    "Shares are from 0 to 1, never percent. A dash says that there is no value.",
+)
+def reading_section(record: Record) -> Iterator[Block]:
+    """Yield a short glossary with the expectations of the run."""
+    expected = expected_of(record).sentence
+    s_pmse = ("S_pMSE", f"{_DISTANCE} {expected} Lower is better.")
+    yield Words(
+        [
+            "No single figure says that data are safe or good. Look whether the figures of risk "
+            "stay near their baselines, whether the pairs that researchers will use are near "
+            "enough, and decide for the use that is planned. Figures that could not be computed "
+            "are no good news."
+        ]
     )
-    return Section(
-        anchor="reading",
-        title="How to read this report",
-        lead="Shares are from 0 to 1, never percent. A dash says that there is no value.",
-        blocks=[
-            Words(
-                [
-                    "No single figure says that data are safe or good. Look whether the figures "
-                    "of risk stay near their baselines, whether the pairs that researchers will "
-                    "use are near enough, and decide for the use that is planned. Figures that "
-                    "could not be computed are no good news."
-                ]
-            ),
-            _pairs("Words of this report", "Word", "Meaning", terms),
-        ],
-    )
+    yield _pairs("Words of this report", "Word", "Meaning", [*_TERMS_FIRST, s_pmse, *_TERMS])

@@ -80,7 +80,7 @@ def sections(record: Record) -> list[Section]:
         for file, function, is_needed in _SECTIONS
         if is_needed is None or is_needed(record)
     )
-    return [section for section in built if section is not None]
+    return [section for section in built if section is not None and section.blocks]
 
 
 def _of(file: str, function: str) -> Callable[[Record], Any]:

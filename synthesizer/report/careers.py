@@ -25,10 +25,10 @@ from synthesizer.report.page import (
     DataTable,
     Gap,
     Note,
-    Section,
     Words,
     plural,
     row_table,
+    section,
     stopped,
     written,
 )
@@ -62,17 +62,13 @@ _RARE = 0.002
 _NAMED = 12
 
 
-def careers_section(record: Record) -> Section:
-    """Return what became of careers and of the variables' histories in a panel."""
-    return Section(
-        anchor="careers",
-        title="Careers",
-        lead="Who is there when and in which state, and how values follow each other in time.",
-        blocks=list(_blocks(record)),
-    )
-
-
-def _blocks(record: Record) -> Iterator[Block]:
+@section(
+    "careers",
+    "Careers",
+    "Who is there when and in which state, and how values follow each other in time.",
+)
+def careers_section(record: Record) -> Iterator[Block]:
+    """Yield what became of careers and of the variables' histories in a panel."""
     if was_matched(record):
         yield Note(MATCHED, "alert")
     panel = record.results.panel

@@ -32,10 +32,10 @@ from synthesizer.report.page import (
     Form,
     Gap,
     Note,
-    Section,
     interval,
     joined,
     plural,
+    section,
     stopped,
     written,
 )
@@ -68,22 +68,19 @@ class _Headline:
         return [self.name, self.value, ends, self.good, self.original, self.words]
 
 
-def glance_section(record: Record) -> Section:
-    """Return the verdicts and headline figures."""
-    return Section(
-        anchor="glance",
-        title="At a glance",
-        lead="What decides about a release. Every figure is explained further down.",
-        blocks=[
-            *_limits(record),
-            *_missing(record),
-            *([Note(UNITS)] if record.units == "persons" else []),
-            *unmeasured(record),
-            *bad_utility(record),
-            *_table("How useful the data are", list(_useful(record)), "no figure of utility"),
-            *_table("What the data give away", list(_risky(record)), "no figure of risk"),
-        ],
-    )
+@section(
+    "glance", "At a glance", "What decides about a release. Every figure is explained further down."
+)
+def glance_section(record: Record) -> Iterator[Block]:
+    """Yield the verdicts and headline figures."""
+    yield from _limits(record)
+    yield from _missing(record)
+    if record.units == "persons":
+        yield Note(UNITS)
+    yield from unmeasured(record)
+    yield from bad_utility(record)
+    yield from _table("How useful the data are", list(_useful(record)), "no figure of utility")
+    yield from _table("What the data give away", list(_risky(record)), "no figure of risk")
 
 
 def _limits(record: Record) -> Iterator[Block]:

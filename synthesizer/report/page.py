@@ -10,11 +10,11 @@ import base64
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from importlib import resources
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -200,6 +200,33 @@ class Section:
     lead: str
     """One sentence below the title: what the part tells."""
     blocks: Sequence[Block]
+
+
+S = TypeVar("S")
+
+
+def section(
+    anchor: str, title: str, lead: str
+) -> Callable[[Callable[[S], Iterable[Block]]], Callable[[S], Section]]:
+    """Make a section of a function that yields the blocks of a subject.
+
+    Examples
+    --------
+    >>> @section("size", "Size", "How much there is.")
+    ... def size_section(names: list[str]) -> Iterable[Block]:
+    ...     yield Words([f"{len(names)} variables."])
+    >>> size_section(["age", "sex"]).blocks
+    [Words(paragraphs=['2 variables.'])]
+    """
+
+    def of(blocks: Callable[[S], Iterable[Block]]) -> Callable[[S], Section]:
+        @wraps(blocks)
+        def build(subject: S) -> Section:
+            return Section(anchor=anchor, title=title, lead=lead, blocks=list(blocks(subject)))
+
+        return build
+
+    return of
 
 
 # Numbers as a reader meets them: enough digits to compare, none that pretend more.

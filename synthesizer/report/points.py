@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.report.expected import AGAIN, expected_of, lone_variable, tables_of
-from synthesizer.report.page import Chart, DataTable, Gap, Section, joined, plural, written
+from synthesizer.report.page import (
+    Block,
+    Chart,
+    DataTable,
+    Gap,
+    joined,
+    plural,
+    section,
+    written,
+)
 from synthesizer.report.plane import Axis, Mark, Spot, plane
 from synthesizer.report.record import Record
 from synthesizer.report.risk import keys_advice
@@ -28,24 +37,23 @@ class DatasetRisk(NamedTuple):
     original: float | None
 
 
-def point_section(record: Record) -> Section:
-    """Return the plane of the datasets, risk to the right and distance upwards."""
+@section(
+    "point",
+    "Risk and utility of every dataset",
+    "What each dataset gives away by itself, against how near its tables are.",
+)
+def point_section(record: Record) -> Iterator[Block]:
+    """Yield the plane of the datasets, risk to the right and distance upwards."""
     risk = dataset_risk(record.results.risk.main)
     points = risk_utility_points(record, risk)
-    return Section(
-        anchor="point",
-        title="Risk and utility of every dataset",
-        lead="What each dataset gives away by itself, against how near its tables are.",
-        blocks=[
-            _chart(record, risk, points)
-            if risk is not None and points
-            else Gap(
-                "the risk-utility points",
-                "They need CAP, repU or DiSCO of every dataset, and its two-way tables. "
-                f"{_advice(record, risk)}",
-            )
-        ],
-    )
+    if risk is not None and points:
+        yield _chart(record, risk, points)
+    else:
+        yield Gap(
+            "the risk-utility points",
+            "They need CAP, repU or DiSCO of every dataset, and its two-way tables. "
+            f"{_advice(record, risk)}",
+        )
 
 
 def _chart(record: Record, risk: DatasetRisk, points: Sequence[Point]) -> Chart:

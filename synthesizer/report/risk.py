@@ -28,12 +28,12 @@ from synthesizer.report.page import (
     Block,
     Gap,
     Note,
-    Section,
     Words,
     heading,
     interval,
     joined,
     row_table,
+    section,
     written,
 )
 from synthesizer.report.record import Record
@@ -159,22 +159,26 @@ _NOTHING = (
 )
 
 
-def glance_section(record: Record) -> Section:
-    """Return what an intruder could learn, in one picture for each scenario."""
+@section(
+    "risk",
+    "Risk at a glance",
+    "How much the synthetic data tell of persons, between guessing and the original.",
+)
+def glance_section(record: Record) -> Iterator[Block]:
+    """Yield what an intruder could learn, in one picture for each scenario."""
     risk = record.results.risk
-    blocks: list[Block] = [*unmeasured(record), *by_scenario(record, _scenario)]
-    if others := compared([figure for _, figure in risk.other_figures]):
-        blocks.append(heading("Beyond keys and target"))
-        blocks += figure_blocks(others, "Whole records, sensitive variables and attacks")
-    blocks = blocks or [Words([_NOTHING])]
-    blocks += [Note(note) for note in risk.notes]
-    blocks += [Gap(name, f"It could not be computed: {why}") for name, why in risk.failed.items()]
-    return Section(
-        anchor="risk",
-        title="Risk at a glance",
-        lead="How much the synthetic data tell of persons, between guessing and the original.",
-        blocks=blocks,
-    )
+    lacking = list(unmeasured(record))
+    yield from lacking
+    yield from by_scenario(record, _scenario)
+    others = compared([figure for _, figure in risk.other_figures])
+    if others:
+        yield heading("Beyond keys and target")
+        yield from figure_blocks(others, "Whole records, sensitive variables and attacks")
+    if not (lacking or risk.scenarios or others):
+        yield Words([_NOTHING])
+    yield from (Note(note) for note in risk.notes)
+    for name, why in risk.failed.items():
+        yield Gap(name, f"It could not be computed: {why}")
 
 
 def _scenario(record: Record, part: ScenarioRisk) -> Iterator[Block]:
@@ -246,20 +250,17 @@ def _worst(worst: GroupComparison) -> Note:
 # Are synthetic records nearer to records that were fitted than to records that were not?
 
 
-def nearest_section(record: Record) -> Section:
-    """Return the share of records nearer to the fitted half."""
+@section(
+    "nearest",
+    "Nearest records",
+    "Whole records: are synthetic ones nearer to people who were in the fit?",
+)
+def nearest_section(record: Record) -> Iterator[Block]:
+    """Yield the share of records nearer to the fitted half."""
     nearest = record.results.risk.nearest
-    return Section(
-        anchor="nearest",
-        title="Nearest records",
-        lead="Whole records: are synthetic ones nearer to people who were in the fit?",
-        blocks=[absent(record, "nearest")]
-        if nearest is None
-        else list(_nearest_blocks(nearest, record)),
-    )
-
-
-def _nearest_blocks(nearest: NearestResult, record: Record) -> Iterator[Block]:
+    if nearest is None:
+        yield absent(record, "nearest")
+        return
     yield _nearest_verdict(nearest.low, nearest.high)
     figures = [figure.counting(record.units) for figure in nearest.figures]
     yield from figure_blocks(figures, "Share nearer to the fitted half, and exact copies")
@@ -333,20 +334,17 @@ _SUCCESS_MARKS = {
 }
 
 
-def attacks_section(record: Record) -> Section:
-    """Return risk and success of the attacks."""
-    attacks = record.results.risk.attacks
-    return Section(
-        anchor="attacks",
-        title="Attacks",
-        lead="Attacks on the synthetic data, held against attacks on persons it never saw.",
-        blocks=[absent(record, "attacks", off=_ATTACKS_OFF)]
-        if attacks is None
-        else list(_attack_blocks(attacks)),
-    )
-
-
-def _attack_blocks(result: AttackResult) -> Iterator[Block]:
+@section(
+    "attacks",
+    "Attacks",
+    "Attacks on the synthetic data, held against attacks on persons it never saw.",
+)
+def attacks_section(record: Record) -> Iterator[Block]:
+    """Yield risk and success of the attacks."""
+    result = record.results.risk.attacks
+    if result is None:
+        yield absent(record, "attacks", off=_ATTACKS_OFF)
+        return
     yield Words([_ATTACKS, *_attack_words(result)])
     attacks = result.attacks
     yield dot_chart(

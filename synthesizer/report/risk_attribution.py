@@ -21,10 +21,10 @@ from synthesizer.report.page import (
     Chart,
     DataTable,
     Note,
-    Section,
     Words,
     plural,
     row_table,
+    section,
     written,
 )
 from synthesizer.report.record import Record
@@ -41,16 +41,14 @@ _CAP_READS = (
 )
 
 
-def cap_section(record: Record) -> Section | None:
-    """Return mean CAP for nested numbers of datasets, None without any scenario."""
-    if not record.results.risk.scenarios:
-        return None
-    return Section(
-        anchor="cap",
-        title="CAP by number of datasets",
-        lead="What an intruder reads off with the keys, as more datasets are released together.",
-        blocks=list(by_scenario(record, _cap_blocks)),
-    )
+@section(
+    "cap",
+    "CAP by number of datasets",
+    "What an intruder reads off with the keys, as more datasets are released together.",
+)
+def cap_section(record: Record) -> Iterator[Block]:
+    """Yield mean CAP for nested numbers of datasets."""
+    yield from by_scenario(record, _cap_blocks)
 
 
 def _cap_blocks(record: Record, part: ScenarioRisk) -> Iterator[Block]:
@@ -175,16 +173,16 @@ _OFF = (
 )
 
 
-def differential_section(record: Record) -> Section | None:
-    """Return fitted against unseen records by scenario, None without any scenario."""
-    if not record.results.risk.scenarios:
-        return None
-    return Section(
-        anchor="differential",
-        title="Differential confidentiality",
-        lead="The risk that the release adds: fitted records against records it never saw.",
-        blocks=[Words([_SPLIT]), *by_scenario(record, _scenario)],
-    )
+@section(
+    "differential",
+    "Differential confidentiality",
+    "The risk that the release adds: fitted records against records it never saw.",
+)
+def differential_section(record: Record) -> Iterator[Block]:
+    """Yield fitted against unseen records by scenario."""
+    if record.results.risk.scenarios:
+        yield Words([_SPLIT])
+    yield from by_scenario(record, _scenario)
 
 
 def _scenario(record: Record, part: ScenarioRisk) -> Iterator[Block]:

@@ -29,12 +29,12 @@ from synthesizer.report.page import (
     DataTable,
     Gap,
     Note,
-    Section,
     Words,
     heading,
     joined,
     plural,
     row_table,
+    section,
     value_table,
     written,
 )
@@ -56,16 +56,14 @@ _MARKS = {
 }
 
 
-def disclosure_section(record: Record) -> Section | None:
-    """Return identity and attribute disclosure by scenario, None without any scenario."""
-    if not record.results.risk.scenarios:
-        return None
-    return Section(
-        anchor="identity",
-        title="Identity and attribute disclosure",
-        lead="Do persons with a key of their own appear again, and does a key give a value away?",
-        blocks=list(by_scenario(record, _disclosure)),
-    )
+@section(
+    "identity",
+    "Identity and attribute disclosure",
+    "Do persons with a key of their own appear again, and does a key give a value away?",
+)
+def disclosure_section(record: Record) -> Iterator[Block]:
+    """Yield identity and attribute disclosure by scenario."""
+    yield from by_scenario(record, _disclosure)
 
 
 def _disclosure(record: Record, part: ScenarioRisk) -> Iterator[Block]:
@@ -159,14 +157,15 @@ def _dominance(warnings: Sequence[Dominance]) -> Iterator[Block]:
 # Who stands out: special uniques of the original, and whole records that are there again.
 
 
-def uniques_section(record: Record) -> Section:
-    """Return special uniques by scenario and replicated uniques of whole records."""
-    return Section(
-        anchor="uniques",
-        title="Special uniques",
-        lead="Who stands out in the original by few variables, and which records come back whole.",
-        blocks=[*by_scenario(record, _special), *_replicated(record)],
-    )
+@section(
+    "uniques",
+    "Special uniques",
+    "Who stands out in the original by few variables, and which records come back whole.",
+)
+def uniques_section(record: Record) -> Iterator[Block]:
+    """Yield special uniques by scenario and replicated uniques of whole records."""
+    yield from by_scenario(record, _special)
+    yield from _replicated(record)
 
 
 def _special(record: Record, part: ScenarioRisk) -> Iterator[Block]:
@@ -270,21 +269,22 @@ _SMALLEST = 8
 """Sizes of combinations that are drawn; the table holds all."""
 
 
-def inference_section(record: Record) -> Section:
-    """Return each question about a sensitive variable."""
+@section(
+    "inference",
+    "Inference of a sensitive variable",
+    "What anybody who knows public values learns of a value that should stay private.",
+)
+def inference_section(record: Record) -> Iterator[Block]:
+    """Yield each question about a sensitive variable."""
     risk = record.results.risk
-    blocks = [block for result in risk.inference for block in _question(result, record)]
-    blocks += [
-        Gap(f"Inference {name.removeprefix('inference ')}", f"It could not be computed: {why}")
-        for name, why in risk.failed.items()
-        if name.startswith("inference (")
-    ]
-    return Section(
-        anchor="inference",
-        title="Inference of a sensitive variable",
-        lead="What anybody who knows public values learns of a value that should stay private.",
-        blocks=blocks or [Words([_ASK])],
-    )
+    failed = {name: why for name, why in risk.failed.items() if name.startswith("inference (")}
+    for result in risk.inference:
+        yield from _question(result, record)
+    for name, why in failed.items():
+        what = f"Inference {name.removeprefix('inference ')}"
+        yield Gap(what, f"It could not be computed: {why}")
+    if not risk.inference and not failed:
+        yield Words([_ASK])
 
 
 def _question(result: InferenceResult, record: Record) -> Iterator[Block]:

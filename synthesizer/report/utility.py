@@ -32,13 +32,13 @@ from synthesizer.report.page import (
     DataTable,
     Gap,
     Note,
-    Section,
     Words,
     fragment,
     from_template,
     heading,
     plural,
     row_table,
+    section,
     written,
 )
 from synthesizer.report.record import Record
@@ -90,29 +90,13 @@ _TEST_OF_PROPER = (
 )
 
 
-def utility_section(record: Record) -> Section:
-    """Return the tables of one and of two variables, the worst first."""
-    return Section(
-        anchor="utility",
-        title="Utility at a glance",
-        lead="How near the distributions and relations in the synthetic data are to the original.",
-        blocks=list(_blocks(record)),
-    )
-
-
-def utility_data(record: Record) -> dict[str, Any]:
-    """Return what the page's script needs for the map and the tables of pairs."""
-    utility = record.results.utility
-    pairs = () if utility is None else utility.pairs
-    names = map_names(_order(record), tables_of(record, 2))
-    return {"names": names, "pairs": pairs_data(pairs), "units": record.units}
-
-
-def _order(record: Record) -> list[str]:
-    return [step.variable for step in record.manifest.chain]
-
-
-def _blocks(record: Record) -> Iterator[Block]:
+@section(
+    "utility",
+    "Utility at a glance",
+    "How near the distributions and relations in the synthetic data are to the original.",
+)
+def utility_section(record: Record) -> Iterator[Block]:
+    """Yield the tables of one and of two variables, the worst first."""
     utility = record.results.utility
     yield Words([f"{_WHAT} {expected_of(record).sentence} {_ROE}"])
     if utility is not None and utility.kept:
@@ -133,6 +117,18 @@ def _blocks(record: Record) -> Iterator[Block]:
             "Each synthetic dataset: S_pMSE and ROE over its tables of one (1) or two (2) "
             "variables",
         )
+
+
+def utility_data(record: Record) -> dict[str, Any]:
+    """Return what the page's script needs for the map and the tables of pairs."""
+    utility = record.results.utility
+    pairs = () if utility is None else utility.pairs
+    names = map_names(_order(record), tables_of(record, 2))
+    return {"names": names, "pairs": pairs_data(pairs), "units": record.units}
+
+
+def _order(record: Record) -> list[str]:
+    return [step.variable for step in record.manifest.chain]
 
 
 def _pairs(record: Record, utility: UtilityResult, rows: Sequence[TableRow]) -> Iterator[Block]:

@@ -34,11 +34,11 @@ from synthesizer.report.page import (
     Chart,
     DataTable,
     Gap,
-    Section,
     Words,
     fragment,
     plural,
     row_table,
+    section,
     written,
 )
 from synthesizer.report.record import Record
@@ -83,17 +83,9 @@ def cell_shares(cells: Distribution) -> list[CellShares]:
     ]
 
 
-def variable_section(record: Record) -> Section:
-    """Return a picture of every variable, one shown at a time, and statistics of numbers."""
-    return Section(
-        anchor="variables",
-        title="Variables",
-        lead="The distribution of every variable, original beside synthetic.",
-        blocks=list(_blocks(record)),
-    )
-
-
-def _blocks(record: Record) -> Iterator[Block]:
+@section("variables", "Variables", "The distribution of every variable, original beside synthetic.")
+def variable_section(record: Record) -> Iterator[Block]:
+    """Yield a picture of every variable, one shown at a time, and statistics of numbers."""
     utility = record.results.utility
     if utility is None or not utility.distributions:
         failed = {} if utility is None else utility.failed
