@@ -85,7 +85,7 @@ def row_table(
 
     Examples
     --------
-    >>> from synthesizer.measures.figure import column
+    >>> from synthesizer.measures.figure import Row, column
     >>> class Size(Row):
     ...     name: str = column("Dataset", "text")
     ...     n: int = column("Records", "count")
