@@ -22,6 +22,7 @@ from synthesizer.data.table import Column, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs import frontier
 from synthesizer.jobs.frontier import Frontier, made_twins, plan_frontier, workshop
+from synthesizer.jobs.run import run
 from synthesizer.jobs.run_points import read_run
 from synthesizer.models.base import FittedModel
 from synthesizer.models.sample import Sample
@@ -32,9 +33,8 @@ LEAVES = {"cart.min_leaf": [5, 40]}
 NAMES = ["cart.min_leaf=5", "cart.min_leaf=40"]
 
 
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    persons_frame(150).to_csv(tmp_path / "persons.csv", index=False)
+def configured(where: Path) -> Path:
+    persons_frame(150).to_csv(where / "persons.csv", index=False)
     content = {
         "data": {"path": "persons.csv"},
         "output": {"directory": "out", "report": False, "codebook": False},
@@ -47,7 +47,12 @@ def config(tmp_path: Path) -> Path:
             "differential_confidentiality": False,
         },
     }
-    return write_yaml(tmp_path / "run.yaml", content)
+    return write_yaml(where / "run.yaml", content)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return configured(tmp_path)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -90,11 +95,25 @@ def run_grid(config: Any, vary: Any, **options: Any) -> Frontier:
     return frontier.run_frontier(plan_frontier(config, vary, **options), **shown)
 
 
-def test_every_setting_is_a_whole_run(config: Path, tmp_path: Path) -> None:
+def interrupted(config: Path, where: Path, vary: Any = LEAVES) -> Path:
+    """Stop a grid when its second setting begins; return where the first one waits."""
+    with pytest.raises(KeyboardInterrupt, match="finished settings are kept in"):
+        run_grid(config, vary, directory=where, workers=1, listening=interrupts_at(2))
+    assert not where.exists()
+    return workshop(where) / NAMES[0]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Frontier, list[str]]:
     told: list[str] = []
-    found = run_grid(config, LEAVES, m=2, workers=1, say=told.append)
-    where = tmp_path / "out_frontier"
-    assert found.directory == where
+    config = configured(tmp_path_factory.mktemp("finished"))
+    return run_grid(config, LEAVES, m=2, workers=1, say=told.append), told
+
+
+def test_every_setting_is_a_whole_run(finished):
+    found, told = finished
+    where = found.directory
+    assert where.name == "out_frontier"
     assert (found.failed, found.kept) == ({}, ())
     assert [point.name for point in found.comparison.runs] == NAMES
     assert set(found.comparison.frontier) <= set(NAMES)
@@ -114,14 +133,19 @@ def test_every_setting_is_a_whole_run(config: Path, tmp_path: Path) -> None:
     assert any("the other one may take about" in line for line in told)
 
 
-def test_a_setting_is_what_run_makes_of_it(config: Path, tmp_path: Path) -> None:
-    from synthesizer.jobs.run import run
-
-    where = run_grid(config, LEAVES, workers=1).directory
-    alone = run(
-        config, overrides={"models": {"cart": {"min_leaf": 5}}, "output": {"directory": "alone"}}
-    )
+def test_a_setting_is_what_run_makes_of_it(finished):
+    where = finished[0].directory
+    models = {"cart": {"min_leaf": 5}}
+    changed = {"m": 2, "models": models, "output": {"directory": str(where.parent / "alone")}}
+    alone = run(where.parent / "run.yaml", overrides=changed)
     assert hashes(where / NAMES[0]) == hashes(alone.directory)
+
+
+def test_a_result_is_replaced_only_when_asked_to(finished):
+    where = finished[0].directory
+    with pytest.raises(ConfigError, match="exists already"):
+        plan_frontier(where.parent / "run.yaml", LEAVES)
+    assert plan_frontier(where.parent / "run.yaml", LEAVES, overwrite=True).overwrite
 
 
 def test_the_plan_alone_writes_nothing(config: Path, tmp_path: Path) -> None:
@@ -241,10 +265,7 @@ def test_kinds_may_differ_between_settings(config: Path) -> None:
 def test_an_interrupted_grid_goes_on(config: Path, tmp_path: Path) -> None:
     where = tmp_path / "grid"
     vary = {"cart.min_leaf": [5, 20, 40]}
-    with pytest.raises(KeyboardInterrupt, match="finished settings are kept in"):
-        run_grid(config, vary, directory=where, workers=1, listening=interrupts_at(2))
-    assert not where.exists()
-    first = workshop(where) / NAMES[0]
+    first = interrupted(config, where, vary)
     made = (first / "manifest.json").stat().st_ino
     assert stat.S_IMODE(workshop(where).stat().st_mode) == 0o700
     told: list[str] = []
@@ -259,8 +280,7 @@ def test_an_interrupted_grid_goes_on(config: Path, tmp_path: Path) -> None:
 
 def test_what_was_finished_with_other_data_runs_again(config: Path, tmp_path: Path) -> None:
     where = tmp_path / "grid"
-    with pytest.raises(KeyboardInterrupt):
-        run_grid(config, LEAVES, directory=where, workers=1, listening=interrupts_at(2))
+    interrupted(config, where)
     assert plan_frontier(config, LEAVES, directory=where).kept == (NAMES[0],)
     assert plan_frontier(config, LEAVES, directory=where, m=2).kept == ()
     assert plan_frontier(config, LEAVES, directory=where, seed=9).kept == ()
@@ -273,9 +293,7 @@ def test_what_was_finished_with_other_data_runs_again(config: Path, tmp_path: Pa
 
 def test_a_finished_setting_whose_files_changed_runs_again(config: Path, tmp_path: Path) -> None:
     where = tmp_path / "grid"
-    with pytest.raises(KeyboardInterrupt):
-        run_grid(config, LEAVES, directory=where, workers=1, listening=interrupts_at(2))
-    made = workshop(where) / NAMES[0] / "synthetic_1.csv"
+    made = interrupted(config, where) / "synthetic_1.csv"
     whole = made.read_bytes()
     made.write_bytes(whole[:50])
     assert plan_frontier(config, LEAVES, directory=where).kept == ()
@@ -287,8 +305,7 @@ def test_a_finished_setting_whose_files_changed_runs_again(config: Path, tmp_pat
 def test_a_seed_that_was_drawn_is_kept(config: Path, tmp_path: Path) -> None:
     config.write_text(config.read_text().replace("seed: 3\n", ""))
     where = tmp_path / "grid"
-    with pytest.raises(KeyboardInterrupt):
-        run_grid(config, LEAVES, directory=where, workers=1, listening=interrupts_at(2))
+    interrupted(config, where)
     drawn = json.loads((workshop(where) / "grid.json").read_text())["seed"]
     found = run_grid(config, LEAVES, directory=where, workers=1)
     assert found.kept == (NAMES[0],)
@@ -341,28 +358,15 @@ def test_an_internal_error_loses_no_other_setting(
         assert "income of 4711" not in text
 
 
-def test_only_internal_errors(config: Path, registry: Registry, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("model", "words"), [("breaks", "ZeroDivisionError"), ("fails", "this model never works")]
+)
+def test_all_settings_fail(config, registry, tmp_path, model, words):
     registry.register("breaks", Breaks)
-    vary = {"variables.income.method": ["breaks"], "cart.min_leaf": [5, 40]}
-    with pytest.raises(ModelError, match=r"none of the settings(.|\n)*ZeroDivisionError"):
+    vary = {"variables.income.method": [model], "cart.min_leaf": [5, 40]}
+    with pytest.raises(ModelError, match=rf"none of the settings could be run(.|\n)*{words}"):
         run_grid(config, vary, workers=1, registry=registry)
     assert not (tmp_path / "out_frontier").exists()
-
-
-def test_all_settings_fail(config: Path, registry: Registry, tmp_path: Path) -> None:
-    vary = {"variables.income.method": ["fails"], "cart.min_leaf": [5, 40]}
-    with pytest.raises(ModelError, match="none of the settings could be run"):
-        run_grid(config, vary, workers=1, registry=registry)
-    assert not (tmp_path / "out_frontier").exists()
-
-
-def test_overwriting_a_result(config: Path, tmp_path: Path) -> None:
-    where = run_grid(config, LEAVES, workers=1).directory
-    with pytest.raises(ConfigError, match="exists already"):
-        run_grid(config, LEAVES, workers=1)
-    run_grid(config, {"cart.min_leaf": [20, 40]}, workers=1, overwrite=True)
-    assert not (where / NAMES[0]).exists()
-    assert (where / "cart.min_leaf=20").is_dir()
 
 
 def test_a_result_does_not_replace_what_it_is_made_of(config: Path, tmp_path: Path) -> None:
