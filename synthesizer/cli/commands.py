@@ -44,6 +44,10 @@ Plugins = Annotated[
 ]
 
 
+Original = Annotated[Path, typer.Argument(help="The confidential file.")]
+SyntheticFiles = Annotated[
+    list[Path], typer.Argument(help="Synthetic files, or the directory of a run.")
+]
 RunConfig = Annotated[
     Path | None, option("YAML of a run: kinds, missing codes, panel, checks, limits.")
 ]
@@ -391,10 +395,8 @@ def frontier(
 
 @command
 def risk(
-    original: Annotated[Path, typer.Argument(help="The confidential file.")],
-    synthetic: Annotated[
-        list[Path], typer.Argument(help="Synthetic files, or the directory of a run.")
-    ],
+    original: Original,
+    synthetic: SyntheticFiles,
     keys: Annotated[
         str | None, option("What an intruder knows: A,B,C; suggested if absent.")
     ] = None,
@@ -480,10 +482,8 @@ def risk(
 
 @command
 def utility(
-    original: Annotated[Path, typer.Argument(help="The confidential file.")],
-    synthetic: Annotated[
-        list[Path], typer.Argument(help="Synthetic files, or the directory of a run.")
-    ],
+    original: Original,
+    synthetic: SyntheticFiles,
     variables: Annotated[
         str | None, option("Variables to compare: A,B,C; all that both have if absent.")
     ] = None,
@@ -556,7 +556,7 @@ def utility(
 
 @command
 def refine(
-    original: Annotated[Path, typer.Argument(help="The confidential file.")],
+    original: Original,
     synthetic: Annotated[Path, typer.Argument(help="A synthetic file, whoever made it.")],
     keys: Annotated[str, option("What an intruder knows: A,B,C.")],
     target: Annotated[str, option("What an intruder seeks.")],
