@@ -588,6 +588,7 @@ def test_worse_than_guessing_is_weak():
         "x", asked=9, n=500, successes=0, control_successes=0, baseline=0.1, confidence=0.95
     )
     assert weak.is_weak is True
+    assert weak.model_copy(update={"baseline": weak.rate_high}).is_weak is False
 
 
 def problems(*parts, **options):

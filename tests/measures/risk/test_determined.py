@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesizer.data.table import Table
-from synthesizer.measures.risk.determined import determined, told_share
+from synthesizer.measures.risk.determined import KeyDetermination, determined, told_share
 from tests.tables import coded, numeric
 
 
@@ -161,3 +161,20 @@ def test_two_keys_that_tell_together_are_named():
     )
     result = determined(table, ["one", "two", "all"], "t")
     assert result.telling == (("one", "two"),)
+
+
+def test_limits_of_what_is_enough_nearly_and_by_chance():
+    def entry(shared, told, guessed, chance=0.0):
+        return KeyDetermination(
+            keys=("k",), shared=shared, determined=told, told=told, guessed=guessed, chance=chance
+        )
+
+    assert entry(90, 90, 0).by_construction
+    assert not entry(89, 89, 0).by_construction
+    assert not entry(90, 90, 0, chance=0.001).by_construction
+    assert entry(90, 90, 0, chance=0.00099).by_construction
+    # Two exceptions in 200, and ten times as many by guessing.
+    assert entry(200, 198, 179).nearly
+    assert not entry(200, 198, 180).nearly
+    assert not entry(200, 197, 100).nearly
+    assert not entry(89, 89, 0).nearly

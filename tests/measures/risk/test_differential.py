@@ -6,7 +6,12 @@ from scipy import stats
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.figure import plain
-from synthesizer.measures.risk import differential_confidentiality, gather, reproduced_uniques
+from synthesizer.measures.risk import (
+    cap_scores,
+    differential_confidentiality,
+    gather,
+    reproduced_uniques,
+)
 from synthesizer.measures.risk.differential import MIN_UNITS, Grouping, compare_halves
 from synthesizer.measures.risk.halves import control_run, half_runs, half_split
 from synthesizer.measures.risk.intervals import welch
@@ -282,3 +287,58 @@ def test_a_control_file_takes_the_place_of_the_unseen_half():
 def test_unknown_group_is_told():
     with pytest.raises(DataError, match="'regions' is not in the data"):
         run_by_group(leak_south, by="regions")
+
+
+def test_an_interval_that_ends_at_zero_covers_it():
+    (row,) = run(lambda half, m, repeat: [half]).comparisons[:1]
+    ends = {(0.0, 0.1): True, (-0.1, 0.0): True, (0.001, 0.1): False, (-0.1, -0.001): False}
+    for (low, high), covers in ends.items():
+        assert row.model_copy(update={"low": low, "high": high}).covers_zero is covers
+    assert row.model_copy(update={"low": None}).covers_zero is None
+
+
+@pytest.mark.parametrize(("n", "alike"), [(100, True), (105, True), (106, False), (94, False)])
+def test_uniques_of_parts_of_other_sizes_are_not_compared(n, alike):
+    part = compare_halves(
+        control_run(regions(100, 1), regions(n, 2), (regions(100, 3),)),
+        Scenario(keys=("key",), target="secret"),
+    )
+    assert [row.same_size for row in part.uniques] == [alike]
+
+
+def test_groups_have_twenty_units_and_an_interval_for_all_together():
+    """Of three groups one has 19 fitted records; the two others share the error of 5 %."""
+    sizes = {"north": (20, 40), "south": (30, 25), "tiny": (19, 50)}
+    halves = [
+        Table(
+            [
+                coded("key", np.arange(sum(n)) % 7, "abcdefg"),
+                coded("secret", np.arange(sum(n)) % 3, "abc"),
+                coded("region", np.repeat([0, 1, 2], n), ("north", "south", "tiny")),
+            ]
+        )
+        for n in zip(*sizes.values(), strict=True)
+    ]
+    scenario = Scenario(keys=("key",), target="secret")
+    split = control_run(*halves, (halves[0],))
+    groups = compare_halves(split, scenario, Grouping.of(halves[0], "region")).groups
+    assert [(row.group, row.n_a, row.n_b) for row in groups] == [
+        ("north", 20, 40),
+        ("south", 30, 25),
+    ]
+    for row, place in zip(groups, (0, 1), strict=True):
+        one, other = (
+            cap_scores(half, [halves[0]], keys=["key"], target="secret").synthetic[0]
+            for half in halves
+        )
+        mine, theirs = (
+            scores[half["region"].data == place]
+            for scores, half in zip((one, other), halves, strict=True)
+        )
+        test = stats.ttest_ind(mine, theirs, equal_var=False).confidence_interval(0.975)
+        assert (row.low, row.high) == pytest.approx((test.low, test.high))
+
+
+def test_ten_numbers_are_groups_of_their_own_and_eleven_are_fifths():
+    for n, first in ((10, "0"), (11, "fifth 1 of 5")):
+        assert Grouping.of(Table([numeric("x", np.arange(n))]), "x").labels[0] == first

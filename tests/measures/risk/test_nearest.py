@@ -15,7 +15,6 @@ from synthesizer.measures.risk.nearest import (
     nearer_share,
     nearest,
     nearest_places,
-    stacked,
 )
 from tests.reference_data import load_reference, needs_reference
 from tests.tables import coded, numeric, persons
@@ -243,6 +242,12 @@ def test_figures_of_the_result():
     assert 0 < result.fitted_distance < 1
 
 
+@pytest.mark.parametrize(("n", "compared"), [(300, True), (301, True), (302, False)])
+def test_copies_compare_where_the_halves_are_of_one_size(n, compared):
+    result = nearer_share(people(n, 1), UNSEEN, UNSEEN.take(slice(0, 30)), rng=rng())
+    assert result.figures[2].baseline == (1.0 if compared else None)
+
+
 def problems(*parts, **options):
     with pytest.raises(DataError) as caught:
         nearer_share(*parts, rng=rng(), **options)
@@ -432,24 +437,6 @@ def test_many_missing_codes_of_many_records_have_room():
     distances, places = nearest(made, known)
     assert not distances.any()
     assert places.tolist() == list(range(60))
-
-
-def test_taking_records_and_variables():
-    part = Table([numeric("x", [1.0, 2.0, 3.0]), coded("y", [0, 1, 0], "ab")])
-    (records,) = mixed_records([part], ["x", "y"], real=1)
-    taken = records.take(np.array([2, 1]))
-    assert (taken.n_rows, taken.labels["y"].tolist()) == (2, [0, 1])
-    assert taken.numbers["x"].tolist() == records.numbers["x"][[2, 1]].tolist()
-    assert list(records.take(np.array([0]), ["x"]).labels) == []
-
-
-def test_stacking_keeps_the_order():
-    tables = [Table([numeric("x", [1.0, 2.0]), coded("y", [0, 1], "ab")]) for _ in range(3)]
-    parts = mixed_records(tables, ["x", "y"])
-    together = stacked(parts)
-    assert together.n_rows == 6
-    assert together.labels["y"].tolist() == [0, 1] * 3
-    assert together.numbers["x"].tolist() == parts[0].numbers["x"].tolist() * 3
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
