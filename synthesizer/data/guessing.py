@@ -168,7 +168,7 @@ def _infer_one(texts: Texts, said: Declaration) -> Inferred:
         storage["null"] = texts.null
     elif texts.source is None and "" in codes:
         storage["null"] = ""  # what an empty cell becomes in a typed file
-    details = _BUILDERS[kind](column, kind)
+    details = _BUILDERS[kind](column)
     storage |= details.pop("storage", {})
     variable = Variable(name=texts.name, kind=kind, missing=codes, storage=storage, **details)
     return Inferred(variable, reason)
@@ -428,10 +428,10 @@ def _guess_text(column: _Column) -> tuple[Kind, str]:
     return Kind.CATEGORICAL, "text"
 
 
-def _coded(column: _Column, kind: Kind) -> dict[str, Any]:
+def _coded(column: _Column) -> dict[str, Any]:
     levels = column.said.levels
     if levels is None:
-        levels = _levels(column, kind)
+        levels = _levels(column)
     else:
         _check_levels(column, levels)
     texts, n_levels = column.texts, int(column.rest.sum())
@@ -446,14 +446,14 @@ def _coded(column: _Column, kind: Kind) -> dict[str, Any]:
     return {"levels": levels}
 
 
-def _levels(column: _Column, kind: Kind) -> tuple[str, ...]:
+def _levels(column: _Column) -> tuple[str, ...]:
     texts = column.texts
     if texts.ordered is not None:  # categories of the source, whether they occur or not
         return tuple(texts.picked(~texts.among(column.missing)))
     levels = sorted(column.values.to_pylist())
     if column.number.all():
         return tuple(sorted(levels, key=lambda text: float(text.replace(texts.mark, "."))))
-    if kind is Kind.ORDERED:
+    if column.said.kind is Kind.ORDERED:
         raise Problem("is declared ordered, but its levels are words; declare `levels` in order")
     return tuple(levels)
 
@@ -471,7 +471,7 @@ def _check_levels(column: _Column, levels: tuple[str, ...]) -> None:
         )
 
 
-def _boolean(column: _Column, kind: Kind) -> dict[str, Any]:  # noqa: ARG001
+def _boolean(column: _Column) -> dict[str, Any]:
     words = column.values.to_pylist()
     if column.texts.source is not None and pa.types.is_boolean(column.texts.source):
         words = ["false", "true"]
@@ -484,7 +484,7 @@ def _boolean(column: _Column, kind: Kind) -> dict[str, Any]:  # noqa: ARG001
     return {"levels": levels}
 
 
-def _numeric(column: _Column, kind: Kind) -> dict[str, Any]:  # noqa: ARG001
+def _numeric(column: _Column) -> dict[str, Any]:
     texts = column.texts
     odd = column.not_a_number()
     if odd.any():
@@ -523,7 +523,7 @@ def _check_decimals(column: _Column, decimals: int) -> None:
         raise Problem(f"has more than the declared {decimals} decimals in {column.where(odd)}")
 
 
-def _date(column: _Column, kind: Kind) -> dict[str, Any]:  # noqa: ARG001
+def _date(column: _Column) -> dict[str, Any]:
     native = column.texts.native
     if native is not None and _is_time(native.type):
         days = days_of(native.filter(pa.array(column.rest)))
@@ -558,7 +558,7 @@ def _dates(column: _Column) -> tuple[str, FloatArray]:
     return written, days
 
 
-def _id(column: _Column, kind: Kind) -> dict[str, Any]:  # noqa: ARG001
+def _id(column: _Column) -> dict[str, Any]:
     """Remember how identifiers look, never one of them."""
     parts = pc.extract_regex(column.values, r"^(?P<prefix>\D{0,10})(?P<digits>\d+)$")
     prefix, width = "", 0
@@ -571,7 +571,7 @@ def _id(column: _Column, kind: Kind) -> dict[str, Any]:  # noqa: ARG001
     return {"decimals": 0, "storage": {"prefix": prefix, "width": width}}
 
 
-_BUILDERS: Final[Mapping[Kind, Callable[[_Column, Kind], dict[str, Any]]]] = {
+_BUILDERS: Final[Mapping[Kind, Callable[[_Column], dict[str, Any]]]] = {
     Kind.CATEGORICAL: _coded,
     Kind.ORDERED: _coded,
     Kind.BOOLEAN: _boolean,
