@@ -59,13 +59,7 @@ class FittedModel(ABC):
 
     @abstractmethod
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Draw one value for each row of ``predictors`` (n rows, maybe no columns).
-
-        Returns
-        -------
-        Column
-            Of the target's variable, n values.
-        """
+        """Draw one value of the target for each of the n rows of predictors, maybe no columns."""
 
     def sample_wider(
         self,

@@ -84,13 +84,7 @@ class Grouped(ConditionalModel):
     min_rows: Count = 500
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedGrouped:
-        """Fit the base model to every group, and to all rows; see `ConditionalModel.fit`.
-
-        Raises
-        ------
-        ValueError
-            If a variable of ``by`` is no predictor.
-        """
+        """Fit the base model to every group, and to all rows; see `ConditionalModel.fit`."""
         self.require(predictors)
         groups = Combinations.of(predictors, self.by)
         known, inverse, counts = np.unique(

@@ -105,13 +105,7 @@ class Nominal(ConditionalModel):
         )
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNominal:
-        """Sort the donors by combination and fit the base model; see `ConditionalModel.fit`.
-
-        Raises
-        ------
-        ValueError
-            If a variable of ``given`` is no predictor.
-        """
+        """Sort the donors by combination and fit the base model; see `ConditionalModel.fit`."""
         self.require(predictors)
         cells = Combinations.of(predictors, self.given)
         keys = cells.numbers(predictors)

@@ -94,17 +94,10 @@ def fit_mixture(
     over its surroundings, which no Dirichlet distribution can match with an infinite precision.
     Components that lose all their points are dropped.
 
-    Parameters
-    ----------
-    points : ndarray, shape (P, G)
-        Distinct points inside the simplex.
-    counts : ndarray of int, shape (P,)
-        Number of persons at each point, >= 1.
-    n_components : int
-        K >= 1; reduced to P, and to one for every ten persons.
-    mean_logs : ndarray, shape (P, G), optional
-        Mean logarithms of the coordinates over the surroundings of each point; by default those
-        of the point itself.
+    ``points``, shape (P, G), are distinct and inside the simplex, ``counts`` the persons at each.
+    ``n_components`` is reduced to P, and to one for every ten persons. ``mean_logs``, shape (P, G),
+    are the mean logarithms of the coordinates over the surroundings of each point; by default those
+    of the point itself.
     """
     k = min(n_components, len(points), max(1, int(counts.sum()) // LEAST_PERSONS))
     if points.shape[1] == 1:

@@ -381,29 +381,12 @@ def fit_careers(
     out_codes: Sequence[int] = (),
     rng: np.random.Generator,
 ) -> FittedCareers:
-    """Fit the career model.
+    """Fit the career model to sequences of codes in [0, A), shape (n, T), n and T >= 1.
 
-    Parameters
-    ----------
-    sequences : array_like of int, shape (n, T)
-        State codes in [0, n_states); n and T >= 1.
-    n_states : int
-        A.
-    persons : Table
-        n rows of person-level predictors, maybe without columns.
-    options : CareerOptions
-    allowed : array_like of bool, shape (A, A), optional
-        Which state may follow which; a row of False is an absorbing state.
-    first_allowed : array_like of bool, shape (A,), optional
-        Which state may come first.
-    out_codes : sequence of int
-        Codes of absence, used by ``match``; several where absence remembers what was before it.
-    rng : numpy.random.Generator
-
-    Raises
-    ------
-    DataError
-        If the sequences are empty or hold other codes.
+    ``persons`` are n rows of person-level predictors, maybe without columns. ``allowed``, (A, A),
+    says which state may follow which, where a row of False is an absorbing state, and
+    ``first_allowed``, (A,), which may come first. ``out_codes`` are those of absence, used by
+    ``match``; several where absence remembers what was before it.
 
     Examples
     --------

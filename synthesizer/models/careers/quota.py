@@ -99,16 +99,9 @@ def draw_matched(
 ) -> Codes:
     """Draw n careers that fill the quota; places that stay empty are drawn for on purpose.
 
-    Parameters
-    ----------
-    draw : callable
-        Draws a career for each of some persons, 0 to n - 1.
-    draw_within : callable
-        Draws careers for persons in given cells, and tells for whom there is one.
-    oversample : int
-        Careers drawn for each person at first, >= 1.
-    is_owned : bool
-        Whether careers depend on persons.
+    ``draw`` draws a career for each of some persons, 0 to n - 1, at first ``oversample`` times for
+    everybody; ``draw_within`` draws careers in given cells, and tells for whom there is one.
+    ``is_owned`` says whether careers depend on persons.
     """
     people = np.tile(np.arange(n), oversample)
     drawn = draw(people)

@@ -21,13 +21,7 @@ LARGEST_KEY = 2**62
 
 
 def cell_keys(columns: Sequence[IntArray], sizes: Sequence[int]) -> Index:
-    """Pack columns of codes into one number per row (mixed radix), shape (n,).
-
-    Raises
-    ------
-    ValueError
-        If the numbers would not fit into 64 bits.
-    """
+    """Pack columns of codes into one number per row (mixed radix), shape (n,)."""
     product = 1
     for size in sizes:
         product *= size

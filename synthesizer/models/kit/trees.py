@@ -238,18 +238,9 @@ def grow(
 ) -> tuple[Tree, npt.NDArray[np.intp]]:
     """Grow a tree; also return the row of each donor, by leaf and within a leaf by value, (n,).
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (n, p)
-        Encoded predictors.
-    target : Column
-        n values.
-    response : ndarray, shape (n, d)
-        From `centred_response`.
-    rows : ndarray or None
-        Rows that the splits are learnt from; None for all. The leaves hold all n donors.
-    rng : numpy.random.Generator
-        Breaks ties between equally good splits.
+    ``matrix``, shape (n, p), holds the encoded predictors, ``response``, shape (n, d), is that of
+    `centred_response`. The splits are learnt from ``rows``, None for all; the leaves hold all n
+    donors. ``rng`` breaks ties between equally good splits.
     """
     seed = int(rng.integers(2**31))
     sample = slice(None) if rows is None else rows
