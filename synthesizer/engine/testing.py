@@ -275,13 +275,16 @@ def _unseen_values(case: Case) -> None:
 def _wider(case: Case) -> None:
     """sample_wider must keep the promises of sample for any number of steps."""
     fitted = case.fit()
-    for steps in (1, 3, 100):
+    for steps in (0, 1, 3, 100):
         draws = [
             fitted.sample_wider(case.predictors, steps=steps, rng=np.random.default_rng(2))
             for _ in range(2)
         ]
         case.check(Drawn(draws[0]), case.predictors)
         require(draws[0].equals(draws[1]), "the same generator gave two draws that differ")
+        if not steps:
+            same = case.drawn(fitted).equals(Drawn(draws[0]))
+            require(same, "a draw that is 0 steps wider differs from that of sample")
 
 
 def _copies(case: Case) -> None:
