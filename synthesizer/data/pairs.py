@@ -209,9 +209,28 @@ def check_comparable(
         raise DataError(dict.fromkeys(problems))
 
 
+def list_problems(role: str, names: Any) -> tuple[str, ...]:
+    """Refuse a text alone, whose letters would be taken for names.
+
+    Examples
+    --------
+    >>> list_problems("keys", "sex")
+    ("keys must be a list of names, not one text: write ['sex']",)
+    """
+    if not isinstance(names, str):
+        return ()
+    return (f"{role} must be a list of names, not one text: write [{names!r}]",)
+
+
+def check_lists(**names: Any) -> None:
+    """Raise one DataError that refuses every text in place of a list of names."""
+    if problems := [text for role, listed in names.items() for text in list_problems(role, listed)]:
+        raise DataError(problems)
+
+
 def _key_problems(table: Table, keys: Sequence[str], target: str | None) -> Iterator[str]:
     if isinstance(keys, str):
-        yield f"keys must be a list of names, not one text: write [{keys!r}]"
+        yield from list_problems("keys", keys)
         return
     if not len(keys):
         yield "there are no keys: name at least one variable that an intruder may know"

@@ -19,6 +19,7 @@ from synthesizer.data.pairs import (
     as_tables,
     check_comparable,
     check_keys,
+    check_lists,
     column_names,
 )
 from synthesizer.data.progress import Listener, counted, silent
@@ -137,8 +138,7 @@ def assess(
     >>> result.main.cap.row(1).zero
     0.5
     """
-    if isinstance(keys, str):
-        raise DataError(f"keys must be a list of names, not one text: write [{keys!r}]")
+    check_lists(keys=keys)
     asked = (questions,) if isinstance(questions, Question) else tuple(questions)
     halves = {name: value for name, value in (("by", by), ("units", units)) if value is not None}
     sound, faults = sound_settings(

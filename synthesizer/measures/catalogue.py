@@ -82,8 +82,8 @@ def _suda(case: Case) -> Any:
     return suda(
         case.original,
         **case.key_groups,
+        options=options,
         max_size=min(size, len(keys)),
-        sampling_fraction=options.sampling_fraction,
         progress=counted(case.listener, f"special uniques ({case.asked.label})"),
     )
 
@@ -116,7 +116,7 @@ def _attacks(case: Case) -> Any:
     return attacks(
         *(run.fitted, run.unseen, run.synthetic),
         **case.by_class,
-        n_attacks=case.settings.attacks.attempts,
+        options=case.settings.attacks,
         rng=case.seed.generator("attacks"),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
@@ -31,6 +31,10 @@ class Part(BaseModel):
     """Frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    def changed(self, **options: Any) -> Self:
+        """Return the options with others in their place, unchecked; None leaves what there is."""
+        return self.model_copy(update={k: v for k, v in options.items() if v is not None})
 
 
 class Switched(Part):

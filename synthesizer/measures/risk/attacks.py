@@ -34,7 +34,7 @@ from pydantic import Field
 
 from synthesizer.data.codes import Codes, Groups, cut_points
 from synthesizer.data.errors import DataError
-from synthesizer.data.pairs import Data, check_keys
+from synthesizer.data.pairs import Data, check_keys, list_problems
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
 from synthesizer.measures.figure import Figure, Row, column
 from synthesizer.measures.measure_options import Switched
@@ -222,7 +222,8 @@ def attacks(
     names: Iterable[str] | None = None,
     linked: tuple[Sequence[str], Sequence[str]] | None = None,
     groups: GroupsOf = None,
-    n_attacks: int = 500,
+    options: AttackOptions | None = None,
+    n_attacks: int | None = None,
     n_columns: int = 3,
     n_neighbours: int = 1,
     max_attempts: int = 50_000,
@@ -252,8 +253,11 @@ def attacks(
     groups : mapping of str to int or sequence of float, optional
         Number of quantile groups of the fitted half, or cut points, of numeric keys and target;
         a numeric target has 10 groups by default, other numbers are compared by distance.
-    n_attacks : int
-        Attacks of each sort; fewer are made where there are not as many conditions or records.
+    options : AttackOptions, optional
+        Options of the check, as under ``checks: {attacks: ...}``.
+    n_attacks : int, optional
+        Attacks of each sort, in place of ``attempts`` of the options; fewer are made where there
+        are not as many conditions or records.
     n_columns : int
         Variables of a condition for singling out by combinations.
     n_neighbours : int
@@ -291,13 +295,15 @@ def attacks(
     >>> result["inference"].successes, result["inference"].risk
     (45, 1.0)
     """
+    options = (options or AttackOptions()).changed(attempts=n_attacks)
+    n_attacks = options.attempts
     counts = {
         "n_attacks": n_attacks,
         "n_columns": n_columns,
         "n_neighbours": n_neighbours,
         "max_attempts": max_attempts,
     }
-    _check_arguments(counts, confidence, linked)
+    _check_arguments(keys, counts, confidence, linked)
     sources = _sources(keys, linked)
     named = tuple(dict.fromkeys(all_names(fitted) if names is None else names))
     used = tuple(dict.fromkeys([*keys, target, *(name for part in sources or () for name in part)]))
@@ -340,11 +346,13 @@ def attacks(
 
 
 def _check_arguments(
+    keys: Sequence[str],
     counts: Mapping[str, int],
     confidence: float,
     linked: tuple[Sequence[str], Sequence[str]] | None,
 ) -> None:
-    problems = [
+    problems = [*list_problems("keys", keys)]
+    problems += [
         f"{name} ({value}) must be at least 1" for name, value in counts.items() if value < 1
     ]
     if not 0 < confidence < 1:

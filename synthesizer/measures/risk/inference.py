@@ -18,7 +18,7 @@ from pydantic import Field
 
 from synthesizer.data.codes import Codes, Groups, JointCoder
 from synthesizer.data.errors import DataError
-from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
+from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys, check_lists
 from synthesizer.data.table import Column, Table
 from synthesizer.measures.figure import Figure, Measured
 from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part
@@ -338,6 +338,7 @@ def inference_scores(
 
 def _counted(original: Data, synthetic: Synthetic, **asked: Any) -> tuple[Cells, Codes]:
     """Return the checked counts, and the cell of each original record in the published table."""
+    check_lists(public=asked["public"], baseline=asked["baseline"])
     original, tables = as_tables(original, synthetic, [*asked["public"], asked["sensitive"]])
     check_inference(original, tables, **asked)
     margin = JointCoder(original, asked.pop("baseline"), asked["groups"]).codes

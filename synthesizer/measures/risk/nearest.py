@@ -25,7 +25,7 @@ import numpy as np
 
 from synthesizer.data.codes import Codes, JointCoder
 from synthesizer.data.errors import DataError
-from synthesizer.data.pairs import Data
+from synthesizer.data.pairs import Data, check_lists
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.measures.figure import Figure, Measured, column
 from synthesizer.measures.risk.comparable import Synthetic, split, stacked_columns
@@ -219,6 +219,7 @@ def nearer_share(
     """
     if max_pairs < 1:
         raise DataError(f"max_pairs ({max_pairs}) must be at least 1")
+    check_lists(names=names)
     chosen = all_names(fitted) if names is None else tuple(dict.fromkeys(names))
     fitted, unseen, tables = as_halves(fitted, unseen, synthetic, chosen)
     known, held_out = equal_sizes((fitted, unseen), rng)

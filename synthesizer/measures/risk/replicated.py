@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.pairs import Data, column_names
+from synthesizer.data.pairs import Data, check_lists, column_names
 from synthesizer.data.table import BoolArray, IntArray, Table
 from synthesizer.measures.figure import Figure, Result, Row, column
 from synthesizer.measures.risk.comparable import (
@@ -188,6 +188,7 @@ def _compared(
     groups: GroupsOf,
 ) -> tuple[Table, tuple[Table, ...]]:
     """Return the tables of the compared variables alone, in their order."""
+    check_lists(keys=keys, exclude=exclude)
     names = list(column_names(original)) if keys is None else list(keys)
     problems = [
         f"exclude names {name!r}, which is not among the compared variables: leave it out"

@@ -240,8 +240,9 @@ def suda(
     keys: Sequence[str],
     *,
     groups: GroupsOf = None,
+    options: SudaOptions | None = None,
     max_size: int | None = None,
-    sampling_fraction: float = 0.01,
+    sampling_fraction: float | None = None,
     missing: Missing = "value",
     record_contributions: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -261,10 +262,14 @@ def suda(
         Variables that an intruder may know.
     groups : mapping of str to int or sequence of float, optional
         As in `synthesizer.measures.risk.cap.cap`.
+    options : SudaOptions, optional
+        Options of the check, as under ``checks: {suda: ...}``.
     max_size : int, optional
-        Largest number of keys in a minimal unique that is looked for; default all.
-    sampling_fraction : float
-        Share of the population that is in the data, in (0, 1]; DIS scores depend on it.
+        Largest number of keys in a minimal unique that is looked for, in place of that of the
+        options; default all.
+    sampling_fraction : float, optional
+        Share of the population that is in the data, in (0, 1], in place of that of the options;
+        default 0.01. DIS scores depend on it.
     missing : {"value", "unknown"}
         "value": a missing code is a value like any other. "unknown": nobody is found, or confused
         with others, by a missing code: on every set of keys only records without one are compared.
@@ -302,7 +307,11 @@ def suda(
     [2, 0, 0]
     """
     table = as_table(data, keys)
-    size = len(keys) if max_size is None else max_size
+    options = (options or SudaOptions()).changed(
+        max_size=max_size, sampling_fraction=sampling_fraction
+    )
+    sampling_fraction = options.sampling_fraction
+    size = len(keys) if options.max_size is None else options.max_size
     _check(table, keys, groups, size, sampling_fraction, missing)
     cells = _Cells.of(table, keys, groups, unknown=missing == "unknown")
     weights = _weights(len(keys), size)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthesizer.data.pairs import Data, as_table, column_names
+from synthesizer.data.pairs import Data, as_table, check_lists, column_names
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.figure import Result
 from synthesizer.measures.risk.determined import told_share
@@ -78,6 +78,7 @@ def suggest(
     >>> found.keys, found.target
     (('sex', 'region', 'x'), 'income')
     """
+    check_lists(keys=keys)
     table = as_table(table, column_names(table), ids=False)
     distinct = {column.name: _distinct(column) for column in table.columns}
     aim = target

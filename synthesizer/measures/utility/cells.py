@@ -23,7 +23,14 @@ import numpy.typing as npt
 
 from synthesizer.data.codes import JointCoder
 from synthesizer.data.errors import DataError
-from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
+from synthesizer.data.pairs import (
+    Data,
+    as_table,
+    as_tables,
+    check_comparable,
+    column_names,
+    list_problems,
+)
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.measures.figure import Result
 
@@ -305,7 +312,7 @@ def _stacked(pair: GroupedPair, name: str) -> Column:
 
 def _list_problems(names: Sequence[str]) -> Iterator[str]:
     if isinstance(names, str):
-        yield f"names must be a list of names, not one text: write [{names!r}]"
+        yield from list_problems("names", names)
     elif not names:
         yield "there is no variable to compare: name at least one"
 

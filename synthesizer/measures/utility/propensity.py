@@ -363,8 +363,9 @@ def pmse(
     synthetic: Data | Sequence[Data],
     *,
     model: Model = "logit",
-    interactions: int = 1,
-    permutations: int = 50,
+    options: PropensityOptions | None = None,
+    interactions: int | None = None,
+    permutations: int | None = None,
     names: Sequence[str] | None = None,
     rng: np.random.Generator | None = None,
     min_leaf: int = 20,
@@ -380,11 +381,14 @@ def pmse(
         What is compared, by which variables, and what is refused: see `cells.compared`.
     model : {"logit", "cart"}
         A logit, whose null is known, or a classification tree, whose null comes from permutations.
-    interactions : int
-        Order of the logit's interactions: 1 main effects, 2 all pairs of variables.
-    permutations : int
-        Trees for the null of ``cart``: none leaves the ratio unknown, and the standardised value
-        needs two.
+    options : PropensityOptions, optional
+        Options of the check, as under ``checks: {propensity: ...}``; its models are not looked at.
+    interactions : int, optional
+        Order of the logit's interactions, in place of that of the options: 1, the default, main
+        effects, 2 all pairs of variables.
+    permutations : int, optional
+        Trees for the null of ``cart``, in place of those of the options; 50 without options. None
+        at all (0) leaves the ratio unknown, and the standardised value needs two.
     rng : Generator, optional
         Needed for ``cart``.
     min_leaf : int
@@ -422,16 +426,25 @@ def pmse(
     >>> tree.figures[0].name, round(tree.figures[0].value, 6)
     ('pMSE', 0.041667)
     """
-    problems = list(_problems(model, interactions, permutations, rng, min_leaf))
+    options = (options or PropensityOptions(permutations=50)).changed(
+        interactions=interactions, permutations=permutations
+    )
+    problems = list(_problems(model, options, rng, min_leaf))
+    if model == "cart" and interactions is not None and interactions > 1:
+        problems.append("interactions are for the logit, a tree finds its own: leave them out")
     original, tables, names = compared(original, synthetic, names, problems)
     if model == "cart" and rng is not None:
         measure = partial(
-            _by_tree, rng=rng, permutations=permutations, min_leaf=min_leaf, n_jobs=n_jobs
+            _by_tree,
+            rng=rng,
+            permutations=options.permutations,
+            min_leaf=min_leaf,
+            n_jobs=n_jobs,
         )
     else:
         measure = partial(
             _by_logit,
-            order=interactions,
+            order=options.interactions,
             limit=max_parameters,
             n_jobs=n_jobs,
             copied=copied,
@@ -439,8 +452,8 @@ def pmse(
     datasets = tuple(measure(original, table, names) for table in tables)
     return PmseResult(
         model=model,
-        interactions=interactions,
-        permutations=permutations if model == "cart" else 0,
+        interactions=options.interactions if model == "logit" else 1,
+        permutations=options.permutations if model == "cart" else 0,
         names=names,
         n=original.n_rows,
         n_synthetic=tuple(table.n_rows for table in tables),
@@ -450,21 +463,18 @@ def pmse(
 
 def _problems(
     model: str,
-    order: int,
-    permutations: int,
+    options: PropensityOptions,
     rng: np.random.Generator | None,
     min_leaf: int,
 ) -> Iterator[str]:
     if model not in ("logit", "cart"):
         yield f"model {model!r} is unknown: write 'logit' or 'cart'"
-    if order < 1:
-        yield f"interactions ({order}) must be at least 1, which is main effects"
+    if options.interactions < 1:
+        yield f"interactions ({options.interactions}) must be at least 1, which is main effects"
     if model != "cart":
         return
-    if order > 1:
-        yield "interactions are for the logit, a tree finds its own: leave them out"
-    if permutations < 0:
-        yield f"permutations ({permutations}) must not be negative"
+    if options.permutations < 0:
+        yield f"permutations ({options.permutations}) must not be negative"
     if min_leaf < 1:
         yield f"min_leaf ({min_leaf}) must be at least 1"
     if rng is None:

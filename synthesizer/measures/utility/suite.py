@@ -205,17 +205,20 @@ def pair_tables(case: Case) -> Collecting:
 
 def propensity(case: Case) -> Collecting:
     """Collect how well a model tells the records of each dataset from original ones."""
-    options, scores = case.settings.propensity, list[PmseResult]()
+    scores: list[PmseResult] = []
 
     def add(synthetic: Table) -> None:
-        rng = case.seed.generator("propensity", len(scores) + 1)
-        further: dict[str, Any] = (
-            {"permutations": options.permutations, "rng": rng}
-            if case.item == "cart"
-            else {"interactions": options.interactions, "copied": case.synthesis.kept}
+        score = pmse(
+            case.original,
+            synthetic,
+            model=case.item,
+            options=case.settings.propensity,
+            names=case.names,
+            rng=case.seed.generator("propensity", len(scores) + 1),
+            n_jobs=case.workers,
+            copied=case.synthesis.kept,
         )
-        score = partial(pmse, model=case.item, names=case.names, n_jobs=case.workers)
-        scores.append(score(case.original, synthetic, **further))
+        scores.append(score)
 
     return Collecting(add, lambda: combine_pmse(scores))
 

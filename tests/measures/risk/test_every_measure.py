@@ -45,8 +45,8 @@ OTHERS = {
     "attacks": lambda original, made, **asked: attacks(
         original, made, made, **asked, rng=np.random.default_rng(1)
     ),
-    "nearer_share": lambda original, made, **_: nearer_share(
-        original, made, made, names=["town", "age"], rng=np.random.default_rng(1)
+    "nearer_share": lambda original, made, *, keys, **_: nearer_share(
+        original, made, made, names=keys, rng=np.random.default_rng(1)
     ),
     "inference": lambda original, made, *, keys, target, groups=None: inference(
         original, made, sensitive=target, public=keys, groups=groups
@@ -109,6 +109,14 @@ def test_all_problems_are_told_at_once(name):
         assert text in str(caught.value)
     with pytest.raises(DataError, match="there are no keys"):
         measure(original, made, keys=[], target="ill")
+
+
+@pytest.mark.parametrize("name", OF_TARGET | OF_KEYS | ORIGINAL_ALONE | OTHERS)
+def test_a_text_is_no_list_of_keys(name):
+    measure = (OF_TARGET | OF_KEYS | ORIGINAL_ALONE | OTHERS)[name]
+    letters = pd.DataFrame({"a": [1, 2], "b": [2, 1], "ill": ["no", "yes"]})
+    with pytest.raises(DataError, match=r"must be a list of names, not one text: write \['ab'\]"):
+        measure(letters, letters, keys="ab", target="ill")
 
 
 @pytest.mark.parametrize("name", OF_TARGET | OF_KEYS)
