@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from synthesizer.config.keys import PanelConfig
 from synthesizer.config.reading import read_chain_config
@@ -56,90 +57,119 @@ def panel_config(
     >>> panel_config(wide=["state=jan..dec"], career="state").wide
     {'state': ('jan..dec',)}
     """
-    parts = [text.partition("=") for text in wide]
+    pairs = [text.partition("=") for text in wide]
     if wrong := [
-        text for text, part in zip(wide, parts, strict=True) if not part[2] or not part[0]
+        text for text, (name, _, cells) in zip(wide, pairs, strict=True) if not (name and cells)
     ]:
         raise ConfigError(
             f"--wide {text}: write VARIABLE=FIRST..LAST or VARIABLE=COLUMN,COLUMN" for text in wrong
         )
-    names = [name.strip() for name, _, _ in parts]
+    names = [name.strip() for name, _, _ in pairs]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ConfigError(f"--wide: {name!r} is given twice; keep one" for name in twice)
-    columns = {name.strip(): _names(given) for name, _, given in parts}
-    said = {"person": person, "time": time, "career": career, "wide": columns, "absent": absent}
-    given = {key: value for key, value in said.items() if value}
-    if not given:
-        return None
-    return read_chain_config({"panel": given}).panel
+    columns = {name.strip(): _names(cells) for name, _, cells in pairs}
+    options = {"person": person, "time": time, "career": career, "wide": columns, "absent": absent}
+    keys = {key: value for key, value in options.items() if value}
+    return read_chain_config({"panel": keys}).panel if keys else None
 
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def read_as_panel(raw: RawTable, panel: PanelConfig | None) -> Reading:
+@dataclass(frozen=True, kw_only=True)
+class _Form:
+    """What the form of a file adds to its starter; as it stands, each row is a unit."""
+
+    panel: PanelConfig | None = None
+    person: str | None = None
+    time: str | None = None
+    career: str | None = None
+    wide: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Longitudinal variables and their columns, as the panel writes them."""
+    derived: Callable[[Table], Mapping[str, str]] = suggest_derivations
+    """Returns variables that follow from others, and how."""
+    lines: str = """\
+# Are rows persons in several periods, or columns periods? Then write this with
+#   synthesizer init ... --person COLUMN --time COLUMN --career COLUMN
+#   synthesizer init ... --wide VARIABLE=FIRST..LAST --career VARIABLE
+# panel: ...
+"""
+    keep: str = "# keep: [...]               # copied as they are (partial synthesis)\n"
+
+    @classmethod
+    def of(cls, panel: PanelConfig | None) -> Self:
+        """Return the form of a file that holds such a panel, or rows without persons."""
+        if panel is None:
+            return cls()
+        return cls(
+            panel=panel,
+            person=panel.person,
+            time=panel.time,
+            career=panel.career,
+            wide=panel.wide,
+            derived=lambda _: {},
+            lines=_panel_lines(panel),
+            keep="",
+        )
+
+
+def _read(raw: RawTable, form: _Form) -> Reading:
     """Infer the kinds of all columns, alike for those of one variable, and arrange the rows."""
-    wide = {} if panel is None else {n: wide_columns(c, raw.names) for n, c in panel.wide.items()}
-    declared = _declared(raw, panel, wide)
+    wide = {name: wide_columns(cells, raw.names) for name, cells in form.wide.items()}
+    declared = _declared(raw, form, wide)
     inferred = infer(raw, declared)
-    ordered = _ordered_periods(inferred, panel)
+    ordered = _ordered_periods(inferred, form.time)
     if ordered:
         inferred = infer(raw, declared | ordered)
     table = encode_inferred(raw, inferred)
-    form, _ = arrangement_of(panel, table)
-    variables = {v.name: v for v in form.variables} if isinstance(form, WideForm) else {}
-    units = form.viewed(form.modelled(table))
+    arrangement, _ = arrangement_of(form.panel, table)
+    longitudinal = arrangement.variables if isinstance(arrangement, WideForm) else ()
     return Reading(
         inferred=inferred,
         table=table,
-        units=units,
+        units=arrangement.viewed(arrangement.modelled(table)),
         wide=wide,
-        variables=variables,
+        variables={variable.name: variable for variable in longitudinal},
         guessed_order=next(iter(ordered), None),
     )
 
 
-def _ordered_periods(
-    inferred: Iterable[Inferred], panel: PanelConfig | None
-) -> dict[str, Declaration]:
+def _ordered_periods(inferred: Iterable[Inferred], time: str | None) -> dict[str, Declaration]:
     """Declare periods that are words as ordered, in the order in which they are written."""
-    own = [
-        item.variable for item in inferred if panel is not None and item.variable.name == panel.time
-    ]
     return {
         variable.name: Declaration(
             kind=Kind.ORDERED,
             levels=tuple(sorted(variable.levels, key=natural_order)),
             every_row=True,
         )
-        for variable in own
-        if variable.kind is Kind.CATEGORICAL and not are_numbers(variable.levels)
+        for variable in (item.variable for item in inferred)
+        if variable.name == time
+        and variable.kind is Kind.CATEGORICAL
+        and not are_numbers(variable.levels)
     }
 
 
 def _declared(
-    raw: RawTable, panel: PanelConfig | None, wide: Mapping[str, Sequence[str]]
+    raw: RawTable, form: _Form, wide: Mapping[str, Sequence[str]]
 ) -> dict[str, Declaration]:
-    """Say what follows from the panel: who identifies persons, and which columns hold states."""
-    if panel is None:
-        return {}
-    declared = dict(_like_states(raw, panel, wide))
-    if panel.person in raw.names:
-        declared[str(panel.person)] = Declaration(kind=Kind.ID, every_row=True)
-    if panel.time in raw.names:
-        declared[str(panel.time)] = Declaration(every_row=True)
-    if not panel.wide and panel.career in raw.names:
-        declared[str(panel.career)] = Declaration(kind=Kind.CATEGORICAL)
+    """Say what follows from the form: who identifies persons, and which columns hold states."""
+    declared = dict(_like_states(raw, form.career, wide))
+    if form.person in raw.names:
+        declared[str(form.person)] = Declaration(kind=Kind.ID, every_row=True)
+    if form.time in raw.names:
+        declared[str(form.time)] = Declaration(every_row=True)
+    if not wide and form.career in raw.names:
+        declared[str(form.career)] = Declaration(kind=Kind.CATEGORICAL)
     return declared
 
 
 def _like_states(
-    raw: RawTable, panel: PanelConfig, wide: Mapping[str, Sequence[str]]
+    raw: RawTable, career: str | None, wide: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, Declaration]]:
     for name, columns in wide.items():
         kinds = {item.variable.kind for item in infer(raw.select(list(columns)))}
-        if name == panel.career or len(kinds) > 1:
+        if name == career or len(kinds) > 1:
             yield from ((column, Declaration(kind=Kind.CATEGORICAL)) for column in columns)
 
 
@@ -182,15 +212,6 @@ _TAIL = """
 checks:                     # keys and target are suggested when they are absent
 """
 
-_NO_PANEL = """\
-# Are rows persons in several periods, or columns periods? Then write this with
-#   synthesizer init ... --person COLUMN --time COLUMN --career COLUMN
-#   synthesizer init ... --wide VARIABLE=FIRST..LAST --career VARIABLE
-# panel: ...
-"""
-
-_KEEP = "# keep: [...]               # copied as they are (partial synthesis)\n"
-
 _LIMITS = """\
 # limits:                   # a check above its limit ends the run with exit code 3
 #   differential_confidentiality: 0.03
@@ -216,9 +237,10 @@ def write_starter(
 
 def starter_text(data: Path, path: Path, panel: PanelConfig | None = None) -> str:
     """Return the text of a starter configuration that lies at ``path``."""
-    raw, empty = _without_empty(read_path(data), panel)
-    found = read_as_panel(raw, panel)
-    codebook = describe(raw, found.inferred, found.table)
+    form = _Form.of(panel)
+    roles = (form.person, form.time, form.career)
+    raw, empty = _without_empty(read_path(data), roles)
+    reading = _read(raw, form)
     relative = os.path.relpath(data.absolute(), path.absolute().parent)
     stem = data.name.split(".")[0] or "data"
     head = _HEAD.format(
@@ -226,11 +248,12 @@ def starter_text(data: Path, path: Path, panel: PanelConfig | None = None) -> st
         path=_quoted(relative),
         output=_quoted(f"{stem}_synthetic"),
         seed=fresh_seed(),
-        panel=_NO_PANEL if panel is None else _panel_lines(panel),
+        panel=form.lines,
     )
-    lines = _all_lines(found, codebook, panel)
-    tail = _TAIL.format(drop=_drop_line(empty), keep=_KEEP if panel is None else "")
-    return head + "\n".join(lines) + "\n" + tail + _scenario_lines(found.units) + _LIMITS
+    codebook = describe(raw, reading.inferred, reading.table)
+    lines = _all_lines(reading, codebook, form.derived(reading.table))
+    tail = _TAIL.format(drop=_drop_line(empty), keep=form.keep)
+    return head + "\n".join(lines) + "\n" + tail + _scenario_lines(reading.units) + _LIMITS
 
 
 def _panel_lines(panel: PanelConfig) -> str:
@@ -250,19 +273,18 @@ def _panel_lines(panel: PanelConfig) -> str:
     return "\n".join([*lines, ""])
 
 
-def _all_lines(found: Reading, codebook: Codebook, panel: PanelConfig | None) -> list[str]:
+def _all_lines(reading: Reading, codebook: Codebook, derived: Mapping[str, str]) -> list[str]:
     """Return the entries of all variables; those of a wide variable stand at its first column."""
-    derived = suggest_derivations(found.table) if panel is None else {}
-    firsts = {columns[0]: name for name, columns in found.wide.items()}
-    cells = {column for columns in found.wide.values() for column in columns}
+    firsts = {columns[0]: name for name, columns in reading.wide.items()}
+    cells = {column for columns in reading.wide.values() for column in columns}
     lines: list[str] = []
     for row in codebook.variables:
         if row.name in firsts:
             name = firsts[row.name]
-            lines += _wide_lines(found.variables[name], len(found.wide[name]))
+            lines += _wide_lines(reading.variables[name], len(reading.wide[name]))
         elif row.name not in cells:
-            lines += _variable_lines(row, found.table[row.name].variable, derived.get(row.name))
-            if row.name == found.guessed_order:
+            lines += _variable_lines(row, reading.table[row.name].variable, derived.get(row.name))
+            if row.name == reading.guessed_order:
                 lines[-1] += "; check that they are in order of time, which is a guess"
     return lines
 
@@ -272,13 +294,12 @@ def _wide_lines(variable: Variable, count: int) -> list[str]:
     return [f"  {_quoted(variable.name)}: {{{parts}}}   # of all its {count} columns"]
 
 
-def _without_empty(raw: RawTable, panel: PanelConfig | None) -> tuple[RawTable, list[str]]:
+def _without_empty(raw: RawTable, roles: Collection[str | None]) -> tuple[RawTable, list[str]]:
     """Part the columns with values from those without any, which cannot be synthesized.
 
-    Columns that the panel names stay: what is wrong with them is told.
+    Columns with a role in the panel stay: what is wrong with them is said elsewhere.
     """
-    named = () if panel is None else (panel.person, panel.time, panel.career)
-    empty = [texts.name for texts in raw.texts if is_empty(texts) and texts.name not in named]
+    empty = [texts.name for texts in raw.texts if is_empty(texts) and texts.name not in roles]
     if not empty or len(empty) == len(raw.names):
         return raw, []
     return raw.select([name for name in raw.names if name not in empty]), empty
@@ -315,13 +336,13 @@ def _scenario_lines(units: Table) -> str:
     from synthesizer.measures.risk.suggest import suggest
 
     drawn = units.select(c.name for c in units.columns if c.variable.kind is not Kind.ID)
-    found = suggest(drawn)
-    if not found.keys or found.target is None:
+    scenario = suggest(drawn)
+    if not scenario.keys or scenario.target is None:
         return "  # keys: [...]   # what an intruder may know\n  # target: ...\n  two_way: true\n\n"
-    keys = ", ".join(_quoted(key) for key in found.keys)
+    keys = ", ".join(_quoted(key) for key in scenario.keys)
     return (
         f"  keys: [{keys}]   # what an intruder may know: name your own\n"
-        f"  target: {_quoted(found.target)}   # what an intruder may want to learn\n\n"
+        f"  target: {_quoted(scenario.target)}   # what an intruder may want to learn\n\n"
     )
 
 
