@@ -360,7 +360,7 @@ ANONYMETER_GUESSED = {
     "half a copy": (22.77, 4.641),
     "fresh": (20.43, 4.372),
 }
-SEEDS = 12
+SEEDS = 8
 
 
 def coded_together(name):
@@ -440,7 +440,7 @@ def slow_mask(frame, row, names):
 
 @pytest.mark.parametrize("n_terms", [1, 2, 3])
 def test_many_attempts_find_every_condition_that_slow_code_finds(n_terms):
-    table = people(40, 5)
+    table = people(25, 5)
     frame = raw_values(table)
     expected = set()
     for row in frame.index:
@@ -448,7 +448,7 @@ def test_many_attempts_find_every_condition_that_slow_code_finds(n_terms):
             if slow_mask(frame, row, frame.columns[list(names)]).sum() == 1:
                 expected.add((row, *names))
     records = SortedRecords(mixed_records([table], table.names, real=1)[0])
-    conditions = rare_combinations(records, n_terms, 10**6, 20_000, rng())
+    conditions = rare_combinations(records, n_terms, 10**6, 8000, rng())
     found = set()
     for variables, low, high in zip(
         conditions.variables, conditions.low, conditions.high, strict=True
@@ -459,7 +459,7 @@ def test_many_attempts_find_every_condition_that_slow_code_finds(n_terms):
         found.add((int(rows[0]), *variables.tolist()))
     assert len(found) == len(conditions)
     assert found == expected
-    assert 10 < len(expected) < 40 * len(list(combinations(range(5), n_terms)))
+    assert 10 < len(expected) < 25 * len(list(combinations(range(5), n_terms)))
 
 
 @pytest.mark.parametrize("block", [1, 7, 10**6])

@@ -74,7 +74,7 @@ def assert_equal(values, expected):
         assert getattr(values, name) == pytest.approx(value, abs=1e-12), name
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     tables_to_compare(two_levels=True),
     st.sampled_from([["a"], ["b", "a"]]),
@@ -93,7 +93,7 @@ def test_equals_slow_counting(data, keys, target):
     assert result.mean.tcap == (pytest.approx(np.mean(defined)) if defined else None)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     tables_to_compare(two_levels=True),
     st.sampled_from([[0.0], [-1.0, 3.0]]),
@@ -121,7 +121,7 @@ def test_groups_exclusions_and_limits_equal_slow_counting(data, cuts, limit):
         assert values.left_out == round(n * (before.disco - values.disco))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     tables_to_compare(two_levels=True), st.booleans(), st.sampled_from([True, False, ["a"], ["b"]])
 )
@@ -282,7 +282,7 @@ def test_a_key_level_that_gives_the_target_away_is_told():
     assert (warning.records, warning.prior) == (60, 1.0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     tables_to_compare(two_levels=True), st.sampled_from([0, 1, 2]), st.sampled_from([0.2, 0.5, 0.9])
 )

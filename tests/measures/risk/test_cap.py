@@ -54,7 +54,7 @@ def assert_means(row, scores, baseline, mask):
     assert (row.undefined, row.chance_undefined) == (mean(scores[matched]), mean(baseline[matched]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(tables_to_compare(two_levels=True))
 def test_scores_and_means_equal_slow_counting(data):
     original, synthetic = data
@@ -96,7 +96,7 @@ def test_scores_and_means_equal_slow_counting(data):
         assert figure.original == result.original[row.subset]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(tables_to_compare(), st.sampled_from([0.0, 0.5, 1.0, 10.0]), st.sampled_from([0.0, 0.5]))
 def test_tolerance_equals_slow_counting(data, absolute, relative):
     def right(a, b):
@@ -283,7 +283,7 @@ def test_published_significance():
     assert regress_on_m(PAPER["cart", "undefined", "all"]).slope_p > 0.5
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 1000), min_size=3, max_size=12))
 def test_equals_least_squares_by_the_formulas(thousandths):
     means = [value / 1000 for value in thousandths]

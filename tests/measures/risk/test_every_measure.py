@@ -43,7 +43,7 @@ ORIGINAL_ALONE = {
 }
 OTHERS = {
     "attacks": lambda original, made, **asked: attacks(
-        original, made, made, **asked, rng=np.random.default_rng(1)
+        original, made, made, **asked, n_attacks=40, max_attempts=300, rng=np.random.default_rng(1)
     ),
     "nearer_share": lambda original, made, *, keys, **_: nearer_share(
         original, made, made, names=keys, rng=np.random.default_rng(1)

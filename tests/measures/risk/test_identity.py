@@ -31,7 +31,7 @@ def shares(values):
     return values.uio, values.uis, values.uiois, values.repu
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(tables_to_compare(), st.sampled_from([["a"], ["b"], ["b", "a"], ["a", "b", "t", "u"]]))
 def test_equals_slow_counting(data, keys):
     original, made = data
@@ -41,7 +41,7 @@ def test_equals_slow_counting(data, keys):
     assert shares(result.mean) == pytest.approx(np.mean(expected, axis=0).tolist())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(tables_to_compare(), st.sampled_from([[0.0], [-1.0, 3.0]]))
 def test_grouped_numbers_equal_slow_counting(data, cuts):
     original, made = data

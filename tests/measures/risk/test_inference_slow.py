@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -92,19 +92,6 @@ class Slow:
         return Fraction(cell[level], cell.total())
 
 
-def run(case, **more):
-    original, made, positive = case
-    found = inference(
-        table_of(original),
-        [table_of(rows, backwards=True) for rows in made],
-        sensitive="sex",
-        public=["agency", "pay"],
-        positive=positive,
-        **more,
-    )
-    return found, Slow(*case)
-
-
 def close(value, exact):
     return value is None if exact is None else value == pytest.approx(float(exact), abs=1e-12)
 
@@ -114,22 +101,27 @@ def mean(values):
     return sum(values, Fraction(0)) / len(values) if values else None
 
 
-@given(cases())
-def test_settings(case):
-    found, slow = run(case)
+@settings(max_examples=60, deadline=None)
+@given(cases(), st.sampled_from([(), ("agency",), ("pay", "agency")]))
+def test_every_analysis_equals_slow_counting(case, baseline):
+    original, made, positive = case
+    tables = table_of(original), [table_of(rows, backwards=True) for rows in made]
+    asked = {"sensitive": "sex", "public": ["agency", "pay"]}
+    asked |= {"positive": positive, "baseline": baseline}
+    found, slow = inference(*tables, thresholds=THRESHOLDS, **asked), Slow(*case)
     assert set(found.levels) == set(slow.levels)
     assert found.positive == slow.positive
-    assert (found.n, found.m, found.n_synthetic) == (
-        len(slow.original),
-        slow.m,
-        len(slow.synthetic),
-    )
+    sizes = (len(slow.original), slow.m, len(slow.synthetic))
+    assert (found.n, found.m, found.n_synthetic) == sizes
+    check_uniqueness(found.uniqueness, slow)
+    check_classification(found.classification, slow)
+    check_differences(found.differences, slow)
+    check_roc(found.roc, slow)
+    check_thresholds(found.thresholds, slow, baseline)
+    check_scores(inference_scores(*tables, **asked), found.thresholds, slow)
 
 
-@given(cases())
-def test_uniqueness(case):
-    found, slow = run(case)
-    part = found.uniqueness
+def check_uniqueness(part, slow):
     absent = [cell for q, cell in slow.ours.items() if q not in slow.theirs]
     uniques = {q: next(iter(cell)) for q, cell in slow.ours.items() if cell.total() == 1}
     present = {q: s for q, s in uniques.items() if q in slow.theirs}
@@ -149,11 +141,8 @@ def test_uniqueness(case):
     assert dict(part.counts) == Counter(cell.total() for cell in slow.ours.values())
 
 
-@given(cases())
-def test_classification(case):
-    found, slow = run(case)
-    part, n = found.classification, len(slow.synthetic)
-    none = Counter()
+def check_classification(part, slow):
+    n, none = len(slow.synthetic), Counter()
 
     def revealed(choose):
         return sum(
@@ -189,10 +178,7 @@ def slow_rows(slow, reference):
     return groups
 
 
-@given(cases())
-def test_differences(case):
-    found, slow = run(case)
-    part = found.differences
+def check_differences(part, slow):
     assert part.cells == len(slow.ours.keys() & slow.theirs.keys())
     assert part.original_only == len(slow.ours.keys() - slow.theirs.keys())
     assert part.synthetic_only == len(slow.theirs.keys() - slow.ours.keys())
@@ -221,12 +207,10 @@ def slow_auc(scored):
     return mean(Fraction(1, 2) if a == b else Fraction(int(a > b)) for a in members for b in others)
 
 
-@given(cases())
-def test_roc(case):
-    found, slow = run(case)
+def check_roc(curves, slow):
     wanted = [slow.positive] if len(slow.levels) == 2 else slow.levels
-    assert sorted(curve.level for curve in found.roc) == sorted(wanted)
-    for curve in found.roc:
+    assert sorted(curve.level for curve in curves) == sorted(wanted)
+    for curve in curves:
         level = curve.level
         shares = {q: slow.share(cell, level) for q, cell in slow.theirs.items()}
         scored = [(shares[q], s == level) for q, s in slow.original if q in shares]
@@ -268,10 +252,8 @@ def check_points(curve, scored, thresholds):
     np.testing.assert_allclose(points, [float(v) for p in thresholds for v in (p, *rates[p])])
 
 
-@given(cases(), st.sampled_from([(), ("agency",), ("pay", "agency")]))
-def test_thresholds(case, baseline):
-    found, slow = run(case, baseline=baseline, thresholds=THRESHOLDS)
-    part, n = found.thresholds, len(slow.original)
+def check_thresholds(part, slow, baseline):
+    n = len(slow.original)
     pick = [["agency", "pay"].index(name) for name in baseline]
     margins = slow.tally([(tuple(q[i] for i in pick), s) for q, s in slow.original])
     synthetic, published, own, right, known, own_right = [], [], [], [], [], []
@@ -309,33 +291,23 @@ def test_thresholds(case, baseline):
         assert row.original_share == row.original_count / n
 
 
-@given(cases())
-def test_scores_are_those_of_the_summary(case):
-    original, made, positive = case
-    found, slow = run(case, baseline=["agency"])
-    each = inference_scores(
-        table_of(original),
-        [table_of(rows) for rows in made],
-        sensitive="sex",
-        public=["agency", "pay"],
-        positive=positive,
-        baseline=["agency"],
-    )
+def check_scores(each, summary, slow):
     for (q, s), share, own in zip(slow.original, each.synthetic, each.original, strict=True):
         assert close(own, slow.share(slow.ours[q], s))
         if q in slow.theirs:
             assert close(share, slow.share(slow.theirs[q], s))
         else:
             assert np.isnan(share)
-    assert found.thresholds.right == each.right.mean()
-    assert found.thresholds.baseline_right == each.baseline_right.mean()
-    assert found.thresholds.original_right == each.original_right.mean()
-    assert found.thresholds.higher == (each.synthetic > each.baseline).mean()
+    assert summary.right == each.right.mean()
+    assert summary.baseline_right == each.baseline_right.mean()
+    assert summary.original_right == each.original_right.mean()
+    assert summary.higher == (each.synthetic > each.baseline).mean()
 
 
-ROUNDS = 40
+ROUNDS = 24
 CROWD = {"sensitive": "secret", "public": ["agency", "grade"]}
 MARGINS = {2: [0.65, 0.35], 5: [0.4, 0.25, 0.15, 0.12, 0.08]}
+SIZES_OF_CROWDS = pytest.mark.parametrize(("levels", "m"), [(2, 1), (5, 3)])
 GUESSES = ("unique cells shown right", "revealed share", "AUC", "guessed right")
 PROBABILITIES = tuple(f"probability at least {t}" for t in ("0.5", "0.8", "0.9", "1"))
 
@@ -369,8 +341,7 @@ def assert_at_the_baseline(results, names):
         assert abs(np.mean(distance)) < 4 * error, name
 
 
-@pytest.mark.parametrize("levels", [2, 5])
-@pytest.mark.parametrize("m", [1, 3])
+@SIZES_OF_CROWDS
 def test_unrelated_columns_come_to_the_baseline(levels, m):
     """Real keys, and sensitive variables that have nothing to do with anything."""
     rng = np.random.default_rng([1, levels, m])
@@ -390,8 +361,7 @@ def test_unrelated_columns_come_to_the_baseline(levels, m):
     assert abs(np.mean(areas) - 0.5) < 4 * np.std(areas, ddof=1) / np.sqrt(ROUNDS)
 
 
-@pytest.mark.parametrize("levels", [2, 5])
-@pytest.mark.parametrize("m", [1, 3])
+@SIZES_OF_CROWDS
 def test_guesses_about_other_people_come_to_the_baseline(levels, m):
     """The synthetic levels follow the keys, the true ones do not."""
     rng = np.random.default_rng([2, levels, m])
@@ -400,8 +370,7 @@ def test_guesses_about_other_people_come_to_the_baseline(levels, m):
     assert_at_the_baseline(results, GUESSES + PROBABILITIES)
 
 
-@pytest.mark.parametrize("levels", [2, 5])
-@pytest.mark.parametrize("m", [1, 3])
+@SIZES_OF_CROWDS
 def test_shares_in_permuted_data_come_to_the_baseline(levels, m):
     """The true levels follow the keys, the synthetic ones do not."""
     rng = np.random.default_rng([3, levels, m])
@@ -478,51 +447,41 @@ def guesses(original, synthetic):
     }
 
 
+@settings(max_examples=40, deadline=None)
 @given(small())
-def test_revealed_by_chance_is_the_mean_over_all_true_levels(case):
+def test_what_happens_by_chance_is_the_mean_over_all_worlds(case):
+    """Worlds of true levels, or of synthetic ones for shares; all else stays as it is."""
     original, made = case
-    synthetic, m = [row for rows in made for row in rows], len(made)
+    found = run_small(case)
+    synthetic, m, n = [row for rows in made for row in rows], len(made), len(original)
     visible = Counter(q for q, _ in synthetic)
     guess = guesses(original, synthetic)
+    true_worlds, shown_worlds = list(worlds(original)), list(worlds(synthetic))
+
     expected = sum(
         weight
         * sum(min(Fraction(visible[q], m), world.count((q, s))) for q, s in guess.items())
         * Fraction(m, len(synthetic))
-        for world, weight in worlds(original)
+        for world, weight in true_worlds
     )
-    assert run_small(case).classification.chance == pytest.approx(float(expected), abs=1e-12)
-
-
-@given(small())
-def test_shares_by_chance_are_the_mean_over_all_levels(case):
-    """Of synthetic levels for the one, of true levels for the other, all else as it is."""
-    original, made = case
-    synthetic = [row for rows in made for row in rows]
-    visible = Counter(q for q, _ in synthetic)
+    assert found.classification.chance == pytest.approx(float(expected), abs=1e-12)
 
     def reaching(people, shown, threshold):
         return sum(
             visible[q] > 0 and shown.count((q, s)) / visible[q] >= threshold for q, s in people
         )
 
-    for row in run_small(case).thresholds.rows:
-        drawn = sum(w * reaching(original, world, row.threshold) for world, w in worlds(synthetic))
-        kept = sum(w * reaching(world, synthetic, row.threshold) for world, w in worlds(original))
-        assert row.chance_share == pytest.approx(float(drawn) / len(original), abs=1e-12)
-        assert row.kept_chance_share == pytest.approx(float(kept) / len(original), abs=1e-12)
+    for row in found.thresholds.rows:
+        drawn = sum(w * reaching(original, world, row.threshold) for world, w in shown_worlds)
+        kept = sum(w * reaching(world, synthetic, row.threshold) for world, w in true_worlds)
+        assert row.chance_share == pytest.approx(float(drawn) / n, abs=1e-12)
+        assert row.kept_chance_share == pytest.approx(float(kept) / n, abs=1e-12)
 
-
-@given(small())
-def test_right_by_chance_is_the_mean_over_all_pairs_of_records(case):
-    original, made = case
-    guess = guesses(original, [row for rows in made for row in rows])
-    present = [(q, s) for q, s in original if q in guess]
-    found = run_small(case).thresholds.chance_right_of_present
-    if not present:
-        assert found is None
-        return
-    right = [guess[q] == s for q, _ in present for _, s in present]
-    assert found == pytest.approx(sum(right) / len(right), abs=1e-12)
+    # Guesses of any record that is present, for any other one.
+    right = mean(
+        guess[q] == s for q, _ in original if q in guess for p, s in original if p in guess
+    )
+    assert close(found.thresholds.chance_right_of_present, right)
 
 
 @pytest.mark.parametrize("made", [1, 299, 700, 900, 2999, 3000, 5000])

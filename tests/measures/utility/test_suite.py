@@ -199,7 +199,7 @@ def test_tables_of_kept_variables_alone_are_left_out() -> None:
 def test_parameters_of_copied_variables_are_not_in_the_logits_null() -> None:
     """Two of six independent variables drawn anew from their law: the ratio is 1 on average."""
     ratios = []
-    for seed in range(120):
+    for seed in range(40):
         rng = np.random.default_rng(seed)
         columns = [coded(name, rng.integers(0, 3, 400), "abc") for name in "uvwxyz"]
         original = Table(columns)
@@ -208,6 +208,6 @@ def test_parameters_of_copied_variables_are_not_in_the_logits_null() -> None:
         ]
         made = Table([*columns[:4], *drawn])
         ratios.append(pmse(original, made, copied="uvwx").mean.s_pmse)
-    assert np.mean(ratios) == pytest.approx(1, abs=0.15)  # standard error 0.06
+    assert np.mean(ratios) == pytest.approx(1, abs=0.35)  # standard error 0.1
     # as if all six were drawn, three times as much is expected
     assert pmse(original, made).mean.s_pmse == pytest.approx(ratios[-1] / 3)
