@@ -274,8 +274,10 @@ def _audited(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
 
 def _check_manifest(manifest: Any, kind: str) -> None:
     keys = {"format", "version", "kind", "arrays"}
-    known = isinstance(manifest, dict) and manifest.keys() == keys and manifest["format"] == FORMAT
-    if not known or type(manifest["arrays"]) is not int:
+    is_saved_model = (
+        isinstance(manifest, dict) and manifest.keys() == keys and manifest["format"] == FORMAT
+    )
+    if not is_saved_model or type(manifest["arrays"]) is not int:
         raise SavedModelError("is no saved model of this package; check the path")
     if manifest["version"] != VERSION or isinstance(manifest["version"], bool):
         raise SavedModelError(

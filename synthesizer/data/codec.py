@@ -104,8 +104,8 @@ class Codec:
         if len(kinds) == 1:
             return self.plain(kinds[0], value)
         if all(dataclasses.is_dataclass(kind) for kind in kinds):
-            own = next(kind for kind in kinds if type(value) is kind)
-            return [own.__name__, self.plain(own, value)]
+            member = next(kind for kind in kinds if type(value) is kind)
+            return [member.__name__, self.plain(member, value)]
         return _narrowed(value) if isinstance(value, np.ndarray) else value
 
     def _plain_single(self, kind: Any, value: Any) -> Any:
@@ -118,8 +118,8 @@ class Codec:
             if type(value) is not kind:
                 raise TypeError(f"a {type(value).__name__} is no {_name(kind)}")
             return {
-                name: self.plain(own, getattr(value, name))
-                for name, own in _fields(cast(Any, kind)).items()
+                name: self.plain(field_kind, getattr(value, name))
+                for name, field_kind in _fields(cast(Any, kind)).items()
             }
         if isinstance(kind, type) and issubclass(kind, enum.Enum):
             return value.value
@@ -186,8 +186,8 @@ class Codec:
         if kind in self._families:
             named = isinstance(state, dict) and state.keys() == {"name", "state"}
             _require(named and isinstance(state["name"], str), where, "named")
-            own = _refusing(where, self._families[kind].type_of, state["name"])
-            return self.typed(own, state["state"], where)
+            registered = _refusing(where, self._families[kind].type_of, state["name"])
+            return self.typed(registered, state["state"], where)
         if kind in _TEXTS:
             _require(isinstance(state, str), where, "a text")
             return _refusing(where, _TEXTS[kind][1], state)
@@ -204,16 +204,17 @@ class Codec:
 
     def _typed_object(self, kind: Any, state: Any, where: str) -> Any:
         fields = _fields(kind)
-        known = isinstance(state, dict) and state.keys() == fields.keys()
-        _require(known, where, f"made of {', '.join(fields) or 'nothing'}")
+        has_all_fields = isinstance(state, dict) and state.keys() == fields.keys()
+        _require(has_all_fields, where, f"made of {', '.join(fields) or 'nothing'}")
         prefix = f"{where}." if where else ""
         values = {
-            name: self.typed(own, state[name], f"{prefix}{name}") for name, own in fields.items()
+            name: self.typed(field_kind, state[name], f"{prefix}{name}")
+            for name, field_kind in fields.items()
         }
-        made = _refusing(where, lambda: kind(**values))
-        if hasattr(made, "check"):
-            _refusing(where, made.check)
-        return made
+        instance = _refusing(where, lambda: kind(**values))
+        if hasattr(instance, "check"):
+            _refusing(where, instance.check)
+        return instance
 
 
 _SCALARS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
@@ -226,7 +227,7 @@ def _is_union(origin: Any) -> bool:
 
 
 def _choices(parts: Sequence[Any]) -> list[Any]:
-    return [part for part in parts if part is not type(None)]
+    return [kind for kind in parts if kind is not type(None)]
 
 
 def _kinds(parts: Sequence[Any], length: int) -> Sequence[Any]:

@@ -86,9 +86,9 @@ class ColumnCoder:
         if column.states is not None:
             missing = column.states > 0
             first = self.size - len(self.labels)
-            known = self._of_labels(column.variable.missing)
-            known[known >= 0] += first
-            codes[missing] = known[column.states[missing] - 1]
+            code_of_state = self._of_labels(column.variable.missing)
+            code_of_state[code_of_state >= 0] += first
+            codes[missing] = code_of_state[column.states[missing] - 1]
         return codes
 
     def _of_labels(self, labels: Sequence[str]) -> Codes:
@@ -136,10 +136,10 @@ class Dictionary:
             return np.full(len(codes), -1, dtype=np.int64)
         # A binary search for ascending codes stays in the cache: 4 times faster with the sort.
         order = np.argsort(codes)
-        found = np.empty(len(codes), dtype=np.int64)
-        found[order] = np.searchsorted(self._known, codes[order])
-        found[found == self._count] = 0
-        return np.where(self._known[found] == codes, found, -1).astype(np.int64)
+        place = np.empty(len(codes), dtype=np.int64)
+        place[order] = np.searchsorted(self._known, codes[order])
+        place[place == self._count] = 0
+        return np.where(self._known[place] == codes, place, -1).astype(np.int64)
 
 
 class JointCoder:
@@ -178,15 +178,15 @@ class JointCoder:
     def encode(self, table: Table) -> Codes:
         """Return the number of each row's combination in [0, size), -1 if the original lacks it."""
         joint = np.zeros(table.n_rows, dtype=np.int64)
-        known = np.ones(table.n_rows, dtype=bool)
+        occurs = np.ones(table.n_rows, dtype=bool)
         for name, coder, renumber in self._steps:
             if renumber is not None:
                 joint = renumber.find(joint)
-                known &= joint >= 0
+                occurs &= joint >= 0
             codes = coder.encode(table[name])
-            known &= codes >= 0
-            joint = np.where(known, joint * coder.size + codes, 0)
-        joint[~known] = -1
+            occurs &= codes >= 0
+            joint = np.where(occurs, joint * coder.size + codes, 0)
+        joint[~occurs] = -1
         return self._final.find(joint)
 
 
@@ -206,9 +206,9 @@ class Combinations:
     """Distinct values of each, rising; missing codes of numbers lie below all numbers."""
 
     def __post_init__(self) -> None:
-        if len(self.values) != len(self.names) or any(not len(part) for part in self.values):
+        if len(self.values) != len(self.names) or any(not len(values) for values in self.values):
             raise ValueError("every variable of a combination needs values")
-        if any((np.diff(part) <= 0).any() for part in self.values):
+        if any((np.diff(values) <= 0).any() for values in self.values):
             raise ValueError("the values of a combination must rise")
 
     @classmethod
@@ -218,24 +218,26 @@ class Combinations:
 
     def numbers(self, table: Table) -> IntArray:
         """Return the number of every row's combination, `OUTSIDE` where a value is new."""
-        counted = math.prod(len(own) for own in self.values) < MOST  # otherwise they are hashed
+        counted = (
+            math.prod(len(values) for values in self.values) < MOST
+        )  # otherwise they are hashed
         keys: IntArray = np.zeros(table.n_rows, dtype=np.int64)
         outside = np.zeros(table.n_rows, dtype=bool)
-        for name, own in zip(self.names, self.values, strict=True):
-            found = _values(table[name])
-            place = np.minimum(np.searchsorted(own, found), len(own) - 1)
-            outside |= own[place] != found
-            keys = keys * len(own) + place if counted else _mixed(keys, place)
+        for name, values in zip(self.names, self.values, strict=True):
+            column = _values(table[name])
+            place = np.minimum(np.searchsorted(values, column), len(values) - 1)
+            outside |= values[place] != column
+            keys = keys * len(values) + place if counted else _mixed(keys, place)
         keys[outside] = OUTSIDE
         return keys
 
-    def places(self, table: Table, known: IntArray) -> IntArray:
+    def places(self, table: Table, numbers: IntArray) -> IntArray:
         """Return where every row's combination stands in rising numbers, -1 where it does not."""
-        if not len(known):
+        if not len(numbers):
             return np.full(table.n_rows, -1)
         keys = self.numbers(table)
-        place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-        return np.where((known[place] == keys) & (keys != OUTSIDE), place, -1)
+        place = np.minimum(np.searchsorted(numbers, keys), len(numbers) - 1)
+        return np.where((numbers[place] == keys) & (keys != OUTSIDE), place, -1)
 
 
 def _mixed(keys: IntArray, place: IntArray) -> IntArray:

@@ -81,13 +81,13 @@ def suggest_derivations(table: Table, *, max_rows: int = 2000) -> dict[str, str]
     rows = np.unique(np.linspace(0, max(table.n_rows - 1, 0), max_rows).astype(np.intp))
     sample = table.take(rows[: table.n_rows])
     inputs = tuple(_inputs(sample))
-    found = [
+    candidates = [
         candidate
         for column in sample.columns
         if column.variable.kind is Kind.NUMERIC
         for candidate in _verified(column, inputs, table)
     ]
-    chosen = _without_cycles(found, table)
+    chosen = _without_cycles(candidates, table)
     return {name: chosen[name] for name in table.names if name in chosen}
 
 
@@ -240,7 +240,7 @@ def _holds(candidate: _Candidate, table: Table) -> bool:
     )
 
 
-def _without_cycles(found: list[_Candidate], table: Table) -> dict[str, str]:
+def _without_cycles(candidates: list[_Candidate], table: Table) -> dict[str, str]:
     """Choose one expression for each target so that no variable needs itself."""
     place = {name: position for position, name in enumerate(table.names)}
 
@@ -252,7 +252,7 @@ def _without_cycles(found: list[_Candidate], table: Table) -> dict[str, str]:
 
     chosen: dict[str, str] = {}
     needs: dict[str, tuple[str, ...]] = {}
-    for candidate in sorted(found, key=rank):
+    for candidate in sorted(candidates, key=rank):
         reached = _reached(candidate.inputs, needs)
         if candidate.target not in chosen and candidate.target not in reached:
             chosen[candidate.target] = candidate.text

@@ -24,10 +24,10 @@ def encode(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> 
     return encode_inferred(raw, infer(raw, declared))
 
 
-def encode_inferred(raw: RawTable, found: Sequence[Inferred]) -> Table:
+def encode_inferred(raw: RawTable, inferred: Sequence[Inferred]) -> Table:
     """Encode a source whose variables are inferred already, in column order."""
     return Table(
-        _column(texts, item.variable) for texts, item in zip(raw.texts, found, strict=True)
+        _column(texts, item.variable) for texts, item in zip(raw.texts, inferred, strict=True)
     )
 
 
@@ -107,37 +107,37 @@ def _column(texts: Texts, variable: Variable) -> Column:
     missing = texts.among(variable.missing)
     state = np.zeros(len(texts.values), dtype=np.int8)
     state[missing] = [state_of[text] for text in texts.picked(missing)]
-    rest = texts.occurs & ~missing
+    observed = texts.occurs & ~missing
     data = np.full(len(texts.values), np.nan)
-    data[rest] = _numbers(texts, variable, rest)
+    data[observed] = _numbers(texts, variable, observed)
     states = state[texts.codes] if variable.missing else None
     return Column(variable, data[texts.codes], states)
 
 
-def _numbers(texts: Texts, variable: Variable, rest: BoolArray) -> FloatArray:
+def _numbers(texts: Texts, variable: Variable, observed: BoolArray) -> FloatArray:
     if variable.kind is Kind.ID:
-        return _numbered(texts, rest)
-    values = texts.values.filter(pa.array(rest))
+        return _numbered(texts, observed)
+    values = texts.values.filter(pa.array(observed))
     if variable.kind is Kind.NUMERIC:
         return parse(values, texts.mark)
     native = texts.native
     if native is not None and (pa.types.is_date(native.type) or pa.types.is_timestamp(native.type)):
-        return days_of(native.filter(pa.array(rest)))
+        return days_of(native.filter(pa.array(observed)))
     _, days, wrong = parse_dates(values, str(variable.storage.get("date_format", "%Y-%m-%d")))
     if wrong.any():
-        odd = rest.copy()
-        odd[rest] = wrong
+        odd = observed.copy()
+        odd[observed] = wrong
         raise ValueError(f"is a date in the original, but not in {texts.where(odd)}")
     return days
 
 
-def _numbered(texts: Texts, rest: BoolArray) -> FloatArray:
+def _numbered(texts: Texts, observed: BoolArray) -> FloatArray:
     """Number the identifiers 1, 2, ... in the order in which they first appear."""
     first = np.zeros(len(texts.values), dtype=np.int64)
     # The last write wins, so writing backwards leaves the first row of every text.
     first[texts.codes[::-1]] = np.arange(texts.n_rows)[::-1]
-    rank = np.empty(int(rest.sum()))
-    rank[np.argsort(first[rest], kind="stable")] = np.arange(1, len(rank) + 1)
+    rank = np.empty(int(observed.sum()))
+    rank[np.argsort(first[observed], kind="stable")] = np.arange(1, len(rank) + 1)
     return rank
 
 
@@ -147,15 +147,15 @@ def data_notes(raw: RawTable, table: Table) -> list[str]:
     for texts in raw.texts:
         variable = table[texts.name].variable
         named = f"column {texts.name!r}"
-        rest = texts.occurs & ~texts.among(variable.missing)
-        if int(rest.sum()) == 1:
+        observed = texts.occurs & ~texts.among(variable.missing)
+        if int(observed.sum()) == 1:
             notes.append(f"{named} is constant; it says nothing and may be dropped")
         unused = [c for c in variable.missing if not texts.counts[texts.among([c])].sum()]
         if unused:
             many = "missing codes never occur" if len(unused) > 1 else "missing code never occurs"
             notes.append(f"{named}: {len(unused)} declared {many}")
         if variable.kind in (Kind.CATEGORICAL, Kind.ORDERED):
-            rare = int((texts.counts[rest] < RARE).sum())
+            rare = int((texts.counts[observed] < RARE).sum())
             if rare and texts.n_rows >= 10 * RARE:
                 many = "levels have" if rare > 1 else "level has"
                 notes.append(f"{named}: {rare} {many} fewer than {RARE} rows")

@@ -110,4 +110,4 @@ class Evolution(_Result):
     @property
     def interrupted(self) -> bool:
         """Whether somebody stopped it before its time; the best so far was kept."""
-        return any(own.stopped == "interrupted" for own in self.datasets)
+        return any(dataset.stopped == "interrupted" for dataset in self.datasets)

@@ -186,8 +186,8 @@ def truth(value: Value) -> BoolArray:
 def bool_mask(value: Value, wanted: bool) -> BoolArray:
     """Which labels mean true (or false)."""
     words = _TRUE if wanted else _FALSE
-    known = [str(label).casefold() in _TRUE | _FALSE for label in value.levels]
-    if not all(known):
+    are_booleans = [str(label).casefold() in _TRUE | _FALSE for label in value.levels]
+    if not all(are_booleans):
         raise ExpressionError(
             f"the levels of {value.what} do not say true or false; compare with == and a level "
             "in quotation marks"
@@ -293,9 +293,9 @@ def _label_mask(value: Value, literal: float | str | bool) -> BoolArray:
         mask = np.array([label_number(label) == literal for label in value.labels], dtype=bool)
     if not mask.any():
         is_whole = isinstance(literal, float) and literal.is_integer()
-        told = f"{literal:.0f}" if is_whole else repr(literal)
+        shown = f"{literal:.0f}" if is_whole else repr(literal)
         raise ExpressionError(
-            f"{value.what} has no level or missing code {told}; check its spelling"
+            f"{value.what} has no level or missing code {shown}; check its spelling"
         )
     return mask
 
@@ -333,8 +333,8 @@ def _compare_numbers(symbol: str, left: Value, right: Value) -> BoolArray:
     dates = Type.DATE in (left.type, right.type)
     convert = as_dates if dates else as_numbers
     first, second = convert(left), convert(right)
-    known = ~(np.isnan(first) | np.isnan(second))  # numpy says nan != nan is true
-    return np.asarray(_COMPARE[symbol](first, second) & known)
+    both_defined = ~(np.isnan(first) | np.isnan(second))  # numpy says nan != nan is true
+    return np.asarray(_COMPARE[symbol](first, second) & both_defined)
 
 
 Arguments = Sequence[Value | list[Value]]
@@ -401,12 +401,12 @@ def _missing_code(value: Value, code: Value) -> Value:
     return Value(Type.CONDITION, value.column.missing_state() == state)
 
 
-def _calendar(part: Callable[[npt.NDArray[np.datetime64]], Any]) -> Callable[[Value], Value]:
+def _calendar(field_of: Callable[[npt.NDArray[np.datetime64]], Any]) -> Callable[[Value], Value]:
     def apply(value: Value) -> Value:
         days = np.floor(as_dates(value))
-        known = np.abs(days) < _MAX_DAYS
-        dates = np.where(known, days, 0).astype(np.int64).astype("datetime64[D]")
-        return Value(Type.NUMBER, np.where(known, part(dates), np.nan))
+        in_range = np.abs(days) < _MAX_DAYS
+        dates = np.where(in_range, days, 0).astype(np.int64).astype("datetime64[D]")
+        return Value(Type.NUMBER, np.where(in_range, field_of(dates), np.nan))
 
     return apply
 
@@ -506,8 +506,8 @@ def _label_codes(value: Value, variable: Variable) -> Codes:
             f"variable {variable.name!r} lacks {len(unknown)} levels of {value.what}; declare "
             "both with the same levels"
         )
-    known = [-1 if label is None else places.get(label, -1) for label in value.labels]
-    return np.array(known, dtype=np.int32)
+    codes = [-1 if label is None else places.get(label, -1) for label in value.labels]
+    return np.array(codes, dtype=np.int32)
 
 
 def _boolean_codes(value: Value, variable: Variable) -> Codes:
@@ -529,8 +529,8 @@ def _number_codes(numbers: FloatArray, variable: Variable) -> Codes:
             "give labels, for example 'yes' if x > 0 else 'no'"
         )
     distinct, inverse = np.unique(np.atleast_1d(numbers), return_inverse=True)
-    found = distinct[:, None] == spelled[None, :]
-    codes = np.where(found.any(axis=1), found.argmax(axis=1), -1).astype(np.int32)
+    is_level = distinct[:, None] == spelled[None, :]
+    codes = np.where(is_level.any(axis=1), is_level.argmax(axis=1), -1).astype(np.int32)
     lost = np.isin(inverse.ravel(), np.flatnonzero((codes < 0) & ~np.isnan(distinct)))
     if lost.any():
         raise ExpressionError(

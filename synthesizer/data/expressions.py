@@ -222,8 +222,8 @@ class _Checker:
         return child
 
     def name(self, node: ast.Name) -> ast.expr:
-        found = self.placeholders.get(node.id)
-        return node if found is None else ast.copy_location(found, node)
+        replacement = self.placeholders.get(node.id)
+        return node if replacement is None else ast.copy_location(replacement, node)
 
     def number(self, node: ast.Constant) -> ast.expr:
         if isinstance(node.value, bool):
@@ -246,11 +246,11 @@ class _Checker:
 
 
 def _unsupported(node: ast.expr) -> str:
-    what = {
+    reasons = {
         "Subscript": "indexing is not part of the language; lists stand after 'in' only",
         "Starred": "'*' needs a value on both sides",
     }
-    return what.get(
+    return reasons.get(
         type(node).__name__,
         f"{type(node).__name__} is not part of the language; use arithmetic, comparisons, "
         "and, or, not, in, 'a if condition else b' and the listed functions",
@@ -418,10 +418,10 @@ class _Evaluation:
         left = node.left
         for sign, right in zip(node.ops, node.comparators, strict=True):
             if isinstance(sign, ast.In | ast.NotIn):
-                part = self.membership(left, right, negated=isinstance(sign, ast.NotIn))
+                pairwise = self.membership(left, right, negated=isinstance(sign, ast.NotIn))
             else:
-                part = compare(_SYMBOLS[type(sign)], *self.values(left, right))
-            result, left = result & part, right
+                pairwise = compare(_SYMBOLS[type(sign)], *self.values(left, right))
+            result, left = result & pairwise, right
         return Value(Type.CONDITION, np.asarray(result))
 
     def membership(self, left: ast.AST, right: ast.AST, *, negated: bool) -> BoolArray:

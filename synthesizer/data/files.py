@@ -181,13 +181,13 @@ def _replace(work: Path, final: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(first: Path, second: Path) -> bool:
     """Swap two names atomically (Linux renameat2); False where that is not to be had."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError):
         return False
-    paths = os.fsencode(one), os.fsencode(other)
+    paths = os.fsencode(first), os.fsencode(second)
     return bool(rename(_AT_FDCWD, paths[0], _AT_FDCWD, paths[1], _RENAME_EXCHANGE) == 0)
 
 
@@ -195,8 +195,10 @@ def sha256(path: Path) -> str:
     """Return the hash of a file, or of the names and hashes of a directory's files."""
     digest = hashlib.sha256()
     if path.is_dir():
-        for part in sorted(p for p in path.rglob("*") if p.is_file()):
-            digest.update(f"{part.relative_to(path).as_posix()}:{sha256(part)}\n".encode())
+        for file_path in sorted(p for p in path.rglob("*") if p.is_file()):
+            digest.update(
+                f"{file_path.relative_to(path).as_posix()}:{sha256(file_path)}\n".encode()
+            )
         return digest.hexdigest()
     with path.open("rb") as file:
         while chunk := file.read(1 << 20):

@@ -139,28 +139,28 @@ def infer(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> t
     ]
     inferred = []
     for texts in raw.texts:
-        said = declared.get(texts.name, Declaration())
+        declaration = declared.get(texts.name, Declaration())
         try:
-            inferred.append(_infer_one(texts, said))
+            inferred.append(_infer_one(texts, declaration))
         except Problem as problem:
-            told = problem.in_every_row if said.every_row else str(problem)
-            problems.append(f"{raw.origin}: column {texts.name!r} {told}")
+            sentence = problem.in_every_row if declaration.every_row else str(problem)
+            problems.append(f"{raw.origin}: column {texts.name!r} {sentence}")
     if problems:
         raise DataError(problems)
     return tuple(inferred)
 
 
-def _infer_one(texts: Texts, said: Declaration) -> Inferred:
-    said = replace(said, missing=_as_written(texts, said.missing))
-    codes = missing_codes(texts, said.told_kind, said.missing)
-    column = _Column(texts, said, codes, texts.occurs & ~texts.among(codes))
+def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
+    declaration = replace(declaration, missing=_as_written(texts, declaration.missing))
+    codes = missing_codes(texts, declaration.told_kind, declaration.missing)
+    column = _Column(texts, declaration, codes, texts.occurs & ~texts.among(codes))
     if not column.rest.any():
         raise Problem(
-            "has no value in any row" + (" besides missing codes" if said.told_kind else ""),
+            "has no value in any row" + (" besides missing codes" if declaration.told_kind else ""),
             "drop it",
             every_row="name another column, or fill it in: every row needs a value",
         )
-    kind, reason = (said.told_kind, "declared") if said.told_kind else _guess(column)
+    kind, reason = (declaration.told_kind, "declared") if declaration.told_kind else _guess(column)
     if len(codes) > MAX_MISSING:
         raise Problem(f"has {len(codes)} missing codes; at most {MAX_MISSING} are possible")
     storage = {}
@@ -307,14 +307,14 @@ def _codes_among_numbers(texts: Texts) -> BoolArray:
     return np.zeros_like(codes)
 
 
-def _sentinels(texts: Texts, known: BoolArray) -> BoolArray:
+def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
     """Tell which texts are negative numbers that stand for a missing value.
 
     They must stand alone: one negative number among others that are not negative, several only
     if none is -1 (numbers that are really negative come close to zero), or one among words.
     """
     sentinels = np.zeros(len(texts.values), dtype=np.bool_)
-    where = np.flatnonzero(texts.occurs & ~known)
+    where = np.flatnonzero(texts.occurs & ~is_code)
     values = texts.values.take(pa.array(where))
     number = is_number(values, texts.mark)
     numbers = parse(values.filter(pa.array(number)), texts.mark)

@@ -76,8 +76,8 @@ def options(kind: Any = None, *, strict: bool = True) -> Any:
     if kind is None:
         return partial(options, strict=strict)
     config = STRICT if strict else STRICT | {"strict": False}
-    made: Any = dataclass(frozen=True, kw_only=True, config=config)(kind)
-    validated = made.__init__
+    checked_class: Any = dataclass(frozen=True, kw_only=True, config=config)(kind)
+    validated = checked_class.__init__
 
     @wraps(validated)
     def init(self: Any, **values: Any) -> None:
@@ -86,8 +86,8 @@ def options(kind: Any = None, *, strict: bool = True) -> Any:
         except ValidationError as error:
             raise OptionError(sentences(error.errors(include_url=False))) from None
 
-    made.__init__ = init
-    return made
+    checked_class.__init__ = init
+    return checked_class
 
 
 def alternatives(hint: Any) -> Iterator[Any]:
@@ -102,8 +102,8 @@ def alternatives(hint: Any) -> Iterator[Any]:
     if origin is Annotated:
         yield from alternatives(get_args(hint)[0])
     elif origin in (Union, UnionType):
-        for part in get_args(hint):
-            yield from alternatives(part)
+        for member in get_args(hint):
+            yield from alternatives(member)
     else:
         yield hint
 
@@ -116,13 +116,13 @@ def _adapter(kind: type) -> TypeAdapter[Any]:
 def checked(kind: type[Class], values: Mapping[str, Any]) -> Class:
     """Make options, also those of a plain dataclass whose own constructor checks no types."""
     try:
-        made = object.__new__(kind)
+        instance = object.__new__(kind)
         _adapter(cast(Any, kind)).validator.validate_python(
-            ArgsKwargs((), dict(values)), self_instance=made
+            ArgsKwargs((), dict(values)), self_instance=instance
         )
     except ValidationError as error:
         raise OptionError(sentences(error.errors(include_url=False))) from None
-    return made
+    return instance
 
 
 def sentences(faults: Iterable[ErrorDetails]) -> list[str]:
@@ -130,7 +130,9 @@ def sentences(faults: Iterable[ErrorDetails]) -> list[str]:
     by_field: dict[str, list[ErrorDetails]] = {}
     for fault in faults:
         by_field.setdefault(str(fault["loc"][0]) if fault["loc"] else "", []).append(fault)
-    return [text for name, own in by_field.items() for text in _sentences(name, own)]
+    return [
+        text for name, field_faults in by_field.items() for text in _sentences(name, field_faults)
+    ]
 
 
 def _sentences(name: str, faults: Sequence[ErrorDetails]) -> Iterator[str]:

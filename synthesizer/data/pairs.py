@@ -52,15 +52,17 @@ def as_table(
     raw = _raw(data, names)
     if raw is None:
         return Table((), len(data))
-    declared = {name: said for name, said in (declared or {}).items() if name in raw.names}
-    found = infer(raw, declared)
+    declared = {
+        name: declaration for name, declaration in (declared or {}).items() if name in raw.names
+    }
+    inferred = infer(raw, declared)
     if not ids:
-        found = tuple(item for item in found if item.variable.kind is not Kind.ID)
-        raw = raw.select([item.variable.name for item in found])
-    if not found:
+        inferred = tuple(item for item in inferred if item.variable.kind is not Kind.ID)
+        raw = raw.select([item.variable.name for item in inferred])
+    if not inferred:
         return Table((), len(data))
     return encode_inferred(
-        raw, [_compared(item, texts) for item, texts in zip(found, raw.texts, strict=True)]
+        raw, [_compared(item, texts) for item, texts in zip(inferred, raw.texts, strict=True)]
     )
 
 
@@ -80,15 +82,17 @@ def as_tables(
     names = tuple(dict.fromkeys(names))
     several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
     table = as_table(original, names, declared)
-    made, problems = [], []
+    tables, problems = [], []
     for number, data in enumerate(several, start=1):
         try:
-            made.append(data if isinstance(data, Table) else read_like(data, table, names, persons))
+            tables.append(
+                data if isinstance(data, Table) else read_like(data, table, names, persons)
+            )
         except SynthesizerError as error:
             problems += [f"synthetic dataset {number}: {problem}" for problem in error.problems]
     if problems:
         raise DataError(dict.fromkeys(problems))
-    return table, tuple(made)
+    return table, tuple(tables)
 
 
 def read_like(
@@ -116,18 +120,18 @@ def read_like(
     return table
 
 
-def _is_foreign(original: Column, other: Column) -> bool:
+def _is_foreign(original: Column, synthetic: Column) -> bool:
     """Whether a variable has no level, or no number, in common: every comparison is then zero.
 
     Few records may well have none, and names of persons have none in other people's data.
     """
-    n = min(len(original), len(other))
+    n = min(len(original), len(synthetic))
     if n < FEW_RECORDS:
         return False
     if not original.is_coded:  # its texts were taken for missing codes
-        return bool(original.is_observed.any() and not other.is_observed.any())
+        return bool(original.is_observed.any() and not synthetic.is_observed.any())
     ours = {original.variable.labels[code] for code in np.unique(original.data)}
-    theirs = {other.variable.labels[code] for code in np.unique(other.data)}
+    theirs = {synthetic.variable.labels[code] for code in np.unique(synthetic.data)}
     return len(ours) <= n / 2 and not ours & theirs
 
 
@@ -137,12 +141,14 @@ def _raw(data: pd.DataFrame | RawTable, names: Iterable[str]) -> RawTable | None
         raise DataError(f"a pandas DataFrame is needed, not {type(data).__name__}")
     if not len(data):
         raise DataError("the data have no records: give at least one")
-    known = data.names if isinstance(data, RawTable) else data.columns
-    found = [name for name in dict.fromkeys(names) if name in known]
-    if not found:
+    columns = data.names if isinstance(data, RawTable) else data.columns
+    present = [name for name in dict.fromkeys(names) if name in columns]
+    if not present:
         return None
     return (
-        data.select(found) if isinstance(data, RawTable) else from_pandas(data[found], min_rows=1)
+        data.select(present)
+        if isinstance(data, RawTable)
+        else from_pandas(data[present], min_rows=1)
     )
 
 
@@ -151,8 +157,8 @@ def _compared(item: Inferred, texts: Texts) -> Inferred:
     variable = item.variable
     if variable.kind is not Kind.ID:
         return item
-    rest = texts.occurs & ~texts.among(variable.missing)
-    levels = tuple(texts.picked(rest))
+    observed = texts.occurs & ~texts.among(variable.missing)
+    levels = tuple(texts.picked(observed))
     if is_number(pa.array(levels, pa.string()), texts.mark).all():
         numeric = Variable(name=variable.name, kind=Kind.NUMERIC, missing=variable.missing)
         return Inferred(numeric, item.reason)
@@ -179,8 +185,8 @@ def check_keys(
     synthesizer.data.errors.DataError: key 'age' is not in the data: name one of its columns
     """
     problems = [*_key_problems(table, keys, target), *_group_problems(table, groups or {})]
-    known = None if target is None else table.get(target)
-    if known is not None and not constant_target and _is_constant(known):
+    target_column = None if target is None else table.get(target)
+    if target_column is not None and not constant_target and _is_constant(target_column):
         problems.append(f"target {target!r} has only one value: choose one with at least two")
     if problems:
         raise DataError(problems)

@@ -57,7 +57,7 @@ class Seed:
 
 def _spawn_key(path: tuple[str | int, ...]) -> tuple[int, ...]:
     """Hash the path: Python's own ``hash`` of a string differs from process to process."""
-    text = "\x1f".join(f"{type(part).__name__}:{part}" for part in path)
+    text = "\x1f".join(f"{type(step).__name__}:{step}" for step in path)
     digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
     return tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))
 

@@ -181,7 +181,7 @@ def refuse_writing(query: str) -> None:
             "`query` must be one SELECT or WITH statement; a semicolon may only end it, also in "
             "comments and texts"
         )
-    bare = _SKIPPED.sub(lambda found: "''" if found["text"] else " ", query).lstrip(" \n\t\r(")
+    bare = _SKIPPED.sub(lambda match: "''" if match["text"] else " ", query).lstrip(" \n\t\r(")
     if not re.match(r"(?i)(select|with)\b", bare) or _WRITES.search(bare):
         raise DataError("`query` must be one SELECT or WITH statement that only reads")
 
@@ -213,8 +213,8 @@ def _fetch(engine: Engine, query: str) -> tuple[list[str], Any]:
 
 def _explained(error: Exception, query: str) -> str:
     """Name the kind of error and what is not there; a database's own message may quote values."""
-    found = _NOT_THERE.search(str(getattr(error, "orig", "")))
-    name = (found["lite"] or found["post"]) if found else ""
+    match = _NOT_THERE.search(str(getattr(error, "orig", "")))
+    name = (match["lite"] or match["post"]) if match else ""
     absent = f" (there is no {name})" if name and name in query else ""
     return f"{type(error).__name__}{absent}; check the URL, the rights and the query"
 
@@ -288,8 +288,8 @@ def _mark(column: pa.ChunkedArray, delimiter: str) -> str:
     """Return the decimal mark: files with semicolons often have decimal commas."""
     if delimiter != ";":
         return "."
-    found = pc.match_substring_regex(as_dictionary(column).dictionary, r"^[+-]?\d*,\d+$")
-    return "," if pc.any(found).as_py() else "."
+    with_comma = pc.match_substring_regex(as_dictionary(column).dictionary, r"^[+-]?\d*,\d+$")
+    return "," if pc.any(with_comma).as_py() else "."
 
 
 def read_path(
@@ -310,8 +310,8 @@ def read_path(
         compressed = path.suffix.lower() == ".gz"
         ending = (Path(path.stem) if compressed else path).suffix.lower()
         if ending not in CSV_SUFFIXES:
-            known = ".csv, .tsv, .txt (also .gz), .parquet or a directory of Parquet files"
-            raise DataError(f"{path}: type {ending!r} is unknown; the file must be {known}")
+            allowed = ".csv, .tsv, .txt (also .gz), .parquet or a directory of Parquet files"
+            raise DataError(f"{path}: type {ending!r} is unknown; the file must be {allowed}")
         data = _bytes(path, compressed=compressed)
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or "the file is damaged or cut short"

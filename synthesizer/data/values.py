@@ -40,8 +40,8 @@ def _with_point(values: pa.Array, mark: str) -> pa.Array:
 
 
 def _mask(values: pa.Array, pattern: str) -> BoolArray:
-    found = pc.match_substring_regex(values, pattern)
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    matches = pc.match_substring_regex(values, pattern)
+    return np.asarray(matches.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def is_number(values: pa.Array, mark: str = ".") -> BoolArray:
@@ -193,7 +193,7 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
     if zone := _zone(values):
         bare = pc.utf8_slice_codeunits(values, 0, -len(zone))
         return tuple(form + zone for form in detect_format(bare))
-    found = []
+    formats = []
     first = values.slice(0, 100)  # nearly always settles it
     for form, shape in _SHAPES.items():
         if not pc.all(pc.match_substring_regex(first, shape)).as_py():
@@ -202,16 +202,16 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
             continue
         written, _, wrong = parse_dates(values, form)
         if not wrong.any():
-            found.append(written)
-    return tuple(found)
+            formats.append(written)
+    return tuple(formats)
 
 
 def _zone(values: pa.Array) -> str:
     """Return the time zone that every text ends with, such as Z or +00:00."""
-    found = _ZONE.match(values[0].as_py() or "") if len(values) else None
-    if found is None or not pc.all(pc.ends_with(values, found[1])).as_py():
+    zone = _ZONE.match(values[0].as_py() or "") if len(values) else None
+    if zone is None or not pc.all(pc.ends_with(values, zone[1])).as_py():
         return ""
-    return found[1]
+    return zone[1]
 
 
 def parse_dates(values: pa.Array, form: str) -> tuple[str, FloatArray, BoolArray]:
@@ -305,6 +305,8 @@ def _number(variable: Variable, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        what = "date (YYYY-MM-DD)" if variable.kind is Kind.DATE else "number"
-        raise DataError(f"{text!r} is no {what} and no missing code of variable {variable.name!r}")
+        wanted = "date (YYYY-MM-DD)" if variable.kind is Kind.DATE else "number"
+        raise DataError(
+            f"{text!r} is no {wanted} and no missing code of variable {variable.name!r}"
+        )
     return value

@@ -177,10 +177,10 @@ GZIP_LEVEL: Final = 6
 
 def suffix(layout: Layout, format: Format | None = None) -> str:  # noqa: A002
     """Return the ending of a file name, such as ``.csv.gz``; sources without a file give .csv."""
-    return f".{format or _own_format(layout)}"
+    return f".{format or _source_format(layout)}"
 
 
-def _own_format(layout: Layout) -> Format:
+def _source_format(layout: Layout) -> Format:
     if layout.form == "parquet":
         return "parquet"
     return "csv.gz" if layout.compressed else "csv"
@@ -194,7 +194,7 @@ def write(
     format: Format | None = None,  # noqa: A002
 ) -> None:
     """Write a table as its source was written; the same table gives the same bytes."""
-    format = format or _own_format(layout)  # noqa: A001
+    format = format or _source_format(layout)  # noqa: A001
     path = Path(path)
     layout = layout.select(tuple(name for name in table.names if name in layout.names))
     try:

@@ -96,9 +96,9 @@ def without_infinities(value: Any) -> Any:
 
 def _position(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
-    what = getattr(error, "problem", None)
+    problem = getattr(error, "problem", None)
     place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-    return f"{place}: {what}" if what else place
+    return f"{place}: {problem}" if problem else place
 
 
 def _node_problems(root: yaml.Node | None, origin: str) -> list[str]:
@@ -125,7 +125,7 @@ def _node_problems(root: yaml.Node | None, origin: str) -> list[str]:
 
 def _children(node: yaml.Node) -> list[yaml.Node]:
     if isinstance(node, yaml.MappingNode):
-        return [part for pair in node.value for part in pair]
+        return [child for pair in node.value for child in pair]
     return list(node.value) if isinstance(node, yaml.SequenceNode) else []
 
 

@@ -65,9 +65,9 @@ def _wide(config: PanelConfig, table: Table) -> tuple[Arrangement, tuple[str, ..
             f"({', '.join(config.wide)})"
         )
     elif career is not None and not problems:
-        own = form.variables[list(config.wide).index(career)]
-        problems += _coded_problems(career, is_coded=own.is_coded)
-        problems += label_problems(own, career=True, allowed=config.absent)
+        variable = form.variables[list(config.wide).index(career)]
+        problems += _coded_problems(career, is_coded=variable.is_coded)
+        problems += label_problems(variable, career=True, allowed=config.absent)
     if config.view:
         problems.append("panel.view: the wide form shows all periods to the checks; take it out")
     problems.settle(ConfigError)
@@ -161,11 +161,13 @@ def compared_data(
         problems.at(name, form.other_problems(table))
     problems.settle(DataError)
     views = [_viewed(form, table) for table in tables]
-    made = views[1 : 1 + len(synthetic)]
-    shared = [name for name in views[0].panel.names if all(name in own.panel for own in made)]
+    synthetic_views = views[1 : 1 + len(synthetic)]
+    shared = [
+        name for name in views[0].panel.names if all(name in view.panel for view in synthetic_views)
+    ]
     return ComparedData(
         original=views[0].with_variables(shared),
-        synthetic=tuple(view.with_variables(shared) for view in made),
+        synthetic=tuple(view.with_variables(shared) for view in synthetic_views),
         control=None if control is None else views[-1],
         frame=form.frame,
         person=panel.person,
@@ -182,14 +184,14 @@ def _original(
     """Return the original as a run reads it, or its sound part and what is wrong with it."""
     declared = declared_for(config.data, raw, declarations(config, raw.names))
     data = encoded(raw, declared, config.drop)
-    found = Problems(problem.removeprefix(f"{raw.origin}: ") for problem in data.problems)
-    if not found:
-        with found.gathered():
+    faults = Problems(problem.removeprefix(f"{raw.origin}: ") for problem in data.problems)
+    if not faults:
+        with faults.gathered():
             arrange(panel, data.table)
     elif panel.person is not None and panel.person not in raw.names:
-        found.append(f"panel.person: unknown column {panel.person!r}; name a column of the data")
+        faults.append(f"panel.person: unknown column {panel.person!r}; name a column of the data")
     problems = Problems()
-    problems.at(name, found)
+    problems.at(name, faults)
     return data.table, problems
 
 
@@ -225,26 +227,27 @@ def _joint(tables: Sequence[Table], time: str | None) -> list[Table]:
     """Bring all tables to the labels and missing codes of all of them; those of time stay."""
     columns: list[dict[str, Column]] = [dict(table) for table in tables]
     for name, column in tables[0].items():
-        own = column.variable
+        variable = column.variable
         variables = [table[name].variable for table in tables if name in table]
-        same = all((v.levels, v.missing) == (own.levels, own.missing) for v in variables)
-        if same or name == time or own.kind is Kind.ID:
+        same = all((v.levels, v.missing) == (variable.levels, variable.missing) for v in variables)
+        if same or name == time or variable.kind is Kind.ID:
             continue
         joint = replace(
-            own,
+            variable,
             levels=_union(variable.levels for variable in variables),
             missing=_union(variable.missing for variable in variables),
         )
-        for known in columns:
-            if name in known:
-                known[name] = recoded(known[name], joint)
+        for by_name in columns:
+            if name in by_name:
+                by_name[name] = recoded(by_name[name], joint)
     return [
-        Table(known.values(), table.n_rows) for known, table in zip(columns, tables, strict=True)
+        Table(by_name.values(), table.n_rows)
+        for by_name, table in zip(columns, tables, strict=True)
     ]
 
 
 def _union(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(label for part in parts for label in part))
+    return tuple(dict.fromkeys(label for labels in parts for label in labels))
 
 
 def _viewed(form: Arrangement, table: Table) -> PersonView:

@@ -124,8 +124,8 @@ class Context:
 
     def wanted(self, name: str) -> tuple[str, ...] | None:
         """Return the predictors that the configuration names for a variable, None for all."""
-        told = self.own(name).predictors
-        return self.config.predictor_matrix.get(name) if told is None else told
+        named = self.own(name).predictors
+        return self.config.predictor_matrix.get(name) if named is None else named
 
 
 def unknown_variables(context: Context) -> Iterator[str]:
@@ -143,12 +143,12 @@ def unknown_variables(context: Context) -> Iterator[str]:
         ("predictor_matrix", config.predictor_matrix),
     ]
     predictors = [(f"predictor_matrix.{k}", v) for k, v in config.predictor_matrix.items()]
-    for name, own in config.variables.items():
-        predictors.append((f"variables.{name}.predictors", own.predictors or ()))
-        predictors.append((f"variables.{name}.exclude", own.exclude))
+    for name, settings in config.variables.items():
+        predictors.append((f"variables.{name}.predictors", settings.predictors or ()))
+        predictors.append((f"variables.{name}.exclude", settings.exclude))
         if name in columns.owners:
-            said = [f"variables.{name}.{key}" for key in own.model_fields_set - _OF_COLUMNS]
-            places += [(place, [name]) for place in sorted(said)]
+            keys = [f"variables.{name}.{key}" for key in settings.model_fields_set - _OF_COLUMNS]
+            places += [(place, [name]) for place in sorted(keys)]
     for place, names in places:
         for name in names:
             yield from columns.unknown(place, name)
@@ -169,9 +169,9 @@ def models_without_use(context: Context) -> Iterator[str]:
     """Yield unknown models of variables that are not planned, and models of identifiers."""
     config = context.config
     models = [(name, f"method.{name}", method) for name, method in config.named_methods.items()]
-    for name, own in config.variables.items():
-        models.append((name, f"variables.{name}.method", own.method or ""))
-        models.append((name, f"variables.{name}.missing_method", own.missing_method or ""))
+    for name, settings in config.variables.items():
+        models.append((name, f"variables.{name}.method", settings.method or ""))
+        models.append((name, f"variables.{name}.missing_method", settings.missing_method or ""))
     for name, place, model in models:
         if not model or name in context.names:
             continue

@@ -28,8 +28,8 @@ def plan_genetic(
     scenarios: Sequence[Scenario],
 ) -> GeneticPlan | None:
     """Return what will be evolved, None where there are problems."""
-    found = [f"genetic: {problem}" for problem in _problems(context, config, steps)]
-    context.problems += found
+    problems = [f"genetic: {problem}" for problem in _problems(context, config, steps)]
+    context.problems += problems
     if context.problems or not context.columns.is_complete:
         return None
     if not scenarios:
@@ -51,7 +51,7 @@ def plan_genetic(
 
 def _problems(context: Context, config: GeneticOptions, steps: Sequence[Step]) -> Iterator[str]:
     """Yield what stands against evolving anything."""
-    given = context.config
+    chain = context.config
     if context.is_panel:
         yield "persons with several rows cannot be evolved; take panel or genetic out"
         return
@@ -65,28 +65,28 @@ def _problems(context: Context, config: GeneticOptions, steps: Sequence[Step]) -
             f"{', '.join(derived)} cannot be derived while cells change; drop it and compute it "
             "from the synthetic file"
         )
-    if given.proper:
+    if chain.proper:
         yield "proper refits for every dataset of the population; take it out"
     yield from _size_problems(context, config)
 
 
 def _size_problems(context: Context, config: GeneticOptions) -> Iterator[str]:
     """Yield what stands against so many datasets, or datasets of such a size."""
-    given, n = context.config, context.table.n_rows
-    if config.mode == "pareto" and given.m > 1:
-        yield f"m ({given.m}) must be 1 with mode pareto: its result is a frontier of datasets"
-    elif config.start == "mutants" and given.m > 1:
+    chain, n = context.config, context.table.n_rows
+    if config.mode == "pareto" and chain.m > 1:
+        yield f"m ({chain.m}) must be 1 with mode pareto: its result is a frontier of datasets"
+    elif config.start == "mutants" and chain.m > 1:
         yield (
-            f"m ({given.m}) must be 1 with start mutants: what several mutants have in common is "
+            f"m ({chain.m}) must be 1 with start mutants: what several mutants have in common is "
             "the original; take m out, or say start: chain"
         )
     if config.start == "chain":
         return
-    if given.strata:
+    if chain.strata:
         yield "strata have a chain each, and no chain is fitted; say start: chain, or take them out"
-    if config.start == "mutants" and given.rows not in (None, n):
-        yield f"rows ({given.rows}) must be {n} or absent: mutants have the original's rows"
-    elif config.start != "mutants" and given.rows is not None:
+    if config.start == "mutants" and chain.rows not in (None, n):
+        yield f"rows ({chain.rows}) must be {n} or absent: mutants have the original's rows"
+    elif config.start != "mutants" and chain.rows is not None:
         yield "rows cannot be set where datasets start from files, which have their own"
 
 
@@ -96,12 +96,14 @@ CHAIN_KEYS = ("default_method", "method", "models", "visit_sequence", "predictor
 
 def _ignored(context: Context, config: GeneticOptions) -> Iterator[str]:
     """Say what has no effect where no chain is fitted."""
-    given = [key for key in CHAIN_KEYS if key in context.config.model_fields_set]
-    given += [
-        f"variables.{name}.method" for name, own in context.config.variables.items() if own.method
+    unused = [key for key in CHAIN_KEYS if key in context.config.model_fields_set]
+    unused += [
+        f"variables.{name}.method"
+        for name, settings in context.config.variables.items()
+        if settings.method
     ]
-    if given and config.start != "chain":
-        yield f"genetic: {', '.join(given)}: not used, since no model is fitted; say start: chain"
+    if unused and config.start != "chain":
+        yield f"genetic: {', '.join(unused)}: not used, since no model is fitted; say start: chain"
 
 
 def _scenario_problems(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator[str]:
@@ -131,22 +133,22 @@ def _files(paths: Sequence[Path], table: Table, problems: Problems) -> list[Reco
             continue
         with problems.gathered(place):
             tables[path] = like_original(read_path(path, min_rows=1), table)
-    sizes = {str(path): made.n_rows for path, made in tables.items()}
+    sizes = {str(path): synthetic.n_rows for path, synthetic in tables.items()}
     if len(set(sizes.values())) > 1:
-        told = ", ".join(f"{path} {n:,}" for path, n in sizes.items())
+        counts = ", ".join(f"{path} {n:,}" for path, n in sizes.items())
         problems.append(
-            f"{place}: the files have different numbers of rows ({told}), and datasets that "
+            f"{place}: the files have different numbers of rows ({counts}), and datasets that "
             "swap records must have the same; leave some out"
         )
     if problems:
         return []
     coding = Coding.of([table[name].variable for name in evolved_names(table)])
-    records = {path: coding.encode(made) for path, made in tables.items()}
-    own = np.sort(coding.encode(table))
+    records = {path: coding.encode(synthetic) for path, synthetic in tables.items()}
+    original = np.sort(coding.encode(table))
     problems += [
         f"{place}: {path} has the records of the original; name synthetic files"
-        for path, made in records.items()
-        if np.array_equal(np.sort(made), own)
+        for path, cells in records.items()
+        if np.array_equal(np.sort(cells), original)
     ]
     return list(records.values())
 
@@ -168,25 +170,27 @@ def like_original(raw: RawTable, table: Table) -> Table:
             f"{raw.origin}: column {name!r} is missing; it must have the original's variables"
             for name in absent
         )
-    made = encode_like(raw.select(names), schema)
+    synthetic = encode_like(raw.select(names), schema)
     problems = [
         f"{raw.origin}: column {name!r} has {new:,} records with levels that the original does not "
         "have; write both alike, or declare all levels"
-        for name, new in _new_levels(table, made).items()
+        for name, new in _new_levels(table, synthetic).items()
         if new
     ]
     if problems:
         raise DataError(problems)
-    return made
+    return synthetic
 
 
-def _new_levels(table: Table, made: Table) -> Mapping[str, int]:
+def _new_levels(table: Table, synthetic: Table) -> Mapping[str, int]:
     """Return the records with a label that the original's variable does not have."""
     counts = {}
-    for name in made.names:
-        known = set(table[name].variable.labels)
-        new = np.array([label not in known for label in made[name].variable.labels], dtype=bool)
-        counts[name] = int(new[made[name].data].sum())
+    for name in synthetic.names:
+        labels = set(table[name].variable.labels)
+        new = np.array(
+            [label not in labels for label in synthetic[name].variable.labels], dtype=bool
+        )
+        counts[name] = int(new[synthetic[name].data].sum())
     return counts
 
 

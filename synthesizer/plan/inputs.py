@@ -83,14 +83,16 @@ class Columns:
         view = tuple(view)
         views = {
             name: tuple(
-                own for own in view if self.owners.get(own) == name or own.startswith(f"{name}@")
+                column
+                for column in view
+                if self.owners.get(column) == name or column.startswith(f"{name}@")
             )
             for name in table
             if name not in view
         }
         return replace(
             type(self).of(view),
-            views={name: own for name, own in views.items() if own},
+            views={name: columns for name, columns in views.items() if columns},
             periods=() if self.owners else tuple(periods),
         )
 
@@ -121,8 +123,8 @@ class Columns:
             return [f"{place}: {_in_periods(name, views)}"]
         if hint := self._in_period(name):
             return [f"{place}: {hint}"]
-        known = [other for other in self.names or () if other not in self.owners]
-        return [unknown_variable(place, name, known)]
+        writable = [column for column in self.names or () if column not in self.owners]
+        return [unknown_variable(place, name, writable)]
 
     def _in_period(self, name: str) -> str | None:
         """Say why the value of a variable in a period is not in view."""
@@ -134,16 +136,16 @@ class Columns:
         return None
 
 
-def unknown_variable(place: str, name: str, known: Iterable[str]) -> str:
+def unknown_variable(place: str, name: str, names: Iterable[str]) -> str:
     """Say that a variable is not there, with the nearest name, or its values in periods."""
-    known = list(known)
-    if views := values_in_periods(name, known):
+    names = list(names)
+    if views := values_in_periods(name, names):
         return f"{place}: {views}"
-    hint = did_you_mean(name, known, "it is no column of the data; take it out")
+    hint = did_you_mean(name, names, "it is no column of the data; take it out")
     return f"{place}: unknown variable {name!r}; {hint}"
 
 
-def values_in_periods(name: str, known: Iterable[str]) -> str | None:
+def values_in_periods(name: str, names: Iterable[str]) -> str | None:
     """Say how the values of a variable of a panel are called; None where there are none.
 
     Examples
@@ -151,15 +153,15 @@ def values_in_periods(name: str, known: Iterable[str]) -> str | None:
     >>> values_in_periods("pay", ["sex", "pay@first", "pay@last"])
     "'pay' changes within persons; name its value in a period: pay@first, pay@last"
     """
-    views = [own for own in known if own.startswith(f"{name}@")]
+    views = [column for column in names if column.startswith(f"{name}@")]
     if not views:
         return None
     return _in_periods(name, views)
 
 
 def _in_periods(name: str, views: Sequence[str]) -> str:
-    told = ", ".join(views if len(views) <= MOST_VIEWS else [*views[:2], "...", views[-1]])
-    return f"{name!r} changes within persons; name its value in a period: {told}"
+    shown = ", ".join(views if len(views) <= MOST_VIEWS else [*views[:2], "...", views[-1]])
+    return f"{name!r} changes within persons; name its value in a period: {shown}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,24 +219,24 @@ def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, 
     What it says of a longitudinal variable of a wide panel holds for all of its columns, if those
     of the source are known.
     """
-    said = {name: variable.declaration() for name, variable in config.variables.items()}
+    declared = {name: variable.declaration() for name, variable in config.variables.items()}
     if config.panel is None:
-        return said
+        return declared
     from synthesizer.data.panel.forms import wide_columns
 
     person, time = config.panel.person, config.panel.time
-    if person is not None and (person not in said or said[person].kind is None):
-        said[person] = Declaration(kind=Kind.ID)
+    if person is not None and (person not in declared or declared[person].kind is None):
+        declared[person] = Declaration(kind=Kind.ID)
     for name in (person, time):
         if name is not None:
-            said[name] = replace(said.get(name, Declaration()), every_row=True)
-    for name, given in config.panel.wide.items():
-        own = said.get(name)
-        if own is not None and columns and name not in columns:
-            del said[name]
-            cells = wide_columns(given, columns)
-            said |= {cell: own for cell in cells if cell not in said}
-    return said
+            declared[name] = replace(declared.get(name, Declaration()), every_row=True)
+    for name, patterns in config.panel.wide.items():
+        declaration = declared.get(name)
+        if declaration is not None and columns and name not in columns:
+            del declared[name]
+            cells = wide_columns(patterns, columns)
+            declared |= {cell: declaration for cell in cells if cell not in declared}
+    return declared
 
 
 def arrangement_of(panel: PanelConfig | None, table: Table) -> tuple[Arrangement, tuple[str, ...]]:
@@ -274,7 +276,7 @@ def encoded(raw: RawTable, declared: Mapping[str, Declaration], drop: Collection
     Dropped columns are not looked into: their faults do not matter.
     """
     kept = raw.select([name for name in raw.names if name not in drop])
-    declared = {name: said for name, said in declared.items() if name in kept.names}
+    declared = {name: declaration for name, declaration in declared.items() if name in kept.names}
     if not kept.names:  # the plan says that nothing is left
         return Input(table=Table((), raw.n_rows), columns=Columns.of(raw.names))
     try:
@@ -294,9 +296,9 @@ def encoded(raw: RawTable, declared: Mapping[str, Declaration], drop: Collection
 def _sound_part(raw: RawTable, declared: Mapping[str, Declaration]) -> Table:
     sound: list[Column] = []
     for name in raw.names:
-        said = {name: declared[name]} if name in declared else {}
+        declaration = {name: declared[name]} if name in declared else {}
         with suppress(SynthesizerError):  # told by whoever encoded the whole source
-            sound += encode(raw.select([name]), said).columns
+            sound += encode(raw.select([name]), declaration).columns
     return Table(sound, raw.n_rows)
 
 
@@ -335,24 +337,26 @@ def declared_for(
     data: DataConfig, raw: RawTable, declared: Mapping[str, Declaration]
 ) -> dict[str, Declaration]:
     """Add what is known of a built-in sample; the plan reports names that are unknown."""
-    told = {name: said for name, said in declared.items() if name in raw.names}
+    existing = {name: declaration for name, declaration in declared.items() if name in raw.names}
     if data.sample is None:
-        return told
+        return existing
     from synthesizer.data.samples.builtin import SAMPLES
 
-    known = dict(SAMPLES[data.sample].declarations)
-    return known | {name: _over(known.get(name), said) for name, said in told.items()}
+    usual = dict(SAMPLES[data.sample].declarations)
+    return usual | {
+        name: _over(usual.get(name), declaration) for name, declaration in existing.items()
+    }
 
 
-def _over(known: Declaration | None, said: Declaration) -> Declaration:
+def _over(usual: Declaration | None, declaration: Declaration) -> Declaration:
     """Return what the configuration says, and what is known where it says nothing."""
-    if known is None or said.kind is not None:
-        return said
+    if usual is None or declaration.kind is not None:
+        return declaration
     return replace(
-        said,
-        kind=known.kind,
-        missing=known.missing if said.missing is None else said.missing,
-        levels=known.levels if said.levels is None else said.levels,
+        declaration,
+        kind=usual.kind,
+        missing=usual.missing if declaration.missing is None else declaration.missing,
+        levels=usual.levels if declaration.levels is None else declaration.levels,
     )
 
 

@@ -59,7 +59,7 @@ def make_codebook(path: Path) -> Codebook:
 
 def describe(raw: RawTable, inferred: Sequence[Inferred], table: Table) -> Codebook:
     """Describe a source that was encoded already."""
-    variables = tuple(_variable(found, table[found.variable.name]) for found in inferred)
+    variables = tuple(_variable(item, table[item.variable.name]) for item in inferred)
     return Codebook(
         origin=raw.origin,
         n_rows=table.n_rows,
@@ -91,8 +91,8 @@ def _levels(column: Column) -> str:
     counts = _level_counts(column)
     frequent = [i for i in np.argsort(-counts, kind="stable") if counts[i] >= RARE]
     named = ", ".join(labels[i] for i in frequent[:SHOWN_LEVELS])
-    rest = int((counts > 0).sum()) - min(len(frequent), SHOWN_LEVELS)
-    return f"{named} and {rest} more" if rest else named
+    unnamed = int((counts > 0).sum()) - min(len(frequent), SHOWN_LEVELS)
+    return f"{named} and {unnamed} more" if unnamed else named
 
 
 def _percentiles(column: Column) -> str:
@@ -141,10 +141,10 @@ def plan_table(plan: Plan) -> list[PlanRow]:
 
 
 def _row(position: int, step: Step, table: Table, share: float) -> PlanRow:
-    own = table[step.variable]
-    variable = own.variable
-    counts = _level_counts(own)
-    holders = _level_counts(_once_a_person(table, own))
+    column = table[step.variable]
+    variable = column.variable
+    counts = _level_counts(column)
+    holders = _level_counts(_once_a_person(table, column))
     rare = int(((holders > 0) & (holders < RARE)).sum()) if variable.is_coded else 0
     return PlanRow(
         position=position,
@@ -153,7 +153,7 @@ def _row(position: int, step: Step, table: Table, share: float) -> PlanRow:
         model=step.method,
         predictors=len(step.predictors),
         levels=int((counts > 0).sum()),
-        missing=int((~own.is_observed).sum()),
+        missing=int((~column.is_observed).sum()),
         rare=rare,
         cost=share,
     )

@@ -103,8 +103,8 @@ class Plan:
         """Fit what datasets are drawn from: a chain, or an evolution against the data."""
         phases = phases or Phases()
         with self._fitting(phases) as advance:
-            told = partial(phases.listener.tell, GENERATE)
-            return self._source(self.table, seed, self.m, advance, told=told)
+            tell = partial(phases.listener.tell, GENERATE)
+            return self._source(self.table, seed, self.m, advance, told=tell)
 
     def fit_chain(self, seed: Seed, phases: Phases | None = None) -> FittedChain:
         """Fit the chain, which can be saved.
@@ -362,11 +362,11 @@ def prepare(
     if check_directory:
         problems += check_output(output.directory, overwrite=output.overwrite)
     data = read_input(sound)
-    known = registry or Registry.load()
+    models = registry or Registry.load()
     with problems.gathered():
-        known = known.with_plugins(sound.plugins)
+        models = models.with_plugins(sound.plugins)
         if not faulty:
-            plan = make_plan(sound, data, known)
+            plan = make_plan(sound, data, models)
     problems += data.problems
     problems.settle(ConfigError)
     return plan

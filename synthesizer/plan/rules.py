@@ -44,7 +44,7 @@ class Places:
     @classmethod
     def of(cls, context: Context, order: Sequence[str], steps: Sequence[Step]) -> Self:
         """Return the places of a planned chain."""
-        known = tuple(context.earlier(order, len(order)))
+        earlier = tuple(context.earlier(order, len(order)))
         fixed = frozenset(step.variable for step in steps if step.is_fixed)
         frame = context.frame
         personal = set(frame.personal)
@@ -54,7 +54,7 @@ class Places:
             if abilities.person or follows:
                 personal.add(step.variable)
         return cls(
-            order=known,
+            order=earlier,
             fixed=fixed | set(frame.derived),
             career=context.career,
             following=frozenset(frame.derived),
@@ -165,15 +165,15 @@ def _condition(context: Context, place: str, text: str) -> Expression | None:
 def _rules(context: Context, places: Places) -> list[Rule]:
     table, columns, problems = context.completed, context.ruled, context.problems
     rules: list[Rule] = []
-    for number, given in enumerate(context.config.rules, 1):
+    for number, rule in enumerate(context.config.rules, 1):
         place = f"rule {number}"
-        condition = _condition(context, f"{place}, if", given.condition)
+        condition = _condition(context, f"{place}, if", rule.condition)
         if condition is not None and not condition.count(table):
             problems.append(
-                f"{place}: no confidential row satisfies {given.condition!r}; remove the rule or "
+                f"{place}: no confidential row satisfies {rule.condition!r}; remove the rule or "
                 "mend its condition"
             )
-        for name, value in given.then.items():
+        for name, value in rule.then.items():
             if columns.is_faulty(name):
                 continue
             if unknown := columns.unknown(place, name):
@@ -213,10 +213,10 @@ def _forbids(context: Context, places: Places) -> list[Forbid]:
 def _nothing_left(forbids: Mapping[int, Forbid], table: Table) -> Iterator[str]:
     """Say which conditions leave none of the confidential rows, so that no draw can keep them."""
     for variable in dict.fromkeys(forbid.variable for forbid in forbids.values()):
-        own = {number: f for number, f in forbids.items() if f.variable == variable}
-        if len(own) > 1 and forbidden_rows(list(own.values()), table).all():
+        same = {number: f for number, f in forbids.items() if f.variable == variable}
+        if len(same) > 1 and forbidden_rows(list(same.values()), table).all():
             yield (
-                f"forbid {', '.join(map(str, own))}: every confidential row satisfies one of them, "
+                f"forbid {', '.join(map(str, same))}: every confidential row satisfies one of them, "
                 f"so that no value of {variable!r} is left; mend one of the conditions"
             )
 
@@ -227,16 +227,16 @@ def _supports(context: Context, places: Places) -> list[Support]:
     wanted: list[tuple[str, ...]] = []
     for number, names in enumerate(context.config.support, 1):
         place = f"support {number}"
-        found = [problem for name in names for problem in columns.unknown(place, name)]
-        if not found and len(set(names)) < 2:
-            found = [f"{place}: needs at least two variables"]
+        faults = [problem for name in names for problem in columns.unknown(place, name)]
+        if not faults and len(set(names)) < 2:
+            faults = [f"{place}: needs at least two variables"]
         absent = [n for n in names if n not in places.order and columns.is_known(n)]
-        if not found and absent:
-            found = [
+        if not faults and absent:
+            faults = [
                 f"{place}: {', '.join(absent)} take no part in the synthesis; name other variables"
             ]
-        problems += found
-        if found or columns.any_faulty(names) or not set(names) <= set(table):
+        problems += faults
+        if faults or columns.any_faulty(names) or not set(names) <= set(table):
             continue
         ordered = sorted(set(names), key=places.order.index)
         if problem := places.redrawing_problem(ordered):
@@ -253,12 +253,12 @@ def _supports(context: Context, places: Places) -> list[Support]:
 
 def _several_values(config: ChainConfig, places: Places) -> Iterator[str]:
     """Note rules that let persons change what few persons change."""
-    for number, given in enumerate(config.rules, 1):
+    for number, rule in enumerate(config.rules, 1):
         try:
-            used = Expression.parse(given.condition).names
+            used = Expression.parse(rule.condition).names
         except ExpressionError:  # told already
             continue
-        for name in given.then:
+        for name in rule.then:
             if name in places.rare and not used <= places.personal:
                 yield (
                     f"rule {number}: sets {name!r}, which few persons ever change, in single "
@@ -269,12 +269,16 @@ def _several_values(config: ChainConfig, places: Places) -> Iterator[str]:
 def _contradictions(
     rules: Sequence[Rule], forbids: Sequence[Forbid], table: Table
 ) -> Iterator[str]:
-    for (i, one), (j, other) in combinations(enumerate(rules, 1), 2):
-        both = one.condition.condition(table) & other.condition.condition(table)
-        if one.variable == other.variable and not one.value.equals(other.value) and both.any():
+    for (i, first), (j, second) in combinations(enumerate(rules, 1), 2):
+        both = first.condition.condition(table) & second.condition.condition(table)
+        if (
+            first.variable == second.variable
+            and not first.value.equals(second.value)
+            and both.any()
+        ):
             yield (
                 f"rules contradict each other: settings {i} and {j} give variable "
-                f"{one.variable!r} different values on {both.sum()} confidential rows; "
+                f"{first.variable!r} different values on {both.sum()} confidential rows; "
                 "make their conditions exclude each other"
             )
     for rule in rules:
@@ -321,12 +325,12 @@ def plan_paths(context: Context) -> None:
     if panel is None:
         return
     rules: dict[PathRule, str] = {}
-    for number, given in enumerate(panel.rules, 1):
+    for number, rule in enumerate(panel.rules, 1):
         place = f"panel.rules.{number}"
-        problems = list(_path_problems(context, place, given))
+        problems = list(_path_problems(context, place, rule))
         context.problems += problems
         if not problems:
-            compiled = _compiled(context.table[given.variable].variable, given)
+            compiled = _compiled(context.table[rule.variable].variable, rule)
             rules |= dict.fromkeys(compiled, place)
     context.paths = tuple(rules)
     _count(context, rules)
@@ -343,8 +347,8 @@ def overridden(paths: Sequence[PathRule], rules: Sequence[Rule]) -> Iterator[str
                 )
 
 
-def _path_problems(context: Context, place: str, given: PathRuleConfig) -> Iterator[str]:
-    name = given.variable
+def _path_problems(context: Context, place: str, rule: PathRuleConfig) -> Iterator[str]:
+    name = rule.variable
     panel, frame = context.config.panel, context.frame
     if panel is not None and name == panel.person:
         yield f"{place}: {name!r} tells persons apart and has no states; name another variable"
@@ -360,12 +364,12 @@ def _path_problems(context: Context, place: str, given: PathRuleConfig) -> Itera
         return
     variable = context.table[name].variable
     is_career = name == context.career
-    if given.non_decreasing and (variable.kind in (Kind.CATEGORICAL, Kind.BOOLEAN) or is_career):
+    if rule.non_decreasing and (variable.kind in (Kind.CATEGORICAL, Kind.BOOLEAN) or is_career):
         yield (
             f"{place}: {name!r} has no order that could rise; declare variables.{name}.kind: "
             "ordered with its levels, or use never"
         )
-    labels = [*given.absorbing, *(label for pair in given.never for label in pair)]
+    labels = [*rule.absorbing, *(label for pair in rule.never for label in pair)]
     if labels and not variable.is_coded:
         yield f"{place}: {name!r} is a number; absorbing and never need states"
         return
@@ -375,35 +379,35 @@ def _path_problems(context: Context, place: str, given: PathRuleConfig) -> Itera
             f"{place}: variable {name!r} has no state {', '.join(map(repr, unknown))}; write "
             "them as they stand in the data"
         )
-    for same in dict.fromkeys(one for one, other in given.never if one == other):
+    for same in dict.fromkeys(before for before, after in rule.never if before == after):
         yield (
             f"{place}: never forbids staying in {same!r}, which would be a rule about how long "
             "states last; take the pair out"
         )
 
 
-def _compiled(variable: Variable, given: PathRuleConfig) -> Iterator[PathRule]:
+def _compiled(variable: Variable, rule: PathRuleConfig) -> Iterator[PathRule]:
     name = variable.name
-    if given.absorbing or given.never:
-        yield PathRule(variable=name, allowed=_matrix(variable, given), text=_text(given))
-    if given.non_decreasing:
+    if rule.absorbing or rule.never:
+        yield PathRule(variable=name, allowed=_matrix(variable, rule), text=_text(rule))
+    if rule.non_decreasing:
         yield PathRule(variable=name, non_decreasing=True, text=f"{name} never falls")
 
 
-def _matrix(variable: Variable, given: PathRuleConfig) -> BoolArray:
+def _matrix(variable: Variable, rule: PathRuleConfig) -> BoolArray:
     allowed = np.ones((variable.n_codes, variable.n_codes), dtype=bool)
-    for label in given.absorbing:
+    for label in rule.absorbing:
         code = variable.labels.index(label)
         allowed[code] = False
         allowed[code, code] = True
-    for one, other in given.never:
-        allowed[variable.labels.index(one), variable.labels.index(other)] = False
+    for before, after in rule.never:
+        allowed[variable.labels.index(before), variable.labels.index(after)] = False
     return allowed
 
 
-def _text(given: PathRuleConfig) -> str:
-    parts = [f"{given.variable} never leaves {label!r}" for label in given.absorbing]
-    parts += [f"{given.variable} never goes from {a!r} to {b!r}" for a, b in given.never]
+def _text(rule: PathRuleConfig) -> str:
+    parts = [f"{rule.variable} never leaves {label!r}" for label in rule.absorbing]
+    parts += [f"{rule.variable} never goes from {a!r} to {b!r}" for a, b in rule.never]
     return " and ".join(parts)
 
 
@@ -413,12 +417,12 @@ def _count(context: Context, places: Mapping[PathRule, str]) -> None:
     if policy == "ignore":
         return
     panel = panel_of(context.table)
-    told, remedy = (context.notes, "") if policy == "warn" else (context.problems, f"; {REMEDY}")
+    report, remedy = (context.notes, "") if policy == "warn" else (context.problems, f"; {REMEDY}")
     for rule, place in places.items():
         broken = broken_steps(panel.index, panel[rule.variable], [rule])
         if broken.any():
             persons = len(np.unique(panel.index.person[broken]))
-            told.append(
+            report.append(
                 f"{place} '{rule.text}': {int(broken.sum())} confidential rows of "
                 f"{persons} persons break it; no synthetic row will{remedy}"
             )

@@ -34,8 +34,8 @@ def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
     names = _Names(config, table, context.seen)
     problems += names.scenario("checks", checks)
     problems += config.limits.problems(checks, panel=context.is_panel)
-    for number, part in enumerate(checks.scenarios, 1):
-        problems += names.scenario(f"checks.scenarios.{number}", part)
+    for number, settings in enumerate(checks.scenarios, 1):
+        problems += names.scenario(f"checks.scenarios.{number}", settings)
     for number, inference in enumerate(checks.inference, 1):
         problems += names.inference(f"checks.inference.{number}", inference)
     problems += _half_split_problems(names)
@@ -43,7 +43,7 @@ def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
     needed = checks.needs_scenario or config.genetic is not None
     if problems or not needed or not context.columns.is_complete:
         return ()
-    further = tuple(part.scenario() for part in checks.scenarios)
+    further = tuple(settings.scenario() for settings in checks.scenarios)
     if checks.keys and checks.target:
         first: tuple[Scenario, ...] = (checks.scenario(),)
     else:
@@ -69,16 +69,16 @@ def _panel_notes(config: ChainConfig, table: Table) -> list[str]:
 def _suggested(context: Context, table: Table) -> tuple[Scenario, ...]:
     checks = context.config.checks
     drawn = table.select(n for n in table.names if table[n].variable.kind is not Kind.ID)
-    found = suggest(drawn, keys=checks.keys, target=checks.target)
-    if not found.keys or found.target is None:
+    suggestion = suggest(drawn, keys=checks.keys, target=checks.target)
+    if not suggestion.keys or suggestion.target is None:
         context.notes.append(
             "no keys and target could be found for the risk measures that need them, which are "
             "left out; name them under checks: keys, target"
         )
         return ()
-    reason = in_units(found.reason, "persons" if isinstance(table, PersonView) else "records")
+    reason = in_units(suggestion.reason, "persons" if isinstance(table, PersonView) else "records")
     context.notes.append(reason)
-    return (checks.scenario(keys=found.keys, target=found.target, reason=reason),)
+    return (checks.scenario(keys=suggestion.keys, target=suggestion.target, reason=reason),)
 
 
 class _Names:
@@ -99,34 +99,34 @@ class _Names:
             return [f"{place}: {name!r} is an id and is never synthesised; take it out"]
         return []
 
-    def scenario(self, place: str, part: ScenarioConfig) -> Iterator[str]:
+    def scenario(self, place: str, settings: ScenarioConfig) -> Iterator[str]:
         """Yield every problem of a scenario."""
-        keys, target = part.keys, part.target
+        keys, target = settings.keys, settings.target
         for name in keys or ():
             yield from self.known(f"{place}.keys", name)
         if target is not None:
             yield from self.known(f"{place}.target", target)
         yield from _key_problems(place, keys, target)
-        yield from self.groups(place, part.groups)
-        for name in part.groups:
+        yield from self.groups(place, settings.groups)
+        for name in settings.groups:
             if keys and target and name not in (*keys, target) and name in self.table:
                 yield f"{place}.groups: {name!r} is neither a key nor the target; take it out"
-        yield from self.exclusions(place, part)
+        yield from self.exclusions(place, settings)
         column = self.table.get(target) if target is not None else None
-        if part.tolerance is not None and column is not None and column.is_coded:
+        if settings.tolerance is not None and column is not None and column.is_coded:
             yield f"{place}.tolerance: the target {target!r} is not numeric; take it out"
-        if part.tolerance is not None and target in part.groups:
+        if settings.tolerance is not None and target in settings.groups:
             yield f"{place}: the target has groups and a tolerance; keep one"
 
-    def exclusions(self, place: str, part: ScenarioConfig) -> Iterator[str]:
+    def exclusions(self, place: str, settings: ScenarioConfig) -> Iterator[str]:
         """Yield every exclusion that can have no effect."""
-        keys, target = part.keys, part.target
-        named = [exclusion.key for exclusion in part.exclude if exclusion.key is not None]
+        keys, target = settings.keys, settings.target
+        named = [exclusion.key for exclusion in settings.exclude if exclusion.key is not None]
         problems = [p for name in named for p in self.known(f"{place}.exclude", name)]
         yield from problems
         if problems or not keys or target is None or not {*keys, target} <= set(self.table):
             return
-        exclude = part.scenario().exclude
+        exclude = settings.scenario().exclude
         try:
             check_exclusions([self.table], keys=keys, target=target, exclude=exclude)
         except DataError as error:
@@ -139,9 +139,9 @@ class _Names:
             if name in self.table and self.table[name].is_coded:
                 yield f"{place}.groups: {name!r} is not numeric; take it out"
 
-    def inference(self, place: str, part: Question) -> Iterator[str]:
+    def inference(self, place: str, question: Question) -> Iterator[str]:
         """Yield every problem of an inference check."""
-        names = (part.sensitive, *part.public, *part.groups)
+        names = (question.sensitive, *question.public, *question.groups)
         problems = [problem for name in names for problem in self.known(place, name)]
         yield from problems
         if problems or any(self.columns.is_faulty(name) for name in names):
@@ -150,11 +150,11 @@ class _Names:
             check_inference(
                 self.table,
                 [self.table],
-                sensitive=part.sensitive,
-                public=part.public,
-                positive=part.positive,
-                groups=part.groups,
-                baseline=part.baseline,
+                sensitive=question.sensitive,
+                public=question.public,
+                positive=question.positive,
+                groups=question.groups,
+                baseline=question.baseline,
                 thresholds=THRESHOLDS,
             )
         except DataError as error:

@@ -41,8 +41,8 @@ def plan_methods(context: Context) -> dict[str, Method]:
     _check_default(context)
     _check_smoothing(context)
     by_position = _by_position(context)
-    found = {name: _method(context, name, by_position) for name in context.names}
-    return {name: method for name, method in found.items() if method is not None}
+    methods = {name: _method(context, name, by_position) for name in context.names}
+    return {name: method for name, method in methods.items() if method is not None}
 
 
 def _check_default(context: Context) -> None:
@@ -93,11 +93,11 @@ def _by_position(context: Context) -> dict[str, tuple[str, str]]:
         )
         return {}
     pairs = enumerate(zip(names, models, strict=True), 1)
-    found = {name: (f"method, column {i} ({name})", model) for i, (name, model) in pairs}
+    listed = {name: (f"method, column {i} ({name})", model) for i, (name, model) in pairs}
     for name in names:
-        if name not in context.names and not found[name][1].startswith("~"):
-            _canonical(context, *found[name])
-    return found
+        if name not in context.names and not listed[name][1].startswith("~"):
+            _canonical(context, *listed[name])
+    return listed
 
 
 def _canonical(context: Context, place: str, model: str) -> str | None:
@@ -110,27 +110,29 @@ def _canonical(context: Context, place: str, model: str) -> str | None:
 def _method(
     context: Context, name: str, by_position: Mapping[str, tuple[str, str]]
 ) -> Method | None:
-    own = context.own(name)
+    settings = context.own(name)
     column, listed = by_position.get(name, ("method", None))
-    told = {
+    places = {
         "keep": ROLES["keep"] if name in context.config.keep else None,
-        f"variables.{name}.method": own.method,
-        f"variables.{name}.derived": None if own.derived is None else f"~{own.derived}",
+        f"variables.{name}.method": settings.method,
+        f"variables.{name}.derived": None if settings.derived is None else f"~{settings.derived}",
         f"method.{name}": context.config.named_methods.get(name),
         column: listed,
     }
     # an empty text is synthpop's word for a variable that is kept
-    given = {place: text or ROLES["keep"] for place, text in told.items() if text is not None}
-    if len(set(given.values())) > 1:
-        context.problems.append(f"variable {name!r}: {' and '.join(given)} disagree; keep one")
+    named = {place: text or ROLES["keep"] for place, text in places.items() if text is not None}
+    if len(set(named.values())) > 1:
+        context.problems.append(f"variable {name!r}: {' and '.join(named)} disagree; keep one")
         return None
-    if not given:
-        return Method(default_for(context, context.table[name].variable), own.options, told=False)
-    place, value = next(iter(given.items()))
+    if not named:
+        return Method(
+            default_for(context, context.table[name].variable), settings.options, told=False
+        )
+    place, value = next(iter(named.items()))
     if value.startswith("~"):
         return _derived(context, name, place, value[1:].strip())
     model = _canonical(context, place, value)
-    return None if model is None else Method(model, own.options, told=True)
+    return None if model is None else Method(model, settings.options, told=True)
 
 
 def default_for(context: Context, variable: Variable) -> str:
@@ -160,8 +162,14 @@ def _place_among_four(variable: Variable) -> int:
 def _derived(context: Context, name: str, place: str, text: str) -> Method | None:
     with context.problems.gathered(place):
         expression = Expression.parse(text)
-        outside = [other for other in sorted(expression.names) if other not in context.names]
-        problems = [problem for other in outside for problem in _outside(context, other)]
+        outside = [
+            name_outside
+            for name_outside in sorted(expression.names)
+            if name_outside not in context.names
+        ]
+        problems = [
+            problem for name_outside in outside for problem in _outside(context, name_outside)
+        ]
         if not outside:
             variable = context.table[name].variable
             problems = expression.problems(context.table.schema, condition=False, target=variable)
@@ -184,26 +192,26 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
     """Return the order of the chain: kept first, then as told, derived after their inputs."""
     kept = [n for n in context.names if n in methods and methods[n].name == ROLES["keep"]]
     listed = _listed(context)
-    rest = [n for n in context.names if n not in listed]
-    order = [n for n in rest if n in kept] + listed + [n for n in rest if n not in kept]
+    unlisted = [n for n in context.names if n not in listed]
+    order = [n for n in unlisted if n in kept] + listed + [n for n in unlisted if n not in kept]
     if context.is_panel:
-        order = _panel_order(context, listed, rest)
-    if listed and rest:
+        order = _panel_order(context, listed, unlisted)
+    if listed and unlisted:
         context.notes.append(
-            f"visit_sequence leaves out {len(rest)} variables; kept ones come first, "
-            f"the others last, in file order: {', '.join(rest)}"
+            f"visit_sequence leaves out {len(unlisted)} variables; kept ones come first, "
+            f"the others last, in file order: {', '.join(unlisted)}"
         )
     inputs = {n: set(methods[n].inputs or ()) for n in order if n in methods and methods[n].inputs}
     return _after_inputs(context, order, inputs, set(listed))
 
 
-def _panel_order(context: Context, listed: list[str], rest: list[str]) -> list[str]:
+def _panel_order(context: Context, listed: list[str], unlisted: list[str]) -> list[str]:
     """Return the careers first unless told otherwise, then what nobody changes, then the others."""
     career = str(context.career)
     head = [] if career in listed else [career]
-    rest = [name for name in rest if name != career]
-    constant = [name for name in rest if context.changing[name] == 0]
-    return [*head, *listed, *constant, *(name for name in rest if name not in constant)]
+    unlisted = [name for name in unlisted if name != career]
+    constant = [name for name in unlisted if context.changing[name] == 0]
+    return [*head, *listed, *constant, *(name for name in unlisted if name not in constant)]
 
 
 def _listed(context: Context) -> list[str]:
@@ -295,7 +303,7 @@ def _with_base(context: Context, name: str, options: Mapping[str, Any]) -> dict[
     return {**options, "base": base}
 
 
-def _with_own_past(
+def _with_chosen_past(
     context: Context, name: str, model: HistoryModel, predictors: Sequence[str]
 ) -> HistoryModel:
     """Leave out what a steward does not want of the predictors that a history adds.
@@ -303,16 +311,16 @@ def _with_own_past(
     Where ``predictors`` names some of them, the others are left out; ``exclude`` leaves out those
     that it names.
     """
-    own = model.own_predictors(predictors)
-    wanted = [other for other in context.wanted(name) or () if other.startswith(OWN)]
-    excluded = [other for other in context.own(name).exclude if other.startswith(OWN)]
+    added = model.own_predictors(predictors)
+    wanted = [predictor for predictor in context.wanted(name) or () if predictor.startswith(OWN)]
+    excluded = [predictor for predictor in context.own(name).exclude if predictor.startswith(OWN)]
     context.problems += [
-        f"variable {name!r}: {other!r} is no predictor that its model adds; "
-        + (f"it adds {', '.join(own[:MOST_TOLD])}" if own else "take it out")
-        for other in dict.fromkeys([*wanted, *excluded])
-        if other not in own
+        f"variable {name!r}: {predictor!r} is no predictor that its model adds; "
+        + (f"it adds {', '.join(added[:MOST_TOLD])}" if added else "take it out")
+        for predictor in dict.fromkeys([*wanted, *excluded])
+        if predictor not in added
     ]
-    left_out = [o for o in own if o in excluded or (wanted and o not in wanted)]
+    left_out = [o for o in added if o in excluded or (wanted and o not in wanted)]
     return model.leaving_out(left_out) if left_out else model
 
 
@@ -375,8 +383,8 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
     except (ConfigError, ModelError) as error:
         # the planner tells what is wrong with options under ``models`` once, for all variables
         listed = context.options.get(method.name)
-        told = listed is not None and set(options) <= set(listed)
-        if isinstance(error, ModelError) or not told:
+        is_reported = listed is not None and set(options) <= set(listed)
+        if isinstance(error, ModelError) or not is_reported:
             context.problems.at(f"variable {name!r}", error.problems)
         return None
     variable = context.table[name].variable
@@ -388,9 +396,11 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
     else:
         predictors = _predictors(context, name, model, earlier)
     if isinstance(model, HistoryModel):
-        model = _with_own_past(context, name, model, predictors)
+        model = _with_chosen_past(context, name, model, predictors)
     context.problems += _absent_problems(name, model, predictors)
-    cautions = dict.fromkeys(own.caution for own in model.with_bases() if own.caution)
+    cautions = dict.fromkeys(
+        part_model.caution for part_model in model.with_bases() if part_model.caution
+    )
     context.notes += [f"variable {name!r}: {caution}" for caution in cautions]
     missing_method, missing_model = _missing_model(context, variable, method.name, model)
     return Step(
@@ -409,7 +419,7 @@ def _absent_problems(name: str, model: ConditionalModel, predictors: tuple[str, 
 
     Those that a history adds (``own.``) are not known before the fit.
     """
-    named = [need for own in model.with_bases() for need in own.needs]
+    named = [need for part_model in model.with_bases() for need in part_model.needs]
     absent = [n for n in dict.fromkeys(named) if n not in predictors and not n.startswith(OWN)]
     if not absent:
         return []
@@ -422,29 +432,31 @@ def _absent_problems(name: str, model: ConditionalModel, predictors: tuple[str, 
 def _predictors(
     context: Context, name: str, model: ConditionalModel, earlier: list[str]
 ) -> tuple[str, ...]:
-    own, wanted = context.own(name), context.wanted(name)
-    for other in wanted or ():
-        if other == name:
+    settings, wanted = context.own(name), context.wanted(name)
+    for predictor in wanted or ():
+        if predictor == name:
             context.problems.append(f"variable {name!r}: cannot be its own predictor")
-        elif other in earlier:
+        elif predictor in earlier:
             continue
-        elif other in context.names:
+        elif predictor in context.names:
             context.problems.append(
-                f"variable {name!r}: predictor {other!r} comes later in the order; "
+                f"variable {name!r}: predictor {predictor!r} comes later in the order; "
                 f"put it before {name!r} in visit_sequence or take it out"
             )
-        elif other in context.frame.derived:
+        elif predictor in context.frame.derived:
             context.problems.append(
-                f"variable {name!r}: predictor {other!r} follows from the careers, which come "
+                f"variable {name!r}: predictor {predictor!r} follows from the careers, which come "
                 f"later in the order; put {name!r} after {context.career!r} or take it out"
             )
-        elif context.takes_no_part(other):
+        elif context.takes_no_part(predictor):
             context.problems.append(
-                f"variable {name!r}: predictor {other!r} is an id or dropped; take it out"
+                f"variable {name!r}: predictor {predictor!r} is an id or dropped; take it out"
             )
     if not model.abilities.uses_predictors:
         return ()
-    return tuple(n for n in earlier if (wanted is None or n in wanted) and n not in own.exclude)
+    return tuple(
+        n for n in earlier if (wanted is None or n in wanted) and n not in settings.exclude
+    )
 
 
 def _missing_model(
@@ -456,19 +468,19 @@ def _missing_model(
     if variable.is_coded or not variable.missing or whole:
         return None, None
     states = state_variable(variable)
-    own = context.own(variable.name)
+    settings = context.own(variable.name)
     able = Kind.CATEGORICAL in abilities.kinds and not _too_many(states, model)
     default = context.config.default_method
     if isinstance(default, tuple):
         usual = default_for(context, states)
     else:
-        known = isinstance(default, str) and default in DEFAULT_SETS
-        usual = default_method(str(default) if known else DEFAULT_SET, states)
-    name = own.missing_method or (method if able else usual)
+        is_set = isinstance(default, str) and default in DEFAULT_SETS
+        usual = default_method(str(default) if is_set else DEFAULT_SET, states)
+    name = settings.missing_method or (method if able else usual)
     with context.problems.gathered(f"variables.{variable.name}.missing_method"):
         name = context.registry.canonical(name)
         chosen = context.registry.build(name, context.options.get(name, {}))
-        if own.missing_method is not None or not able:
+        if settings.missing_method is not None or not able:
             context.problems += _kind_problems(states, name, chosen)
             return name, chosen
     return None, None
@@ -513,9 +525,9 @@ def _base_problems(context: Context, variable: Variable, model: ConditionalModel
 def _model_options(context: Context) -> dict[str, dict[str, object]]:
     """Gather the options of every model under its registered name."""
     options: dict[str, dict[str, object]] = {}
-    for name, given in context.config.models.items():
+    for name, options_of_model in context.config.models.items():
         with context.problems.gathered(f"models.{name}"):
             canonical = context.registry.canonical(name)
-            options.setdefault(canonical, {}).update(given)
-            context.registry.build(canonical, given)
+            options.setdefault(canonical, {}).update(options_of_model)
+            context.registry.build(canonical, options_of_model)
     return options

@@ -231,12 +231,12 @@ def thin_notes(persons: IntArray, total: int, *, wide: bool = False) -> Iterator
     rare = int((persons < RARE_PERIOD).sum())
     if rare:
         have = "has" if rare == 1 else "have"
-        told = f"{rare} of {len(persons)} periods {have} fewer than {RARE_PERIOD} persons"
+        sparse = f"{rare} of {len(persons)} periods {have} fewer than {RARE_PERIOD} persons"
         if wide:
-            yield f"panel.wide: {told}: what is drawn there points to them; leave the columns out"
+            yield f"panel.wide: {sparse}: what is drawn there points to them; leave the columns out"
             return
         yield (
-            f"panel.time: {told}: a period is written as it stands, so that one that few have "
+            f"panel.time: {sparse}: a period is written as it stands, so that one that few have "
             "points to them; leave the rows out of the file, or write periods coarser (the month "
             "in place of the day)"
         )
@@ -254,9 +254,9 @@ def label_problems(
     >>> len(list(label_problems(job))), len(list(label_problems(job, allowed=("(absent)",))))
     (1, 0)
     """
-    known = variable.labels if variable.is_coded else variable.missing
+    labels = variable.labels if variable.is_coded else variable.missing
     for label, meaning in _MEANINGS[: 2 if career else 1]:
-        if label in known and label not in allowed:
+        if label in labels and label not in allowed:
             yield (
                 f"panel: variable {variable.name!r} has the level {label!r}, by which the checks "
                 f"mean {meaning}; rename the level in the file"

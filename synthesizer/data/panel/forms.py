@@ -117,11 +117,11 @@ class LongForm(Arrangement):
         """Return the period of each row, -1 where the source has none such, shape (n,)."""
         if column.is_coded:
             where = {label: t for t, label in enumerate(period_labels(self.periods))}
-            known = [where.get(label, -1) for label in column.variable.labels]
-            return np.asarray(np.array(known, dtype=np.int64)[column.data])
+            period_of_code = [where.get(label, -1) for label in column.variable.labels]
+            return np.asarray(np.array(period_of_code, dtype=np.int64)[column.data])
         values = np.asarray(self.periods.data)
-        found = np.minimum(np.searchsorted(values, column.data), len(values) - 1)
-        return np.where(values[found] == column.data, found, -1)
+        place = np.minimum(np.searchsorted(values, column.data), len(values) - 1)
+        return np.where(values[place] == column.data, place, -1)
 
     def restored(self, table: Table) -> Table:
         """Number the persons and write the periods."""
@@ -332,11 +332,11 @@ class WideForm(Arrangement):
 
     def _cell(self, table: PanelTable, source: Variable, period: int, variable: Variable) -> Column:
         """Return one column of a longitudinal variable."""
-        own = replace(source, name=variable.name, storage=variable.storage)
-        absent = self._blank(own.labels if own.is_coded else own.missing)
-        if not own.is_coded:
+        longitudinal = replace(source, name=variable.name, storage=variable.storage)
+        absent = self._blank(longitudinal.labels if longitudinal.is_coded else longitudinal.missing)
+        if not longitudinal.is_coded:
             absent = absent + 1 if self.absent else 0
-        return at_period(table, table[source.name], period, own, absent)
+        return at_period(table, table[source.name], period, longitudinal, absent)
 
     def _blank(self, labels: Sequence[str]) -> int:
         """Return the code that is written for absence; 0 where nobody can be absent."""
@@ -375,21 +375,21 @@ def wide_form(
     ``wide`` names the columns of each variable in order of time, or ``first..last``.
     """
     schema, problems = table.schema, Problems()
-    for name, given in wide.items():
-        problems += _range_problems(name, given, schema.names)
-    columns = {name: wide_columns(given, schema.names) for name, given in wide.items()}
+    for name, patterns in wide.items():
+        problems += _range_problems(name, patterns, schema.names)
+    columns = {name: wide_columns(patterns, schema.names) for name, patterns in wide.items()}
     problems.settle(DataError)
     problems += _shape_problems(columns, schema)
     variables = []
-    for name, own in columns.items():
-        kinds = {schema[c].kind for c in own}
+    for name, names in columns.items():
+        kinds = {schema[c].kind for c in names}
         if len(kinds) > 1:
             problems.append(
                 f"panel.wide.{name}: its columns are of different kinds "
                 f"({', '.join(sorted(kinds))}); declare one kind for all of them"
             )
             continue
-        variables.append(_joint(name, [schema[c] for c in own]))
+        variables.append(_joint(name, [schema[c] for c in names]))
     problems.settle(DataError)
     problems += _absence_problems(absent, variables)
     time = PERIOD
@@ -423,7 +423,7 @@ def _never_there(presence: BoolArray) -> list[str]:
     ]
 
 
-def wide_columns(given: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+def wide_columns(patterns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
     """Return the columns that a list with ranges names; unknown ones are passed over.
 
     Examples
@@ -432,24 +432,24 @@ def wide_columns(given: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
     ('b', 'c', 'd')
     """
     columns: list[str] = []
-    for part in given:
-        ends = _ends(part, names)
+    for pattern in patterns:
+        ends = _ends(pattern, names)
         if set(ends) <= set(names):
             columns += names[names.index(ends[0]) : names.index(ends[-1]) + 1]
     return tuple(columns)
 
 
-def _ends(part: str, names: Sequence[str]) -> list[str]:
+def _ends(pattern: str, names: Sequence[str]) -> list[str]:
     """Return the first and last column of a range, or the one column that is named."""
-    first, dots, last = part.partition("..")
-    return [part] if part in names or not dots else [first.strip(), last.strip()]
+    first, dots, last = pattern.partition("..")
+    return [pattern] if pattern in names or not dots else [first.strip(), last.strip()]
 
 
-def _range_problems(name: str, given: Sequence[str], names: Sequence[str]) -> Iterator[str]:
-    if not given:
+def _range_problems(name: str, patterns: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    if not patterns:
         yield f"panel.wide.{name}: names no column; write columns or 'first..last'"
-    for part in given:
-        ends = _ends(part, names)
+    for pattern in patterns:
+        ends = _ends(pattern, names)
         unknown = [end for end in ends if end not in names]
         for end in unknown:
             yield (
@@ -460,17 +460,17 @@ def _range_problems(name: str, given: Sequence[str], names: Sequence[str]) -> It
             yield f"panel.wide.{name}: column {ends[1]!r} comes before {ends[0]!r}"
 
 
-def _shape_problems(found: Mapping[str, Sequence[str]], schema: Schema) -> list[str]:
-    sizes = {name: len(columns) for name, columns in found.items()}
+def _shape_problems(wide: Mapping[str, Sequence[str]], schema: Schema) -> list[str]:
+    sizes = {name: len(columns) for name, columns in wide.items()}
     problems = []
     if len(set(sizes.values())) > 1:
-        told = ", ".join(f"{name} {size}" for name, size in sizes.items())
-        problems.append(f"panel.wide: the variables have different numbers of periods: {told}")
-    every = [column for columns in found.values() for column in columns]
+        counts = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        problems.append(f"panel.wide: the variables have different numbers of periods: {counts}")
+    every = [column for columns in wide.values() for column in columns]
     twice = sorted({column for column in every if every.count(column) > 1})
     if twice:
         problems.append(f"panel.wide: named more than once: {', '.join(twice[:5])}")
-    clash = [n for n in found if n in schema and n not in every]
+    clash = [n for n in wide if n in schema and n not in every]
     problems += [
         f"panel.wide: {name!r} is also a column of the data; choose another name" for name in clash
     ]
@@ -498,8 +498,8 @@ def _joint(name: str, variables: Sequence[Variable]) -> Variable:
 def _absence_problems(absent: Sequence[str], variables: Sequence[Variable]) -> list[str]:
     problems = []
     for variable in variables:
-        known = variable.labels if variable.is_coded else variable.missing
-        if absent and not set(absent) & set(known):
+        labels = variable.labels if variable.is_coded else variable.missing
+        if absent and not set(absent) & set(labels):
             problems.append(
                 f"panel.absent: variable {variable.name!r} has none of the labels "
                 f"{', '.join(map(repr, absent))}; write them as they stand in the data"

@@ -156,19 +156,19 @@ class PanelTable(Table):
     def concatenate(tables: Sequence[Table]) -> PanelTable:
         """Stack panels with the same schema and periods; persons are numbered on."""
         parts = [table for table in tables if isinstance(table, PanelTable)]
-        before = np.cumsum([0, *(part.n_units for part in parts)])
+        before = np.cumsum([0, *(panel.n_units for panel in parts)])
         index = PanelIndex(
             person=np.concatenate(
-                [part.index.person + n for part, n in zip(parts, before[:-1], strict=True)]
+                [panel.index.person + n for panel, n in zip(parts, before[:-1], strict=True)]
             ),
-            period=np.concatenate([part.index.period for part in parts]),
+            period=np.concatenate([panel.index.period for panel in parts]),
             n_persons=int(before[-1]),
             times=parts[0].index.times,
             is_open=parts[0].index.is_open,
         )
         names = parts[0].names
         return PanelTable(
-            (Column.concatenate([part[name] for part in parts]) for name in names), index
+            (Column.concatenate([panel[name] for panel in parts]) for name in names), index
         )
 
 

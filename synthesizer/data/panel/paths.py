@@ -33,13 +33,13 @@ class PathRule:
         if self.allowed is not None and self.allowed.shape != (len(self.allowed),) * 2:
             raise ValueError("the matrix of allowed steps must be square")
 
-    def broken(self, before: Column, known: Column, now: Column) -> BoolArray:
-        """Return where a step breaks the rule; ``known`` is the last observed value, shape (n,)."""
+    def broken(self, before: Column, latest: Column, now: Column) -> BoolArray:
+        """Return where a step breaks the rule; ``latest`` is the last observed value, shape (n,)."""
         bad = np.zeros(len(now), dtype=bool)
         if self.allowed is not None:
             bad |= ~self.allowed[before.data.astype(np.intp), now.data.astype(np.intp)]
         if self.non_decreasing:
-            bad |= known.is_observed & now.is_observed & (now.data < known.data)
+            bad |= latest.is_observed & now.is_observed & (now.data < latest.data)
         return bad
 
 
@@ -60,9 +60,9 @@ def broken_steps(index: PanelIndex, column: Column, rules: Sequence[PathRule]) -
     bad = np.zeros(index.n_rows, dtype=bool)
     later = np.flatnonzero(~index.is_first)
     before = column.take(later - 1)
-    known = last_observed(index, column).take(later)
+    latest = last_observed(index, column).take(later)
     for rule in rules:
-        bad[later] |= rule.broken(before, known, column.take(later))
+        bad[later] |= rule.broken(before, latest, column.take(later))
     return bad
 
 
@@ -121,8 +121,8 @@ class Memory:
         self.changes[persons[moved]] += 1
         self.seen[persons] = True
         self.last = self.last.replaced(persons, values)
-        told = values.is_observed | new
-        self.known = self.known.replaced(persons[told], values.take(told))
+        settled = values.is_observed | new
+        self.known = self.known.replaced(persons[settled], values.take(settled))
 
 
 def _blank(variable: Variable, n: int) -> Column:

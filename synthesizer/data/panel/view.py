@@ -122,8 +122,8 @@ def changed_rows(column: Column, other: IntArray) -> BoolArray:
 
 def changers(index: PanelIndex, column: Column) -> BoolArray:
     """Return which persons ever have another value than in their first row, shape (n_persons,)."""
-    other = changed_rows(column, index.starts[index.person])
-    return np.asarray(np.bincount(index.person[other], minlength=index.n_persons) > 0)
+    has_changed = changed_rows(column, index.starts[index.person])
+    return np.asarray(np.bincount(index.person[has_changed], minlength=index.n_persons) > 0)
 
 
 def differing(column: Column, other: Column) -> BoolArray:
@@ -145,8 +145,8 @@ class PersonView(Table):
     def take(self, rows: Rows) -> PersonView:
         """Return some persons, with all rows of their panel."""
         persons = np.arange(self.n_rows)[rows]
-        own = super().take(persons)
-        return PersonView(own.columns, self.panel.take_units(persons))
+        view = super().take(persons)
+        return PersonView(view.columns, self.panel.take_units(persons))
 
     def with_variables(self, names: Sequence[str]) -> PersonView:
         """Return the same persons with some variables of their panel only."""

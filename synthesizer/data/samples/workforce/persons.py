@@ -75,8 +75,8 @@ def draw_occupation(world: World, agency: Integers, u: Floats) -> Integers:
     """Return occupations of the agencies, drawn by their share."""
     cumulative = _cumulative_mix(world)
     width = world.mix.shape[1]
-    found = np.searchsorted(cumulative, agency + np.minimum(u, 1 - 1e-9), side="right")
-    return np.asarray(found - agency.astype(np.int64) * width).astype(np.int16)
+    place = np.searchsorted(cumulative, agency + np.minimum(u, 1 - 1e-9), side="right")
+    return np.asarray(place - agency.astype(np.int64) * width).astype(np.int16)
 
 
 @lru_cache(maxsize=1)

@@ -41,7 +41,7 @@ def levels() -> Mapping[str, tuple[str, ...]]:
     """Return the levels of every coded variable."""
     units = (f"{d + 1:02d}{u}0" for d in range(len(DEPARTMENTS)) for u in range(UNITS))
     fields = (f"{field:02d}.{k:02d}" for field in programs() for k in range(1, PROGRAMS + 1))
-    found = {
+    generated = {
         "agency": world().agencies,
         "occupation": world().occupations,
         "instructional_program": ("00.00", *fields),
@@ -49,7 +49,7 @@ def levels() -> Mapping[str, tuple[str, ...]]:
         "pay_plan": tuple(PLANS),
     }
     return MappingProxyType(
-        {v.name: v.levels or found[v.name] for v in p.VARIABLES.values() if v.kind != "amount"}
+        {v.name: v.levels or generated[v.name] for v in p.VARIABLES.values() if v.kind != "amount"}
     )
 
 
@@ -146,20 +146,20 @@ def _appointment(world: World, rows: _Rows) -> tuple[Integers, Integers]:
     excepted |= medical & (world.category[rows.occupation] == _P)
     excepted |= np.array([o in ("0905", "0904") for o in world.occupations])[rows.occupation]
     schedule_a = rows.fixed() < 0.15
-    found = np.where(career, code["10"], code["15"])
-    found = np.where(excepted | (rows.fixed() < 0.03), code["38"], found)
-    found = np.where((found == code["38"]) & schedule_a, code["30"], found)
-    lasting = found < code["30"]
+    authority = np.where(career, code["10"], code["15"])
+    authority = np.where(excepted | (rows.fixed() < 0.03), code["38"], authority)
+    authority = np.where((authority == code["38"]) & schedule_a, code["30"], authority)
+    lasting = authority < code["30"]
     lasting &= rows.fixed() < 0.6
     brief = np.where(schedule_a, code["40"], code["48"])
     brief = np.where(lasting, code["20"], brief)
-    found = np.where(rows.temporary, brief, found)
-    found = np.where(rows.political, code["44"], found)
+    authority = np.where(rows.temporary, brief, authority)
+    authority = np.where(rows.political, code["44"], authority)
     senior = np.where(rows.political, code["55"], code["50"])
-    found = np.where(rows.executive, senior, found).astype(np.int8)
+    authority = np.where(rows.executive, senior, authority).astype(np.int8)
     tenure = np.where(rows.temporary, np.where(schedule_a, 3, 0), np.where(career, 1, 2))
     tenure = np.where(rows.political, 0, np.where(rows.executive, 1, tenure))
-    return found, tenure.astype(np.int8)
+    return authority, tenure.astype(np.int8)
 
 
 def _occupied(rows: _Rows, appointment: Integers) -> Integers:
@@ -183,11 +183,11 @@ def _function(world: World, rows: _Rows) -> Integers:
     science = families[world.family[rows.occupation]] & (rows.category == _P)
     n_classes = len(p.VARIABLES["functional_class"].levels) - 1
     usual = (rows.agency * 7 + rows.occupation * 3) % n_classes
-    own = (rows.fixed() * n_classes).astype(np.int64)
-    found = np.where(rows.fixed() < 0.6, usual, own)
-    other = rows.rng.integers(0, n_classes, len(found))
-    found = np.where(rows.rng.random(len(found)) < 0.03, other, found)
-    return np.where(science, 1 + found, 0).astype(np.int8)
+    personal = (rows.fixed() * n_classes).astype(np.int64)
+    classes = np.where(rows.fixed() < 0.6, usual, personal)
+    random = rows.rng.integers(0, n_classes, len(classes))
+    classes = np.where(rows.rng.random(len(classes)) < 0.03, random, classes)
+    return np.where(science, 1 + classes, 0).astype(np.int8)
 
 
 def _flsa(rows: _Rows) -> Integers:
@@ -201,11 +201,11 @@ def _unit(world: World, rows: _Rows) -> Integers:
     department = world.department[rows.agency].astype(np.int64)
     unit = (rows.agency + np.where(rows.category == _B, 1, 0) + 2 * (rows.category == _P)) % UNITS
     organised = np.where(rows.category == _B, 0.92, np.where(rows.category == _P, 0.7, 0.82))
-    found = np.where(rows.fixed() < organised, 2 + department * UNITS + unit, 0)
+    code = np.where(rows.fixed() < organised, 2 + department * UNITS + unit, 0)
     barred = rows.supervisor | rows.executive | rows.political | rows.temporary
     intelligence = world.places("DJFB ARIN ZZNU")[rows.agency]
     top = len(DEPARTMENTS) * UNITS + 1
-    return np.where(barred | intelligence, 1, np.minimum(found, top)).astype(np.int16)
+    return np.where(barred | intelligence, 1, np.minimum(code, top)).astype(np.int16)
 
 
 def _determinant(world: World, rows: _Rows, demoted: Integers) -> Integers:

@@ -70,11 +70,11 @@ def _race(persons: Persons, who: Integers, first: Integers, rng: np.random.Gener
     changes = (rng.random(n) < p.RACE_CHANGES) & (rows > 1)
     begin = 1 + (rng.random(n) * (rows - 1)).astype(np.int64)
     length = np.where(rng.random(n) < p.RACE_CHANGES_BACK, rng.integers(1, 5, n), 99)
-    other = np.searchsorted(_RACE_WEIGHTS, rng.random(n), side="right").astype(np.int8)
-    other = np.where(other == persons.race, (other + 2) % 5, other).astype(np.int8)
+    race = np.searchsorted(_RACE_WEIGHTS, rng.random(n), side="right").astype(np.int8)
+    race = np.where(race == persons.race, (race + 2) % 5, race).astype(np.int8)
     place = np.arange(len(who)) - first
     hit = changes[who] & (place >= begin[who]) & (place < begin[who] + length[who])
-    return np.where(hit, other[who], persons.race[who])
+    return np.where(hit, race[who], persons.race[who])
 
 
 def _bridge(
@@ -125,10 +125,10 @@ def _military(
     grows = veteran[jobs.person] & (rng.random(len(age)) < p.MILITARY_RISES)
     grows[first] = False
     total = np.cumsum(np.where(grows, 6, 0))
-    found = np.minimum(base, most) + total - total[first]
-    rows = np.flatnonzero((found > 12) & (rng.random(len(age)) < p.MILITARY_VIOLATIONS * 4))
-    found[rows] -= 12
-    return np.asarray(found).astype(np.int16)
+    months_served = np.minimum(base, most) + total - total[first]
+    rows = np.flatnonzero((months_served > 12) & (rng.random(len(age)) < p.MILITARY_VIOLATIONS * 4))
+    months_served[rows] -= 12
+    return np.asarray(months_served).astype(np.int16)
 
 
 def _program(world: World, persons: Persons, jobs: Jobs, rng: np.random.Generator) -> Integers:
@@ -136,13 +136,13 @@ def _program(world: World, persons: Persons, jobs: Jobs, rng: np.random.Generato
     n = len(persons.sex)
     fields = programs()
     natural = np.array([fields.index(family.program) for family in FAMILIES])
-    own = natural[world.family[persons.occupation]]
+    field = natural[world.family[persons.occupation]]
     science = world.category[persons.occupation] == CATEGORIES.index("P")
-    own = np.where(
-        rng.random(n) < np.where(science, 0.9, 0.45), own, rng.integers(0, len(fields), n)
+    field = np.where(
+        rng.random(n) < np.where(science, 0.9, 0.45), field, rng.integers(0, len(fields), n)
     )
     within = np.minimum(rng.geometric(0.35, n) - 1, PROGRAMS - 1)
-    code = 1 + own[jobs.person] * PROGRAMS + within[jobs.person]
+    code = 1 + field[jobs.person] * PROGRAMS + within[jobs.person]
     code = np.where(jobs.states["education"] < _COLLEGE, 0, code)
     return np.asarray(code).astype(np.int16)
 
@@ -185,9 +185,9 @@ def blocks(
     ``block`` is the number of persons in a block; the result depends on it. 50,000 persons take
     about 300 MB.
     """
-    found = problems(persons, seed, first_year, last_year, block)
-    if found:
-        raise DataError(found)
+    faults = problems(persons, seed, first_year, last_year, block)
+    if faults:
+        raise DataError(faults)
     years = range(first_year, last_year + 1)
     sizes = block_sizes(persons, block)
     return (
@@ -200,25 +200,25 @@ def problems(
     persons: int, seed: int, first_year: int, last_year: int, block: int = p.BLOCK
 ) -> list[str]:
     """Say what is wrong with the arguments of `simulate` and `blocks`."""
-    found = []
+    faults = []
     if not 1 <= persons <= p.MAX_PERSONS:
-        found.append(f"persons ({persons}) must be between 1 and {p.MAX_PERSONS}")
+        faults.append(f"persons ({persons}) must be between 1 and {p.MAX_PERSONS}")
     if not 0 <= seed <= _MAX_SEED:
-        found.append(f"seed ({seed}) must be between 0 and 2**63 - 1")
+        faults.append(f"seed ({seed}) must be between 0 and 2**63 - 1")
     for name, year in (("first_year", first_year), ("last_year", last_year)):
         if not p.FIRST_YEAR <= year <= p.LAST_YEAR:
-            found.append(f"{name} ({year}) must be between {p.FIRST_YEAR} and {p.LAST_YEAR}")
+            faults.append(f"{name} ({year}) must be between {p.FIRST_YEAR} and {p.LAST_YEAR}")
     if first_year > last_year:
-        found.append(f"first_year ({first_year}) must not be after last_year ({last_year})")
+        faults.append(f"first_year ({first_year}) must not be after last_year ({last_year})")
     if block < 1:
-        found.append(f"block ({block}) must be at least 1")
-    return found
+        faults.append(f"block ({block}) must be at least 1")
+    return faults
 
 
 def block_sizes(persons: int, block: int = p.BLOCK) -> list[int]:
     """Return the number of persons of every block; all but the last have ``block``."""
-    full, rest = divmod(persons, block)
-    return [block] * full + [rest] * (rest > 0)
+    full, remainder = divmod(persons, block)
+    return [block] * full + [remainder] * (remainder > 0)
 
 
 def simulate_block(

@@ -193,11 +193,11 @@ def _bureaus(rng: np.random.Generator) -> list[Bureau]:
     left = N_AGENCIES - len(BUREAUS) - sum(unnamed.values()) - sum(renamed.values())
     renamed["ZZ"] = round(left * SMALL.renamed / (1 + SMALL.renamed))
     unnamed["ZZ"] = left - renamed["ZZ"]
-    found = []
+    bureaus = []
     for code, department in DEPARTMENTS.items():
-        found += [b for b in BUREAUS if b.code[:2] == code]
-        found += _small(rng, code, department.rest, unnamed[code], renamed[code])
-    return found
+        bureaus += [b for b in BUREAUS if b.code[:2] == code]
+        bureaus += _small(rng, code, department.rest, unnamed[code], renamed[code])
+    return bureaus
 
 
 def _small(
@@ -210,20 +210,20 @@ def _small(
     fate = rng.random(number)
     names = [f"{code}{k // 26}{chr(65 + k % 26)}" for k in range(number + renamed)]
     start = DEPARTMENTS[code].first
-    found = []
+    bureaus = []
     for k in range(number):
         first, last, heirs = start, 9999, ()
         year = max(int(years[k]), start + 2)
         if k < renamed:
-            found.append(Bureau(names[k], sizes[k], start, year, (names[number + k],)))
-            found.append(Bureau(names[number + k], sizes[k], year + 1))
+            bureaus.append(Bureau(names[k], sizes[k], start, year, (names[number + k],)))
+            bureaus.append(Bureau(names[number + k], sizes[k], year + 1))
             continue
         if fate[k] < SMALL.founded:
             first = year
         elif fate[k] < SMALL.founded + SMALL.closed:
             last = year
-        found.append(Bureau(names[k], sizes[k], first, last, heirs))
-    return found
+        bureaus.append(Bureau(names[k], sizes[k], first, last, heirs))
+    return bureaus
 
 
 def _sizes(bureaus: list[Bureau]) -> Floats:
@@ -239,11 +239,11 @@ def _sizes(bureaus: list[Bureau]) -> Floats:
 
 def _series(rng: np.random.Generator) -> tuple[list[Series], Integers]:
     """Return all occupations in order of their code, and the family of each."""
-    found = {s.code: s for s in SERIES}
+    series = {s.code: s for s in SERIES}
     for family in FAMILIES:
         weights = np.exp(1.3 * rng.normal(size=family.series))
         sizes = np.maximum(family.rest * weights / max(weights.sum(), 1e-9), _SMALLEST)
-        free = [c for c in range(family.code * 100, family.code * 100 + 99) if c not in found]
+        free = [c for c in range(family.code * 100, family.code * 100 + 99) if c not in series]
         codes = rng.choice(np.array(free), family.series, replace=False)
         kind = rng.random(family.series)
         shift = rng.normal(0, 0.8, family.series)
@@ -256,13 +256,13 @@ def _series(rng: np.random.Generator) -> tuple[list[Series], Integers]:
             low = 1.0 if category == "B" else 3.0
             grade = float(np.clip(grade, low, 15))
             item = Series(int(code), sizes[k], category, grade, float(women[k]), needs)
-            found[int(code)] = item
-    if len(found) != N_OCCUPATIONS:
-        raise AssertionError(f"there are {len(found)} occupations, not {N_OCCUPATIONS}")
+            series[int(code)] = item
+    if len(series) != N_OCCUPATIONS:
+        raise AssertionError(f"there are {len(series)} occupations, not {N_OCCUPATIONS}")
     groups = [family.code for family in FAMILIES]
-    codes_in_order = sorted(found)
+    codes_in_order = sorted(series)
     family_of = np.array([groups.index(code // 100) for code in codes_in_order], dtype=np.int8)
-    return [found[code] for code in codes_in_order], family_of
+    return [series[code] for code in codes_in_order], family_of
 
 
 def _places(codes: tuple[str, ...], tokens: str) -> Booleans:
