@@ -33,12 +33,12 @@ Whole = Annotated[int, BeforeValidator(_no_boolean)]
 
 def _pairs(value: object) -> object:
     """Accept one pair of states or a list of them."""
-    given = list(value) if isinstance(value, list | tuple) else [value]
-    if len(given) == 2 and not any(isinstance(v, list | tuple) for v in given):
-        given = [given]
-    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in given):
+    pairs = list(value) if isinstance(value, list | tuple) else [value]
+    if len(pairs) == 2 and not any(isinstance(v, list | tuple) for v in pairs):
+        pairs = [pairs]
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
         raise ValueError("must be pairs [from, to] of states, such as [[a, b], [a, c]]")
-    return given
+    return pairs
 
 
 Pairs = Annotated[tuple[tuple[Label, Label], ...], BeforeValidator(_pairs)]
@@ -173,9 +173,9 @@ class DataConfig(Part):
 
     @model_validator(mode="after")
     def _one_source(self) -> DataConfig:
-        given = [name for name in ("path", "sql", "sample") if getattr(self, name) is not None]
-        if len(given) != 1:
-            raise ValueError(f"needs exactly one of path, sql and sample, got {given or 'none'}")
+        sources = [name for name in ("path", "sql", "sample") if getattr(self, name) is not None]
+        if len(sources) != 1:
+            raise ValueError(f"needs exactly one of path, sql and sample, got {sources or 'none'}")
         if self.persons is not None and self.sample is None:
             raise ValueError("persons belongs to a simulated sample; take it out")
         return self

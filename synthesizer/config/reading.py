@@ -50,38 +50,38 @@ def sentence(kind: type[BaseModel], content: Any, item: ErrorDetails) -> str:
     return f"{place}: {message}{shown}"
 
 
-def nearest(name: str, known: Collection[str]) -> str:
+def nearest(name: str, names: Collection[str]) -> str:
     """Name the known key that is nearest, or all of them."""
-    return "; " + did_you_mean(name, known, f"known: {', '.join(sorted(known))}")
+    return "; " + did_you_mean(name, names, f"known: {', '.join(sorted(names))}")
 
 
 def _steps(content: Any, location: tuple[int | str, ...]) -> Iterator[str]:
     """Yield the parts of a place; entries of lists are counted from 1, as people count."""
-    for part in location:
-        if _is_branch(part):
+    for key in location:
+        if _is_branch(key):
             continue
-        is_key = isinstance(content, Mapping) and part in content
-        yield str(part + 1) if isinstance(part, int) and not is_key else str(part)
-        if is_key or (isinstance(content, list) and isinstance(part, int) and part < len(content)):
-            content = content[part]
+        is_key = isinstance(content, Mapping) and key in content
+        yield str(key + 1) if isinstance(key, int) and not is_key else str(key)
+        if is_key or (isinstance(content, list) and isinstance(key, int) and key < len(content)):
+            content = content[key]
         else:
             content = None
 
 
-def _is_branch(part: int | str) -> bool:
+def _is_branch(key: int | str) -> bool:
     """Whether a part of a location is pydantic's name for a branch of a union."""
-    return isinstance(part, str) and part.startswith(
+    return isinstance(key, str) and key.startswith(
         ("dict[", "tuple[", "str[", "literal[", "function-")
     )
 
 
 def _siblings(kind: type[BaseModel], location: tuple[int | str, ...]) -> set[str]:
     """Return the keys that are known at a location."""
-    here: list[Any] = [kind]
-    for part in location[:-1]:
-        if not _is_branch(part):
-            here = [inner for one in here for inner in _inner(one, part)]
-    return {field.alias or name for one in here for name, field in _fields(one).items()}
+    kinds: list[Any] = [kind]
+    for key in location[:-1]:
+        if not _is_branch(key):
+            kinds = [inner for outer in kinds for inner in _inner(outer, key)]
+    return {field.alias or name for last in kinds for name, field in _fields(last).items()}
 
 
 def _fields(kind: Any) -> Mapping[str, Any]:
@@ -89,16 +89,16 @@ def _fields(kind: Any) -> Mapping[str, Any]:
     return getattr(kind, "__pydantic_fields__", {})
 
 
-def _inner(kind: Any, part: int | str) -> Iterator[Any]:
+def _inner(kind: Any, key: int | str) -> Iterator[Any]:
     """Yield the types that may stand at a key or position of a type."""
     fields = _fields(kind).items()
     if fields:
-        found = [field.annotation for name, field in fields if part in (name, field.alias)]
+        inner_types = [field.annotation for name, field in fields if key in (name, field.alias)]
     elif get_origin(kind) is dict:
-        found = [get_args(kind)[1]]
+        inner_types = [get_args(kind)[1]]
     else:
-        found = list(get_args(kind)[:1])
-    yield from (plain for one in found for plain in alternatives(one))
+        inner_types = list(get_args(kind)[:1])
+    yield from (plain for inner_type in inner_types for plain in alternatives(inner_type))
 
 
 AnyConfig = TypeVar("AnyConfig", bound=ChainConfig)
@@ -204,13 +204,13 @@ def _validated(
         try:
             return kind.model_validate(content)
         except ValidationError as error:
-            found = error.errors(include_url=False)
+            faults = error.errors(include_url=False)
         # what a part with a misspelt key lacks is what was misspelt, which is told already
-        told = [i for i in found if i["type"] != "value_error" or i["loc"] not in misspelt]
-        problems += [sentence(kind, content, item) for item in told]
-        misspelt |= {i["loc"][:-1] for i in found if i["type"] in _UNKNOWN}
+        reported = [i for i in faults if i["type"] != "value_error" or i["loc"] not in misspelt]
+        problems += [sentence(kind, content, item) for item in reported]
+        misspelt |= {i["loc"][:-1] for i in faults if i["type"] in _UNKNOWN}
         # all of them first: a part that two faults are in must not be looked for again
-        faulty = [part for item in found if (part := _faulty_part(content, item["loc"]))]
+        faulty = [place for item in faults if (place := _faulty_part(content, item["loc"]))]
         for container, key in faulty:
             container.pop(key, None)
         if not faulty:
@@ -218,7 +218,7 @@ def _validated(
     return None
 
 
-def _canonical(content: Mapping[str, Any], known: set[str], problems: Problems) -> dict[str, Any]:
+def _canonical(content: Mapping[str, Any], keys: set[str], problems: Problems) -> dict[str, Any]:
     """Spell keys the house way: names of other tools, options as model.option."""
     result: dict[str, Any] = {}
     options: dict[str, dict[str, Any]] = {}
@@ -228,7 +228,7 @@ def _canonical(content: Mapping[str, Any], known: set[str], problems: Problems) 
         foreign = unsupported(key, value)
         if foreign is not None:
             problems.append(foreign)
-        elif name in known or name in FOREIGN_KEYS:
+        elif name in keys or name in FOREIGN_KEYS:
             if name in result:
                 problems.append(f"{key}: says the same as another key ({name}); keep one")
             elif value is not None:
@@ -239,11 +239,11 @@ def _canonical(content: Mapping[str, Any], known: set[str], problems: Problems) 
             model, option = str(key).split(".", 1)
             options.setdefault(model, {})[option] = value
         else:
-            problems.append(f"{key}: unknown key{nearest(name, known)}")
-    for name, given in sections.items():
-        own = result.get(name) or {}
-        if isinstance(own, dict):  # otherwise a fault that is told when the section is validated
-            result[name] = {**own, **given}
+            problems.append(f"{key}: unknown key{nearest(name, keys)}")
+    for name, dotted in sections.items():
+        nested = result.get(name) or {}
+        if isinstance(nested, dict):  # otherwise a fault that is told when the section is validated
+            result[name] = {**nested, **dotted}
     problems += _add_options(result, options) + translate(result)
     return result
 
@@ -252,21 +252,21 @@ def _add_options(result: dict[str, Any], options: Mapping[str, dict[str, Any]]) 
     """Add options written as model.option to those under ``models``."""
     models = result.setdefault("models", {}) if options else {}
     problems = []
-    for model, given in options.items():
-        own = models.setdefault(model, {}) if isinstance(models, dict) else None
-        if not isinstance(own, dict):  # a fault that is told when ``models`` is validated
+    for model, dotted in options.items():
+        nested = models.setdefault(model, {}) if isinstance(models, dict) else None
+        if not isinstance(nested, dict):  # a fault that is told when ``models`` is validated
             continue
-        twice = [option for option in given if option in own]
+        twice = [option for option in dotted if option in nested]
         problems += [f"{model}.{option}: is given under models too; keep one" for option in twice]
-        own.update({option: value for option, value in given.items() if option not in own})
+        nested.update({option: value for option, value in dotted.items() if option not in nested})
     return problems
 
 
 def _copied(value: Any) -> Any:
     """Copy containers: faulty parts are removed in place later."""
     if isinstance(value, Mapping):
-        return {key: _copied(part) for key, part in value.items()}
-    return [_copied(part) for part in value] if isinstance(value, list | tuple) else value
+        return {key: _copied(entry) for key, entry in value.items()}
+    return [_copied(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def _resolved(config: Config, base: Path) -> Config:
@@ -297,15 +297,15 @@ def _faulty_part(
     other problems must not shift.
     """
     path: list[tuple[Any, Any]] = []
-    for part in location:
+    for key in location:
         if isinstance(content, list):
-            inside = isinstance(part, int) and part < len(content)
+            inside = isinstance(key, int) and key < len(content)
         else:
-            inside = isinstance(content, dict) and part in content
+            inside = isinstance(content, dict) and key in content
         if not inside:
             break
-        path.append((content, part))
-        content = content[part]
+        path.append((content, key))
+        content = content[key]
     while path and isinstance(path[-1][0], list):
         path.pop()
     return path[-1] if path else None

@@ -124,18 +124,21 @@ def translate(content: dict[str, Any]) -> list[str]:
 
 
 def _missing_codes(content: dict[str, Any]) -> list[str]:
-    given = content.pop("cont_na", {})
-    if not isinstance(given, Mapping):
+    by_variable = content.pop("cont_na", {})
+    if not isinstance(by_variable, Mapping):
         return ["cont_na: must be a map from variable to missing codes, as {income: [-8, -9]}"]
     problems = []
-    for name, value in given.items():
+    for name, value in by_variable.items():
         codes = _codes(value)
-        own = _part(content, "variables", name)
+        section = _part(content, "variables", name)
         if codes is None:
             problems.append(f"cont_na.{name}: must be a missing code or a list of them")
-        elif own is not None and own.get("missing") is None:
-            own["missing"] = codes
-        elif own is not None and set(_codes(own["missing"]) or codes) | {""} != {*codes, ""}:
+        elif section is not None and section.get("missing") is None:
+            section["missing"] = codes
+        elif section is not None and set(_codes(section["missing"]) or codes) | {""} != {
+            *codes,
+            "",
+        }:
             problems.append(f"cont_na.{name} and variables.{name}.missing disagree; keep one")
     return problems
 
@@ -148,13 +151,13 @@ def _codes(value: object) -> list[str] | None:
 
 
 def _smoothing(content: dict[str, Any]) -> list[str]:
-    given = content.pop("smoothing", {})
-    if isinstance(given, str):
-        return _set_smoothing(content, ("models", DEFAULT_SET), given, "smoothing")
-    if not isinstance(given, Mapping) or not all(isinstance(w, str) for w in given.values()):
+    words = content.pop("smoothing", {})
+    if isinstance(words, str):
+        return _set_smoothing(content, ("models", DEFAULT_SET), words, "smoothing")
+    if not isinstance(words, Mapping) or not all(isinstance(w, str) for w in words.values()):
         return ["smoothing: must be 'none' or 'density', or a map from variable to such a word"]
     problems = []
-    for name, word in given.items():
+    for name, word in words.items():
         path = ("variables", name, "options")
         problems += _set_smoothing(content, path, word, f"smoothing.{name}")
     return problems
@@ -163,9 +166,9 @@ def _smoothing(content: dict[str, Any]) -> list[str]:
 def _set_smoothing(
     content: dict[str, Any], path: tuple[str, ...], word: str, place: str
 ) -> list[str]:
-    part = _part(content, *path)
+    section = _part(content, *path)
     word = word or "none"  # synthpop writes an empty text
-    if part is None or part.setdefault("smoothing", word) == word:
+    if section is None or section.setdefault("smoothing", word) == word:
         return []
     return [f"{place} and {'.'.join(path)}.smoothing disagree; keep one"]
 
@@ -184,26 +187,26 @@ def _whole_datasets(content: dict[str, Any]) -> list[str]:
 
 def _one_method(content: dict[str, Any]) -> list[str]:
     """Read one name under ``method`` as the default of all variables, or of whole datasets."""
-    given = content.get("method")
-    if not isinstance(given, str):
+    name = content.get("method")
+    if not isinstance(name, str):
         return []
     del content["method"]
-    if given == GENETIC:
+    if name == GENETIC:
         content.setdefault(GENETIC, {})
         return []
-    if not given:
+    if not name:
         return ["method: '' would keep every variable as it is; name the variables under keep"]
     if "default_method" in content:
         return ["method: one name says the same as default_method, which is given too; keep one"]
-    content["default_method"] = given
+    content["default_method"] = name
     return []
 
 
 def _part(content: dict[str, Any], *path: Any) -> dict[str, Any] | None:
     """Return the map at ``path``, made where there is none; None where something else stands."""
-    part = content
+    section = content
     for key in path:
-        part = part.setdefault(key, {})
-        if not isinstance(part, dict):  # a fault that is told when the part is validated
+        section = section.setdefault(key, {})
+        if not isinstance(section, dict):  # a fault that is told when the part is validated
             return None
-    return part
+    return section
