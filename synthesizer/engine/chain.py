@@ -85,8 +85,8 @@ class ChainSpec:
         fits = _parallel(
             n_jobs,
             (
-                delayed(_fit_step)(self, step, part, seed, (s, r), secret[step.variable])
-                for s, part in enumerate(parts)
+                delayed(_fit_step)(self, step, rows_of_stratum, seed, (s, r), secret[step.variable])
+                for s, rows_of_stratum in enumerate(parts)
                 for r in range(n_fits)
                 for step in self.steps
             ),
@@ -216,8 +216,8 @@ class FittedChain(Source):
     def _draws(
         self, seed: Seed, blocks: Mapping[int, Sequence[tuple[int, int, int]]]
     ) -> Iterator[Any]:
-        for d, own in blocks.items():
-            for block in own:
+        for d, blocks_of_dataset in blocks.items():
+            for block in blocks_of_dataset:
                 steps = self.strata[block[0]].replicates[d if self.proper else 0]
                 yield delayed(draw_block)(
                     steps, self.rules, self.forbids, seed, (d, *block), self.frame
@@ -295,10 +295,10 @@ def _arrays(column: Column) -> list[npt.NDArray[Any]]:
 
 
 def _fit_step(
-    spec: ChainSpec, step: Step, table: Table, seed: Seed, part: tuple[int, int], salt: str
+    spec: ChainSpec, step: Step, table: Table, seed: Seed, place: tuple[int, int], salt: str
 ) -> FittedStep:
     """Fit one step on one stratum, for one replicate."""
-    stratum, replicate = part
+    stratum, replicate = place
     with error_context("fitting", step.variable, step.method, stratum):
         rng = seed.generator("fit", stratum, replicate, step.variable)
         if spec.proper and not step.model.abilities.copies_rows:

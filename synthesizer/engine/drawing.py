@@ -112,9 +112,9 @@ def draw_block(
             if step.kept is not None:
                 column = step.kept.take(slice(start, stop))
             else:
-                own = [rule for rule in rules if rule.variable == name]
+                own_rules = [rule for rule in rules if rule.variable == name]
                 here = [zero for zero in zeros if zero.variable == name]
-                column = _draw_allowed(step, own, here, table, rng)
+                column = _draw_allowed(step, own_rules, here, table, rng)
         table = table.with_column(column)
     return table
 

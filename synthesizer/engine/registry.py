@@ -102,13 +102,13 @@ def option_types(model_class: type[ConditionalModel]) -> dict[str, Any]:
 
 
 def _named(
-    model_class: type[ConditionalModel], types: Mapping[str, Any], given: Mapping[str, Any]
+    model_class: type[ConditionalModel], types: Mapping[str, Any], options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return values by the options' own names, and what is unknown or given twice."""
     aliases = model_class.option_aliases
     values: dict[str, Any] = {}
     problems = []
-    for key, value in given.items():
+    for key, value in options.items():
         name = aliases.get(key, key)
         if not types:
             problems.append(f"unknown option {key!r}; it has no options")
@@ -118,7 +118,7 @@ def _named(
                 f"unknown option {key!r};{hint and ' ' + hint} Known: {', '.join(sorted(types))}"
             )
         elif name in values:
-            others = " or ".join(repr(a) for a, own in aliases.items() if own == name)
+            others = " or ".join(repr(a) for a, option in aliases.items() if option == name)
             problems.append(f"option {name!r} is given twice, once as {others}")
         else:
             values[name] = _plain_value(value, types[name])
@@ -216,13 +216,13 @@ class Entry:
         where = f"model {self.name!r} (entry point {self.target!r} of package {self.package!r})"
         module, _, attribute = self.target.partition(":")
         try:
-            found = attrgetter(attribute)(importlib.import_module(module))
+            loaded = attrgetter(attribute)(importlib.import_module(module))
         except Exception as error:
             raise ModelError(
                 f"{where} cannot be imported: {type(error).__name__}: {error}; "
                 "reinstall or remove the package"
             ) from error
-        return _check_class(found, where)
+        return _check_class(loaded, where)
 
     @property
     def is_loaded(self) -> bool:
@@ -506,8 +506,8 @@ options
         if isinstance(value, str):
             return self.build(value)
         if isinstance(value, Mapping) and isinstance(value.get("model"), str):
-            rest = {str(key): option for key, option in value.items() if key != "model"}
-            return self.build(value["model"], rest)
+            options = {str(key): option for key, option in value.items() if key != "model"}
+            return self.build(value["model"], options)
         raise ConfigError("must be the name of a model or {model: NAME, OPTION: VALUE, ...}")
 
     def options_schema(self, name: str) -> dict[str, Any]:
@@ -577,11 +577,11 @@ def _models_of(module: str) -> dict[str, type[ConditionalModel]]:
     return {name: _check_class(models[name], f"model {name!r}") for name in models}
 
 
-def _check_class(found: object, where: str) -> type[ConditionalModel]:
-    if not (isinstance(found, type) and issubclass(found, ConditionalModel)):
+def _check_class(loaded: object, where: str) -> type[ConditionalModel]:
+    if not (isinstance(loaded, type) and issubclass(loaded, ConditionalModel)):
         raise ModelError(f"{where} is no subclass of ConditionalModel")
-    if inspect.isabstract(found) or not dataclasses.is_dataclass(found):
+    if inspect.isabstract(loaded) or not dataclasses.is_dataclass(loaded):
         raise ModelError(f"{where} must be a dataclass that defines fit")
-    if not hasattr(found, "fitted_type"):
+    if not hasattr(loaded, "fitted_type"):
         raise ModelError(f"{where} must declare fitted_type, the class that fit returns")
-    return found
+    return loaded

@@ -83,9 +83,9 @@ class Drawn:
     def equals(self, other: Drawn) -> bool:
         """Compare values, missing codes and the rows of a panel."""
         if self.index is not None and other.index is not None:
-            one, two = self.index, other.index
-            if not np.array_equal(one.person, two.person) or not np.array_equal(
-                one.period, two.period
+            ours, theirs = self.index, other.index
+            if not np.array_equal(ours.person, theirs.person) or not np.array_equal(
+                ours.period, theirs.period
             ):
                 return False
         if self.values is None or other.values is None:
@@ -135,15 +135,15 @@ class Case:
         """Return the case of some rows, of a panel of some persons."""
         panel = self.predictors.owners is not None
         rows = panel_of(self.predictors).index.rows_of(units) if panel else units
-        own = self.predictors.take_units(units)
-        return dataclasses.replace(self, predictors=own, target=self.target.take(rows))
+        predictors = self.predictors.take_units(units)
+        return dataclasses.replace(self, predictors=predictors, target=self.target.take(rows))
 
     def of_rows(self, index: PanelIndex) -> Case:
         """Return the first values as rows of other persons."""
         rows = slice(0, index.n_rows)
         columns = [column.take(rows) for column in self.predictors.columns]
-        own = PanelTable(columns, index)
-        return dataclasses.replace(self, predictors=own, target=self.target.take(rows))
+        predictors = PanelTable(columns, index)
+        return dataclasses.replace(self, predictors=predictors, target=self.target.take(rows))
 
 
 Clause = Callable[[Case], None]
@@ -221,7 +221,7 @@ def _other_draw(case: Case) -> None:
         return
     fitted = case.fit()
     first, *others = (case.drawn(fitted, seed=seed) for seed in (2, 3, 4))
-    require(not all(first.equals(other) for other in others), "three draws are equal")
+    require(not all(first.equals(draw) for draw in others), "three draws are equal")
 
 
 def _saved(case: Case) -> None:
@@ -294,8 +294,8 @@ def _copies(case: Case) -> None:
 
 def _one_period(case: Case) -> None:
     """Fit and draw must work where every person is there once, in the only period."""
-    one = case.of_rows(PanelIndex.of_presence(np.ones((30, 1), dtype=bool), np.array([1999.0])))
-    one.works(one.fit(), one.predictors)
+    single = case.of_rows(PanelIndex.of_presence(np.ones((30, 1), dtype=bool), np.array([1999.0])))
+    single.works(single.fit(), single.predictors)
 
 
 def _rules(case: Case) -> None:
@@ -361,11 +361,11 @@ def rebuilt(fitted: FittedModel) -> FittedModel:
 
     Models that it wraps are looked up among the registered ones, as in a saved model.
     """
-    own, kind = codec(Registry.load()), type(fitted)
+    saving, kind = codec(Registry.load()), type(fitted)
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "model"
-        write_archive(path, own.plain(kind, fitted), kind="check")
-        again: FittedModel = own.typed(kind, read_archive(path, kind="check"))
+        write_archive(path, saving.plain(kind, fitted), kind="check")
+        again: FittedModel = saving.typed(kind, read_archive(path, kind="check"))
     return again
 
 
@@ -399,8 +399,8 @@ def _check_numbers(drawn: Column, donors: Column, abilities: Abilities) -> None:
     decimals = drawn.variable.decimals
     require(np.isfinite(drawn.data).all(), "values are not finite")
     if not (abilities.new_values or abilities.deterministic):
-        known = np.isin(drawn.data, donors.data)
-        require(known.all(), "values are new, which the abilities do not declare")
+        is_donor_value = np.isin(drawn.data, donors.data)
+        require(is_donor_value.all(), "values are new, which the abilities do not declare")
     if decimals is not None:
         same = np.array_equal(drawn.data, np.round(drawn.data, decimals))
         require(same, f"values have more than {decimals} decimals")
@@ -421,8 +421,8 @@ def _reachable(value: object, seen: set[int]) -> Iterator[object]:
         return
     seen.add(id(value))
     yield value
-    for part in _parts(value):
-        yield from _reachable(part, seen)
+    for member in _parts(value):
+        yield from _reachable(member, seen)
 
 
 def _parts(value: object) -> list[object]:

@@ -156,9 +156,9 @@ class Margin:
 
     def count(self, records: Records) -> Integers:
         """Return the records in each of the cells, shape (c,)."""
-        found = self.of(records)
+        places = self.of(records)
         # one more bin takes what is in no cell, which is faster than leaving it out first
-        return np.bincount(found + 1, minlength=len(self.cells) + 1)[1:]
+        return np.bincount(places + 1, minlength=len(self.cells) + 1)[1:]
 
     def _search(self, numbers: Integers) -> Integers:
         if not len(self.cells):

@@ -69,8 +69,8 @@ def fronts(points: Floats) -> Integers:
     >>> fronts(np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 2.0]])).tolist()
     [0, 0, 1, 2]
     """
-    one, other = points[:, None, :], points[None, :, :]
-    dominates = np.asarray((one <= other).all(axis=2) & (one < other).any(axis=2))
+    first, second = points[:, None, :], points[None, :, :]
+    dominates = np.asarray((first <= second).all(axis=2) & (first < second).any(axis=2))
     front = np.full(len(points), -1, dtype=np.int64)
     number = 0
     while (front < 0).any():
@@ -93,11 +93,11 @@ def crowding(points: Floats, front: Integers) -> Floats:
         members = np.flatnonzero(front == number)
         for values in points[members].T:
             order = np.argsort(values, kind="stable")
-            own = members[order]
-            distance[own[[0, -1]]] = np.inf
+            ordered = members[order]
+            distance[ordered[[0, -1]]] = np.inf
             width = values[order[-1]] - values[order[0]]
             if width > 0:
-                distance[own[1:-1]] += (values[order[2:]] - values[order[:-2]]) / width
+                distance[ordered[1:-1]] += (values[order[2:]] - values[order[:-2]]) / width
     return distance
 
 
@@ -205,14 +205,14 @@ class Outcome:
     def point(self, candidate: Candidate) -> Point:
         """Return where a candidate lies, and how much of the start is left in it."""
         score = candidate.score
-        found, right = self.scorer.found(candidate.counts) or (None, None)
+        stated, right = self.scorer.found(candidate.counts) or (None, None)
         value = fitness(np.array([[score.utility, score.risk]]), weight=self.options.weight)
         return Point(
             utility=score.utility,
             risk=score.risk,
             fitness=float(value[0]),
             unchanged=self.unchanged(candidate),
-            found=found,
+            found=stated,
             right_of_found=right,
         )
 
@@ -321,8 +321,8 @@ def _children(
     )
     pairs = parents.reshape(-1, 2)
     born = parallel(
-        delayed(breeder.pair)(people[one], people[other], seed.generator(*path, "pair", place))
-        for place, (one, other) in enumerate(pairs)
+        delayed(breeder.pair)(people[mother], people[father], seed.generator(*path, "pair", place))
+        for place, (mother, father) in enumerate(pairs)
     )
     return [child for both in born for child in both][:wanted]
 

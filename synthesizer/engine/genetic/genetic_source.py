@@ -111,12 +111,12 @@ class Evolver:
         ]
         fill = self.size - len(files)
         for number in range(fill):
-            one, share = people[number % len(files)], (number + 1) / fill
+            start, share = people[number % len(files)], (number + 1) / fill
             rng = self._start(seed, dataset, number)
             if self.options.aimed:
-                people.append(self._safer(one, share, rng))
+                people.append(self._safer(start, share, rng))
             else:
-                people.append(self._mutant(one.records, largest * share, rng))
+                people.append(self._mutant(start.records, largest * share, rng))
         return people
 
     def evolve(
@@ -176,10 +176,10 @@ class Evolver:
             self.breeder.kept(records, self.breeder.redraw.mutated(records, rate, rng))
         )
 
-    def _safer(self, one: Candidate, share: float, rng: np.random.Generator) -> Candidate:
-        risky = self.scorer.risky(one.counts, one.records)
-        moved = replaced(one.records, risky, share, one.records, rng)
-        return self.breeder.candidate(self.breeder.kept(one.records, moved))
+    def _safer(self, start: Candidate, share: float, rng: np.random.Generator) -> Candidate:
+        risky = self.scorer.risky(start.counts, start.records)
+        moved = replaced(start.records, risky, share, start.records, rng)
+        return self.breeder.candidate(self.breeder.kept(start.records, moved))
 
 
 @dataclass(frozen=True)
@@ -192,11 +192,11 @@ class _Keeping:
 
     def __call__(self, records: Records) -> BoolArray:
         cells, place = np.unique(np.asarray(records, dtype=np.int64), return_inverse=True)
-        made = self.coding.decode(cells)
-        kept = ~forbidden_rows(self.zeros, made)
+        table = self.coding.decode(cells)
+        kept = ~forbidden_rows(self.zeros, table)
         for rule in self.rules:
-            own = made[rule.variable]
-            kept &= np.asarray(rule.apply(own, made).data == own.data)
+            column = table[rule.variable]
+            kept &= np.asarray(rule.apply(column, table).data == column.data)
         return np.asarray(kept[place])
 
 

@@ -41,15 +41,15 @@ def chosen(n: int, rate: float, rng: np.random.Generator) -> Integers:
 
 
 def crossed(
-    one: Records, other: Records, rate: float, rng: np.random.Generator
+    mother: Records, father: Records, rate: float, rng: np.random.Generator
 ) -> tuple[Records, Records, Integers]:
     """Swap each record of two candidates with probability ``rate`` (whole-case crossover).
 
     Returns both children, and the rows that changed places.
     """
-    rows = chosen(len(one), rate, rng)
-    first, second = one.copy(), other.copy()
-    first[rows], second[rows] = other[rows], one[rows]
+    rows = chosen(len(mother), rate, rng)
+    first, second = mother.copy(), father.copy()
+    first[rows], second[rows] = father[rows], mother[rows]
     return first, second, rows
 
 
@@ -70,7 +70,7 @@ class Redraw:
         self._coding = coding
         self._first = np.concatenate(([0], np.cumsum(coding.levels)[:-1]))
         # variable j has its cumulative shares between j and j + 1, so that one search does for all
-        parts = [place + np.cumsum(own) / own.sum() for place, own in enumerate(shares)]
+        parts = [place + np.cumsum(weights) / weights.sum() for place, weights in enumerate(shares)]
         self._cumulative = np.concatenate(parts)
 
     @classmethod
@@ -89,9 +89,9 @@ class Redraw:
 
     def levels(self, places: Integers, rng: np.random.Generator) -> Integers:
         """Draw a level of the variable at each place, shape (k,)."""
-        found = np.searchsorted(self._cumulative, places + rng.random(len(places)), side="right")
+        place = np.searchsorted(self._cumulative, places + rng.random(len(places)), side="right")
         last = self._first[places] + self._coding.levels[places] - 1
-        return np.asarray(np.minimum(found, last) - self._first[places], dtype=np.int64)
+        return np.asarray(np.minimum(place, last) - self._first[places], dtype=np.int64)
 
     def mutated(
         self, records: Records, rate: float, rng: np.random.Generator
@@ -161,15 +161,15 @@ class Breeder:
         return Candidate(records, counts, self.scorer.score(counts, len(records)))
 
     def pair(
-        self, one: Candidate, other: Candidate, rng: np.random.Generator
+        self, mother: Candidate, father: Candidate, rng: np.random.Generator
     ) -> tuple[Candidate, Candidate]:
         """Return two children: crossed, mutated and scored."""
         scorer = self.scorer
-        first, second, rows = crossed(one.records, other.records, self.options.crossover, rng)
-        gained = scorer.change(one.records[rows], other.records[rows])
+        first, second, rows = crossed(mother.records, father.records, self.options.crossover, rng)
+        gained = scorer.change(mother.records[rows], father.records[rows])
         counts = (
-            tuple(own + more for own, more in zip(one.counts, gained, strict=True)),
-            tuple(own - more for own, more in zip(other.counts, gained, strict=True)),
+            tuple(count + more for count, more in zip(mother.counts, gained, strict=True)),
+            tuple(count - more for count, more in zip(father.counts, gained, strict=True)),
         )
         return self.mutant(first, counts[0], rng), self.mutant(second, counts[1], rng)
 

@@ -173,7 +173,7 @@ class Cap(Risk):
         cells, weights = sorted_cells(coding, whole, records)
         owner = np.searchsorted(keys, cells // coding.levels[sought.target])
         kept = self._counted(sizes)
-        cells, weights, owner = (part[kept[owner]] for part in (cells, weights, owner))
+        cells, weights, owner = (values[kept[owner]] for values in (cells, weights, owner))
         self._owner = (np.cumsum(kept) - 1)[owner]
         self._weight = weights
         levels = coding.level(records, sought.target)
@@ -352,7 +352,7 @@ class Scorer:
     def recounted(self, counts: Counts, old: Records, new: Records) -> Counts:
         """Return the counts after the records ``old`` became ``new``."""
         gained = self.change(old, new)
-        return tuple(own + more for own, more in zip(counts, gained, strict=True))
+        return tuple(count + more for count, more in zip(counts, gained, strict=True))
 
     def change(self, old: Records, new: Records) -> Counts:
         """Return what counts gain when the records ``old`` become ``new``."""
