@@ -34,9 +34,9 @@ def further_risk(record: Record) -> Section | None:
     risk = record.results.risk
     further = [(key, result) for key, result in risk.further.items()]
     further += [
-        (f"{key}: {in_words(part.scenario)}", result)
-        for part in risk.scenarios
-        for key, result in part.further.items()
+        (f"{key}: {in_words(risks.scenario)}", result)
+        for risks in risk.scenarios
+        for key, result in risks.further.items()
     ]
     return _further("risk", further, record.units)
 
@@ -167,8 +167,8 @@ def figures_section(record: Record) -> Iterator[Block]:
     """Yield every figure that was computed, with its meaning and direction."""
     parts = record.results.risk.scenarios
     scenarios = {
-        part.scenario.label: f"scenario {place} ({part.scenario.target})"
-        for place, part in enumerate(parts, start=1)
+        risks.scenario.label: f"scenario {place} ({risks.scenario.target})"
+        for place, risks in enumerate(parts, start=1)
     }
     words = [f"{scenarios[p.scenario.label]}: {in_words(p.scenario)}." for p in parts]
     if words:

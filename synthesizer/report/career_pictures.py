@@ -92,8 +92,8 @@ def _groups(states: Sequence[str]) -> tuple[tuple[str, ...], list[int]]:
         labels.append(OTHERS)
     if ABSENT in ends:
         labels.append(ABSENT)
-    rest = labels.index(OTHERS) if OTHERS in labels else 0
-    return tuple(labels), [labels.index(s) if s in labels else rest for s in states]
+    others = labels.index(OTHERS) if OTHERS in labels else 0
+    return tuple(labels), [labels.index(s) if s in labels else others for s in states]
 
 
 def _colours(labels: Sequence[str]) -> tuple[str, ...]:
@@ -132,7 +132,7 @@ def _compared_states(shown: ShownStates) -> tuple[str, list[list[Cell]]]:
     largest, summary = 0.0, "The shares are equal in every period."
     for state, label in enumerate(shown.states):
         ours, theirs = ([row[state] for row in side] for side in (shown.original, shown.synthetic))
-        gaps = [abs(one - other) for one, other in zip(ours, theirs, strict=True)]
+        gaps = [abs(first - second) for first, second in zip(ours, theirs, strict=True)]
         at = gaps.index(max(gaps))
         means = [sum(shares) / len(shares) for shares in (ours, theirs)]
         rows.append([label, *means, shown.periods[at], ours[at], theirs[at]])
@@ -258,14 +258,17 @@ def spells_chart(sequences: SequenceResult) -> Iterator[Block]:
 
 
 def _spells_in_words(rows: Sequence[Row]) -> str:
-    both = [(abs(one - other), label, one, other) for label, one, other in rows
-            if one is not None and other is not None]  # fmt: skip
+    both = [
+        (abs(original - synthetic), label, original, synthetic)
+        for label, original, synthetic in rows
+        if original is not None and synthetic is not None
+    ]
     if not both:
         return "No state has spells in both."
-    _, label, one, other = max(both, key=lambda row: row[0])
+    _, label, original, synthetic = max(both, key=lambda row: row[0])
     return (
-        f"The largest difference is at “{label}”: {written(one)} periods in the original and "
-        f"{written(other)} in the synthetic data."
+        f"The largest difference is at “{label}”: {written(original)} periods in the original and "
+        f"{written(synthetic)} in the synthetic data."
     )
 
 
@@ -282,8 +285,8 @@ def _bars_chart(
 ) -> Chart:
     """Return the first rows as pairs of bars, and all of them as a table."""
     bars, bottom = paired_bars(
-        [PairedBar(label=name, original=one, synthetic=other)
-         for name, one, other in rows[:MOST_BARS]],
+        [PairedBar(label=name, original=original, synthetic=synthetic)
+         for name, original, synthetic in rows[:MOST_BARS]],
         label=axis,
     )  # fmt: skip
     drawn = svg(WIDTH, bottom, legend(2, 12, SIDES), *bars, title=title, description=summary)

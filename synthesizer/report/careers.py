@@ -114,9 +114,9 @@ def period_names(record: Record, sequences: SequenceResult) -> tuple[str, ...]:
 
 def _sizes(panel: PanelResult, career: str | None) -> str:
     drawn = [size.rows_per_person for size in panel.synthetic]
-    what = f"the states of {career}" if career else "being there or not"
+    career_states = f"the states of {career}" if career else "being there or not"
     return (
-        f"A career is the sequence of {what} over the periods. The original has "
+        f"A career is the sequence of {career_states} over the periods. The original has "
         f"{written(panel.original.persons, 'count')} persons, who are there in "
         f"{written(panel.original.rows_per_person)} periods on average; each synthetic dataset has "
         f"{written(panel.synthetic[0].persons, 'count')} persons, who are there in "
@@ -158,8 +158,8 @@ def _transitions(sequences: SequenceResult) -> Iterator[Block]:
         totals = sum(ours), sum(theirs)
         if min(totals) < _RARE:
             continue
-        for after, one, other in zip(sequences.states, ours, theirs, strict=True):
-            chances = one / totals[0], other / totals[1]
+        for after, original, synthetic in zip(sequences.states, ours, theirs, strict=True):
+            chances = original / totals[0], synthetic / totals[1]
             gap = round(abs(chances[0] - chances[1]), 9)
             rows.append((gap, [before, after, totals[0], *chances]))
     rows.sort(key=lambda row: -row[0])
@@ -227,14 +227,14 @@ def _replicated(record: Record) -> Iterator[Block]:
 
 def _verdict(figure: Figure, careers: ReplicatedCareers) -> Note:
     shares = f"{written(figure.value, 'share')} against {written(figure.baseline, 'share')}"
-    what = f"Synthetic careers of {plural(careers.n_periods, 'period')} repeat careers of single"
+    claim = f"Synthetic careers of {plural(careers.n_periods, 'period')} repeat careers of single"
     if _is_above(figure):
         return Note(
-            f"{what} persons more often than fresh persons would ({shares}). A smaller theta of "
+            f"{claim} persons more often than fresh persons would ({shares}). A smaller theta of "
             "the model of careers, fewer or coarser states, or fewer periods make it less.",
             "alert",
         )
-    return Note(f"{what} persons no more often than fresh persons would ({shares}).", "good")
+    return Note(f"{claim} persons no more often than fresh persons would ({shares}).", "good")
 
 
 def _is_above(figure: Figure) -> bool:

@@ -332,8 +332,8 @@ class DotRow:
     @property
     def numbers(self) -> list[float]:
         """Every number that is drawn."""
-        own = (self.value, self.low, self.high, self.baseline, self.original)
-        every = (*own, *(self.original_ends or ()), *self.others)
+        single = (self.value, self.low, self.high, self.baseline, self.original)
+        every = (*single, *(self.original_ends or ()), *self.others)
         return [number for number in every if number is not None]
 
 
@@ -386,13 +386,13 @@ def dots(
 def _row(row: DotRow, scale: Scale, top: float, *, zero: bool) -> Markup:
     y = top + (25 if row.original_ends is None else 21)
     of_original = y if row.original_ends is None else y + 10
-    said = "not computed" if row.value is None else written(row.value, "share")
+    value_text = "not computed" if row.value is None else written(row.value, "share")
     if row.low is not None and row.high is not None:
-        said += f" ({interval(row.low, row.high, 'share')})"
+        value_text += f" ({interval(row.low, row.high, 'share')})"
     parts = [
         *(line(scale(at), y - 8, scale(at), y + 8, class_="grid") for at in scale.ticks(_TICKS)),
         _named_in_full(row.label, _LABEL, {"x": _SIDE, "y": top + 14, "class": "label"}),
-        _words(WIDTH - _SIDE, top + 14, said, "end"),
+        _words(WIDTH - _SIDE, top + 14, value_text, "end"),
     ]
     if zero:
         parts.append(line(scale(0), y - 8, scale(0), y + 8, class_="line-ink"))
@@ -500,7 +500,7 @@ def panels(
     parts = [marks]
     for i, panel in enumerate(drawn):
         left, top = room * (i % 2), end + 12 + height * (i // 2)
-        heights = [v for own in (drawn if shared else [panel]) for v in own.heights]
+        heights = [v for on_axis in (drawn if shared else [panel]) for v in on_axis.heights]
         bottom = top + _LINES_TOP + tall
         x = Scale(domain=ends, range=(left + _LEFT, left + room - _RIGHT))
         y = Scale(domain=(0.0, max(domain(heights)[1], 1e-3)), range=(bottom, top + _LINES_TOP))

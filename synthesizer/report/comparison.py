@@ -58,8 +58,8 @@ class RunFigure(Result):
         >>> RunFigure(datasets=(0.5, None, 0.75)).range_of_datasets
         0.25
         """
-        known = [value for value in self.datasets if value is not None]
-        return max(known) - min(known) if len(known) > 1 else None
+        values = [value for value in self.datasets if value is not None]
+        return max(values) - min(values) if len(values) > 1 else None
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -281,7 +281,7 @@ def map_section(compared: ComparedRuns) -> Section:
             blocks.append(_folded("The frontier of every pair", fragment(_frontiers(compared))))
     else:
         keys = {"risk": compared.axes.risk, "utility": compared.axes.utility}
-        missing = [axis for axis, own in keys.items() if not own]
+        missing = [axis for axis, figure in keys.items() if not figure]
         blocks.append(
             Gap(
                 "the map of risk and utility",
@@ -381,11 +381,11 @@ def _map(compared: ComparedRuns, pair: FrontierOfPair, most_dots: int) -> Chart:
 def _marks(runs: Iterable[ComparedRun], key: str) -> list[Mark]:
     """Return the lines of reference: the means over runs, which hardly differ."""
     marks = []
-    for part, what in (("baseline", "nothing learnt"), ("original", "original released")):
-        values = [v for run in runs if (v := getattr(run.figures[key], part)) is not None]
+    for reference, meaning in (("baseline", "nothing learnt"), ("original", "original released")):
+        values = [v for run in runs if (v := getattr(run.figures[key], reference)) is not None]
         if values:
-            words = f"{what} ({written(fmean(values), 'share')})"
-            marks.append(Mark(fmean(values), words, f"line-{part} dashed"))
+            words = f"{meaning} ({written(fmean(values), 'share')})"
+            marks.append(Mark(fmean(values), words, f"line-{reference} dashed"))
     return marks
 
 
@@ -407,8 +407,8 @@ def _map_in_words(
         x, y = place.at
         more = "" if tie == "no tie" else f"; {tie}"
         runs.append(f"{place.run.name} (risk {written(x, 'share')}, loss {written(y)}{more})")
-    rest = len(front) - len(runs)
-    more = f" and {plural(rest, 'other run')}" if rest else ""
+    n_more = len(front) - len(runs)
+    more = f" and {plural(n_more, 'other run')}" if n_more else ""
     yield f"On the frontier, by rising risk: {'; '.join(runs)}{more}."
     beaten, missing = n_shown - len(front), len(compared.runs) - n_shown
     yield f"{plural(beaten, 'run')} beaten by others." if beaten else "No run is beaten."
@@ -487,13 +487,15 @@ def _first_axes(compared: ComparedRuns) -> list[str]:
 _NAME = Added("run", "text", lambda run: run.name)
 
 
-def _value(heading: str, form: Form, key: str, part: str = "value") -> Added:
-    return Added(heading, form, lambda run: getattr(run.figures[key], part))
+def _value(heading: str, form: Form, key: str, attribute: str = "value") -> Added:
+    return Added(heading, form, lambda run: getattr(run.figures[key], attribute))
 
 
 def _use_columns(compared: ComparedRuns) -> list[Added]:
     axes = _first_axes(compared)
-    standings = {one.run: one for pair in compared.frontiers[:1] for one in pair.standings}
+    standings = {
+        standing.run: standing for pair in compared.frontiers[:1] for standing in pair.standings
+    }
 
     def on_frontier(run: ComparedRun) -> str | None:
         if not standings or any(run.value(key) is None for key in axes):
@@ -573,8 +575,8 @@ def _settings(compared: ComparedRuns) -> Section:
             )
         )
     else:
-        rest = " but what is declared of single variables" if not_shared else ""
-        blocks.append(Note(f"The settings of all runs are the same{rest}."))
+        exception = " but what is declared of single variables" if not_shared else ""
+        blocks.append(Note(f"The settings of all runs are the same{exception}."))
     same = [(k, setting_text(v)) for k, v in runs[0].settings.items() if k not in not_shared]
     if same:
         blocks.append(
@@ -599,13 +601,13 @@ def _setting(key: str) -> Added:
     return Added(key, "text", cell)
 
 
-def _known_figures(compared: ComparedRuns) -> list[AxisFigure]:
+def _present_figures(compared: ComparedRuns) -> list[AxisFigure]:
     """Return the figures that any run has."""
     return [f for f in compared.measures if any(r.value(f.key) is not None for r in compared.runs)]
 
 
 def _figures(compared: ComparedRuns) -> Section:
-    figures = _known_figures(compared)
+    figures = _present_figures(compared)
     groups = {
         words: [figure for figure in figures if figure.axis == axis]
         for axis, words in (("risk", "Risk"), ("utility", "Loss of utility"))
@@ -643,7 +645,7 @@ def _meanings(compared: ComparedRuns) -> Section:
         lead="",
         blocks=[
             row_table(figures, "Figures in words", names=_MEANING)
-            for figures in [_known_figures(compared)]
+            for figures in [_present_figures(compared)]
             if figures
         ],
     )

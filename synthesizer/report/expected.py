@@ -27,14 +27,14 @@ def lone_variable(record: Record) -> str:
     return names[0] if len(names) == 1 else ""
 
 
-def no_tables(record: Record, what: str, *, pairs: bool = False) -> Gap:
+def no_tables(record: Record, subject: str, *, pairs: bool = False) -> Gap:
     """Say why there are no measures of tables, of pairs or of single variables."""
     if why := record.results.failed.get("tables"):
-        return Gap(what, f"The tables could not be compared: {why}")
+        return Gap(subject, f"The tables could not be compared: {why}")
     if pairs and (lone := lone_variable(record)):
-        return Gap(what, f"A pair needs two variables, and {lone} is the only one that is left.")
+        return Gap(subject, f"A pair needs two variables, and {lone} is the only one that is left.")
     switch = "checks.two_way" if pairs else "checks.one_way"
-    return Gap(what, f"The check was off: set {switch} to true and run again.")
+    return Gap(subject, f"The check was off: set {switch} to true and run again.")
 
 
 _NAMED = 12
@@ -79,8 +79,8 @@ class Expected:
     @property
     def sentence(self) -> str:
         """Both values with what they rest on."""
-        known = "" if self.fresh is None else f", here {short(self.fresh)}"
-        ratio = f"1 + k/n{known} (k synthetic and n original records)"
+        ratio_here = "" if self.fresh is None else f", here {short(self.fresh)}"
+        ratio = f"1 + k/n{ratio_here} (k synthetic and n original records)"
         if self.proper:
             return (
                 "Parameters were drawn anew for each dataset, so that a right synthesis is as far "
@@ -138,13 +138,13 @@ def distance_in_words(value: float | None, expected: Expected) -> str:
     if value <= 1.2 * expected.right:
         return f"as near as {expected.right_words}"
     limit = expected.limit
-    known = limit == expected.fresh
-    other = expected.fresh_words if known else f"twice {expected.right_words}"
+    is_fresh = limit == expected.fresh
+    reference = expected.fresh_words if is_fresh else f"twice {expected.right_words}"
     if value <= limit:
-        return f"no further off than {other}"
+        return f"no further off than {reference}"
     if value <= 5 * limit:
-        return f"{'somewhat' if value <= 1.5 * limit else 'clearly'} further off than {other}"
-    return f"{written(value / limit, 'count')} times as far off as {other}"
+        return f"{'somewhat' if value <= 1.5 * limit else 'clearly'} further off than {reference}"
+    return f"{written(value / limit, 'count')} times as far off as {reference}"
 
 
 def chance_in_words(ratio: float | None, deviations: float | None, level: float = 1.0) -> str:
@@ -155,16 +155,16 @@ def chance_in_words(ratio: float | None, deviations: float | None, level: float 
     """
     if ratio is None:
         return _UNKNOWN
-    other = "a fresh sample of the same population (1)"
+    reference = "a fresh sample of the same population (1)"
     down = (
         f"; a right synthesis with fixed parameters may go down to {short(level)}"
         if level < 1
         else ""
     )
     if ratio <= 1 or (deviations is not None and deviations <= 2):
-        return f"told apart no better than {other}{down}"
+        return f"told apart no better than {reference}{down}"
     how = "a little" if ratio <= 1.5 else "clearly" if ratio <= 3 else "far"
-    return f"told apart {how} better than {other}{down}"
+    return f"told apart {how} better than {reference}{down}"
 
 
 def short(value: float) -> str:
@@ -184,12 +184,12 @@ def right_share(scores: PmseResult, expected: Expected) -> float:
 
 def lost_fits(fit: FitComparison) -> list[str]:
     """Return the alert about datasets without a fit; empty where every dataset has one."""
-    made = [own for own in fit.datasets if own.dataset > 0]
-    problems = [own.problem for own in made if own.problem is not None]
+    fits = [dataset_fit for dataset_fit in fit.datasets if dataset_fit.dataset > 0]
+    problems = [dataset_fit.problem for dataset_fit in fits if dataset_fit.problem is not None]
     if not problems:
         return []
     why = "; ".join(dict.fromkeys(problem.rstrip(". ") for problem in problems))
-    fitted = f"fitted on {len(made) - len(problems)} of {len(made)} datasets"
+    fitted = f"fitted on {len(fits) - len(problems)} of {len(fits)} datasets"
     return [f"{fit.formula}: {fitted}, the others are left out: {why}."]
 
 
@@ -207,32 +207,32 @@ def overlap_in_words(expected: float | None) -> str:
 
 def cautions(record: Record) -> list[str]:
     """Return what intervals from the synthetic data assume, by the models of the chain."""
-    found = [
+    sentences = [
         "The rules that combine the datasets assume independent draws from a right model. Where "
         "the model is not right, the intervals can cover the true value less often than they say."
     ]
     trees = _trees(record)
     tilted = [name for name, (_, tilt) in trees.items() if tilt]
     if tilted:
-        found.append(
+        sentences.append(
             f"Trees made some variables here. The draws of {_in_words(tilted)} were tilted (option "
             "tilt): they follow a linear regression of what the tree leaves unexplained, which "
             "keeps weak linear effects. Interactions and curved relations can still be flattened."
         )
     if len(tilted) < len(trees):
-        found.append(
+        sentences.append(
             ("Other trees" if tilted else "Trees made some variables here. Trees")
             + " with large leaves pull relations towards zero, so that intervals for regression "
             "coefficients can cover well below 95 %: 0.85 in a simulation with the default tree "
             "and 1,000 records. The option tilt of cart keeps weak linear effects."
         )
     if even_trees(record):
-        found.append(
+        sentences.append(
             "Draws from the trees are even (option even): datasets vary less than independent "
             "draws would."
         )
-    found.append("Results from synthetic data must be verified on the original.")
-    return found
+    sentences.append("Results from synthetic data must be verified on the original.")
+    return sentences
 
 
 def even_trees(record: Record) -> bool:

@@ -122,10 +122,10 @@ def _row_in_words(row: DotRow, marks: Mapping[str, str]) -> str:
         more.append(f"interval {span(row.low, row.high)}")
     for name in ("baseline", "original"):
         if (value := getattr(row, name)) is not None:
-            what = name if marks is MARKS else marks[name]
-            more.append(f"{what} {written(value, 'share')}")
-    said = "not computed" if row.value is None else written(row.value, "share")
-    return f"{row.label} {said}" + (f" ({', '.join(more)})" if more else "")
+            words = name if marks is MARKS else marks[name]
+            more.append(f"{words} {written(value, 'share')}")
+    own_value = "not computed" if row.value is None else written(row.value, "share")
+    return f"{row.label} {own_value}" + (f" ({', '.join(more)})" if more else "")
 
 
 def dot_row(figure: Figure) -> DotRow:
@@ -215,8 +215,8 @@ def result_blocks(result: Measured, title: str, units: Units) -> Iterator[Block]
 def result_tables(result: Result, units: Units) -> Iterator[DataTable]:
     """Yield a table of a result's own values, and one of each list of rows."""
     kind = type(result)
-    if own := columns(kind).values():
-        values = [(column.heading, column.value(result)) for column in own]
+    if value_columns := columns(kind).values():
+        values = [(column.heading, column.value(result)) for column in value_columns]
         yield value_table(in_units(first_line(kind), units), values)
     for name, field in kind.model_fields.items():
         value = getattr(result, name)

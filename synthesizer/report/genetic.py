@@ -188,8 +188,8 @@ def _risk_in_words(evolution: Evolution) -> Iterator[str]:
 def _span(values: Sequence[float]) -> str:
     """Write a value, or the least and the largest one."""
     low, high = min(values), max(values)
-    one = written(low, "share")
-    return one if one == written(high, "share") else interval(low, high, "share")
+    lowest = written(low, "share")
+    return lowest if lowest == written(high, "share") else interval(low, high, "share")
 
 
 # What a steward must not miss, the weightiest first.
@@ -220,9 +220,9 @@ def _perturbed(evolution: Evolution, record: Record) -> Note:
 
 def _interruption(evolution: Evolution, record: Record) -> Iterator[str]:
     yield "Somebody interrupted the evolution; what is here is the best up to then."
-    wanted, made = record.manifest.config.get("m", 1), len(evolution.datasets)
-    if wanted > made:
-        yield f"Of {wanted:,} datasets that were asked for, {made:,} were made."
+    wanted, n_made = record.manifest.config.get("m", 1), len(evolution.datasets)
+    if wanted > n_made:
+        yield f"Of {wanted:,} datasets that were asked for, {n_made:,} were made."
     yield "More generations may lower U and R further."
 
 
@@ -329,10 +329,10 @@ def _frontier(evolution: Evolution) -> Iterator[Block]:
         )
 
 
-def _caption(what: str, evolution: Evolution, more: str = "") -> str:
+def _caption(subject: str, evolution: Evolution, more: str = "") -> str:
     if evolution.start == "mutants":
         more += "; unchanged: share of the records that are those of the original"
-    return f"{what}; U and F: lower is better, R: lower is safer{more}"
+    return f"{subject}; U and F: lower is better, R: lower is safer{more}"
 
 
 def _columns(evolution: Evolution) -> list[Added]:
@@ -519,19 +519,19 @@ def path_chart(
     >>> path_chart(rows, others=[("CART", 0.1, 0.42)], baseline=0.415).table.rows[-1]
     ['CART', 0.1, 0.42]
     """
-    front, other = [NamedPoint(*point) for point in frontier], [NamedPoint(*p) for p in others]
+    front, elsewhere = [NamedPoint(*point) for point in frontier], [NamedPoint(*p) for p in others]
     ends = (("start", history[0]), ("result", history[-1]))[: len(history)]
     named = [NamedPoint(name, step.utility, step.risk) for name, step in ends]
     levels = _levels(baseline, limit)
-    summary = " ".join(_path_in_words(history, front, other, baseline))
+    summary = " ".join(_path_in_words(history, front, elsewhere, baseline))
     legend = [
         ("line-s1", "best candidate, by generation"),
         *([("fill-s3", "frontier")] if front else []),
-        *([("fill-s4", "other datasets")] if other else []),
+        *([("fill-s4", "other datasets")] if elsewhere else []),
         *((level.look, f"{level.words} {written(level.value, 'share')}") for level in levels),
     ]
     picture = plane(
-        [*_spots(named[::-1], "s1"), *_spots(other, "s4"), *_spots(front, "s3")],
+        [*_spots(named[::-1], "s1"), *_spots(elsewhere, "s4"), *_spots(front, "s3")],
         risk=Axis(label="risk R (left is safer)", marks=levels),
         loss=Axis(label="utility U (lower is better)"),
         way=[(step.risk, step.utility) for step in thinned(history, MOST_STEPS)],
@@ -543,13 +543,13 @@ def path_chart(
     return Chart(
         title="The way of the best candidate between utility and risk",
         svg=picture,
-        reads=" ".join(_path_reads(bool(front), bool(other))),
+        reads=" ".join(_path_reads(bool(front), bool(elsewhere))),
         summary=summary,
         table=DataTable(
             caption="Points of the picture; lower is better for utility U and safer for risk R",
             columns=["Point", "Utility U", "Risk R"],
             forms=("text", "figure", "figure"),
-            rows=[list(point) for point in (*named, *files, *other)],
+            rows=[list(point) for point in (*named, *files, *elsewhere)],
         ),
     )
 
@@ -599,5 +599,5 @@ def _path_in_words(
         safest = min(frontier, key=lambda point: (point.risk, point.utility))
         closest = min(frontier, key=lambda point: (point.utility, point.risk))
         yield f"The frontier reaches from {safest.in_words} to {closest.in_words}."
-    for other in others:
-        yield f"{other.name} has {other.in_words}."
+    for point in others:
+        yield f"{point.name} has {point.in_words}."

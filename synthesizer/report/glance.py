@@ -127,9 +127,9 @@ def _missing(record: Record) -> Iterator[Block]:
     yield from (Note(note) for note in utility.notes)
 
 
-def _table(caption: str, rows: Sequence[_Headline], what: str) -> Iterator[Block]:
+def _table(caption: str, rows: Sequence[_Headline], subject: str) -> Iterator[Block]:
     if not rows:
-        yield Gap(what, "The checks were off or failed.")
+        yield Gap(subject, "The checks were off or failed.")
         return
     # what no row has is left out
     kept = [
@@ -163,19 +163,19 @@ def _useful(record: Record) -> Iterator[_Headline]:
             words = f"{_start(distance_in_words(value, expected))}."
             alert = value is not None and value > mark
             yield _Headline(name, value, words, expected.right, alert=alert)
-    yield from _told_apart(record)
+    yield from _propensities(record)
     yield from _careers(record)
     yield from _overlaps(record)
 
 
-def _told_apart(record: Record) -> Iterator[_Headline]:
+def _propensities(record: Record) -> Iterator[_Headline]:
     utility, expected = record.results.utility, expected_of(record)
     for scores in () if utility is None else utility.propensity:
-        what = "Margins" if only_margins(scores) else "All variables at once"
+        scope = "Margins" if only_margins(scores) else "All variables at once"
         good, mark = (1.0, _HIGH) if scores.permutations else (expected.right, mean_mark(expected))
         value = scores.mean.s_pmse
         yield _Headline(
-            f"{what}, pMSE ratio by {MODELS[scores.model]}",
+            f"{scope}, pMSE ratio by {MODELS[scores.model]}",
             value,
             f"{_start(ratio_in_words(scores, record))}.",
             good,
@@ -249,9 +249,9 @@ _WITH_INTERVAL = ("differential_confidentiality", "nearer_share")
 def _risky(record: Record) -> Iterator[_Headline]:
     risk = record.results.risk
     places = [
-        (f" ({part.scenario.label})" if len(risk.scenarios) > 1 else "", figure)
-        for part in risk.scenarios
-        for figure in part.figures
+        (f" ({risks.scenario.label})" if len(risk.scenarios) > 1 else "", figure)
+        for risks in risk.scenarios
+        for figure in risks.figures
     ]
     places += [("", figure) for _, figure in risk.other_figures]
     for about, figure in places:
@@ -474,7 +474,7 @@ def _in_words(step: StepEntry, earlier: Sequence[str], *, worse: bool) -> str:
             "relation. Give it a model with predictors, for example "
             f"variables: {{{_yaml_key(name)}: {{method: cart}}}}."
         )
-    unseen = [other for other in earlier if other not in step.predictors]
+    unseen = [variable for variable in earlier if variable not in step.predictors]
     if unseen:
         wanted = [*step.predictors, *unseen]
         more = "..., " if len(wanted) > _NAMED else ""

@@ -101,7 +101,7 @@ def row_table(
     cells = [[_cell(column.value(row)) for column in listed] for row in rows]
     if labels is not None:
         listed.insert(0, Added(labels[0], "text", str))
-        cells = [[label, *own] for label, own in zip(labels[1], cells, strict=True)]
+        cells = [[label, *row_cells] for label, row_cells in zip(labels[1], cells, strict=True)]
     return DataTable(
         caption=caption or first_line(type(rows[0])),
         columns=[column.heading for column in listed],
@@ -317,11 +317,11 @@ def joined(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def stopped(told: str) -> str:
+def stopped(sentence: str) -> str:
     """End a sentence with one full stop, whether or not it has one."""
-    told = told.rstrip()
-    bare = told.rstrip(".")
-    return told if told.endswith(("!", "?", "…")) or not bare else f"{bare}."
+    sentence = sentence.rstrip()
+    bare = sentence.rstrip(".")
+    return sentence if sentence.endswith(("!", "?", "…")) or not bare else f"{bare}."
 
 
 _KINDS: dict[type, str] = {

@@ -83,8 +83,8 @@ def place_labels(
 def _best_place(
     point: int, x: float, y: float, name: str, taken: Sequence[Box], frame: Box
 ) -> tuple[float, Label, Box]:
-    own = _around(x, y, RADIUS)
-    near = [b for b in taken if b[1] < y + REACH and b[3] > y - REACH and b != own]
+    marker = _around(x, y, RADIUS)
+    near = [b for b in taken if b[1] < y + REACH and b[3] > y - REACH and b != marker]
     tried: list[tuple[float, int, Label, Box]] = []
     for dx, dy, anchor in _CANDIDATES:
         label = (point, round(x + dx, 1), round(y + dy, 1), anchor)
@@ -114,9 +114,9 @@ def _overlap(box: Box, others: Sequence[Box], frame: Box) -> float:
     outside = max(frame[0] - left, 0) + max(right - frame[2], 0)
     outside += max(frame[1] - top, 0) + max(bottom - frame[3], 0)
     hidden = sum(
-        max(min(right, other[2]) - max(left, other[0]), 0)
-        * max(min(bottom, other[3]) - max(top, other[1]), 0)
-        for other in others
+        max(min(right, neighbour[2]) - max(left, neighbour[0]), 0)
+        * max(min(bottom, neighbour[3]) - max(top, neighbour[1]), 0)
+        for neighbour in others
     )
     return hidden + 1000 * outside
 
@@ -344,8 +344,8 @@ class _Plane:
         sure = {i: name for i, name in named.items() if self.spots[i].always}
         placed = place_labels(dots, hidden, sure, frame)
         hidden += [_room(label, named[label[0]]) for label in placed]
-        rest = {i: name for i, name in named.items() if i not in sure}
-        placed += place_labels(dots, hidden, rest, frame, crowded=True)
+        unplaced = {i: name for i, name in named.items() if i not in sure}
+        placed += place_labels(dots, hidden, unplaced, frame, crowded=True)
         for i, x, y, anchor in placed:
             yield text(x, y, named[i], class_="label", text_anchor=anchor, aria_hidden="true")
 

@@ -126,11 +126,11 @@ def dataset_risk(scenario: ScenarioRisk | None) -> DatasetRisk | None:
             cap.original["all"],
         )
     if (identity := scenario.identity) is not None:
-        values = dict(enumerate((own.repu for own in identity.datasets), 1))
+        values = dict(enumerate((dataset.repu for dataset in identity.datasets), 1))
         meaning = "share of {records} unique in both files"
         return DatasetRisk("repU", meaning, values, 0.0, identity.mean.uio)
     if (attribute := scenario.attribute) is not None:
-        values = dict(enumerate((own.disco for own in attribute.datasets), 1))
+        values = dict(enumerate((dataset.disco for dataset in attribute.datasets), 1))
         meaning = "share of {records} disclosed and correct"
         return DatasetRisk("DiSCO", meaning, values, 0.0, attribute.mean.dorig)
     return None

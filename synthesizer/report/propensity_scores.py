@@ -119,7 +119,9 @@ def ratio_in_words(scores: PmseResult, record: Record) -> str:
     if ratio is None or not only_margins(scores):
         return distance
     utility = record.results.utility
-    has_tree = utility is not None and any(other.model == "cart" for other in utility.propensity)
+    has_tree = utility is not None and any(
+        model_scores.model == "cart" for model_scores in utility.propensity
+    )
     remedy = (
         "see the classification tree"
         if has_tree

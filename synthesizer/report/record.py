@@ -438,8 +438,8 @@ def maker_of(path: Path) -> Manifest | None:
         manifest = manifest_in(path if path.is_dir() else path.parent)
     except DataError:  # a hint only: what cannot be read says nothing
         return None
-    known = manifest is not None and (path.is_dir() or path.name in manifest.datasets)
-    return manifest if known else None
+    is_listed = manifest is not None and (path.is_dir() or path.name in manifest.datasets)
+    return manifest if is_listed else None
 
 
 def is_path(name: str) -> bool:

@@ -48,9 +48,9 @@ def by_scenario(
     record: Record, show: Callable[[Record, ScenarioRisk], Iterable[Block]]
 ) -> Iterator[Block]:
     """Yield what is shown of each scenario under a heading that names keys and target."""
-    for part in record.results.risk.scenarios:
-        yield heading(in_words(part.scenario))
-        yield from show(record, part)
+    for risks in record.results.risk.scenarios:
+        yield heading(in_words(risks.scenario))
+        yield from show(record, risks)
 
 
 def in_words(scenario: Scenario) -> str:
@@ -181,22 +181,22 @@ def glance_section(record: Record) -> Iterator[Block]:
         yield Gap(name, f"It could not be computed: {why}")
 
 
-def _scenario(record: Record, part: ScenarioRisk) -> Iterator[Block]:
-    if part.scenario.reason not in _CONFIGURED:
-        yield Words([f"Why these: {part.scenario.reason}"])
-    yield from verdict(part)
-    rates = compared([figure.counting(record.units) for figure in part.figures])
+def _scenario(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
+    if risks.scenario.reason not in _CONFIGURED:
+        yield Words([f"Why these: {risks.scenario.reason}"])
+    yield from verdict(risks)
+    rates = compared([figure.counting(record.units) for figure in risks.figures])
     title = "Every rate, between guessing and the original"
-    yield from figure_blocks(rates, title, in_words(part.scenario))
-    yield from (Note(in_units(warning, record.units)) for warning in part.warnings)
+    yield from figure_blocks(rates, title, in_words(risks.scenario))
+    yield from (Note(in_units(warning, record.units)) for warning in risks.warnings)
 
 
 # What the comparison of fitted and unseen records says about a release.
 
 
-def verdict(part: ScenarioRisk) -> Iterator[Note]:
+def verdict(risks: ScenarioRisk) -> Iterator[Note]:
     """Yield what the half split says of a scenario, as the summary of a run says it."""
-    difference = figure_of(part.figures, "differential_confidentiality")
+    difference = figure_of(risks.figures, "differential_confidentiality")
     if difference is None:
         yield Note(
             "What the release adds is not known: fitted records were not compared with unseen "
@@ -204,8 +204,8 @@ def verdict(part: ScenarioRisk) -> Iterator[Note]:
         )
     else:
         yield _added(difference)
-    if part.differential is not None and part.differential.worst_group is not None:
-        yield _worst(part.differential.worst_group)
+    if risks.differential is not None and risks.differential.worst_group is not None:
+        yield _worst(risks.differential.worst_group)
 
 
 def _added(difference: Figure) -> Note:

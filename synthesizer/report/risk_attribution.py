@@ -51,31 +51,31 @@ def cap_section(record: Record) -> Iterator[Block]:
     yield from by_scenario(record, _cap_blocks)
 
 
-def _cap_blocks(record: Record, part: ScenarioRisk) -> Iterator[Block]:
-    if part.cap is None:
-        yield absent(record, "cap", part.scenario)
+def _cap_blocks(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
+    if risks.cap is None:
+        yield absent(record, "cap", risks.scenario)
     else:
-        yield from _cap(part.cap, part)
-    if part.tcap is not None:
-        rows = part.tcap.synthetic
+        yield from _cap(risks.cap, risks)
+    if risks.tcap is not None:
+        rows = risks.tcap.synthetic
         yield row_table(
-            [*rows, part.tcap.original],
+            [*rows, risks.tcap.original],
             "TCAP: the intruder who only believes what the synthetic records of one key agree on "
-            f"(share {written(part.tcap.tau, 'text')} or more); more datasets agree less often, "
+            f"(share {written(risks.tcap.tau, 'text')} or more); more datasets agree less often, "
             "and are then believed more",
             labels=("Datasets", [*(f"first {row.m}" for row in rows), "original"]),
         )
-    elif part.cap is not None and part.scenario.tolerance is None:  # else a warning says why
-        yield absent(record, "tcap", part.scenario)
+    elif risks.cap is not None and risks.scenario.tolerance is None:  # else a warning says why
+        yield absent(record, "tcap", risks.scenario)
 
 
-def _cap(cap: CapResult, part: ScenarioRisk) -> Iterator[Block]:
+def _cap(cap: CapResult, risks: ScenarioRisk) -> Iterator[Block]:
     if cap.last == 1:
         yield Words([_one_dataset(row, cap) for row in cap.synthetic])
         yield _cap_table(cap)
     else:
-        yield _cap_chart(cap, part)
-        if lines := [row for row in part.regression if row.line is not None]:
+        yield _cap_chart(cap, risks)
+        if lines := [row for row in risks.regression if row.line is not None]:
             yield row_table(
                 lines,
                 "Straight line of mean CAP on the number of datasets; the datasets are nested, so "
@@ -96,14 +96,14 @@ def _one_dataset(row: CapRow, cap: CapResult) -> str:
     )
 
 
-def _cap_chart(cap: CapResult, part: ScenarioRisk) -> Chart:
+def _cap_chart(cap: CapResult, risks: ScenarioRisk) -> Chart:
     title = "Mean CAP by number of datasets"
     summary = " ".join(_first_and_last(cap, subset) for subset in cap.sizes)
     return Chart(
         title=title,
         svg=panels(
             [_panel(cap, subset, rule) for subset in cap.sizes for rule in RULES],
-            title=f"{title}. {in_words(part.scenario)}",
+            title=f"{title}. {in_words(risks.scenario)}",
             description=summary,
             x_label="datasets",
         ),
@@ -185,14 +185,14 @@ def differential_section(record: Record) -> Iterator[Block]:
     yield from by_scenario(record, _scenario)
 
 
-def _scenario(record: Record, part: ScenarioRisk) -> Iterator[Block]:
-    result = part.differential
+def _scenario(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
+    result = risks.differential
     if result is None:
-        yield absent(record, "differential_confidentiality", part.scenario, off=_OFF)
+        yield absent(record, "differential_confidentiality", risks.scenario, off=_OFF)
         return
-    yield from verdict(part)
+    yield from verdict(risks)
     yield Words(list(_words(result)))
-    about = in_words(part.scenario)
+    about = in_words(risks.scenario)
     yield _difference_chart(result, about)
     yield _shortened(
         result.comparisons,
@@ -231,8 +231,10 @@ def _in_order(spreads: Sequence[Spread]) -> list[Spread]:
     """Return the rows by rule; of many numbers of datasets the first and the last ones."""
     drawn: list[Spread] = []
     for rule in RULES:
-        own = [row for row in spreads if row.rule == rule]
-        drawn += own if len(own) <= MOST_SPLITS else [own[0], *own[-MOST_SPLITS + 1 :]]
+        of_rule = [row for row in spreads if row.rule == rule]
+        drawn += (
+            of_rule if len(of_rule) <= MOST_SPLITS else [of_rule[0], *of_rule[-MOST_SPLITS + 1 :]]
+        )
     return drawn
 
 

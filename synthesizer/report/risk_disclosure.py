@@ -66,16 +66,16 @@ def disclosure_section(record: Record) -> Iterator[Block]:
     yield from by_scenario(record, _disclosure)
 
 
-def _disclosure(record: Record, part: ScenarioRisk) -> Iterator[Block]:
-    scenario = part.scenario
-    if part.identity is None:
+def _disclosure(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
+    scenario = risks.scenario
+    if risks.identity is None:
         yield absent(record, "identity", scenario)
     else:
-        yield from _measures("Identity disclosure", part.identity, record, scenario)
-    if part.attribute is not None:
-        yield from _measures("Attribute disclosure", part.attribute, record, scenario)
-        yield Words([_excluded(part.attribute, scenario)])
-        yield from _dominance(part.attribute.warnings)
+        yield from _measures("Identity disclosure", risks.identity, record, scenario)
+    if risks.attribute is not None:
+        yield from _measures("Attribute disclosure", risks.attribute, record, scenario)
+        yield Words([_excluded(risks.attribute, scenario)])
+        yield from _dominance(risks.attribute.warnings)
     elif scenario.tolerance is not None:
         words = (
             f"Attribute measures need groups of {scenario.target} in place of the tolerance, and "
@@ -84,9 +84,9 @@ def _disclosure(record: Record, part: ScenarioRisk) -> Iterator[Block]:
         yield Words([words])
     else:
         yield absent(record, "attribute", scenario)
-    if part.determined is not None:
+    if risks.determined is not None:
         yield row_table(
-            [*part.determined.single, part.determined.together],
+            [*risks.determined.single, risks.determined.together],
             "What keys tell of the target in the original: of the records that share their key "
             "value with others, those whose key value goes with one target only",
         )
@@ -98,7 +98,10 @@ def _measures(
     yield dot_chart(
         title,
         [
-            replace(dot_row(figure), others=[getattr(own, figure.key) for own in result.datasets])
+            replace(
+                dot_row(figure),
+                others=[getattr(dataset, figure.key) for dataset in result.datasets],
+            )
             for figure in result.figures
         ],
         reads=_READS,
@@ -121,7 +124,7 @@ def _measures(
 def _ends(
     name: str, result: IdentityResult | AttributeResult
 ) -> tuple[float, float] | tuple[None, None]:
-    values = [own for dataset in result.datasets if (own := getattr(dataset, name)) is not None]
+    values = [value for dataset in result.datasets if (value := getattr(dataset, name)) is not None]
     return (min(values), max(values)) if values else (None, None)
 
 
@@ -144,7 +147,7 @@ def _dominance(warnings: Sequence[Dominance]) -> Iterator[Block]:
         "knowledge, exclude them: the table holds the line to add under checks.exclude."
     )
     worst: dict[str, Dominance] = {}
-    for warning in sorted(warnings, key=lambda own: -own.share):
+    for warning in sorted(warnings, key=lambda dominance: -dominance.share):
         worst.setdefault(warning.line, warning)
     yield row_table(
         list(worst.values()),
@@ -168,10 +171,10 @@ def uniques_section(record: Record) -> Iterator[Block]:
     yield from _replicated(record)
 
 
-def _special(record: Record, part: ScenarioRisk) -> Iterator[Block]:
-    suda = part.suda
+def _special(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
+    suda = risks.suda
     if suda is None:
-        yield absent(record, "suda", part.scenario)
+        yield absent(record, "suda", risks.scenario)
         return
     yield Words(list(_suda_words(suda)))
     if any(band.records for band in suda.dis_scores):
@@ -182,7 +185,7 @@ def _special(record: Record, part: ScenarioRisk) -> Iterator[Block]:
             "Records far down the list deserve a look before release, whatever the synthesis does.",
             columns=("Probability", "Records"),
             form="count",
-            about=in_words(part.scenario),
+            about=in_words(risks.scenario),
         )
     weights = [(key, value) for key, value in suda.contributions.items() if value is not None]
     if weights:
@@ -194,7 +197,7 @@ def _special(record: Record, part: ScenarioRisk) -> Iterator[Block]:
             "most.",
             columns=("Key", "Share of the scores"),
             form="share",
-            about=in_words(part.scenario),
+            about=in_words(risks.scenario),
         )
     yield value_table(
         "SUDA scores of the uniques: the higher, the fewer variables set them apart",
@@ -281,8 +284,8 @@ def inference_section(record: Record) -> Iterator[Block]:
     for result in risk.inference:
         yield from _question(result, record)
     for name, why in failed.items():
-        what = f"Inference {name.removeprefix('inference ')}"
-        yield Gap(what, f"It could not be computed: {why}")
+        subject = f"Inference {name.removeprefix('inference ')}"
+        yield Gap(subject, f"It could not be computed: {why}")
     if not risk.inference and not failed:
         yield Words([_ASK])
 

@@ -78,8 +78,15 @@ def cell_shares(cells: Distribution) -> list[CellShares]:
     columns = zip(*cells.synthetic, strict=True)
     rows = zip(cells.labels, cells.missing, cells.original, columns, strict=True)
     return [
-        CellShares(label, missing, original, sum(own) / len(own), min(own), max(own))
-        for label, missing, original, own in rows
+        CellShares(
+            label,
+            missing,
+            original,
+            sum(synthetic) / len(synthetic),
+            min(synthetic),
+            max(synthetic),
+        )
+        for label, missing, original, synthetic in rows
     ]
 
 
@@ -139,12 +146,12 @@ def _table(cells: Distribution, shares: Sequence[CellShares], units: Units) -> D
         forms=("text", "share", "share", *(("share", "share") if several else ())),
         rows=[
             (
-                f"{own.label} (missing code)" if own.is_missing else own.label,
-                own.original,
-                own.mean,
-                *((own.low, own.high) if several else ()),
+                f"{cell.label} (missing code)" if cell.is_missing else cell.label,
+                cell.original,
+                cell.mean,
+                *((cell.low, cell.high) if several else ()),
             )
-            for own in shares
+            for cell in shares
         ],
     )
 
@@ -158,7 +165,11 @@ def _statistics(distributions: Sequence[Distribution]) -> Iterator[Block]:
     }
     if numbers:
         yield row_table(
-            [row for own in numbers.values() for row in (own.original, _mean(own.synthetic))],
+            [
+                row
+                for statistics in numbers.values()
+                for row in (statistics.original, _mean(statistics.synthetic))
+            ],
             _STATISTICS,
             labels=("Variable", [f"{n}, {side}" for n in numbers for side in _SIDES]),
         )
@@ -167,10 +178,10 @@ def _statistics(distributions: Sequence[Distribution]) -> Iterator[Block]:
 def _mean(datasets: Sequence[Statistics]) -> Statistics:
     """Return the means over the datasets that have a value."""
     values = {
-        name: [value for own in datasets if (value := getattr(own, name)) is not None]
+        name: [value for dataset in datasets if (value := getattr(dataset, name)) is not None]
         for name in Statistics.model_fields
     }
-    return Statistics(**{name: fmean(own) if own else None for name, own in values.items()})
+    return Statistics(**{name: fmean(some) if some else None for name, some in values.items()})
 
 
 # Pictures of one variable: bars of levels, or the outline of a histogram; missing codes apart.

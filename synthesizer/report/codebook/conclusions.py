@@ -222,7 +222,7 @@ def _too_narrow(facts: Facts, released: Released) -> Iterator[str]:
             "true value well below 95 % of the time: 0.85 in a simulation with the default tree "
             "and 1,000 records."
         )
-    if any(own.even for own in trees.values()):
+    if any(tree.even for tree in trees.values()):
         yield (
             "The draws from the trees were spread evenly over the records of a leaf (even draws). "
             "Therefore the datasets differ less from each other than independent draws would, and "

@@ -50,18 +50,18 @@ class Seen:
     """Of the numbers, 0 for whole ones; None where they have no fixed precision."""
     date_format: str | None = None
 
-    def with_(self, other: Seen) -> Seen:
+    def with_(self, second: Seen) -> Seen:
         """Return both datasets together."""
-        some = [seen for seen in (self, other) if seen.low is not None]
+        some = [seen for seen in (self, second) if seen.low is not None]
         fixed = [seen.decimals for seen in some if seen.decimals is not None]
         return Seen(
             kind=self.kind,
-            levels=Counter(self.levels) + Counter(other.levels),
-            missing=Counter(self.missing) + Counter(other.missing),
+            levels=Counter(self.levels) + Counter(second.levels),
+            missing=Counter(self.missing) + Counter(second.missing),
             low=min((seen.low for seen in some if seen.low is not None), default=None),
             high=max((seen.high for seen in some if seen.high is not None), default=None),
             decimals=max(fixed) if fixed and len(fixed) == len(some) else None,
-            date_format=self.date_format or other.date_format,
+            date_format=self.date_format or second.date_format,
         )
 
 
@@ -102,8 +102,8 @@ def read_released(paths: Sequence[Path], facts: Facts) -> Released:
         if variables and set(raw.names) != set(variables):
             problems.append(f"{path}: has other columns than {paths[0].name}; run again")
             continue
-        seen, found = _dataset(raw, path, facts)
-        problems += found
+        seen, faults = _dataset(raw, path, facts)
+        problems += faults
         rows.append(raw.n_rows)
         units.append(_persons(raw, facts.person) or raw.n_rows)
         form = _format(raw) if not variables else form
@@ -144,41 +144,41 @@ def _dataset(raw: RawTable, path: Path, facts: Facts) -> tuple[dict[str, Seen], 
     return seen, problems
 
 
-def look(texts: Texts, known: VariableFacts) -> Seen:
+def look(texts: Texts, variable: VariableFacts) -> Seen:
     """Describe one column of one dataset; a ValueError says that it does not hold its kind."""
-    codes = _codes(texts, known)
+    codes = _codes(texts, variable)
     missing = texts.among(codes)
-    if known.kind is Kind.NUMERIC:
+    if variable.kind is Kind.NUMERIC:
         return _numeric(texts, missing, codes)
     counts = _counts(texts, missing)
-    rest = texts.occurs & ~missing
-    if known.kind is Kind.ID:
-        return Seen(kind=known.kind, missing=counts)
-    if known.kind.is_coded:
-        return Seen(kind=known.kind, levels=_counts(texts, rest), missing=counts)
-    if not rest.any():
-        return Seen(kind=known.kind, missing=counts)
-    days, form = _days(texts, rest, known.date_format)
+    observed = texts.occurs & ~missing
+    if variable.kind is Kind.ID:
+        return Seen(kind=variable.kind, missing=counts)
+    if variable.kind.is_coded:
+        return Seen(kind=variable.kind, levels=_counts(texts, observed), missing=counts)
+    if not observed.any():
+        return Seen(kind=variable.kind, missing=counts)
+    days, form = _days(texts, observed, variable.date_format)
     whole = bool((days == np.floor(days)).all())
     low, high = float(days.min()), float(days.max())
     decimals = 0 if whole else None
     return Seen(
-        kind=known.kind, missing=counts, low=low, high=high, decimals=decimals, date_format=form
+        kind=variable.kind, missing=counts, low=low, high=high, decimals=decimals, date_format=form
     )
 
 
-def _codes(texts: Texts, known: VariableFacts) -> list[str]:
+def _codes(texts: Texts, variable: VariableFacts) -> list[str]:
     """Return the missing codes to look for; an empty cell always is one."""
-    codes = known.codes
+    codes = variable.codes
     if codes is None:
-        codes = missing_codes(texts, known.kind)
+        codes = missing_codes(texts, variable.kind)
     return [*codes, "", *([] if texts.null is None else [texts.null])]
 
 
 def _numeric(texts: Texts, missing: BoolArray, codes: Sequence[str]) -> Seen:
-    rest = texts.occurs & ~missing
+    observed = texts.occurs & ~missing
     try:
-        numbers = parse(texts.values.filter(pa.array(rest)), texts.mark)
+        numbers = parse(texts.values.filter(pa.array(observed)), texts.mark)
     except pa.ArrowInvalid:
         raise ValueError("is numeric by the manifest and holds other texts") from None
     written = pa.array(codes, pa.string())
@@ -186,7 +186,7 @@ def _numeric(texts: Texts, missing: BoolArray, codes: Sequence[str]) -> Seen:
     same = np.isin(numbers, numeric)  # a typed file writes the code -8.0 as -8
     if same.any():
         missing, numbers = missing.copy(), numbers[~same]
-        missing[np.flatnonzero(rest)[same]] = True
+        missing[np.flatnonzero(observed)[same]] = True
     counts = _counts(texts, missing)
     if not len(numbers):
         return Seen(kind=Kind.NUMERIC, missing=counts)
@@ -200,10 +200,10 @@ def _counts(texts: Texts, mask: BoolArray) -> dict[str, int]:
     """Return the records of each text that occurs; an absent value is an empty text."""
     mask = mask & texts.occurs
     counts = texts.counts[mask].tolist()
-    found: Counter[str] = Counter()
+    records: Counter[str] = Counter()
     for text, count in zip(texts.picked(mask), counts, strict=True):
-        found["" if text == texts.null else text] += count
-    return dict(found)
+        records["" if text == texts.null else text] += count
+    return dict(records)
 
 
 def _decimals(values: FloatArray) -> int | None:
@@ -211,12 +211,12 @@ def _decimals(values: FloatArray) -> int | None:
     return next(fits, None)
 
 
-def _days(texts: Texts, rest: BoolArray, form: str | None) -> tuple[FloatArray, str | None]:
+def _days(texts: Texts, observed: BoolArray, form: str | None) -> tuple[FloatArray, str | None]:
     """Return days since 1970-01-01, and how they are written in a text file."""
     native = texts.native
     if native is not None and (pa.types.is_date(native.type) or pa.types.is_timestamp(native.type)):
-        return days_of(native.filter(pa.array(rest))), None
-    values = texts.values.filter(pa.array(rest))
+        return days_of(native.filter(pa.array(observed))), None
+    values = texts.values.filter(pa.array(observed))
     if form is None:
         form = next(iter(detect_format(values)), "%Y-%m-%d")
     _, days, wrong = parse_dates(values, form)

@@ -166,12 +166,12 @@ def _by_column(
 ) -> Iterator[ColumnStep]:
     """Yield the steps by column: those of one variable over time were made one after the other."""
     for step in chain:
-        given = [c for name in step.predictors for c in wide.get(name, (name,))]
+        columns_before = [c for name in step.predictors for c in wide.get(name, (name,))]
         columns = wide.get(step.variable, (step.variable,))
         for place, column in enumerate(columns):
-            predictors = (*given, *columns[:place])
-            own = {"variable": column, "predictors": predictors, "of": step.variable}
-            yield ColumnStep.model_validate(dict(step) | own)
+            predictors = (*columns_before, *columns[:place])
+            changed = {"variable": column, "predictors": predictors, "of": step.variable}
+            yield ColumnStep.model_validate(dict(step) | changed)
 
 
 def _variables(manifest: PublicManifest, steps: Sequence[ColumnStep]) -> dict[str, VariableFacts]:
@@ -185,8 +185,8 @@ def _variables(manifest: PublicManifest, steps: Sequence[ColumnStep]) -> dict[st
     variables = {}
     for name, kind in kinds.items():
         of_owner = config.variables.get(owners.get(name, name), PublicVariable())
-        own = config.variables.get(name, PublicVariable())
-        declared = of_owner.model_copy(update=own.model_dump(exclude_unset=True))
+        of_column = config.variables.get(name, PublicVariable())
+        declared = of_owner.model_copy(update=of_column.model_dump(exclude_unset=True))
         entry = entries.get(name)
         codes = [*declared.missing, *(entry.missing if entry else ())]
         is_known = entry is not None or "missing" in declared.model_fields_set
@@ -214,7 +214,7 @@ def listed(names: Sequence[str], most: int = 12) -> str:
     >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], most=2)
     ('a, b and c', 'a, b and 1 more')
     """
-    shown, rest = list(names[:most]), len(names) - most
-    if rest > 0:
-        shown.append(f"{rest} more")
+    shown, n_more = list(names[:most]), len(names) - most
+    if n_more > 0:
+        shown.append(f"{n_more} more")
     return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))

@@ -91,7 +91,7 @@ def release_codebook(manifest: PublicManifest, paths: Sequence[Path]) -> Release
             strata=facts.strata if facts.is_modelled else (),
             proper=facts.config.proper,
             evolved=facts.start,
-            even=any(own.even for own in trees) if trees else None,
+            even=any(tree.even for tree in trees) if trees else None,
             packages=facts.packages,
         ),
         variables=tuple(described(released, facts)),

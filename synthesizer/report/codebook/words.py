@@ -298,13 +298,13 @@ def making(
         return Making(how="numbered", words=_numbered(name, facts))
     if not facts.is_modelled:
         return Making(how="evolved", words=_evolved(facts, has_missing=has_missing))
-    known = facts.variables[name]
-    how, words = _how(step, known, facts)
+    variable = facts.variables[name]
+    how, words = _how(step, variable, facts)
     parts = [words]
     if is_tilted:
         parts.append(f"Draws from its trees were tilted: they {TILTED}.")
     if has_missing and how == "drawn":
-        parts.append(_missing_words(step, known))
+        parts.append(_missing_words(step, variable))
     if facts.start is not None and facts.config.genetic.mutation != 0:
         parts.append("Afterwards, when whole datasets were evolved, single values were drawn anew.")
     for rule in _rules(facts):
@@ -362,14 +362,14 @@ def _time(facts: Facts) -> Making:
     )
 
 
-def _how(step: ColumnStep, known: VariableFacts, facts: Facts) -> tuple[str, str]:
+def _how(step: ColumnStep, variable: VariableFacts, facts: Facts) -> tuple[str, str]:
     if step.kept:
         return "kept", (
             "Copied from the confidential data, record by record: these are real values, not "
             "synthetic ones."
         )
     if step.model == "derived":
-        expression = known.expression
+        expression = variable.expression
         source = (
             f"as {expression}" if is_public(expression, facts) else f"from {_inputs(step, facts)}"
         )
@@ -389,7 +389,9 @@ def _models(step: ColumnStep) -> str:
     """Name the model, and those that it wraps."""
     names = [step.model, *step.base]
     words = [*step.in_words, *[""] * len(names)]
-    outer, *inside = (_model(name, own) for name, own in zip(names, words, strict=False))
+    outer, *inside = (
+        _model(name, words_of_model) for name, words_of_model in zip(names, words, strict=False)
+    )
     return outer + (f" (made of {', with '.join(inside)})" if inside else "")
 
 
@@ -404,15 +406,15 @@ def _inputs(step: ColumnStep, facts: Facts) -> str:
     predictors = step.predictors
     if len(predictors) <= _FEW:
         return ", ".join(predictors) or "other variables"
-    order = [other.variable for other in facts.steps]
+    order = [earlier_step.variable for earlier_step in facts.steps]
     earlier = order[: order.index(step.variable)]
     if set(predictors) == set(earlier):
         return f"the {len(earlier)} variables that were made before it"
     return f"{len(predictors)} of the variables that were made before it"
 
 
-def _missing_words(step: ColumnStep, known: VariableFacts) -> str:
-    if known.kind.is_coded:
+def _missing_words(step: ColumnStep, variable: VariableFacts) -> str:
+    if variable.kind.is_coded:
         return "Missing codes were drawn like levels."
     by = step.model_of_missing_codes or step.model
     model = "" if by == "sample" else f" by {_model(by, step.missing_in_words)}"
@@ -429,10 +431,10 @@ def unmodelled(facts: Facts) -> dict[str, list[str]]:
     drawn = [step for step in facts.steps if step.model not in ("derived", "constant")]
     apart: dict[str, list[str]] = {step.variable: [] for step in facts.steps}
     for i, later in enumerate(drawn if facts.is_modelled else ()):
-        given = {*later.predictors, *facts.strata}
+        conditions = {*later.predictors, *facts.strata}
         for earlier in drawn[:i]:
             both_kept = later.kept and earlier.kept
-            if both_kept or earlier.variable in given or later.variable in facts.strata:
+            if both_kept or earlier.variable in conditions or later.variable in facts.strata:
                 continue
             apart[later.variable].append(earlier.variable)
             apart[earlier.variable].append(later.variable)
@@ -447,17 +449,17 @@ def described(released: Released, facts: Facts) -> Iterator[Described]:
     rows, apart, leaning = sum(released.rows), unmodelled(facts), tilted(facts, released)
     steps = {step.variable: step for step in facts.steps}
     for name, seen in released.variables.items():
-        known = facts.variables.get(name, IDENTIFIER)
-        codes = tuple(_missing(seen, known, rows))
+        variable = facts.variables.get(name, IDENTIFIER)
+        codes = tuple(_missing(seen, variable, rows))
         yield Described(
             name=name,
-            label=known.declared.label,
-            unit=known.declared.unit,
+            label=variable.declared.label,
+            unit=variable.declared.unit,
             kind=seen.kind,
             decimals=seen.decimals,
             date_format=seen.date_format,
             range=_range(seen),
-            levels=tuple(_levels(seen, known, rows, {code.code for code in codes})),
+            levels=tuple(_levels(seen, variable, rows, {code.code for code in codes})),
             missing=codes,
             made=making(
                 name,
@@ -483,31 +485,31 @@ def _range(seen: Seen) -> Range | None:
     return Range(low=seen.low, high=seen.high)
 
 
-def _levels(seen: Seen, known: VariableFacts, rows: int, missing: set[str]) -> Iterator[Level]:
+def _levels(seen: Seen, variable: VariableFacts, rows: int, missing: set[str]) -> Iterator[Level]:
     """Yield the levels: those the configuration lists, in its order, then others that occur."""
-    labels = known.declared.level_labels
+    labels = variable.declared.level_labels
     labelled = [level for level in labels if level not in missing]
     if not seen.kind.is_coded:
         named = labelled if seen.kind in (Kind.NUMERIC, Kind.DATE) else []
         yield from (Level(level=level, label=labels[level], share=None) for level in named)
         return
-    others = {*seen.levels, *labelled} - {*known.declared.levels}
-    order = [level for level in known.declared.levels if level not in missing]
+    others = {*seen.levels, *labelled} - {*variable.declared.levels}
+    order = [level for level in variable.declared.levels if level not in missing]
     for level in (*order, *_sorted(others)):
         share = seen.levels.get(level, 0) / rows
         yield Level(level=level, label=labels.get(level, ""), share=share)
 
 
-def _missing(seen: Seen, known: VariableFacts, rows: int) -> Iterator[Code]:
+def _missing(seen: Seen, variable: VariableFacts, rows: int) -> Iterator[Code]:
     """Yield the codes that occur, and those the configuration lists in another spelling too."""
     numeric = {_number(code) for code in seen.missing} - {None}
     declared = [
         code
-        for code in known.declared.missing
+        for code in variable.declared.missing
         if code in seen.missing or seen.kind.is_coded or _number(code) not in numeric
     ]
     for code in dict.fromkeys([*declared, *_sorted(seen.missing)]):
-        label = known.declared.level_labels.get(code, "")
+        label = variable.declared.level_labels.get(code, "")
         yield Code(code=code, label=label, share=seen.missing.get(code, 0) / rows)
 
 

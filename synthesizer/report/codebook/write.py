@@ -62,17 +62,17 @@ def write_run_codebook(run: Path, out: Path, *, overwrite: bool = False) -> tupl
     parts = {name: out / f".{name}.partial-{os.getpid()}" for name in texts}
     try:
         out.mkdir(exist_ok=True)
-        for name, part in parts.items():
-            part.write_text(texts[name], encoding="utf-8")
-        for name, part in parts.items():
-            os.replace(part, out / name)
+        for name, partial in parts.items():
+            partial.write_text(texts[name], encoding="utf-8")
+        for name, partial in parts.items():
+            os.replace(partial, out / name)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise OutputError(f"{out}: the codebook cannot be written ({reason})") from error
     finally:
-        for part in parts.values():
+        for partial in parts.values():
             if out.is_dir():
-                part.unlink(missing_ok=True)
+                partial.unlink(missing_ok=True)
     return tuple(out / name for name in texts)
 
 
@@ -136,11 +136,11 @@ def _verified(run: Path, manifest: Manifest) -> list[Path]:
 
 def _unlisted(run: Path, names: Sequence[str]) -> list[str]:
     """Say which datasets lie in the directory of a result and are not in its list."""
-    found = sorted(path.name for path in run.glob("synthetic_*") if path.is_file())
+    datasets = sorted(path.name for path in run.glob("synthetic_*") if path.is_file())
     return [
         f"{run / 'manifest.json'}: files: does not list {name!r}, which is in the directory; the "
         "codebook would leave it out: restore the entry, or take the file out"
-        for name in found
+        for name in datasets
         if names and name not in names
     ]
 
@@ -267,7 +267,9 @@ def _overview(variables: Sequence[Described]) -> Section:
         Added("kind", "text", _kind),
         Added("values", "text", _values),
         Added("how made", "text", lambda variable: _HOW[variable.made.how]),
-        Added("share missing", "share", lambda own: float(sum(c.share for c in own.missing))),
+        Added(
+            "share missing", "share", lambda variable: float(sum(c.share for c in variable.missing))
+        ),
     ]
     links = [el("a", {"href": f"#v{i}"}, variable.name) for i, variable in enumerate(variables, 1)]
     table = row_table(
@@ -316,18 +318,18 @@ def _card(position: int, variable: Described) -> Markup:
 
 
 def _facts(variable: Described) -> Markup:
-    made = variable.made
+    making = variable.made
     values = _values(variable) if variable.range else ""
-    options = (f"{key} {_option(value)}" for key, value in made.options.items())
+    options = (f"{key} {_option(value)}" for key, value in making.options.items())
     rows = {
         "kind": _kind(variable),
         "range": f"{values} {variable.unit}".strip() if values else "",
         "unit": "" if values else variable.unit,
         "dates are written": variable.date_format,
-        "model": made.model,
-        "models inside it": _named(made.base),
+        "model": making.model,
+        "models inside it": _named(making.base),
         "options of the model": ", ".join(options),
-        "predictors": _named(made.predictors) if len(made.predictors) > _IN_WORDS else "",
+        "predictors": _named(making.predictors) if len(making.predictors) > _IN_WORDS else "",
         "association not modelled with": _named(variable.not_modelled_with),
     }
     body = [
@@ -344,9 +346,9 @@ def _option(value: object) -> str:
 
 def _named(names: Sequence[str]) -> str:
     """Return names as a list, cut short where they are many."""
-    rest = len(names) - _MOST_NAMES
+    n_more = len(names) - _MOST_NAMES
     shown = ", ".join(names[:_MOST_NAMES])
-    return f"{shown} and {rest} more" if rest > 0 else shown
+    return f"{shown} and {n_more} more" if n_more > 0 else shown
 
 
 def _level_tables(variable: Described) -> Iterator[Markup]:
@@ -354,8 +356,8 @@ def _level_tables(variable: Described) -> Iterator[Markup]:
     levels = variable.levels
     if levels:
         table = fragment(_codes("Levels", "level", levels[:_MOST_LEVELS]))
-        rest = len(levels) - _MOST_LEVELS
-        more = [el("p", {}, f"and {rest:,} more; codebook.json lists all.")] if rest > 0 else []
+        n_more = len(levels) - _MOST_LEVELS
+        more = [el("p", {}, f"and {n_more:,} more; codebook.json lists all.")] if n_more > 0 else []
         if len(levels) > _FOLDED:
             summary = el("summary", {}, plural(len(levels), "level"))
             table = el("details", {"class": "short"}, summary, table, *more)
