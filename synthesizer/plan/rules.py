@@ -216,8 +216,8 @@ def _nothing_left(forbids: Mapping[int, Forbid], table: Table) -> Iterator[str]:
         same = {number: f for number, f in forbids.items() if f.variable == variable}
         if len(same) > 1 and forbidden_rows(list(same.values()), table).all():
             yield (
-                f"forbid {', '.join(map(str, same))}: every confidential row satisfies one of them, "
-                f"so that no value of {variable!r} is left; mend one of the conditions"
+                f"forbid {', '.join(map(str, same))}: every confidential row satisfies one of "
+                f"them, so that no value of {variable!r} is left; mend one of the conditions"
             )
 
 

@@ -34,7 +34,7 @@ class PathRule:
             raise ValueError("the matrix of allowed steps must be square")
 
     def broken(self, before: Column, latest: Column, now: Column) -> BoolArray:
-        """Return where a step breaks the rule; ``latest`` is the last observed value, shape (n,)."""
+        """Return where a step breaks the rule, shape (n,); ``latest``: the last observed value."""
         bad = np.zeros(len(now), dtype=bool)
         if self.allowed is not None:
             bad |= ~self.allowed[before.data.astype(np.intp), now.data.astype(np.intp)]
