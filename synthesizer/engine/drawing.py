@@ -22,8 +22,6 @@ from synthesizer.models.step import (
     rows_outside_rules,
 )
 
-# Strata: which rows belong together, how many synthetic rows each gets, blocks of rows.
-
 MAX_ROWS = 100_000_000
 """More rows than that in one dataset do not fit into the memory of any usual machine."""
 

@@ -26,8 +26,6 @@ from synthesizer.report.page import (
 from synthesizer.report.record import Record, StepEntry
 from synthesizer.report.risk import in_words
 
-# Measures without a section of their own.
-
 
 def further_risk(record: Record) -> Section | None:
     """Return measures of risk that no other section shows."""
@@ -63,8 +61,6 @@ def _further(axis: str, results: Iterable[tuple[str, Measured]], units: Units) -
         blocks=blocks,
     )
 
-
-# What was run.
 
 _LISTED = 12
 _SEED = "see manifest.json, which is as confidential as the data"
@@ -147,8 +143,6 @@ def _configuration(config: Mapping[str, Any]) -> Iterator[Markup]:
     yield Markup("<pre tabindex='0'>{}</pre>").format(text)
 
 
-# Every figure of a run in one table.
-
 _COLUMNS = (
     "Figure", "About", "Value", "95 % interval", "Baseline", "Original", "Records", "Good is",
     "Meaning",
@@ -200,8 +194,6 @@ def _row(about: str, read: tuple[Figure, str]) -> list[Cell]:
     numbers = (figure.value, ends, figure.baseline, figure.original, figure.n)
     return [figure.name, about, *numbers, direction, figure.meaning]
 
-
-# How to read the report: the words it uses.
 
 _DISTANCE = (
     "Distance of two tables, divided by what independent draws from a right model with fixed "

@@ -103,9 +103,6 @@ def _colours(labels: Sequence[str]) -> tuple[str, ...]:
     return tuple(fixed[label] if label in fixed else f"fill-{next(order)}" for label in labels)
 
 
-# Stacked shares of states by period, original beside synthetic.
-
-
 def stacks_chart(shown: ShownStates) -> Chart:
     """Return the shares of the states, period by period."""
     summary, rows = _compared_states(shown)
@@ -200,8 +197,6 @@ def _period_labels(periods: Sequence[str], x: Scale, base: float) -> Iterator[Ma
         yield line(at, base, at, base + 4, class_="axis")
         yield text(at, base + 16, labels[place], class_="tick", text_anchor="middle")
 
-
-# Changes of state and lengths of spells, as pairs of bars.
 
 Row = tuple[str, float | None, float | None]
 
@@ -302,9 +297,6 @@ def _bars_chart(
             rows=rows,
         ),
     )
-
-
-# Single careers.
 
 
 def lines_chart(shown: ShownStates) -> Iterator[Block]:

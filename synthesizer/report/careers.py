@@ -173,8 +173,6 @@ def _transitions(sequences: SequenceResult) -> Iterator[Block]:
         )
 
 
-# Values within persons.
-
 _HISTORY = ("name", "changing", "mean_changing", "difference", "association", "lag", "mean_lag")
 
 
@@ -199,9 +197,6 @@ def _is_off(history: VariableHistory) -> bool:
     lag, mean = history.lag, history.mean_lag
     lag_is_off = lag is not None and mean is not None and abs(lag - mean) > _LAG
     return abs(history.difference) > _POINTS or lag_is_off
-
-
-# Careers of the original that are there again.
 
 
 def _replicated(record: Record) -> Iterator[Block]:

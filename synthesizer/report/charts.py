@@ -293,8 +293,6 @@ def heat(value: float, bounds: Sequence[float]) -> str:
     return f"h{min(sum(value > bound for bound in bounds), 8)}"
 
 
-# Dot plots: a value with its interval, between a lower and an upper mark.
-
 WIDTH = 480.0
 _SIDE = 16.0
 _ROW = 36.0
@@ -438,8 +436,6 @@ def mark(name: str, x: float, y: float) -> Markup:
     return dot(x, y, 5, "fill-synthetic outlined")
 
 
-# Lines: small multiples side by side, and ROC curves.
-
 Point = tuple[float, float]
 
 _LEFT, _RIGHT, _LINES_TOP, _BOTTOM = 40.0, 10.0, 40.0, 46.0
@@ -555,8 +551,6 @@ def roc(curves: Sequence[tuple[str, Sequence[Point]]], *, title: str, descriptio
     return svg(WIDTH, below + 18 * len(named), *parts, title=title, description=description)
 
 
-# Horizontal bars with their names above and their values at the end.
-
 _BARS_ROW = 24.0
 _END = 64.0
 _LONGEST = 24
@@ -590,8 +584,6 @@ def bars(rows: Sequence[Bar], *, title: str, description: str, label: str) -> Ma
         ]
     return svg(WIDTH, bottom + 44, *parts, title=title, description=description)
 
-
-# Pairs of bars, original above synthetic.
 
 _PAIRS_ROW = 27.0
 _PAIRS_BAR = 9.0

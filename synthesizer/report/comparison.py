@@ -264,9 +264,6 @@ def comparison_page(
     )
 
 
-# The risk-utility map: where each run stands, and which no other one beats.
-
-
 def map_section(compared: ComparedRuns) -> Section:
     """Return the map of the first figures, those of the others on demand, or why there is none."""
     blocks: list[Block] = []
@@ -442,9 +439,6 @@ def _notes(compared: ComparedRuns, failed: Mapping[str, Sequence[str]]) -> Secti
         why = "; ".join(reasons)
         blocks.append(Note(f"The setting {name} failed and is not compared: {why}", "alert"))
     return Section(anchor="notes", title="Before you choose", lead="", blocks=blocks)
-
-
-# Tables of runs, of settings and of figures.
 
 
 def runs_section(compared: ComparedRuns, reports: Mapping[str, str]) -> Section:

@@ -179,9 +179,6 @@ def right_share(scores: PmseResult, expected: Expected) -> float:
     return scores.n / (scores.n + sum(scores.n_synthetic) / len(scores.n_synthetic))
 
 
-# What fits of models rest on, in words: datasets without a fit, and what to expect by chance.
-
-
 def lost_fits(fit: FitComparison) -> list[str]:
     """Return the alert about datasets without a fit; empty where every dataset has one."""
     fits = [dataset_fit for dataset_fit in fit.datasets if dataset_fit.dataset > 0]
@@ -253,8 +250,6 @@ def _in_words(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
-
-# What figures of persons over periods count and mean.
 
 UNITS = (
     "These are data of persons over periods. Unless something else is said, figures count persons, "

@@ -76,9 +76,6 @@ def interval_in_words(figure: Figure, good: float) -> str:
     return f"The interval {'covers' if figure.high >= good else 'lies below'} {good:g}."
 
 
-# Pictures of rates.
-
-
 def dot_chart(
     title: str,
     rows: Sequence[DotRow],
@@ -182,9 +179,6 @@ def bar_chart(
         summary=summary,
         table=DataTable(caption=title, columns=columns, forms=("text", form), rows=values),
     )
-
-
-# Results that speak for themselves.
 
 
 def legend_table(figures: Sequence[Figure]) -> DataTable:

@@ -81,9 +81,6 @@ def genetic_section(record: Record) -> Section | None:
     )
 
 
-# What an evolution was, how it ended and what its risk means, in plain words.
-
-
 def _what_was_done(evolution: Evolution, record: Record) -> Iterator[str]:
     """Yield what was evolved, by which measures, and how it ended."""
     yield (
@@ -192,9 +189,6 @@ def _span(values: Sequence[float]) -> str:
     return lowest if lowest == written(high, "share") else interval(low, high, "share")
 
 
-# What a steward must not miss, the weightiest first.
-
-
 def _notes(evolution: Evolution, record: Record) -> Iterator[Note]:
     if evolution.start == "mutants":
         yield _perturbed(evolution, record)
@@ -262,9 +256,6 @@ def _below_random(evolution: Evolution) -> Iterator[Note]:
             f"margins ({level}), which hold nothing on anybody: nobody needs less. {_RULED_OUT} "
             "Look at CAP of matches, and at what the margins lost."
         )
-
-
-# Pictures and tables.
 
 
 def _pictures(evolution: Evolution) -> Iterator[Block]:
@@ -349,9 +340,6 @@ def _columns(evolution: Evolution) -> list[Added]:
 
 def _above(points: Sequence[EvolvedDataset | FrontierFile], limit: float | None) -> list[int]:
     return [i for i, point in enumerate(points) if limit is not None and point.risk > limit]
-
-
-# Pictures: utility and risk by generation, and the way of the best candidate.
 
 
 class NamedPoint(NamedTuple):

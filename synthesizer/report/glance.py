@@ -145,9 +145,6 @@ def _table(caption: str, rows: Sequence[_Headline], subject: str) -> Iterator[Bl
     )
 
 
-# How useful the data are.
-
-
 def _useful(record: Record) -> Iterator[_Headline]:
     utility, expected = record.results.utility, expected_of(record)
     figures = [] if utility is None else [figure for _, figure in utility.figures]
@@ -212,8 +209,6 @@ def _overlaps(record: Record) -> Iterator[_Headline]:
 def _start(words: str) -> str:
     return words[:1].upper() + words[1:]
 
-
-# What the data give away.
 
 _RISKS: Mapping[str, tuple[str, float | None, str]] = {
     "differential_confidentiality": (
@@ -289,8 +284,6 @@ def _verdict(figure: Figure, good: float | None, *, above: bool) -> Iterator[str
         yield f"It lies {share} of the way from that to the original's."
 
 
-# What is badly off in utility.
-
 _ONE_DATASET = 0.796
 """Mean overlap of a right synthesis of the original's size with one dataset."""
 _CLEARLY = 1.5
@@ -326,9 +319,6 @@ def _bad_tables(record: Record, ways: int, noun: str) -> Iterator[Note]:
         blame(record, worst.variables),
     )
     yield Note(" ".join(filter(None, sentences)), "alert")
-
-
-# Fits of models whose conclusions would be others.
 
 
 def overlap_marks(expected: float | None) -> tuple[float, float]:
@@ -387,9 +377,6 @@ def _variables(fit: FitComparison, record: Record) -> list[str]:
 def _within(text: str, names: Sequence[str]) -> list[str]:
     """Return the names that stand in a text as whole words."""
     return [name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
-
-
-# Which variable's model is probably to blame for a bad pair or a bad fit, and what to try.
 
 
 def blame(record: Record, names: Sequence[str]) -> str:

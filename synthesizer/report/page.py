@@ -22,8 +22,6 @@ from pydantic import BaseModel
 
 from synthesizer.measures.figure import Column, columns
 
-# What a page is made of: sections of words, tables, charts and gaps.
-
 Cell = str | int | float | None
 """What a table shows; None is shown as a dash and read as "not available"."""
 

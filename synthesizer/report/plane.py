@@ -174,8 +174,6 @@ class Axis:
         return (0.0 if 0 <= low <= 1.2 * spread else low - pad), high + pad
 
 
-# The plane itself.
-
 WIDTH = 720.0
 _LEFT, _TOP, _RIGHT, _BOTTOM = 50.0, 26.0, 700.0, 410.0
 _ROW = 14.0

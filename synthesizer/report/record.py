@@ -404,9 +404,6 @@ def _changes(directory: Path, manifest: Manifest) -> Iterator[str]:
             )
 
 
-# What the manifests beside data files know of them.
-
-
 def order_notes(
     original: Path, synthetic: Sequence[Path], hashes: Mapping[Path, str]
 ) -> Iterator[str]:

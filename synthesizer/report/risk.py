@@ -38,8 +38,6 @@ from synthesizer.report.page import (
 )
 from synthesizer.report.record import Record
 
-# Scenarios in words, and why a measure is not there.
-
 _HALF_SPLIT = "half split"
 """Under this name the checks say that no half could be synthesised at all."""
 
@@ -82,8 +80,6 @@ def absent(
         return Gap(words, f"It could not be computed: {why}")
     return Words([off or f"Not computed: {words}. To have it, set checks.{measure.check} to true."])
 
-
-# What a run did not measure, why, and what to write in the configuration to have it.
 
 _NAMED = {
     "keys": "checks.keys (what an intruder knows)",
@@ -150,8 +146,6 @@ def keys_advice(record: Record) -> str:
     )
 
 
-# Every rate between guessing and the original, and the verdict in words.
-
 _CONFIGURED = ("", "as configured", "as asked for")
 _NOTHING = (
     "No measure of risk was computed. Write checks: {} in the configuration, or leave the key "
@@ -189,9 +183,6 @@ def _scenario(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
     title = "Every rate, between guessing and the original"
     yield from figure_blocks(rates, title, in_words(risks.scenario))
     yield from (Note(in_units(warning, record.units)) for warning in risks.warnings)
-
-
-# What the comparison of fitted and unseen records says about a release.
 
 
 def verdict(risks: ScenarioRisk) -> Iterator[Note]:
@@ -247,9 +238,6 @@ def _worst(worst: GroupComparison) -> Note:
     return Note(f"{words} does not lie above 0; the largest of many groups is never 0 by chance.")
 
 
-# Are synthetic records nearer to records that were fitted than to records that were not?
-
-
 @section(
     "nearest",
     "Nearest records",
@@ -303,8 +291,6 @@ def _nearest_words(nearest: NearestResult) -> Iterator[str]:
             "source, and the share cannot reach 1. The excess in the table allows for that."
         )
 
-
-# Attacks that were carried out: singling out, linkability and inference.
 
 _ATTACKS_OFF = (
     "No attack was carried out. Switch them on with checks: {attacks: true}. Worth it "

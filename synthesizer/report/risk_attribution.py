@@ -30,8 +30,6 @@ from synthesizer.report.page import (
 from synthesizer.report.record import Record
 from synthesizer.report.risk import absent, by_scenario, in_words, verdict
 
-# CAP by number of datasets: what further datasets add to what an intruder reads off.
-
 _CAP_READS = (
     "CAP is how often an intruder with the keys reads off the right target. Lower is safer. The "
     "solid line is the synthetic data as datasets are added, dashed below it what the same "
@@ -152,8 +150,6 @@ def _cap_table(cap: CapResult) -> DataTable:
         ],
     )
 
-
-# Differential confidentiality: what a release adds for those who are in the data.
 
 MOST_ROWS = 400
 """Longer tables keep the rows of all datasets pooled: a hundred splits make a page too large."""
@@ -296,9 +292,6 @@ def _uniques(uniques: Sequence[HalfUniques]) -> Iterator[Block]:
             "The two parts differ in size, so their uniques cannot be compared: of fewer records "
             "more are unique, with commoner keys."
         )
-
-
-# Who is told apart most?
 
 
 def _groups(result: DifferentialResult, record: Record) -> Iterator[Block]:

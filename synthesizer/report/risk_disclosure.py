@@ -41,8 +41,6 @@ from synthesizer.report.page import (
 from synthesizer.report.record import Record
 from synthesizer.report.risk import absent, by_scenario, in_words
 
-# Identity and attribute disclosure, with the original beside.
-
 _READS = (
     "The dot is the mean over the datasets, the small dots are the datasets one by one, and the "
     "diamond is what releasing the original itself would give. Lower is safer. Half of a real "
@@ -157,9 +155,6 @@ def _dominance(warnings: Sequence[Dominance]) -> Iterator[Block]:
     )
 
 
-# Who stands out: special uniques of the original, and whole records that are there again.
-
-
 @section(
     "uniques",
     "Special uniques",
@@ -249,8 +244,6 @@ def _replicated(record: Record) -> Iterator[Block]:
     )
     yield from result_tables(result, record.units)
 
-
-# What public variables and the synthetic data tell of a sensitive variable.
 
 _ASK = (
     "No sensitive variable was asked for. Name one, and what anybody can look up, under checks: "

@@ -217,9 +217,6 @@ def _tests(utility: UtilityResult, rows: Sequence[TableRow], noun: str) -> Words
     return Words([" ".join(sentences)])
 
 
-# Tables of two variables, original beside synthetic, with what differs most marked.
-
-
 class Difference(NamedTuple):
     """A cell that differs: its place, and whether the synthetic share is larger."""
 
@@ -291,9 +288,6 @@ def pairs_data(pairs: Sequence[PairTable]) -> list[dict[str, Any]]:
         }
         for pair in pairs
     ]
-
-
-# The map: variables by variables, the stronger the colour the further off.
 
 
 def map_names(order: Sequence[str], pairs: Sequence[TableRow]) -> tuple[str, ...]:

@@ -184,9 +184,6 @@ def _mean(datasets: Sequence[Statistics]) -> Statistics:
     return Statistics(**{name: fmean(some) if some else None for name, some in values.items()})
 
 
-# Pictures of one variable: bars of levels, or the outline of a histogram; missing codes apart.
-
-
 def picture(cells: Distribution, description: str, *, axis: str = "share of records") -> Markup:
     """Return a variable's picture: a histogram where the cells have edges, else bars."""
     shares = cell_shares(cells)

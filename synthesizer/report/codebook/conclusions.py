@@ -39,8 +39,6 @@ class Analysis(Result):
     """A program that computes it; None where the rule does not apply."""
 
 
-# What not to conclude.
-
 _IDENTIFY = (
     "Do not try to identify anyone",
     "Do not compare records with people, registers or other files in order to learn about "
@@ -237,8 +235,6 @@ def _owners(facts: Facts, names: Iterable[str]) -> str:
     return listed(list(dict.fromkeys(owner[name] for name in names)))
 
 
-# The same of datasets that were evolved from records that no model drew.
-
 _REAL: Mapping[str, str] = {
     "mutants": (
         "Records are those of real persons as far as nothing in them was changed, and that is "
@@ -305,8 +301,6 @@ def _about_evolved_results(released: Released) -> Iterator[tuple[str, str]]:
         "here proves nothing, and one that is not disproves nothing.",
     )
 
-
-# Estimates and standard errors from all datasets together.
 
 _RULES: Mapping[str, tuple[str, str, str]] = {
     "simple": (

@@ -92,9 +92,6 @@ class Described(Row):
     """Variables whose association with it was not modelled directly."""
 
 
-# What the data holder imposed on every synthetic record, in sentences.
-
-
 def imposed(facts: Facts) -> Imposed:
     """Return what was imposed on every record.
 
@@ -167,8 +164,6 @@ def _path(path: PublicPath) -> Iterator[str]:
     if path.non_decreasing:
         yield f"{path.variable}: never falls from one period to the next."
 
-
-# How the datasets as a whole were made.
 
 _BEGINNINGS: Mapping[str, str] = {
     "mutants": (
@@ -265,8 +260,6 @@ def _moves(facts: Facts) -> Iterator[str]:
     if moves.aimed != 0:
         yield "records that carried a disclosure risk were replaced by others of the same dataset"
 
-
-# How each variable was made.
 
 TILTED = "follow a linear regression of what the tree leaves unexplained"
 """What tilted draws do."""
@@ -439,9 +432,6 @@ def unmodelled(facts: Facts) -> dict[str, list[str]]:
             apart[later.variable].append(earlier.variable)
             apart[earlier.variable].append(later.variable)
     return apart
-
-
-# The variables of a release as entries of its codebook: values, levels, missing codes.
 
 
 def described(released: Released, facts: Facts) -> Iterator[Described]:

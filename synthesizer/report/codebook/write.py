@@ -145,8 +145,6 @@ def _unlisted(run: Path, names: Sequence[str]) -> list[str]:
     ]
 
 
-# The page.
-
 _BANNER = "Synthetic data: for release together with the datasets."
 _KINDS = {
     Kind.CATEGORICAL: "categories",
