@@ -241,9 +241,9 @@ class Checks:
             for run in runs:
                 for measure, scenario in product(self._on("splits"), self.scenarios):
                     compute = partial(measure.compute, replace(case, scenario=scenario, run=run))
-                    part = attempts.of(f"{measure.key} ({scenario.label})", compute)
-                    if part is not None:
-                        splits.setdefault((measure.key, scenario.label), []).append(part)
+                    of_split = attempts.of(f"{measure.key} ({scenario.label})", compute)
+                    if of_split is not None:
+                        splits.setdefault((measure.key, scenario.label), []).append(of_split)
                 # whole records are compared one by one: the first split is enough
                 for measure in self._on("halves") if run.repeat == 0 else ():
                     whole = replace(case, scenario=self._main, run=self._whole(run, most))

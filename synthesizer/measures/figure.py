@@ -52,8 +52,8 @@ def _of_catalogue(content: Any) -> Any:
     from synthesizer.measures.catalogue import MEASURES
 
     return {
-        key: own if isinstance(own, Result) else typed(MEASURES[key].result, own)
-        for key, own in content.items()
+        key: result if isinstance(result, Result) else typed(MEASURES[key].result, result)
+        for key, result in content.items()
     }
 
 
@@ -141,12 +141,12 @@ def columns(kind: type[BaseModel]) -> dict[str, Column]:
         for name in dict.fromkeys(names)
         if name in kind.model_fields
     )
-    shown_fields = {key: own for pair in fields for key, own in _columns_of(*pair)}
+    shown_fields = {key: entry for pair in fields for key, entry in _columns_of(*pair)}
     properties = {
-        name: own
+        name: entry
         for parent in reversed(kind.__mro__)
         for name, member in vars(parent).items()
-        if (own := getattr(getattr(member, "fget", None), "column", None)) is not None
+        if (entry := getattr(getattr(member, "fget", None), "column", None)) is not None
     }
     return shown_fields | properties
 
@@ -155,13 +155,13 @@ def _columns_of(name: str, field: FieldInfo) -> Iterator[tuple[str, Column]]:
     """Yield the column of a field, or those of the row that it holds."""
     extra: Any = field.json_schema_extra or {}
     if "column" in extra:
-        own = extra["column"]
-        yield name, own._replace(value=lambda row: own.value(getattr(row, name)))
+        entry = extra["column"]
+        yield name, entry._replace(value=lambda row: entry.value(getattr(row, name)))
     elif "nested" in extra:
         kind = next(k for k in (field.annotation, *get_args(field.annotation)) if _is_row(k))
-        for inner, own in columns(kind).items():
-            heading = ": ".join(filter(None, (extra["nested"], own.heading)))
-            yield f"{name}.{inner}", own._replace(heading=heading, value=_within(name, own))
+        for inner, entry in columns(kind).items():
+            heading = ": ".join(filter(None, (extra["nested"], entry.heading)))
+            yield f"{name}.{inner}", entry._replace(heading=heading, value=_within(name, entry))
 
 
 def _is_row(kind: Any) -> bool:

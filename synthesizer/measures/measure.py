@@ -108,9 +108,9 @@ class FigureKind:
     def values(self, figures: Sequence[Figure]) -> list[float | None]:
         """Return what is held against the limit; None where nothing could be computed."""
         limit = self.limit or Limit("")
-        own = [figure for figure in figures if figure.key == self.key]
-        some = [figure for figure in own if figure.n or not limit.some]
-        if own and not some:
+        with_key = [figure for figure in figures if figure.key == self.key]
+        some = [figure for figure in with_key if figure.n or not limit.some]
+        if with_key and not some:
             return []
         return [getattr(figure, limit.judged) for figure in some] or [None]
 

@@ -56,9 +56,9 @@ class RiskResult(Result):
     def figures(self) -> tuple[tuple[str, Figure], ...]:
         """Every figure with what it is about: keys and target, a sensitive variable, the file."""
         scenarios = (
-            (part.scenario.label, figure.counting(self.units))
-            for part in self.scenarios
-            for figure in part.figures
+            (risk.scenario.label, figure.counting(self.units))
+            for risk in self.scenarios
+            for figure in risk.figures
         )
         return (*scenarios, *self.other_figures)
 
@@ -68,9 +68,9 @@ class RiskResult(Result):
         return tuple((place, figure.counting(self.units)) for place, figure in self._others())
 
     def _others(self) -> Iterator[tuple[str, Figure]]:
-        for part in self.inference:
-            place = f"{', '.join(part.public)} -> {part.sensitive}"
-            yield from ((place, figure) for figure in part.figures)
+        for inference in self.inference:
+            place = f"{', '.join(inference.public)} -> {inference.sensitive}"
+            yield from ((place, figure) for figure in inference.figures)
         for whole in (self.nearest, self.replicated, self.attacks, *self.further.values()):
             if whole is not None:
                 yield from ((WHOLE[self.units], figure) for figure in whole.figures)
@@ -172,13 +172,15 @@ class CheckResults(Result):
         ]
 
     def _of_scenarios(self, kind: FigureKind, limit: Limit) -> list[tuple[str, float | None]]:
-        parts = [
-            part for part in self.risk.scenarios if not (limit.exact and part.scenario.tolerance)
+        scenarios = [
+            risk for risk in self.risk.scenarios if not (limit.exact and risk.scenario.tolerance)
         ]
-        if not parts:
+        if not scenarios:
             return [("", None)]
         return [
-            (part.scenario.label, value) for part in parts for value in kind.values(part.figures)
+            (risk.scenario.label, value)
+            for risk in scenarios
+            for value in kind.values(risk.figures)
         ]
 
     def exceeded(self, limits: LimitConfig) -> tuple[str, ...]:

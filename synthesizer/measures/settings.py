@@ -156,9 +156,9 @@ class _Settings(ScenarioConfig):
         changes = {name: value for name, value in options.items() if value is not None}
         current = {name: getattr(self, name) for name in self.model_fields_set}
         for name, value in changes.items():
-            own = getattr(self, name, None)
-            if isinstance(value, Mapping) and isinstance(own, Part):
-                changes[name] = own.model_dump(exclude_unset=True) | dict(value)
+            present = getattr(self, name, None)
+            if isinstance(value, Mapping) and isinstance(present, Part):
+                changes[name] = present.model_dump(exclude_unset=True) | dict(value)
         return CheckSettings(**(current | changes))
 
 
@@ -197,7 +197,7 @@ class _Limits(Part):
                 yield (
                     f"limits.{key}: only a panel has it; describe it under panel or drop the limit"
                 )
-            if limit.exact and all(part.tolerance for part in (checks, *checks.scenarios)):
+            if limit.exact and all(scenario.tolerance for scenario in (checks, *checks.scenarios)):
                 yield f"limits.{key}: every target has a tolerance; give one groups in its place"
             check, _, option = limit.option.partition(".")
             if option and getattr(getattr(checks, check), option) is None:

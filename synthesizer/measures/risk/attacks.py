@@ -306,7 +306,9 @@ def attacks(
     _check_arguments(keys, counts, confidence, linked)
     sources = _sources(keys, linked)
     named = tuple(dict.fromkeys(all_names(fitted) if names is None else names))
-    used = tuple(dict.fromkeys([*keys, target, *(name for part in sources or () for name in part)]))
+    used = tuple(
+        dict.fromkeys([*keys, target, *(name for source in sources or () for name in source)])
+    )
     every = tuple(dict.fromkeys([*named, *used]))
     first, second, tables = as_halves(fitted, unseen, synthetic, every)
     check_keys(first, keys=keys, target=target, groups=groups)

@@ -117,8 +117,8 @@ class Dominance(Row):
     @shown("To add under checks.exclude", "text")
     def line(self) -> str:
         """The line of YAML that leaves the level out."""
-        own = self.exclusion.model_dump(exclude_none=True)
-        pairs = (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in own.items())
+        fields = self.exclusion.model_dump(exclude_none=True)
+        pairs = (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items())
         return f"- {{{', '.join(pairs)}}}"
 
     @property
@@ -310,9 +310,9 @@ def _average(datasets: Sequence[AttributeValues]) -> AttributeValues:
     """Return the mean of every measure where it is defined; of ``max_denom`` the largest."""
     values: dict[str, Any] = {}
     for name in AttributeValues.model_fields:
-        known = [getattr(d, name) for d in datasets if getattr(d, name) is not None]
+        numbers = [getattr(d, name) for d in datasets if getattr(d, name) is not None]
         pool = max if name == "max_denom" else np.mean
-        values[name] = float(pool(known)) if known else None
+        values[name] = float(pool(numbers)) if numbers else None
     return AttributeValues(**values)
 
 
@@ -344,33 +344,33 @@ class _Attack:
 
     def values(self, table: Table) -> tuple[AttributeValues, BoolArray]:
         """Return the measures of one synthetic dataset, and which records DiSCO counts."""
-        known, truth, n = self.combinations, self.levels, len(self.levels)
+        keys, truth, n = self.combinations, self.levels, len(self.levels)
         theirs, size = self._key_coder.encode(table)
         levels, width = self._target_coder.encode(table)
-        ours, made = (np.bincount(codes, minlength=size) for codes in (known, theirs))
+        our_sizes, their_sizes = (np.bincount(codes, minlength=size) for codes in (keys, theirs))
 
         shown = _only_level(theirs, levels, size)
-        right = shown[known] == truth
+        right = shown[keys] == truth
         shown[theirs[self._excluded(table)]] = -1
-        dsyn = (shown[theirs] >= 0) & (made[theirs] <= self._limit)
-        shown[np.bincount(known[right], minlength=size) > self._limit] = -1
-        disclosed = shown[known] == truth
+        dsyn = (shown[theirs] >= 0) & (their_sizes[theirs] <= self._limit)
+        shown[np.bincount(keys[right], minlength=size) > self._limit] = -1
+        disclosed = shown[keys] == truth
 
-        matched = int((made[known] > 0).sum())
-        groups = np.bincount(known[disclosed], minlength=1)
+        matched = int((their_sizes[keys] > 0).sum())
+        groups = np.bincount(keys[disclosed], minlength=1)
         denominators = groups[groups > 0]
         values = AttributeValues(
             dorig=float(self._disclosive.mean()),
             dsyn=float(dsyn.mean()),
             in_synthetic=matched / n,
-            dis=float((shown[known] >= 0).mean()),
+            dis=float((shown[keys] >= 0).mean()),
             disco=float(disclosed.mean()),
             disdio=float((disclosed & self._disclosive).mean()),
             max_denom=int(denominators.max()) if len(denominators) else None,
             mean_denom=float(denominators.mean()) if len(denominators) else None,
             tcap=int(disclosed.sum()) / matched if matched else None,
             left_out=int(right.sum() - disclosed.sum()),
-            **_caps((known, truth), (theirs, levels), (ours, made), width),
+            **_caps((keys, truth), (theirs, levels), (our_sizes, their_sizes), width),
         )
         return values, disclosed
 
@@ -390,21 +390,21 @@ def _caps(
     width: int,
 ) -> dict[str, float]:
     """Return the CAP measures from codes of keys and targets and the number of records by key."""
-    (known, truth), (theirs, levels) = original, synthetic
-    ours, made = sizes
-    pairs = np.concatenate([known * width + truth, theirs * width + levels])
-    dictionary = Dictionary(pairs, len(ours) * width)
+    (keys, truth), (theirs, levels) = original, synthetic
+    our_sizes, their_sizes = sizes
+    pairs = np.concatenate([keys * width + truth, theirs * width + levels])
+    dictionary = Dictionary(pairs, len(our_sizes) * width)
     pairs = dictionary.find(pairs)
-    here, there = pairs[: len(known)], pairs[len(known) :]
+    here, there = pairs[: len(keys)], pairs[len(keys) :]
     in_original, in_synthetic = (
-        np.bincount(part, minlength=len(dictionary)) for part in (here, there)
+        np.bincount(codes, minlength=len(dictionary)) for codes in (here, there)
     )
     return {
         "base_capd": float(np.square(np.bincount(truth)).sum() / len(truth) ** 2),
-        "capd": float((in_original[here] / ours[known]).mean()),
-        "caps": float((in_synthetic[there] / made[theirs]).mean()),
+        "capd": float((in_original[here] / our_sizes[keys]).mean()),
+        "caps": float((in_synthetic[there] / their_sizes[theirs]).mean()),
         # A key without a synthetic record counts as 0: neither count is divided by nothing.
-        "dcap": float((in_synthetic[here] / np.maximum(made[known], 1)).mean()),
+        "dcap": float((in_synthetic[here] / np.maximum(their_sizes[keys], 1)).mean()),
     }
 
 

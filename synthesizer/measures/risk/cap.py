@@ -230,14 +230,14 @@ def _exact(keys: Codes, target: Column, groups: Groups | None = None) -> _Count:
     """Count targets with the same value, group or missing code."""
     coder = ColumnCoder.fit(target, groups)
     pairs = keys * coder.size + coder.encode(target)
-    known = Dictionary(pairs, (int(keys.max(initial=0)) + 1) * coder.size)
-    own = known.find(pairs)
+    dictionary = Dictionary(pairs, (int(keys.max(initial=0)) + 1) * coder.size)
+    our_pairs = dictionary.find(pairs)
 
     def count(keys: Codes, target: Column) -> Codes:
         codes = coder.encode(target)
         use = (keys >= 0) & (codes >= 0)
-        places = known.find(keys[use] * coder.size + codes[use])
-        return np.bincount(places[places >= 0], minlength=len(known))[own]
+        places = dictionary.find(keys[use] * coder.size + codes[use])
+        return np.bincount(places[places >= 0], minlength=len(dictionary))[our_pairs]
 
     return count
 
@@ -250,7 +250,7 @@ def _within(keys: Codes, target: Column, tolerance: Tolerance) -> _Count:
     """
     observed = target.is_observed
     low, high = tolerance.around(target.data[observed].astype(np.float64))
-    own = keys[observed]
+    our_keys = keys[observed]
     missing = _exact(keys, _missing_part(target))
 
     def count(keys: Codes, target: Column) -> Codes:
@@ -260,8 +260,12 @@ def _within(keys: Codes, target: Column, tolerance: Tolerance) -> _Count:
         ranked = np.sort(values)
         width = len(ranked) + 1
         places = np.sort(keys[use] * width + np.searchsorted(ranked, values))
-        first = np.searchsorted(places, own * width + np.searchsorted(ranked, low, side="left"))
-        last = np.searchsorted(places, own * width + np.searchsorted(ranked, high, side="right"))
+        first = np.searchsorted(
+            places, our_keys * width + np.searchsorted(ranked, low, side="left")
+        )
+        last = np.searchsorted(
+            places, our_keys * width + np.searchsorted(ranked, high, side="right")
+        )
         counts[observed] = last - first
         return counts
 
@@ -347,12 +351,14 @@ def cap(
         original={name: mean_or_none(scores.original[mask]) for name, mask in masks.items()},
         baseline={name: mean_or_none(scores.baseline[mask]) for name, mask in masks.items()},
         synthetic=tuple(
-            CapRow(m=m, **row) for m, own in enumerate(scores.synthetic, 1) for row in means(own)
+            CapRow(m=m, **row)
+            for m, values in enumerate(scores.synthetic, 1)
+            for row in means(values)
         ),
         singles=tuple(
             CapSingle(dataset=number, **row)
-            for number, own in enumerate(scores.singles, 1)
-            for row in means(own)
+            for number, values in enumerate(scores.singles, 1)
+            for row in means(values)
         ),
     )
 
@@ -481,11 +487,11 @@ def regress_on_m(means: Sequence[float | None]) -> Line | None:
     >>> regress_on_m([0.1, None, 0.2]) is None
     True
     """
-    known = [mean for mean in means if mean is not None]
-    if len(known) < len(means) or len(known) < _FEWEST or len(set(known)) == 1:
+    defined = [mean for mean in means if mean is not None]
+    if len(defined) < len(means) or len(defined) < _FEWEST or len(set(defined)) == 1:
         return None
-    fit = stats.linregress(np.arange(1, len(known) + 1), known)
-    df = len(known) - 2
+    fit = stats.linregress(np.arange(1, len(defined) + 1), defined)
+    df = len(defined) - 2
     return Line(
         intercept=float(fit.intercept),
         slope=float(fit.slope),

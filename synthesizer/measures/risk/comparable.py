@@ -142,7 +142,7 @@ def _merged(columns: Sequence[tuple[Sequence[Any], npt.NDArray[Any]]]) -> tuple[
     union = tuple(dict.fromkeys(label for labels, _ in columns for label in labels))
     place = {label: code for code, label in enumerate(union)}
     places = [np.array([place[label] for label in labels], np.int64) for labels, _ in columns]
-    parts = [own[codes] for own, (_, codes) in zip(places, columns, strict=True)]
+    parts = [new_codes[codes] for new_codes, (_, codes) in zip(places, columns, strict=True)]
     return union, np.concatenate(parts)
 
 

@@ -278,9 +278,9 @@ def roc(cells: Cells) -> tuple[RocCurve, ...]:
 def _curve(cells: Cells, level: int) -> RocCurve:
     scored = _scored(cells, level, cells.theirs, cells.cell_theirs)
     positives, negatives = int(scored.positives.sum()), int(scored.negatives.sum())
-    part = cells.pairs.of_level(level)
-    members = int(cells.ours[part].sum())
-    share = int(cells.theirs[part].sum()) / cells.n_synthetic
+    at_level = cells.pairs.of_level(level)
+    members = int(cells.ours[at_level].sum())
+    share = int(cells.theirs[at_level].sum()) / cells.n_synthetic
     everybody = scored.with_cell(share, members - positives, cells.n - members - negatives)
     original = _scored(cells, level, cells.ours, cells.cell_ours)
     present = _scored(cells, level, cells.ours, np.where(cells.cell_theirs > 0, cells.cell_ours, 0))
@@ -304,13 +304,13 @@ def _curve(cells: Cells, level: int) -> RocCurve:
 
 def _scored(cells: Cells, level: int, counts: Codes, totals: Codes) -> Scored:
     """Return original records by the proportion of a class that ``counts`` show in their cell."""
-    part = cells.pairs.of_level(level)
-    cell, shown = cells.pairs.cell[part], totals > 0
+    at_level = cells.pairs.of_level(level)
+    cell, shown = cells.pairs.cell[at_level], totals > 0
     use = shown[cell]
     cell = cell[use]
-    positives = cells.ours[part][use]
+    positives = cells.ours[at_level][use]
     scored = Scored.of(
-        counts[part][use] / totals[cell], positives, cells.cell_ours[cell] - positives
+        counts[at_level][use] / totals[cell], positives, cells.cell_ours[cell] - positives
     )
     if int(shown.sum()) == len(cell):
         return scored
@@ -358,10 +358,10 @@ def reaching_by_chance(cells: Cells, thresholds: Sequence[float]) -> list[float]
     all of them, so that a cell with n of them has Bin(n, p) of a true level.
     """
     pairs, size = cells.pairs, len(cells.levels)
-    made = cells.cell_theirs[pairs.cell]
-    use = (cells.ours > 0) & (made > 0)
+    shown = cells.cell_theirs[pairs.cell]
+    use = (cells.ours > 0) & (shown > 0)
     # Cells of the same size are alike: there are few sizes, however many cells.
-    alike, position = np.unique(made[use] * size + pairs.level[use], return_inverse=True)
+    alike, position = np.unique(shown[use] * size + pairs.level[use], return_inverse=True)
     records = np.bincount(position, weights=cells.ours[use], minlength=len(alike))
     n, level = np.divmod(alike, size)
     p = (_sums(pairs.level, cells.theirs, size) / cells.n_synthetic)[level]

@@ -103,12 +103,12 @@ class DeterminedResult(Result):
     @property
     def telling(self) -> tuple[tuple[str, ...], ...]:
         """The smallest sets of keys that determine the target, exactly or nearly."""
-        found: list[tuple[str, ...]] = []
+        sets: list[tuple[str, ...]] = []
         for entry in (*self.single, *self.pairs, self.together):
-            new = not any(set(keys) <= set(entry.keys) for keys in found)
+            new = not any(set(keys) <= set(entry.keys) for keys in sets)
             if new and (entry.by_construction or entry.nearly):
-                found.append(entry.keys)
-        return tuple(found)
+                sets.append(entry.keys)
+        return tuple(sets)
 
 
 def determined(
@@ -165,9 +165,9 @@ def told_share(key: Column, target: Column) -> float:
 def _levels(keys: Codes, targets: Codes) -> tuple[Codes, Codes, Codes]:
     """Return, per key value that occurs: records, different targets, most frequent one's count."""
     width = int(targets.max(initial=0)) + 1
-    known, counts = np.unique(keys * width + targets, return_counts=True)
-    starts = np.flatnonzero(np.diff(known // width, prepend=-1))
-    different = np.diff(starts, append=len(known))
+    pairs, counts = np.unique(keys * width + targets, return_counts=True)
+    starts = np.flatnonzero(np.diff(pairs // width, prepend=-1))
+    different = np.diff(starts, append=len(pairs))
     return np.add.reduceat(counts, starts), different, np.maximum.reduceat(counts, starts)
 
 

@@ -303,8 +303,8 @@ def with_cut_points(scenario: Scenario, table: Table) -> Scenario:
 def compare_halves(run: HalfRun, scenario: Scenario, by: Grouping | None = None) -> HalfPart:
     """Compare both parts of a run for one scenario, whose groups must be cut points."""
     a, b, copied = (
-        cap_scores(records, made, **scenario.settings, constant_target=True)
-        for records, made in (
+        cap_scores(records, synthetic, **scenario.settings, constant_target=True)
+        for records, synthetic in (
             (run.fitted, run.synthetic),
             (run.unseen, run.synthetic),
             (run.unseen, [run.fitted]),
@@ -357,21 +357,21 @@ def gather(
     parts = list(parts)
     splits: dict[tuple[int, str], list[HalfComparison]] = {}
     groups: dict[str, list[GroupComparison]] = {}
-    for part in parts:
-        for row in part.comparisons:
+    for split in parts:
+        for row in split.comparisons:
             splits.setdefault((row.m, row.rule), []).append(row)
-        for group in part.groups:
+        for group in split.groups:
             groups.setdefault(group.group, []).append(group)
     averages = [same[0] if len(same) == 1 else _average(same) for same in groups.values()]
     return DifferentialResult(
         keys=scenario.keys,
         target=scenario.target,
-        comparisons=tuple(row for part in parts for row in part.comparisons),
-        uniques=tuple(row for part in parts for row in part.uniques),
+        comparisons=tuple(row for split in parts for row in split.comparisons),
+        uniques=tuple(row for split in parts for row in split.uniques),
         summary=tuple(_spread(m, rule, same) for (m, rule), same in splits.items()),
-        groups=tuple(row for part in parts for row in part.groups),
+        groups=tuple(row for split in parts for row in split.groups),
         worst_group=max(averages, key=lambda row: row.difference, default=None),
-        released=_mean([part.released for part in parts]),
+        released=_mean([split.released for split in parts]),
         by=by,
     )
 
@@ -393,8 +393,8 @@ def _spread(m: int, rule: str, same: Sequence[HalfComparison]) -> Spread:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
+    numbers = [value for value in values if value is not None]
+    return float(np.mean(numbers)) if numbers else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,9 +42,9 @@ def half_split(units: IntArray, rng: np.random.Generator) -> BoolArray:
 
     Of an odd number of units A gets one more.
     """
-    known, position = np.unique(units, return_inverse=True)
-    chosen = np.zeros(len(known), dtype=bool)
-    chosen[rng.permutation(len(known))[: (len(known) + 1) // 2]] = True
+    persons, position = np.unique(units, return_inverse=True)
+    chosen = np.zeros(len(persons), dtype=bool)
+    chosen[rng.permutation(len(persons))[: (len(persons) + 1) // 2]] = True
     return np.asarray(chosen[position])
 
 
@@ -103,10 +103,10 @@ def half_runs(
 
 def units_of(column: Column) -> IntArray:
     """Number the persons that a column names; a record that names none is one of its own."""
-    known = column.is_observed
+    observed = column.is_observed
     # persons have the lowest numbers, records without one those after them
     numbers = len(column) + np.arange(len(column), dtype=np.int64)
-    numbers[known] = np.unique(column.data[known], return_inverse=True)[1]
+    numbers[observed] = np.unique(column.data[observed], return_inverse=True)[1]
     return np.asarray(np.unique(numbers, return_inverse=True)[1])
 
 
@@ -151,22 +151,22 @@ def as_halves(
     if not names:
         raise DataError("there is no variable to compare: name at least one")
     try:
-        known, (held_out,) = as_tables(fitted, unseen, names)
-        unknown = [name for name in names if name not in known]
+        seen, (held_out,) = as_tables(fitted, unseen, names)
+        unknown = [name for name in names if name not in seen]
         if unknown:
             raise DataError(
                 f"column {name!r} is not in the fitted half: name one of its columns"
                 for name in unknown
             )
-        check_comparable(known, [held_out], names)
+        check_comparable(seen, [held_out], names)
     except DataError as error:
         # The unseen half takes the place of a synthetic dataset here; readers must not see that.
         raise DataError(
             problem.replace("synthetic dataset 1", "the unseen half") for problem in error.problems
         ) from None
-    _, tables = as_tables(known, synthetic, names)
-    check_comparable(known, tables, names)
-    return known.select(names), held_out.select(names), tuple(t.select(names) for t in tables)
+    _, tables = as_tables(seen, synthetic, names)
+    check_comparable(seen, tables, names)
+    return seen.select(names), held_out.select(names), tuple(t.select(names) for t in tables)
 
 
 def equal_sizes(halves: tuple[Table, Table], rng: np.random.Generator) -> tuple[Table, Table]:
@@ -185,6 +185,6 @@ def pooled(tables: Sequence[Table], largest: int, rng: np.random.Generator) -> t
     ends = np.cumsum(sizes)
     parts = np.split(places, np.searchsorted(places, ends[:-1]))
     return tuple(
-        table.take(part - end + table.n_rows)
-        for table, part, end in zip(tables, parts, ends, strict=True)
+        table.take(rows - end + table.n_rows)
+        for table, rows, end in zip(tables, parts, ends, strict=True)
     )

@@ -209,9 +209,9 @@ def _average(curves: Sequence[RocCurve], area: str) -> float | None:
 
     Source: Provost and Domingos (2003), Tree induction for probability-based ranking.
     """
-    known = [(getattr(c, area), c.positives) for c in curves if getattr(c, area) is not None]
-    members = sum(weight for _, weight in known)
-    return sum(area * weight for area, weight in known) / members if members else None
+    defined = [(getattr(c, area), c.positives) for c in curves if getattr(c, area) is not None]
+    members = sum(weight for _, weight in defined)
+    return sum(area * weight for area, weight in defined) / members if members else None
 
 
 def inference(
@@ -358,18 +358,18 @@ def check_inference(
     thresholds: Sequence[float],
 ) -> None:
     """Raise one DataError that lists every problem."""
-    known = [name for name in dict.fromkeys([*public, sensitive]) if name in original]
+    existing = [name for name in dict.fromkeys([*public, sensitive]) if name in original]
     problems = list(_name_problems(original, sensitive, public, baseline))
     problems += [
         f"threshold ({value}) must be above 0 and at most 1"
         for value in thresholds
         if not 0 < value <= 1
     ]
-    if known:
-        problems += problems_of(check_keys, original, keys=known, groups=groups)
+    if existing:
+        problems += problems_of(check_keys, original, keys=existing, groups=groups)
     if sensitive in original and original.n_rows and not problems:
         problems += _level_problems(original[sensitive], positive, groups.get(sensitive))
-    problems += problems_of(check_comparable, original, synthetic, known)
+    problems += problems_of(check_comparable, original, synthetic, existing)
     if problems:
         raise DataError(dict.fromkeys(problems))
 

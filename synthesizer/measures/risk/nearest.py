@@ -222,16 +222,16 @@ def nearer_share(
     check_lists(names=names)
     chosen = all_names(fitted) if names is None else tuple(dict.fromkeys(names))
     fitted, unseen, tables = as_halves(fitted, unseen, synthetic, chosen)
-    known, held_out = equal_sizes((fitted, unseen), rng)
-    n_queries = max(FEWEST, max_pairs // known.n_rows)
-    shares = _compared(known, held_out, pooled(tables, n_queries, rng), chosen)
-    sample = pooled([fitted], n_queries, rng) if known.n_rows < fitted.n_rows else None
-    original = _original(known, held_out, sample, chosen)
+    seen, held_out = equal_sizes((fitted, unseen), rng)
+    n_queries = max(FEWEST, max_pairs // seen.n_rows)
+    shares = _compared(seen, held_out, pooled(tables, n_queries, rng), chosen)
+    sample = pooled([fitted], n_queries, rng) if seen.n_rows < fitted.n_rows else None
+    original = _original(seen, held_out, sample, chosen)
     excess, low, high = relative_excess(_interval(shares), original, 0.5)
     return NearestResult(
         names=chosen,
-        records=known.n_rows,
-        fitted_kept=known.n_rows / fitted.n_rows,
+        records=seen.n_rows,
+        fitted_kept=seen.n_rows / fitted.n_rows,
         unseen_kept=held_out.n_rows / unseen.n_rows,
         original=original[0],
         excess=excess,
@@ -251,15 +251,15 @@ def _interval(shares: Mapping[str, Any]) -> Interval:
 
 
 def _original(
-    known: Table, held_out: Table, sample: Sequence[Table] | None, names: Sequence[str]
+    seen: Table, held_out: Table, sample: Sequence[Table] | None, names: Sequence[str]
 ) -> Interval:
     """Return the share of the fitted records themselves; of a sample if not all are compared with.
 
     Otherwise each is at no distance from itself: it counts 1, or half if an unseen one is equal.
     """
     if sample is not None:
-        return _interval(_compared(known, held_out, sample, names))
-    value = 1 - _copies(held_out, [known], names) / (2 * known.n_rows)
+        return _interval(_compared(seen, held_out, sample, names))
+    value = 1 - _copies(held_out, [seen], names) / (2 * seen.n_rows)
     return value, value, value
 
 
@@ -269,15 +269,15 @@ def _copies(half: Table, tables: Sequence[Table], names: Sequence[str]) -> int:
 
 
 def _compared(
-    known: Table, held_out: Table, tables: Sequence[Table], names: Sequence[str]
+    seen: Table, held_out: Table, tables: Sequence[Table], names: Sequence[str]
 ) -> dict[str, Any]:
     """Compare records with both halves, which are equally large: fields of the result."""
-    fitted, unseen, *parts = mixed_records([known, held_out, *tables], names)
-    made = stacked(parts)
-    to_fitted, fitted_place = nearest(made, fitted)
-    to_unseen, unseen_place = nearest(made, unseen)
+    fitted, unseen, *parts = mixed_records([seen, held_out, *tables], names)
+    synthetic = stacked(parts)
+    to_fitted, fitted_place = nearest(synthetic, fitted)
+    to_unseen, unseen_place = nearest(synthetic, unseen)
     closest = np.where(to_fitted <= to_unseen, fitted_place, fitted.n_rows + unseen_place)
-    n = made.n_rows
+    n = synthetic.n_rows
     nearer, further = int((to_fitted < to_unseen).sum()), int((to_fitted > to_unseen).sum())
     ties = n - nearer - further
     share = (nearer + ties / 2) / n
@@ -362,10 +362,16 @@ def stacked(parts: Sequence[MixedRecords]) -> MixedRecords:
     """Return the records of several tables that were coded together as one."""
     first = parts[0]
     return MixedRecords(
-        {name: np.concatenate([part.labels[name] for part in parts]) for name in first.labels},
-        {name: np.concatenate([part.numbers[name] for part in parts]) for name in first.numbers},
+        {
+            name: np.concatenate([records.labels[name] for records in parts])
+            for name in first.labels
+        },
+        {
+            name: np.concatenate([records.numbers[name] for records in parts])
+            for name in first.numbers
+        },
         first.unit,
-        sum(part.n_rows for part in parts),
+        sum(records.n_rows for records in parts),
     )
 
 
@@ -383,11 +389,11 @@ def nearest(records: MixedRecords, others: MixedRecords) -> tuple[FloatArray, Co
     for rows in _slices(records.n_rows, max(1, _PAIRS // width)):
         for columns in _slices(others.n_rows, width):
             block = compare.distances(rows, columns)
-            found = block.argmin(axis=1)
-            distances = block[np.arange(len(found)), found]
+            closest = block.argmin(axis=1)
+            distances = block[np.arange(len(closest)), closest]
             nearer = distances < smallest[rows]
             smallest[rows][nearer] = distances[nearer]
-            places[rows][nearer] = columns.start + found[nearer]
+            places[rows][nearer] = columns.start + closest[nearer]
     return smallest / records.unit, places
 
 
@@ -447,7 +453,7 @@ def _slices(size: int, step: int) -> list[slice]:
 
 
 def _has_missing(name: str, *parts: MixedRecords) -> bool:
-    return any(bool((part.numbers[name] > part.unit).any()) for part in parts)
+    return any(bool((records.numbers[name] > records.unit).any()) for records in parts)
 
 
 def _sum_type(records: MixedRecords) -> np.dtype[Any]:

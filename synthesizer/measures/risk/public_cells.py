@@ -104,10 +104,10 @@ class Pairs:
         best = np.zeros(self.n_cells, dtype=np.int64)
         chosen = np.full(self.n_cells, -1, dtype=np.int64)
         for level in preference:
-            part = self.of_level(level)
-            larger = counts[part] > best[self.cell[part]]
-            cells = self.cell[part][larger]
-            best[cells] = counts[part][larger]
+            at_level = self.of_level(level)
+            larger = counts[at_level] > best[self.cell[at_level]]
+            cells = self.cell[at_level][larger]
+            best[cells] = counts[at_level][larger]
             chosen[cells] = level
         return chosen
 
@@ -231,19 +231,19 @@ class CellUniqueness(Result):
 def uniqueness(cells: Cells) -> CellUniqueness:
     """Return analysis 1."""
     ours, theirs = cells.cell_ours, cells.cell_theirs
-    known, absent = ours > 0, (ours > 0) & (theirs == 0)
+    present, absent = ours > 0, (ours > 0) & (theirs == 0)
     # The one pair of a unique cell that the original has holds the true level.
     unique = (cells.ours == 1) & (ours[cells.pairs.cell] == 1)
     pair = np.flatnonzero(unique & (theirs[cells.pairs.cell] > 0))
     cell, truth = cells.pairs.cell[pair], cells.pairs.level[pair]
     guess = cells.pairs.majority(cells.theirs, cells.preference)[cell]
     share, once = cells.theirs[pair] / theirs[cell], theirs[cell] == 1
-    distinct, number = np.unique(ours[known], return_counts=True)
+    distinct, number = np.unique(ours[present], return_counts=True)
     return CellUniqueness(
-        cells=int(known.sum()),
-        synthetic_only=int((~known).sum()),
+        cells=int(present.sum()),
+        synthetic_only=int((~present).sum()),
         absent=int(absent.sum()),
-        absent_share=float(absent.sum() / known.sum()),
+        absent_share=float(absent.sum() / present.sum()),
         absent_mean=float(ours[absent].mean()) if absent.any() else None,
         uniques=int(unique.sum()),
         present=len(pair),
@@ -335,8 +335,8 @@ class Classification(Result):
 
 def differences(cells: Cells) -> Differences:
     """Return analysis 3."""
-    known, shown = cells.cell_ours > 0, cells.cell_theirs > 0
-    both = known & shown
+    present, shown = cells.cell_ours > 0, cells.cell_theirs > 0
+    both = present & shown
     original = cells.cell_ours[both] / cells.n
     difference = cells.cell_theirs[both] / cells.n_synthetic - original
     values = np.stack([difference, difference / original])
@@ -345,8 +345,8 @@ def differences(cells: Cells) -> Differences:
     )
     return Differences(
         cells=int(both.sum()),
-        original_only=int((known & ~shown).sum()),
-        synthetic_only=int((~known & shown).sum()),
+        original_only=int((present & ~shown).sum()),
+        synthetic_only=int((~present & shown).sum()),
         marginal=None if cells.positive is None else float(cells.marginal[cells.positive]),
         own_proportion=to_original,
         marginal_proportion=to_all,
@@ -360,14 +360,14 @@ def _distances(cells: Cells, both: BoolArray) -> tuple[FloatArray, FloatArray]:
         compared = compared & (pairs.level == cells.positive)
     cell, share = pairs.cell[compared], cells.marginal[pairs.level[compared]]
     theirs = cells.theirs[compared] / cells.cell_theirs[cell]
-    own = np.abs(theirs - cells.ours[compared] / cells.cell_ours[cell])
+    of_cell = np.abs(theirs - cells.ours[compared] / cells.cell_ours[cell])
     # Levels that no record of a cell has are no pairs: their proportion there is 0.
     all_levels = 1.0 if cells.positive is None else float(cells.marginal[cells.positive])
     marginal = np.abs(theirs - share) - share
     scale = 0.5 if cells.positive is None else 1.0
     own_sum, marginal_sum = (
-        np.bincount(cell, weights=part, minlength=pairs.n_cells)[both].astype(np.float64)
-        for part in (own, marginal)
+        np.bincount(cell, weights=distances, minlength=pairs.n_cells)[both].astype(np.float64)
+        for distances in (of_cell, marginal)
     )
     return scale * own_sum, scale * (marginal_sum + all_levels)
 
@@ -415,14 +415,14 @@ def classification(cells: Cells) -> Classification:
     pairs, n = cells.pairs, cells.n_synthetic
     most_frequent = int(cells.marginal.argmax())
     shown = pairs.majority(cells.theirs, cells.preference)
-    known = pairs.majority(cells.ours, cells.preference)
+    majority = pairs.majority(cells.ours, cells.preference)
     return Classification(
         n=n,
         synthetic_only=int(cells.cell_theirs[cells.cell_ours == 0].sum()),
         revealed=_revealed(cells, pairs.level == shown[pairs.cell]) / n,
         chance=_by_chance(cells, shown),
         baseline=_revealed(cells, pairs.level == most_frequent) / n,
-        original=int(cells.ours[pairs.level == known[pairs.cell]].sum()) / cells.n,
+        original=int(cells.ours[pairs.level == majority[pairs.cell]].sum()) / cells.n,
     )
 
 
@@ -442,12 +442,12 @@ def _by_chance(cells: Cells, guess: Codes) -> float:
     than this: cells with fewer synthetic records than original ones cannot make up for others.
     """
     use = (cells.cell_theirs > 0) & (cells.cell_ours > 0)
-    made, ours, p = cells.cell_theirs[use], cells.cell_ours[use], cells.marginal[guess[use]]
+    shown, ours, p = cells.cell_theirs[use], cells.cell_ours[use], cells.marginal[guess[use]]
     expected = cells.m * ours * p
     # Only where a cell has fewer synthetic records (on average) than original ones do they limit.
-    few = made < cells.m * ours
-    made, ours, p = made[few], ours[few], p[few]
-    whole = made // cells.m
+    few = shown < cells.m * ours
+    shown, ours, p = shown[few], ours[few], p[few]
+    whole = shown // cells.m
     below = stats.binom.cdf(whole - 1, ours - 1, p)
-    expected[few] = expected[few] * below + made * stats.binom.sf(whole, ours, p)
+    expected[few] = expected[few] * below + shown * stats.binom.sf(whole, ours, p)
     return float(expected.sum()) / cells.n_synthetic

@@ -265,14 +265,14 @@ def replication(confidential: npt.ArrayLike, synthetic: npt.ArrayLike) -> Replic
     data, drawn = _as_keys(confidential), _as_keys(synthetic)
     careers, counts = np.unique(data, return_counts=True)
     place = np.minimum(np.searchsorted(careers, drawn), len(careers) - 1)
-    found = careers[place] == drawn
-    single = found & (counts[place] == 1)
+    is_there = careers[place] == drawn
+    single = is_there & (counts[place] == 1)
     n_unique = int((counts == 1).sum())
     copied = len(np.unique(place[single]))
     return Replication(
         n_synthetic=len(drawn),
         n_unique=n_unique,
-        in_data=_share(int(found.sum()), len(drawn)),
+        in_data=_share(int(is_there.sum()), len(drawn)),
         unique=_share(int(single.sum()), len(drawn)),
         uniques_replicated=_share(copied, n_unique),
     )
@@ -284,8 +284,8 @@ def _as_keys(sequences: npt.ArrayLike) -> npt.NDArray[np.void]:
     return array.view(f"V{array.dtype.itemsize * array.shape[1]}")[:, 0]
 
 
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
+def _share(count: int, whole: int) -> float:
+    return count / whole if whole else 0.0
 
 
 class ReplicatedCareers(Result):

@@ -54,7 +54,7 @@ class ScenarioRisk(Result):
     @property
     def figures(self) -> tuple[Figure, ...]:
         """Every figure; the half split comes first, since it is the risk that a release adds."""
-        parts = (
+        results = (
             self.differential,
             self.cap,
             self.tcap,
@@ -63,7 +63,9 @@ class ScenarioRisk(Result):
             self.suda,
             *self.further.values(),
         )
-        return tuple(figure for part in parts if part is not None for figure in part.figures)
+        return tuple(
+            figure for result in results if result is not None for figure in result.figures
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -71,11 +73,11 @@ class ScenarioRisk(Result):
         return tuple(self._warnings())
 
     def _warnings(self) -> Iterator[str]:
-        found = self.determined
-        if found is not None and found.telling:
-            told = "; ".join(" and ".join(keys) for keys in found.telling)
+        determined = self.determined
+        if determined is not None and determined.telling:
+            sets = "; ".join(" and ".join(keys) for keys in determined.telling)
             yield (
-                f"target {self.scenario.target!r} is (nearly) a function of {told}: whoever knows "
+                f"target {self.scenario.target!r} is (nearly) a function of {sets}: whoever knows "
                 "that knows the target anyway, and CAP of the original is 1 by construction; "
                 "choose another target or take the key out"
             )
@@ -166,12 +168,12 @@ def unfamiliar(
 
     Of several datasets the largest share; variables that not all of them have are left out.
     """
-    found = {}
+    shares = {}
     for name in names:
         if not synthetic or not all(name in table for table in (original, *synthetic)):
             continue
         coder = ColumnCoder.fit(original[name], (groups or {}).get(name))
         unknown = max(float((coder.encode(table[name]) < 0).mean()) for table in synthetic)
         if unknown > MANY_UNFAMILIAR:
-            found[name] = unknown
-    return found
+            shares[name] = unknown
+    return shares

@@ -338,8 +338,8 @@ def suda(
         special=_special(every_score, unique),
         minimal=_spread(counts, rows, n),
         contributions={
-            key: float(part / total) if total else None
-            for key, part in zip(keys, by_key, strict=True)
+            key: float(score / total) if total else None
+            for key, score in zip(keys, by_key, strict=True)
         },
         record_contributions=by_record,
         dis=dis,
@@ -594,10 +594,10 @@ def _alive_on_parts(cells: _Cells, subset: Subset, above: Mapping[Subset, Bits])
         return np.packbits(cells.observed[subset[0]])
     alive = None
     for i in range(len(subset)):
-        part = above.get(subset[:i] + subset[i + 1 :])
-        if part is None:
+        survivors = above.get(subset[:i] + subset[i + 1 :])
+        if survivors is None:
             return None
-        alive = part if alive is None else alive & part
+        alive = survivors if alive is None else alive & survivors
     return alive
 
 
@@ -648,14 +648,14 @@ def _combined(
     joint, size = columns[subset[0]][rows].astype(np.int64), sizes[subset[0]]
     for key in subset[1:]:
         if size * sizes[key] > _LARGEST:
-            known, joint = np.unique(joint, return_inverse=True)
-            size = len(known)
+            distinct, joint = np.unique(joint, return_inverse=True)
+            size = len(distinct)
         joint *= sizes[key]
         joint += columns[key][rows]
         size *= sizes[key]
     if size > _DENSE * len(joint):
-        known, joint = np.unique(joint, return_inverse=True)
-        size = len(known)
+        distinct, joint = np.unique(joint, return_inverse=True)
+        size = len(distinct)
     return joint, size
 
 

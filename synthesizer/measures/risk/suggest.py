@@ -117,9 +117,9 @@ def _rank(name: str, words: Sequence[str]) -> int:
     """
     if name.startswith("career."):
         return 1
-    parts = name.lower().replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
-    parts = [part for part in parts if not part.startswith("agen")]  # an agency is no age
-    return 0 if any(part.startswith(word) for part in parts for word in words) else 1
+    pieces = name.lower().replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
+    pieces = [piece for piece in pieces if not piece.startswith("agen")]  # an agency is no age
+    return 0 if any(piece.startswith(word) for piece in pieces for word in words) else 1
 
 
 def _variable(table: Table, name: str) -> str:

@@ -262,8 +262,8 @@ def _problems(
         yield f"TCAP knows no tolerance for the numeric target {target!r}: give groups in its place"
 
 
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+def _share(count: int, whole: int) -> float | None:
+    return count / whole if whole else None
 
 
 def _row(m: int, classes: Classes, *, ours: Codes, truth: Codes, tau: float) -> TcapRow:

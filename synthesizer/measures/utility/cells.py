@@ -317,13 +317,13 @@ def _list_problems(names: Sequence[str]) -> Iterator[str]:
         yield "there is no variable to compare: name at least one"
 
 
-def name_problems(names: Sequence[str], known: Collection[str]) -> list[str]:
+def name_problems(names: Sequence[str], columns: Collection[str]) -> list[str]:
     """Return a problem for each name that is not known; a text alone is no list of names."""
     each = () if isinstance(names, str) else dict.fromkeys(names)
     return [
         f"variable {name!r} is not in the data: name one of its columns"
         for name in each
-        if name not in known
+        if name not in columns
     ]
 
 

@@ -132,7 +132,7 @@ class FitComparison(Result):
     @property
     def mean_overlap(self) -> float | None:
         """Mean overlap of the intervals over the coefficients that have one."""
-        return _mean([own.overlap for own in self.coefficients])
+        return _mean([coefficient.overlap for coefficient in self.coefficients])
 
     @property
     def expected_overlap(self) -> float | None:
@@ -152,7 +152,7 @@ class FitComparison(Result):
     @property
     def mean_standardised(self) -> float | None:
         """Mean absolute standardised difference."""
-        sizes = [own.standardised for own in self.coefficients]
+        sizes = [coefficient.standardised for coefficient in self.coefficients]
         return _mean([None if size is None else abs(size) for size in sizes])
 
     @property

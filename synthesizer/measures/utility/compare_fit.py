@@ -257,8 +257,8 @@ def compare_fit(
     if fit is None:
         raise DataError(f"the original has no fit: {ours.problem}")
     synthetic_fits = [
-        _fit(model, partial(wanted.read, data, own, declared), own, number)
-        for number, (data, own) in enumerate(zip(several, tables, strict=True), start=1)
+        _fit(model, partial(wanted.read, data, dataset, declared), dataset, number)
+        for number, (data, dataset) in enumerate(zip(several, tables, strict=True), start=1)
     ]
     return _compared(request, model, (ours, fit), synthetic_fits)
 
@@ -316,7 +316,7 @@ def _family_problems(request: _Request, effects: tuple[str, ...]) -> Iterator[st
 
 def _rule_problems(request: _Request, data: list[Data]) -> Iterator[str]:
     """Yield what is wrong with rule and level; the original comes first in ``data``."""
-    sizes = [_n_rows(own) for own in data]
+    sizes = [_n_rows(dataset) for dataset in data]
     yield from rule_problems(request.rule, len(sizes) - 1, n=1, k=1, level=request.level)
     for number, size in enumerate(sizes[1:], start=1):
         if request.rule == "partially" and size != sizes[0]:

@@ -51,9 +51,9 @@ def check_rank(X: FloatArray, names: Sequence[str]) -> None:
     still = [i for i in redundant if np.ptp(X[:, i]) <= _CONSTANT]
     rest = [i for i in redundant if i not in still]
     problems = [
-        f"the model is singular: {listed([names[i] for i in own])}: {why}: leave out or join levels"
-        for own, why in ((still, "one value in all complete records"), (rest, _FOLLOWS))
-        if own
+        f"the model is singular: {listed([names[i] for i in at])}: {why}: leave out or join levels"
+        for at, why in ((still, "one value in all complete records"), (rest, _FOLLOWS))
+        if at
     ]
     if problems:
         raise DataError(problems)
@@ -98,13 +98,13 @@ def _separates(column: FloatArray, y: FloatArray) -> bool:
     low, high = column.min(), column.max()
     if low == high or not ((column == low) | (column == high)).all():
         return False
-    own = y[column == high]
-    return not own.any() or len(np.unique(own)) < min(len(np.unique(y)), 2)
+    answers = y[column == high]
+    return not answers.any() or len(np.unique(answers)) < min(len(np.unique(y)), 2)
 
 
 def _orders(column: FloatArray, y: FloatArray) -> bool:
     """Whether the largest value with one of the responses is below the smallest with another."""
-    ends = sorted((column[y == own].min(), column[y == own].max()) for own in np.unique(y))
+    ends = sorted((column[y == level].min(), column[y == level].max()) for level in np.unique(y))
     return column.min() < column.max() and all(one[1] < other[0] for one, other in pairwise(ends))
 
 
@@ -344,7 +344,7 @@ def _swept(family: Family, frame: pd.DataFrame, names: Sequence[str], n_effects:
             raise _absorbed(names) from None
         return None
     if fit._collin_vars:
-        raise _absorbed([names[int(own[1:])] for own in fit._collin_vars])
+        raise _absorbed([names[int(variable[1:])] for variable in fit._collin_vars])
     return fit
 
 

@@ -217,25 +217,27 @@ class _Reader:
             self.note(
                 0, "a model with fixed effects needs a term before '|', as in 'pay ~ age | f'"
             )
-        own = [atom for atom in (response, *(term[0] for term in terms if len(term) == 1)) if atom]
-        for atom in own:
+        alone = [
+            atom for atom in (response, *(term[0] for term in terms if len(term) == 1)) if atom
+        ]
+        for atom in alone:
             if atom.kind != "I" and atom.text in effects:
                 self.note(0, f"{atom} is a fixed effect too: leave it in one place")
 
     def _product(self, tokens: list[_Token], at: int) -> list[Term]:
         """Return the terms of a summand: every choice of what ``*`` joins."""
-        joined = [self._interaction(part, at) for part in _split(tokens, "*")]
+        joined = [self._interaction(group, at) for group in _split(tokens, "*")]
         if len(joined) > MAX_STARS:
             self.note(at, f"more than {MAX_STARS} are joined by '*': write the terms out")
             return []
         sizes = range(1, len(joined) + 1)
         chosen = (choice for size in sizes for choice in combinations(joined, size))
-        return [tuple(dict.fromkeys(a for part in own for a in part)) for own in chosen]
+        return [tuple(dict.fromkeys(a for group in crossed for a in group)) for crossed in chosen]
 
     def _interaction(self, tokens: list[_Token], at: int) -> Term:
-        parts = _split(tokens, ":")
-        atoms = [part[0].value for part in parts if len(part) == 1]
-        if len(atoms) < len(parts) or not all(isinstance(atom, Atom) for atom in atoms):
+        groups = _split(tokens, ":")
+        atoms = [group[0].value for group in groups if len(group) == 1]
+        if len(atoms) < len(groups) or not all(isinstance(atom, Atom) for atom in atoms):
             where = tokens[0].at if tokens else at
             self.note(where, "a term is missing or not joined: put '+', ':' or '*' between two")
             return ()
@@ -279,8 +281,8 @@ class Formula:
     @property
     def atoms(self) -> tuple[Atom, ...]:
         """The response and everything in the terms, each once."""
-        own = (atom for term in self.terms for atom in term)
-        return tuple(dict.fromkeys((self.response, *own)))
+        in_terms = (atom for term in self.terms for atom in term)
+        return tuple(dict.fromkeys((self.response, *in_terms)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -419,11 +421,11 @@ class Model:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns of ``X``."""
-        own = tuple(":".join(map(self._title, parts)) for parts in self.columns)
-        return own if self.formula.effects else ("Intercept", *own)
+        titles = tuple(":".join(map(self._title, parts)) for parts in self.columns)
+        return titles if self.formula.effects else ("Intercept", *titles)
 
-    def _title(self, part: Part) -> str:
-        atom, code = part
+    def _title(self, column: Part) -> str:
+        atom, code = column
         return str(atom) if code is None else f"{atom}[{self.levels[atom][code]}]"
 
     @property
@@ -435,14 +437,14 @@ class Model:
         """Return response and columns of the complete records."""
         values = {atom: self._known(atom, atom_values(atom, table)) for atom in self.formula.atoms}
         complete = np.ones(table.n_rows, dtype=bool) if usable is None else usable.copy()
-        for own, _ in values.values():
-            complete &= own.complete
+        for column, _ in values.values():
+            complete &= column.complete
         rows = complete.copy()
-        for _, known in values.values():
-            rows &= known
+        for _, familiar in values.values():
+            rows &= familiar
         if not rows.any():
             raise DataError("no record is complete: leave out variables that are mostly missing")
-        kept = {atom: own.data[rows] for atom, (own, _) in values.items()}
+        kept = {atom: column.data[rows] for atom, (column, _) in values.items()}
         response = np.asarray(kept[self.formula.response], dtype=np.float64)
         problems = (
             *_value_problems(response, self.family, self.outcomes, str(self.formula.response)),
@@ -510,20 +512,22 @@ def learn_model(
             values[atom] = atom_values(atom, table)
     faults.settle(ExpressionError)
     everyone = np.ones(table.n_rows, dtype=bool) if usable is None else usable
-    complete = np.logical_and.reduce([everyone, *(own.complete for own in values.values())])
+    complete = np.logical_and.reduce([everyone, *(value.complete for value in values.values())])
     if not complete.any():
         raise DataError(
             "no record of the original is complete: leave out variables that are mostly missing"
         )
     levels = {
-        atom: tuple(own.labels[code] for code in np.unique(own.data[complete]).astype(int))
-        for atom, own in values.items()
-        if own.labels is not None
+        atom: tuple(value.labels[code] for code in np.unique(value.data[complete]).astype(int))
+        for atom, value in values.items()
+        if value.labels is not None
     }
     problems = [*_response_problems(formula.response, family, levels), *_problems(formula, levels)]
     if problems:
         raise DataError(problems)
-    columns = tuple(part for term in formula.terms for part in _term_columns(term, formula, levels))
+    columns = tuple(
+        column for term in formula.terms for column in _term_columns(term, formula, levels)
+    )
     return Model(formula, family, levels, columns)
 
 
@@ -550,7 +554,7 @@ def _problems(formula: Formula, levels: Mapping[Atom, tuple[str, ...]]) -> Itera
 def _term_columns(
     term: Term, formula: Formula, levels: Mapping[Atom, tuple[str, ...]]
 ) -> Iterator[tuple[Part, ...]]:
-    terms = {frozenset(), *(frozenset(own) for own in formula.terms)}
+    terms = {frozenset(), *(frozenset(other) for other in formula.terms)}
     choices: list[list[Part]] = []
     for atom in term:
         if atom not in levels:

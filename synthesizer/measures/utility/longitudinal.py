@@ -89,8 +89,8 @@ class PanelResult(Result):
     @property
     def worst(self) -> list[VariableHistory]:
         """Variables that anybody changes, the largest difference in share ever changing first."""
-        changing = [own for own in self.variables if not own.is_constant]
-        return sorted(changing, key=lambda own: -abs(own.difference))
+        changing = [history for history in self.variables if not history.is_constant]
+        return sorted(changing, key=lambda history: -abs(history.difference))
 
     @property
     def figures(self) -> tuple[tuple[str, Figure], ...]:
@@ -98,7 +98,7 @@ class PanelResult(Result):
         return tuple(self._figures())
 
     def _figures(self) -> Iterator[tuple[str, Figure]]:
-        n = self.original.persons + sum(own.persons for own in self.synthetic)
+        n = self.original.persons + sum(dataset.persons for dataset in self.synthetic)
         figure = partial(Figure, direction="lower is better", n=n)
         careers = self.sequences
         if careers is not None:

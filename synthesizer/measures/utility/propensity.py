@@ -130,7 +130,10 @@ class PmseResult(Comparison):
             for name in PropensityMeans.model_fields
         }
         return PropensityMeans.model_validate(
-            {name: None if None in own else float(np.mean(own)) for name, own in values.items()}
+            {
+                name: None if None in numbers else float(np.mean(numbers))
+                for name, numbers in values.items()
+            }
         )
 
     @property
@@ -233,7 +236,9 @@ def combine_pmse(results: Sequence[PmseResult]) -> PmseResult:
 def _kolmogorov(ours: FloatArray, theirs: FloatArray) -> float:
     """Return the largest distance of two distribution functions; both samples sorted."""
     places = np.concatenate([ours, theirs])
-    shares = (np.searchsorted(own, places, side="right") / len(own) for own in (ours, theirs))
+    shares = (
+        np.searchsorted(scores, places, side="right") / len(scores) for scores in (ours, theirs)
+    )
     return float(np.abs(np.subtract(*shares)).max())
 
 

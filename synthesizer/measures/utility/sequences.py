@@ -153,19 +153,19 @@ def noise_floor(
     """
     array = np.asarray(sequences)
     size = len(array) if n_persons is None else n_persons
-    own = sequence_distributions(array, n_states, out_code=out_code)
+    original = sequence_distributions(array, n_states, out_code=out_code)
     drawn = []
     for _ in range(repeats):
         rows = rng.integers(len(array), size=size)
         bootstrap = sequence_distributions(array[rows], n_states, out_code=out_code)
-        drawn.append(distances_between(own, bootstrap))
+        drawn.append(distances_between(original, bootstrap))
     return mean_distances(drawn)
 
 
 def mean_distances(distances: Iterable[SequenceDistances]) -> SequenceDistances:
     """Average each measure over several comparisons (at least one)."""
     values = zip(*([getattr(one, name) for name in MEASURES] for one in distances), strict=True)
-    means = (None if None in own else float(np.mean(own)) for own in values)
+    means = (None if None in numbers else float(np.mean(numbers)) for numbers in values)
     return SequenceDistances.model_validate(dict(zip(MEASURES, means, strict=True)))
 
 
@@ -280,7 +280,7 @@ class SequenceResult(Result):
         return tuple(self._row(name) for name in self.measures)
 
     def _row(self, name: str) -> CareerDistance:
-        values = [getattr(own, name) for own in self.distances]
+        values = [getattr(distances, name) for distances in self.distances]
         several = len(values) > 1
         return CareerDistance(
             name=name,
@@ -347,9 +347,9 @@ class SequenceComparison:
     def __init__(self, original: PanelTable, frame: Frame, rng: np.random.Generator) -> None:
         self.frame, self.rng = frame, rng
         matrix = career_matrix(original, frame.career)
-        own = (PRESENT,) if frame.career is None else original[frame.career].variable.labels
-        self._known = own
-        self.states = States(own, matrix)
+        states = (PRESENT,) if frame.career is None else original[frame.career].variable.labels
+        self._known = states
+        self.states = States(states, matrix)
         codes = self.states.encode(matrix)
         self.out = self.states.absent if self.states.has_absence else None
         self.original = self._distributions(codes)
@@ -474,8 +474,8 @@ def _shares(full: Distributions, groups: IntArray, size: int) -> SequenceShares:
 
 def _lengths(spells: FloatArray) -> Iterator[float | None]:
     lengths = np.arange(1, spells.shape[1] + 1)
-    for own, share in zip(spells, spells.sum(axis=1), strict=True):
-        yield float(own @ lengths / share) if share else None
+    for spell, share in zip(spells, spells.sum(axis=1), strict=True):
+        yield float(spell @ lengths / share) if share else None
 
 
 def _plain(values: FloatArray | IntArray) -> Any:

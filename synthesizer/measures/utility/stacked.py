@@ -143,8 +143,8 @@ class Design:
     def predictor(self, rows: slice, coefficients: FloatArray) -> FloatArray:
         """Return the columns of some rows times the coefficients, shape (rows,)."""
         padded = np.concatenate([[0.0], coefficients])
-        part = _Part.of((*self.narrow, *self.wide), rows)
-        return np.concatenate([part.block(block) @ padded for block in _blocks(part)])
+        terms = _Part.of((*self.narrow, *self.wide), rows)
+        return np.concatenate([terms.block(block) @ padded for block in _blocks(terms)])
 
     def products(
         self, rows: slice, right: FloatArray, root: FloatArray | None = None
@@ -198,15 +198,15 @@ class _Part:
     @staticmethod
     def of(terms: tuple[_Term, ...], rows: slice) -> _Part:
         shape = (rows.stop - rows.start, len(terms))
-        part = _Part(np.ones(shape), np.empty(shape, np.int32), 1 + sum(t.width for t in terms))
+        filled = _Part(np.ones(shape), np.empty(shape, np.int32), 1 + sum(t.width for t in terms))
         first = 1
         for number, term in enumerate(terms):
-            part.places[:, number] = term.places(rows, first)
+            filled.places[:, number] = term.places(rows, first)
             factor = _number(term.pieces, rows)
             if factor is not None:
-                part.values[:, number] = factor
+                filled.values[:, number] = factor
             first += term.width
-        return part
+        return filled
 
     def block(self, rows: slice) -> sparse.csr_array:
         """Return some rows as a sparse matrix."""
@@ -216,8 +216,8 @@ class _Part:
         return sparse.csr_array((values.reshape(-1), places.reshape(-1), starts), shape=shape)
 
 
-def _blocks(part: _Part) -> Iterator[slice]:
-    n = len(part.values)
+def _blocks(terms: _Part) -> Iterator[slice]:
+    n = len(terms.values)
     return (slice(start, min(start + _BLOCK, n)) for start in range(0, n, _BLOCK))
 
 
@@ -344,7 +344,7 @@ def _mapped(threads: Parallel, work: Callable[..., Any], *arrays: FloatArray) ->
 
 def _summed(results: Iterable[Sums]) -> Sums:
     """Return the sums of what the parts give, in their order, so that no bit depends on threads."""
-    return reduce(lambda total, part: (total[0] + part[0], total[1] + part[1]), results)
+    return reduce(lambda total, summand: (total[0] + summand[0], total[1] + summand[1]), results)
 
 
 def _independent(gram: FloatArray) -> npt.NDArray[np.intp]:

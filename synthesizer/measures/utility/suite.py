@@ -88,13 +88,13 @@ class UtilityResult(Result):
     @property
     def figures(self) -> tuple[tuple[str, Figure], ...]:
         """Every figure with what it is about: tables, a propensity model, a formula."""
-        own = ((place, figure.counting(self.units)) for place, figure in self._figures())
+        measured = ((place, figure.counting(self.units)) for place, figure in self._figures())
         fits = (
             (f"{fit.family}: {fit.formula}", figure.counting("records"))
             for fit in self.fits
             for figure in fit.figures
         )
-        return (*own, *fits)
+        return (*measured, *fits)
 
     def _figures(self) -> Iterator[tuple[str, Figure]]:
         if self.tables is not None:
@@ -109,8 +109,8 @@ class UtilityResult(Result):
                 yield place, figure.model_copy(update=right)
         if self.distance is not None:
             yield from (("full table", figure) for figure in self.distance.figures)
-        for key, part in self.further.items():
-            yield from ((key, figure) for figure in part.figures)
+        for key, result in self.further.items():
+            yield from ((key, figure) for figure in result.figures)
 
 
 @dataclass(frozen=True, kw_only=True)
