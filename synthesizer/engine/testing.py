@@ -16,6 +16,7 @@ predictors as rows of persons and periods.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
@@ -104,6 +105,11 @@ class Case:
     def fit(self, seed: int = 1) -> FittedModel:
         """Fit to the whole case."""
         return self.model.fit(self.predictors, self.target, rng=np.random.default_rng(seed))
+
+    @functools.cached_property
+    def fitted(self) -> FittedModel:
+        """The fit that the clauses share."""
+        return self.fit()
 
     def drawn(self, fitted: FittedModel, table: Table | None = None, seed: int = 2) -> Drawn:
         """Draw for a table, by default the predictors of the case."""
@@ -202,7 +208,7 @@ def _read_only_inputs(case: Case) -> None:
 
 def _result(case: Case) -> None:
     """A draw must return allowed values of the target, one for each row."""
-    fitted, abilities = case.fit(), case.model.abilities
+    fitted, abilities = case.fitted, case.model.abilities
     if abilities.panel:
         wanted = FittedCareerModel if abilities.career else FittedHistory
         require(isinstance(fitted, wanted), f"fit returned no {wanted.__name__}")
@@ -211,7 +217,7 @@ def _result(case: Case) -> None:
 
 def _same_draw(case: Case) -> None:
     """The same generators must give the same fit and the same draw."""
-    first, again = (case.drawn(case.fit()) for _ in range(2))
+    first, again = (case.drawn(fitted) for fitted in (case.fitted, case.fit()))
     require(first.equals(again), "two draws differ")
 
 
@@ -219,14 +225,14 @@ def _other_draw(case: Case) -> None:
     """Another generator must give another draw, unless the model is deterministic."""
     if case.target.variable.n_codes == 1 and not case.model.abilities.career:
         return
-    fitted = case.fit()
+    fitted = case.fitted
     first, *others = (case.drawn(fitted, seed=seed) for seed in (2, 3, 4))
     require(not all(first.equals(draw) for draw in others), "three draws are equal")
 
 
 def _saved(case: Case) -> None:
     """A saved model must draw what the fitted one does: its fields are annotated and plain."""
-    fitted = case.fit()
+    fitted = case.fitted
     require(type(fitted) is case.model.fitted_type, "fit returned another class than fitted_type")
     again = rebuilt(fitted)
     require(case.drawn(fitted).equals(case.drawn(again)), "the rebuilt model draws differently")
@@ -235,7 +241,7 @@ def _saved(case: Case) -> None:
 def _keeps_no_frame(case: Case) -> None:
     """The fitted model must not hold the confidential predictors."""
     names, n_rows = set(case.predictors), case.predictors.n_rows
-    for value in _reachable(case.fit(), set()):
+    for value in _reachable(case.fitted, set()):
         require(not isinstance(value, Table), "it holds a table")
         if isinstance(value, Column):
             require(value.name not in names, f"it holds the column {value.name!r}")
@@ -247,7 +253,7 @@ def _keeps_no_frame(case: Case) -> None:
 
 def _few_units(case: Case) -> None:
     """Fit must work on one row or person, a draw for none, one and five of them."""
-    for fitted in (case.fit(), case.of_units(np.array([20])).fit()):
+    for fitted in (case.fitted, case.of_units(np.array([20])).fit()):
         for n in (1, 5) if case.model.abilities.panel else (0, 1, 5):
             case.works(fitted, case.predictors.take_units(np.arange(20, 20 + n)))
 
@@ -269,12 +275,12 @@ def _no_predictors(case: Case) -> None:
 def _unseen_values(case: Case) -> None:
     """A draw must accept predictor levels and numbers that fit has not seen."""
     panel = case.model.abilities.panel
-    case.works(case.fit(), panel_predictors(unseen=True) if panel else predictors(50, unseen=True))
+    case.works(case.fitted, panel_predictors(unseen=True) if panel else predictors(50, unseen=True))
 
 
 def _wider(case: Case) -> None:
     """sample_wider must keep the promises of sample for any number of steps."""
-    fitted = case.fit()
+    fitted = case.fitted
     for steps in (0, 1, 3, 100):
         draws = [
             fitted.sample_wider(case.predictors, steps=steps, rng=np.random.default_rng(2))
@@ -289,7 +295,7 @@ def _wider(case: Case) -> None:
 
 def _copies(case: Case) -> None:
     """A model that copies rows must return the target itself."""
-    require(case.drawn(case.fit()).equals(Drawn(case.target)), "values differ")
+    require(case.drawn(case.fitted).equals(Drawn(case.target)), "values differ")
 
 
 def _one_period(case: Case) -> None:
@@ -330,7 +336,7 @@ def _path_rules(case: Case) -> list[PathRule]:
 
 def _limits(case: Case) -> None:
     """A draw must keep structural zeros; where it cannot it raises RuleError."""
-    fitted, table = case.fit(), panel_of(case.predictors)
+    fitted, table = case.fitted, panel_of(case.predictors)
     first = case.drawn(fitted).values
     if first is None or not isinstance(fitted, FittedHistory):
         return

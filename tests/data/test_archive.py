@@ -83,7 +83,7 @@ plain = st.recursive(
 
 
 @given(plain)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_any_plain_content_comes_back(tmp_path_factory, content):
     file = tmp_path_factory.mktemp("any") / "a"
     write_archive(file, content, kind="k")
@@ -198,7 +198,7 @@ def sealed(data):
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_damage_behind_a_right_hash_is_refused_or_harmless(tmp_path_factory, written, data):
     """The parsers raise nothing else, and never hand out numbers that the zip format disproves."""
     damaged = bytearray(written)

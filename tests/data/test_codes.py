@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesizer.data.codec import Codec
@@ -14,6 +14,7 @@ CODES = st.lists(st.integers(0, 60), max_size=30)
 
 
 @pytest.mark.parametrize("size", [61, 2**40])
+@settings(max_examples=40, deadline=None)
 @given(known=CODES, asked=st.lists(st.integers(-1, 60), max_size=30))
 def test_dictionary_numbers_distinct_codes_in_order(size, known, asked):
     dictionary = Dictionary(np.array(known, dtype=np.int64), size)

@@ -385,13 +385,13 @@ def attempt(text: str, table: Table) -> None:
 FUZZ_TABLE = TABLE.with_column(numbers(Y, [1e300, 4.0, 0.0, -1.0]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_raises_nothing_else(text: str) -> None:
     attempt(text, FUZZ_TABLE)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=14))
 def test_any_sequence_of_pieces_raises_nothing_else(pieces: list[str]) -> None:
     attempt(" ".join(pieces), FUZZ_TABLE)
@@ -420,7 +420,7 @@ def grown() -> st.SearchStrategy[str]:
     return st.recursive(leaves, extend, max_leaves=8)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(grown())
 def test_well_formed_expressions_raise_nothing_else(text: str) -> None:
     attempt(text, FUZZ_TABLE)

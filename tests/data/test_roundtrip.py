@@ -76,7 +76,7 @@ def test_encodings_byte_for_byte(tmp_path: Path, encoding: str) -> None:
 _cell = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\ufeff"), max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(_cell, st.integers(-999, 999)), min_size=2, max_size=12))
 def test_any_text_survives(rows: list[tuple[str, int]]) -> None:
     """Cells declared categorical come back as they were, whatever they hold."""
@@ -98,7 +98,7 @@ def test_any_text_survives(rows: list[tuple[str, int]]) -> None:
 MISSING = ("", "NA")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.none() | st.floats(-1e12, 1e12), min_size=2, max_size=30))
 @example([None, 34359738368.14307])  # five decimals, but rounding to them changes the last bit
 def test_any_float_survives(numbers: list[float | None]) -> None:

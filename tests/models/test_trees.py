@@ -282,16 +282,16 @@ def test_shrinkage_draws_from_ancestors_with_the_stated_probability():
 
 
 def leaf_shares(**options):
-    """Shares of the second value in both leaves, over 200 fits and draws of 500 rows each."""
+    """Shares of the second value in both leaves, over 120 fits and draws of 500 rows each."""
     x = np.repeat([0, 1], 60)
     y = np.where(x == 0, np.arange(120) % 4 == 0, np.arange(120) % 4 > 0)
     table, target = Table([coded("x", x, 2)]), coded("y", y, 2)
     many = Table([coded("x", np.repeat([0, 1], 500), 2)])
     draws = [
         Cart(**options).fit(table, target, rng=rng(i)).sample(many, rng=rng(1000 + i)).data
-        for i in range(200)
+        for i in range(120)
     ]
-    return np.reshape(draws, (200, 2, 500)).mean(axis=2)
+    return np.reshape(draws, (120, 2, 500)).mean(axis=2)
 
 
 def test_the_bayesian_bootstrap_varies_the_shares_of_a_leaf_by_the_right_amount():
@@ -299,8 +299,8 @@ def test_the_bayesian_bootstrap_varies_the_shares_of_a_leaf_by_the_right_amount(
     np.testing.assert_allclose(proper.mean(axis=0), [0.25, 0.75], atol=0.015)
     drawn = 0.25 * 0.75 / 500
     weights = 0.25 * 0.75 / 61  # Rubin (1981): Dirichlet weights of 60 donors
-    np.testing.assert_allclose(plain.var(axis=0), drawn, rtol=0.35)
-    np.testing.assert_allclose(proper.var(axis=0), drawn + weights, rtol=0.35)
+    np.testing.assert_allclose(plain.var(axis=0), drawn, rtol=0.4)
+    np.testing.assert_allclose(proper.var(axis=0), drawn + weights, rtol=0.4)
     assert (proper.var(axis=0) > 4 * plain.var(axis=0)).all()
 
 
@@ -318,12 +318,12 @@ def test_even_draws_expect_every_value_as_often_as_independent_ones_and_vary_les
 
     def counts(even):
         drawing = Drawing(even=even)
-        draws = (leaves.draw(matrix, drawing, rng=rng(i)).astype(int) for i in range(2000))
+        draws = (leaves.draw(matrix, drawing, rng=rng(i)).astype(int) for i in range(600))
         return np.array([[np.bincount(d[:30], minlength=8), np.bincount(d[30:], minlength=8)]
                          for d in draws])  # fmt: skip
 
     spread, independent = counts(even=True), counts(even=False)
-    error = independent.std(axis=0) / np.sqrt(2000)
+    error = independent.std(axis=0) / np.sqrt(600)
     assert (np.abs(spread.mean(axis=0) - sure) <= 4.5 * error).all()
     assert (np.abs(independent.mean(axis=0) - sure) <= 4.5 * error).all()
     assert spread.var(axis=0).sum() < 0.5 * independent.var(axis=0).sum()
