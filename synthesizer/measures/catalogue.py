@@ -50,9 +50,7 @@ from synthesizer.measures.risk.scenario_risk import unfamiliar
 from synthesizer.measures.risk.suda import SudaOptions, affordable_size, suda
 from synthesizer.measures.risk.tcap import tcap
 from synthesizer.measures.utility.compare_fit import FitRequest
-from synthesizer.measures.utility.longitudinal import PanelCollector
 from synthesizer.measures.utility.propensity import PropensityOptions
-from synthesizer.measures.utility.sequences import career_matrix
 from synthesizer.measures.utility.suite import (
     Collecting,
     distances,
@@ -132,7 +130,12 @@ def _frame(case: Case) -> Frame:
     return case.frame
 
 
+# What only some runs compute is imported where it is computed.
+
+
 def _careers(case: Case) -> Collecting:
+    from synthesizer.measures.utility.sequences import career_matrix
+
     career = _frame(case).career
     counter = CareerReplicates(career_matrix(panel_of(case.original), career))
     return Collecting(
@@ -141,6 +144,8 @@ def _careers(case: Case) -> Collecting:
 
 
 def _sequences(case: Case) -> Collecting:
+    from synthesizer.measures.utility.longitudinal import PanelCollector
+
     rng = case.seed.generator("sequences")
     collector = PanelCollector(panel_of(case.original), _frame(case), rng, attempts=Attempts())
     return Collecting(lambda view: collector.add(panel_of(view)), collector.result)

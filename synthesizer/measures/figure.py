@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from math import sqrt
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 
@@ -45,6 +46,17 @@ class Measured(Result):
     def figures(self) -> tuple[Figure, ...]:
         """Every figure that it has."""
         return ()
+
+
+def on_use(home: str, name: str) -> Any:
+    """Return the type of a field whose result is imported only where there is one."""
+
+    def read(content: Any) -> Any:
+        if content is None or isinstance(content, Result):
+            return content
+        return typed(getattr(import_module(f"synthesizer.measures.{home}"), name), content)
+
+    return Annotated[SerializeAsAny[Result], BeforeValidator(read)]
 
 
 def _of_catalogue(content: Any) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from synthesizer.measures.catalogue import LIMITS, SUMMARY
-from synthesizer.measures.figure import Figure, Further, Result, Units, in_units, plain
+from synthesizer.measures.figure import Figure, Further, Result, Units, in_units, on_use, plain
 from synthesizer.measures.measure import FigureKind, Limit
 from synthesizer.measures.risk.attacks import AttackResult
 from synthesizer.measures.risk.inference import InferenceResult
@@ -16,8 +16,12 @@ from synthesizer.measures.risk.nearest import NearestResult
 from synthesizer.measures.risk.replicated import ReplicatedCareers, ReplicatedUniques
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import LimitConfig
-from synthesizer.measures.utility.longitudinal import PanelResult
 from synthesizer.measures.utility.suite import UtilityResult
+
+if TYPE_CHECKING:
+    from synthesizer.measures.utility.longitudinal import PanelResult
+else:  # few data are panels
+    PanelResult = on_use("utility.longitudinal", "PanelResult")
 
 WHOLE: Mapping[Units, str] = {"records": "whole records", "persons": "all variables of persons"}
 """What figures of all variables together are about."""

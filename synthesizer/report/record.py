@@ -384,11 +384,21 @@ def _content(path: Path, version: int) -> Mapping[str, Any]:
 
 def _damaged(path: Path, error: ValidationError, within: str = "") -> str:
     """Say where a file is not as this version writes it, without a value of it."""
-    first = error.errors()[0]
-    place = ".".join(map(str, (*filter(None, [within]), *first["loc"]))) or "the file"
+    where, first = _first_fault(error)
+    place = ".".join(map(str, (*filter(None, [within]), *where))) or "the file"
     if first["type"] == "value_error":
         return f"{path}: {place}: {first['ctx']['error']}"
     return f"{path}: {place} is not as this version writes it; it was edited or damaged; {AGAIN}"
+
+
+def _first_fault(error: ValidationError) -> tuple[tuple[int | str, ...], Mapping[str, Any]]:
+    """Return the first fault and its place; a result that is read by its own type has its own."""
+    first = error.errors()[0]
+    inner = first.get("ctx", {}).get("error")
+    if not isinstance(inner, ValidationError):
+        return first["loc"], first
+    where, fault = _first_fault(inner)
+    return (*first["loc"], *where), fault
 
 
 def _changes(directory: Path, manifest: Manifest) -> Iterator[str]:

@@ -89,6 +89,11 @@ def with_(**changes: Any) -> Change:
         ("manifest.json", with_(unknown=1), "unknown is not as this version writes it"),
         ("manifest.json", with_(m="many"), "m is not as this version writes it"),
         ("checks.json", with_(results={}), "risk is not as this version writes it"),
+        (
+            "checks.json",
+            with_(results={"risk": {}, "panel": {}}),
+            "panel.original is not as this version writes it",
+        ),
         ("checks.json", with_(results=NO_SCENARIO), "risk.scenarios.0.scenario is not"),
         ("checks.json", with_(genetic={"mode": "x"}), "is not as this version writes it"),
         ("checks.json", with_(exceeded=3), "is not as this version writes it"),
