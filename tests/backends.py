@@ -2,11 +2,7 @@
 
 import pytest
 
-BACKENDS = [
-    (backend, n_jobs)
-    for backend in ("sequential", "threading", "loky", "multiprocessing")
-    for n_jobs in (1, 2)
-]
+BACKENDS = [("sequential", 1), ("threading", 2), ("loky", 2), ("multiprocessing", 2)]
 
 FORKS = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 """For tests of multiprocessing, whose forks newer versions of Python warn of."""

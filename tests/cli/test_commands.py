@@ -143,7 +143,7 @@ def test_schema_accepts_the_demo_and_knows_every_model() -> None:
 
 
 def test_quiet_commands_print_nothing(folder: Path) -> None:
-    assert call("run", folder / "run.yaml", "-q").output == ""
+    assert call("run", folder / "run.yaml", "-q", "--no-checks").output == ""
     model = folder / "model"
     assert call("fit", folder / "run.yaml", "-o", model, "-q").output == ""
     assert call("generate", model, "-o", folder / "drawn", "-q").output == ""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import stat
 from pathlib import Path
 
 import pytest
 
+from synthesizer.data.errors import ModelError
 from synthesizer.jobs import frontier
 from tests.end_to_end.commands import call, persons_frame, write_yaml
 
@@ -25,8 +25,14 @@ CHECKS = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A configuration, and a finished grid of two settings."""
     where = tmp_path_factory.mktemp("frontier")
-    persons_frame(200).to_csv(where / "persons.csv", index=False)
-    content = {"data": {"path": "persons.csv"}, "seed": 3, "m": 2, "checks": CHECKS}
+    persons_frame(120).to_csv(where / "persons.csv", index=False)
+    content = {
+        "data": {"path": "persons.csv"},
+        "output": {"directory": "out", "codebook": False},
+        "seed": 3,
+        "m": 2,
+        "checks": CHECKS,
+    }
     config = write_yaml(where / "run.yaml", content)
     result = call("frontier", config, "--vary", "cart.min_leaf=5,40", "-o", where / "grid")
     assert result.exit_code == 0, result.output
@@ -49,7 +55,7 @@ def test_progress_and_result_are_told(folder: Path) -> None:
     result = call(*words, "-o", folder / "proper", "--workers", 1, "--seed", 5)
     assert result.exit_code == 0, result.output
     for expected in (
-        "2 settings, each a whole run (m = 1, 200 records, seed 5 for all)",
+        "2 settings, each a whole run (m = 1, 120 records, seed 5 for all)",
         "setting 1 of 2: proper=true",
         "the other one may take about",
         "settings that differ",
@@ -82,55 +88,32 @@ def test_problems_of_the_grid_are_told_at_once(folder: Path) -> None:
     assert call("frontier", folder / "run.yaml").exit_code == 2
 
 
-def test_a_failed_setting_ends_with_1(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from synthesizer.data.errors import ModelError
-
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ModelError("no allowed value is left"), "no allowed value is left"),
+        (KeyError("married"), "internal error, KeyError in "),
+    ],
+)
+def test_a_failed_setting_ends_with_1_and_keeps_the_others(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+) -> None:
     real = frontier.run
 
     def fails(config, **given):  # type: ignore[no-untyped-def]
         if config.models["cart"]["min_leaf"] == 3:
-            raise ModelError("no allowed value is left")
+            raise error
         return real(config, **given)
 
     monkeypatch.setattr(frontier, "run", fails)
-    words = ["frontier", folder / "run.yaml", "--vary", "cart.min_leaf=3,5"]
-    result = call(*words, "-o", folder / "failed")
+    grid = ["frontier", folder / "run.yaml", "--vary", "cart.min_leaf=3,5", "--quiet"]
+    result = call(*grid, "-o", tmp_path / "failed")
     assert result.exit_code == 1
-    assert "setting cart.min_leaf=3 failed: no allowed value is left" in result.output
-    assert (folder / "failed" / "frontier.html").is_file()
-
-
-def test_an_internal_error_ends_with_1_and_keeps_the_others(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = frontier.run
-
-    def breaks(config, **given):  # type: ignore[no-untyped-def]
-        if config.models["cart"]["min_leaf"] == 3:
-            raise KeyError("married")
-        return real(config, **given)
-
-    monkeypatch.setattr(frontier, "run", breaks)
-    words = ["frontier", folder / "run.yaml", "--vary", "cart.min_leaf=3,5", "--quiet"]
-    result = call(*words, "-o", folder / "broken")
-    assert result.exit_code == 1
-    assert "setting cart.min_leaf=3 failed: internal error, KeyError in " in result.output
+    assert f"setting cart.min_leaf=3 failed: {words}" in result.output
     assert "married" not in result.output
     assert "Traceback" not in result.output
-    assert (folder / "broken" / "cart.min_leaf=5" / "synthetic_2.csv").is_file()
-    assert "KeyError" in (folder / "broken" / "frontier.html").read_text()
-
-
-def test_settings_without_effect_are_told_and_the_others_run(folder: Path) -> None:
-    words = ["frontier", folder / "run.yaml", "-m", 1, "--vary", "cart.min_leaf=5,40"]
-    result = call(*words, "--vary", "forest.n_trees=5,9", "-o", folder / "twins")
-    assert result.exit_code == 0, result.output
-    assert "2 settings, each a whole run" in result.output
-    assert result.output.count("note: cart.min_leaf=5,forest.n_trees=9: left out") == 2
-    assert (folder / "twins" / "cart.min_leaf=40,forest.n_trees=5").is_dir()
-    alone = call("frontier", folder / "run.yaml", "--vary", "forest.n_trees=5,9", "--plan")
-    assert alone.exit_code == 2
-    assert "no two settings are left to compare" in alone.output
+    assert (tmp_path / "failed" / "cart.min_leaf=5" / "synthetic_2.csv").is_file()
+    assert words.strip() in (tmp_path / "failed" / "frontier.html").read_text()
 
 
 def test_an_interrupted_grid_says_where_it_is(
@@ -159,30 +142,6 @@ def test_compare_prints_and_writes(folder: Path) -> None:
     again = call("compare", *runs, "-o", page)
     assert again.exit_code == 2
     assert call("compare", *runs, "-o", page, "--overwrite").exit_code == 0
-
-
-def test_compare_does_not_write_two_things_to_one_file(folder: Path) -> None:
-    runs = sorted((folder / "grid").glob("cart*"))
-    before = sorted(folder.iterdir())
-    result = call("compare", *runs, "-o", folder / "one.html", "--json", folder / "one.html")
-    assert result.exit_code == 2
-    assert "one.html: is named twice" in result.output
-    assert sorted(folder.iterdir()) == before
-
-
-def test_compare_names_what_changed_since_the_run(folder: Path, tmp_path: Path) -> None:
-    runs = [tmp_path / name for name in ("first", "second")]
-    for run, made in zip(runs, sorted((folder / "grid").glob("cart*")), strict=True):
-        shutil.copytree(made, run)
-    whole = call("compare", *runs, "-o", tmp_path / "map.html")
-    assert "is missing" not in whole.output
-    (runs[0] / "checks.json").write_text((runs[0] / "checks.json").read_text() + " ")
-    (runs[1] / "codebook.json").unlink()
-    result = call("compare", *runs, "-o", tmp_path / "map2.html")
-    assert result.exit_code == 0, result.output
-    assert "note: first: checks.json has changed since the run" in result.output
-    assert "note: second: codebook.json is gone and the manifest lists it" in result.output
-    assert "run again with --overwrite" in result.output
 
 
 def test_axes_are_chosen_on_the_command_line(folder: Path) -> None:

@@ -17,7 +17,7 @@ from synthesizer.data.sources import read_path
 from tests.end_to_end.commands import call
 
 FUZZ = settings(
-    max_examples=30,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     database=None,

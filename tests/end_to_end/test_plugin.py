@@ -207,13 +207,6 @@ def test_a_faulty_plugin_is_told_with_all_other_problems(folder):
     assert not (folder / "synthetic").exists()
 
 
-@pytest.mark.usefixtures("folder")
-def test_a_model_without_its_plugin_names_both_ways():
-    told = command(2, "validate", "run.yaml")
-    assert "unknown model 'hotdeck'" in told
-    assert "name its module under plugins (--plugin MODULE), or install its package" in told
-
-
 def test_plugins_of_the_python_interface(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(EXAMPLE)
     numbers = [i % 7 for i in range(100)]

@@ -24,15 +24,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame.apply(lambda column: rng.permutation(column)).to_csv(where / "made.csv", index=False)
     content = {
         "data": {"path": "original.csv"},
-        "output": {"directory": "out"},
+        "output": {"directory": "out", "report": False},
         "seed": 3,
         "m": 2,
-        "checks": {"keys": ["sex", "age"], "target": "marital", "propensity": "logit"},
+        "checks": {
+            "keys": ["sex", "age"],
+            "target": "marital",
+            "propensity": "logit",
+            "nearest": False,
+            "differential_confidentiality": False,
+        },
         "limits": {"cap": 0.9, "mean_two_way": 1000.0},
         "variables": {"income": {"missing": ["-8"]}},
     }
     assert call("run", write_yaml(where / "run.yaml", content), "-q").exit_code == 0
-    proper = content | {"proper": True, "output": {"directory": "proper"}, "limits": {}}
+    output = {"directory": "proper", "report": False}
+    proper = content | {"proper": True, "output": output, "checks": False, "limits": {}}
     assert call("run", write_yaml(where / "proper.yaml", proper), "-q").exit_code == 0
     return where
 
@@ -115,7 +122,8 @@ def test_a_limit_does_not_hold_for_columns_that_could_not_be_compared(
 
 
 def test_fits_by_the_rule_of_the_synthesis(folder: Path) -> None:
-    words = ["utility", folder / "original.csv", "--fit", "income ~ age + sex", "--model", "logit"]
+    words = ["utility", folder / "original.csv", "--fit", "income ~ age + sex"]
+    words += ["--model", "logit", "--ways", "1"]
     ours = call(*words[:2], folder / "out", *words[2:])
     assert ours.exit_code == 0, ours.output
     assert "rule simple" in ours.output

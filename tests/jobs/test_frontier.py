@@ -34,7 +34,7 @@ NAMES = ["cart.min_leaf=5", "cart.min_leaf=40"]
 
 
 def configured(where: Path) -> Path:
-    persons_frame(150).to_csv(where / "persons.csv", index=False)
+    persons_frame(100).to_csv(where / "persons.csv", index=False)
     content = {
         "data": {"path": "persons.csv"},
         "output": {"directory": "out", "report": False, "codebook": False},
@@ -43,6 +43,7 @@ def configured(where: Path) -> Path:
             "keys": ["sex", "age"],
             "target": "marital",
             "suda": False,
+            "propensity": False,
             "nearest": False,
             "differential_confidentiality": False,
         },
@@ -128,7 +129,7 @@ def test_every_setting_is_a_whole_run(finished):
     assert numbers["frontier"] == list(found.comparison.frontier)
     assert json.loads((where / "manifest.json").read_text())["kind"] == "frontier"
     assert not workshop(where).exists()
-    assert told[0].startswith("2 settings, each a whole run (m = 2, 150 records, seed 3 for all)")
+    assert told[0].startswith("2 settings, each a whole run (m = 2, 100 records, seed 3 for all)")
     assert "setting 2 of 2: cart.min_leaf=40" in told
     assert any("the other one may take about" in line for line in told)
 
@@ -284,7 +285,7 @@ def test_what_was_finished_with_other_data_runs_again(config: Path, tmp_path: Pa
     assert plan_frontier(config, LEAVES, directory=where).kept == (NAMES[0],)
     assert plan_frontier(config, LEAVES, directory=where, m=2).kept == ()
     assert plan_frontier(config, LEAVES, directory=where, seed=9).kept == ()
-    persons_frame(150, seed=5).to_csv(tmp_path / "persons.csv", index=False)
+    persons_frame(100, seed=5).to_csv(tmp_path / "persons.csv", index=False)
     assert plan_frontier(config, LEAVES, directory=where).kept == ()
     run_grid(config, LEAVES, directory=where, workers=1)
     (where / NAMES[0] / "manifest.json").write_text('{"config": 3}')

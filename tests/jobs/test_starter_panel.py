@@ -12,7 +12,8 @@ from synthesizer.cli.commands import app
 from synthesizer.data.errors import ConfigError, DataError
 from synthesizer.jobs.starter import panel_config, write_starter
 
-OPTIONS = {"m": 1, "workers": 1}
+OUTPUT = {"directory": "out", "report": False, "codebook": False}
+OPTIONS = {"m": 1, "workers": 1, "output": OUTPUT}
 
 
 def long_frame(n: int = 80, periods: int = 5) -> pd.DataFrame:
@@ -39,6 +40,15 @@ def wide_frame(n: int = 90) -> pd.DataFrame:
     return frame[["sex", "jan", "feb", "mar", "apr", *sorted(frame.filter(like="pay"))]]
 
 
+def starter(folder: Path, frame: pd.DataFrame, **panel: object) -> Path:
+    """Write a file and the configuration to begin with, and return its path."""
+    frame.to_csv(folder / "people.csv", index=False)
+    options = panel_config(**panel)  # type: ignore[arg-type]
+    return write_starter(
+        folder / "people.csv", folder / "people.yaml", panel=options, overwrite=False
+    )
+
+
 def test_the_long_form_runs_without_editing(tmp_path: Path) -> None:
     long_frame().to_csv(tmp_path / "people.csv", index=False)
     path = tmp_path / "people.yaml"
@@ -59,15 +69,8 @@ def test_the_long_form_runs_without_editing(tmp_path: Path) -> None:
 
 
 def test_the_wide_form_runs_without_editing(tmp_path: Path) -> None:
-    wide_frame().to_csv(tmp_path / "people.csv", index=False)
-    panel = panel_config(
-        wide=["state=jan..apr", "pay=pay_jan, pay_feb,pay_mar,pay_apr"],
-        career="state",
-        absent=["gone", ""],
-    )
-    path = write_starter(
-        tmp_path / "people.csv", tmp_path / "people.yaml", panel=panel, overwrite=False
-    )
+    wide = ["state=jan..apr", "pay=pay_jan, pay_feb,pay_mar,pay_apr"]
+    path = starter(tmp_path, wide_frame(), wide=wide, career="state", absent=["gone", ""])
     config = load_config(path)
     assert config.panel.wide == {
         "state": ("jan..apr",),
@@ -85,31 +88,24 @@ def test_periods_that_are_words_get_an_order(tmp_path: Path) -> None:
     frame["quarter"] = frame.pop("year").map(
         {2001: "2001Q4", 2002: "2002Q1", 2003: "2002Q10", 2004: "2002Q2"}
     )
-    frame.to_csv(tmp_path / "people.csv", index=False)
-    panel = panel_config(person="who", time="quarter", career="post")
-    path = write_starter(
-        tmp_path / "people.csv", tmp_path / "people.yaml", panel=panel, overwrite=False
-    )
+    path = starter(tmp_path, frame, person="who", time="quarter", career="post")
     config = load_config(path)
     levels = ("2001Q4", "2002Q1", "2002Q2", "2002Q10")
     assert str(config.variables["quarter"].kind) == "ordered"
     assert config.variables["quarter"].levels == levels
     assert "check that they are in order of time" in path.read_text()
-    made = pd.read_csv(run(path, overrides=OPTIONS).datasets[0])
+    made = pd.read_csv(run(path, overrides=OPTIONS | {"checks": False}).datasets[0])
     assert set(made["quarter"]) <= set(levels)
 
 
 def test_an_empty_column_of_the_panel_is_told(tmp_path: Path) -> None:
-    long_frame().assign(year="").to_csv(tmp_path / "people.csv", index=False)
-    panel = panel_config(person="who", time="year")
     with pytest.raises(DataError, match="'year' has no value in any row; name another column"):
-        write_starter(tmp_path / "people.csv", tmp_path / "p.yaml", panel=panel, overwrite=False)
+        starter(tmp_path, long_frame().assign(year=""), person="who", time="year")
 
 
 def test_no_option_is_no_panel(tmp_path: Path) -> None:
     assert panel_config() is None
-    long_frame().to_csv(tmp_path / "people.csv", index=False)
-    path = write_starter(tmp_path / "people.csv", tmp_path / "people.yaml", overwrite=False)
+    path = starter(tmp_path, long_frame())
     assert load_config(path).panel is None
     assert "--person COLUMN --time COLUMN" in path.read_text()
 
@@ -141,8 +137,6 @@ def test_options_that_do_not_fit_together(options: dict[str, object], words: str
 def test_a_file_that_is_no_such_panel(
     options: dict[str, object], words: str, tmp_path: Path
 ) -> None:
-    long_frame().to_csv(tmp_path / "people.csv", index=False)
-    panel = panel_config(**options)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=words):
-        write_starter(tmp_path / "people.csv", tmp_path / "p.yaml", panel=panel, overwrite=False)
-    assert not (tmp_path / "p.yaml").exists()
+        starter(tmp_path, long_frame(), **options)
+    assert not (tmp_path / "people.yaml").exists()

@@ -95,7 +95,7 @@ def test_a_frame_that_is_too_small() -> None:
             Synthesizer().fit(small)
 
 
-CHECKS = {"keys": ["sex", "age"], "target": "ok", "propensity": False}
+CHECKS = {"keys": ["sex", "age"], "target": "ok", "propensity": False, "nearest": False}
 
 
 def test_checks_of_the_last_frames() -> None:
@@ -116,7 +116,7 @@ def test_checks_of_the_last_frames() -> None:
 
 
 def test_a_limit_is_never_dropped() -> None:
-    checks = CHECKS | {"differential_confidentiality": False, "nearest": False}
+    checks = CHECKS | {"differential_confidentiality": False}
     fitted = Synthesizer(seed=1, workers=1, checks=checks, limits={"cap": 0.0}).fit(frame())
     with pytest.warns(UserWarning, match=r"limits.cap"):
         fitted.generate()

@@ -28,7 +28,8 @@ from synthesizer.measures.utility.tables import (
     TableRow,
     TableUtility,
 )
-from synthesizer.report.record import DataEntry, Manifest, Record, StepEntry, TreesEntry
+from synthesizer.report.record import Manifest, Record, StepEntry, TreesEntry
+from tests import run_directories
 
 EVIL = "<script>alert(1)</script>"
 JOB = "job \"title\" & 'rank'"
@@ -56,24 +57,12 @@ def chain() -> tuple[StepEntry, ...]:
 
 
 def manifest(**changes: Any) -> Manifest:
-    content = {
-        "created": "2026-11-21T10:43:17+00:00",
-        "config": {"version": 1, "seed": 987654321, "m": 2},
-        "config_sha256": "ab",
-        "data": DataEntry(origin="persons.csv", sha256="e86a", rows=100, columns=4),
-        "panel": None,
-        "seed": 987654321,
-        "m": 2,
-        "rows": 100,
-        "variables": (),
-        "chain": chain(),
-        "genetic": None,
-        "notes": (),
-        "seconds": {"fit": 0.25},
-        "python": "3.12",
-        "packages": {},
-    }
-    return Manifest(**(content | changes))
+    usual = run_directories.manifest_of(
+        chain=chain(), data={"origin": "persons.csv", "sha256": "e86a", "columns": 4},
+        created="2026-11-21T10:43:17+00:00", seconds={"fit": 0.25}, packages={}, variables=(),
+        seed=987654321, config={"version": 1, "seed": 987654321, "m": 2},
+    )  # fmt: skip
+    return usual.model_copy(update=changes)
 
 
 def table(*names: str, s_pmse: float | None, **changes: Any) -> TableRow:
