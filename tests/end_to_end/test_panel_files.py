@@ -21,7 +21,7 @@ from tests.end_to_end.test_panel import LONG, long_frame
 
 SECRET = "SECRET123"
 SEED = 7
-PERSONS = 90
+PERSONS = 150
 WORKFORCE = {
     "panel": {"person": "person", "time": "year", "career": "agency", "view": ["1990"]},
     "drop": [
