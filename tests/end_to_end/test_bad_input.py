@@ -45,10 +45,6 @@ def told(folder: Path, config: dict[str, Any], data: str | bytes, command: str =
 
 CONFIG_CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "unknown key": ({"vizit_sequence": ["age"]}, ["vizit_sequence", "'visit_sequence'"]),
-    "unknown inner key": (
-        {"variables": {"age": {"kinds": "numeric"}}},
-        ["variables.age.kinds", "'kind'"],
-    ),
     "unknown model": ({"method": {"age": "crat"}}, ["method.age", "'cart'"]),
     "unknown default model": ({"default_method": "forrest"}, ["default_method", "'forest'"]),
     "unknown option": ({"models": {"cart": {"min_laef": 5}}}, ["min_laef", "'min_leaf'"]),
@@ -105,8 +101,6 @@ CONFIG_CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"rules": [{"if": "age > 30", "then": {"sex": "x"}}]},
         ["rule 1", "sex"],
     ),
-    "m": ({"m": 0}, ["m", "1"]),
-    "rows": ({"rows": 0}, ["rows", "1"]),
     "rows that are no number": ({"rows": "many"}, ["rows"]),
     "seed": ({"seed": -1}, ["seed"]),
     "workers": ({"workers": 0}, ["workers"]),
@@ -119,8 +113,6 @@ CONFIG_CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "no such file": ({"data": {"path": "absent.csv"}}, ["absent.csv", "no such file"]),
     "no such sample": ({"data": {"sample": "fare"}}, ["'fare'", "fair"]),
-    "two sources": ({"data": {"path": "data.csv", "sample": "fair"}}, ["exactly one"]),
-    "no source": ({"data": {}}, ["exactly one"]),
 }
 
 
