@@ -196,7 +196,7 @@ def test_no_setting_of_the_evolution_is_told_but_its_moves(tmp_path: Path) -> No
 def config(folder: Path, name: str, **genetic: Any) -> Path:
     content = {
         "data": {"path": "original.csv"},
-        "output": {"directory": name},
+        "output": {"directory": name, "report": False},
         "seed": 3,
         "variables": {"id": {"kind": "id"}},
         "checks": {
@@ -204,6 +204,7 @@ def config(folder: Path, name: str, **genetic: Any) -> Path:
             "target": "job",
             "differential_confidentiality": False,
             "nearest": False,
+            "propensity": False,
         },
         "genetic": {"population": 4, "generations": 2, **genetic},
     }
