@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from synthesizer.config.keys import Config
-from synthesizer.config.reading import load_config
 from synthesizer.data.codes import Groups
 from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems
 from synthesizer.data.files import check_file, sha256, write_secret
@@ -22,11 +20,14 @@ from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.measure import Axis
 from synthesizer.measures.results import CheckResults, checks_content
-from synthesizer.measures.settings import CheckSettings, LimitConfig
+from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.combining import kind_problems
 from synthesizer.measures.utility.suite import Synthesis
-from synthesizer.plan.arrange import ComparedData, compared_data
+from synthesizer.plan.arrange import ComparedData, plan_files
 from synthesizer.report.record import maker_of, manifest_in, order_notes
+
+PROPENSITY = {"enabled": True, "models": ("logit", "cart")}
+"""The models of propensity where no configuration chooses them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,11 @@ class ReadFiles:
     """Name and hash of every file."""
     notes: tuple[str, ...]
     """What manifests beside the files know of them."""
+
+    @property
+    def names(self) -> list[str]:
+        """Of the files as they were typed: the original, the synthetic ones, the control."""
+        return [entry["name"] for entry in self.entries]
 
     def text(self, seed: int, content: Mapping[str, Any]) -> str:
         """Return the text of a JSON file about the files, for the steward."""
@@ -147,16 +153,14 @@ def assess_files(
     ``options`` are those under ``checks:`` of a configuration and go before them; ``groups`` may
     name variables of ``inference`` too. With a panel in the configuration persons are compared.
     """
-    chosen = None if config is None else load_config(config)
-    checks, limits = _checks_of(chosen)
+    plan = plan_files(config)
     asked = {name: value for name, value in (options or {}).items() if value is not None}
     groups: Mapping[str, Groups] = asked.pop("groups", {})
     asked["inference"] = _question(asked.pop("inference", {}), groups)
-    settings, faults = sound_settings(checks, **asked)
+    settings, faults = sound_settings(plan.checks, **asked)
     main = settings.scenario(reason="as asked for")
-    own = {name: wanted for name, wanted in groups.items() if name in main.names}
-    main = replace(main, groups=own or main.groups)
-    used = {*main.names, *(name for part in settings.inference for name in part.names)}
+    main = replace(main, groups=_only(groups, main.names) or main.groups)
+    used = {*main.names, *(name for question in settings.inference for name in question.names)}
     unused = [name for name in groups if name not in used]
     if unused and main.keys and main.target:
         raise ConfigError(
@@ -169,12 +173,12 @@ def assess_files(
     files = read_files(
         original, synthetic, control=control, config=config, out=out, overwrite=overwrite
     )
-    data = _compared(files, chosen)
+    data = plan.compared(files.original, files.synthetic, files.control, files.names)
     notes = [*_unit_notes(halves.get("units"), data)]
     results = risk_of(
         data,
         settings,
-        (main, *(part.scenario() for part in settings.scenarios)),
+        (main, *(further.scenario() for further in settings.scenarios)),
         seed=seed,
         listener=listener,
         problems=faults,
@@ -182,7 +186,7 @@ def assess_files(
     first = results.risk.main
     if first is not None and first.scenario.reason != "as asked for":
         notes.append(in_units(first.scenario.reason, results.risk.units))
-    limits, dropped = _looked_at(limits, "risk", has_control=control is not None)
+    limits, dropped = _looked_at(plan.limits, "risk", has_control=control is not None)
     return _finished(
         results,
         files,
@@ -216,10 +220,10 @@ def evaluate_files(
     tables. ``fit`` holds options of the models under ``formulas``, which go before those of the
     configuration; their rule is that of the kind of synthesis when absent, as far as it is known.
     """
-    chosen = None if config is None else load_config(config)
-    checks, limits = _checks_of(chosen)
-    if chosen is None or not checks.propensity.enabled:
-        checks = checks.with_options(propensity={"enabled": True, "models": ["logit", "cart"]})
+    plan = plan_files(config, propensity=PROPENSITY)
+    checks = plan.checks
+    if not checks.propensity.enabled:
+        checks = checks.with_options(propensity=PROPENSITY)
     switches = {"one_way": "1" in ways, "two_way": "2" in ways, "three_way": "3" in ways}
     fits = [{"formula": formula, **(fit or {})} for formula in formulas]
     settings, faults = sound_settings(
@@ -229,7 +233,7 @@ def evaluate_files(
         faults += tuple(f"--{name}: needs --fit, a model to be fitted" for name in fit or {})
     if not ways or not set(ways) <= {"1", "2", "3"}:
         faults += (f"--ways ({','.join(ways)}) must be of 1, 2 and 3, such as 1,2",)
-    synthesis = _known_synthesis(synthetic, chosen)
+    synthesis = _synthesis_of(synthetic) or plan.synthesis
     rules = dict.fromkeys(fit.rule for fit in settings.fits if fit.rule is not None)
     faults += tuple(
         f"--rule: {problem}"
@@ -240,7 +244,7 @@ def evaluate_files(
     if faults:
         raise ConfigError(faults)
     files = read_files(original, synthetic, config=config, out=out, overwrite=overwrite)
-    data = _compared(files, chosen)
+    data = plan.compared(files.original, files.synthetic, files.control, files.names)
     results = utility_of(
         data,
         settings,
@@ -256,7 +260,7 @@ def evaluate_files(
             "no manifest or configuration says how the data were synthesised: rule simple takes "
             "all values as drawn with fixed parameters; name another one (--rule) if they were not"
         )
-    limits, dropped = _looked_at(limits, "utility", has_control=False)
+    limits, dropped = _looked_at(plan.limits, "utility", has_control=False)
     return _finished(
         results,
         files,
@@ -268,16 +272,6 @@ def evaluate_files(
     )
 
 
-def _checks_of(config: Config | None) -> tuple[CheckSettings, LimitConfig]:
-    """Return what a configuration says of checks and limits, the defaults without one."""
-    return (CheckSettings(), LimitConfig()) if config is None else (config.checks, config.limits)
-
-
-def _compared(files: ReadFiles, config: Config | None) -> ComparedData:
-    names = [entry["name"] for entry in files.entries]
-    return compared_data(config, files.original, files.synthetic, files.control, names)
-
-
 def _question(
     question: Mapping[str, Any], groups: Mapping[str, Groups]
 ) -> list[dict[str, Any]] | None:
@@ -286,8 +280,12 @@ def _question(
         lone = ", ".join(f"--{name}" for name in question)
         raise ConfigError(f"{lone}: needs --sensitive, a variable to be inferred")
     used = {question.get("sensitive"), *question.get("public", ())}
-    own = {name: wanted for name, wanted in groups.items() if name in used}
-    return [{"public": (), **question, "groups": own}] if question else None
+    return [{"public": (), **question, "groups": _only(groups, used)}] if question else None
+
+
+def _only(groups: Mapping[str, Groups], names: Collection[str]) -> dict[str, Groups]:
+    """Return the groups of some variables."""
+    return {name: cuts for name, cuts in groups.items() if name in names}
 
 
 def _unit_notes(units: str | None, data: ComparedData) -> Iterator[str]:
@@ -304,8 +302,8 @@ def _unit_notes(units: str | None, data: ComparedData) -> Iterator[str]:
     yield f"--units {units} is not needed: by the panel of the configuration persons count"
 
 
-def _known_synthesis(synthetic: Sequence[Path], config: Config | None) -> Synthesis | None:
-    """Say how synthetic files were made by their manifest, or a configuration; None if unknown."""
+def _synthesis_of(synthetic: Sequence[Path]) -> Synthesis | None:
+    """Say how synthetic files were made by the first of their manifests; None without one."""
     for path in synthetic:
         manifest = maker_of(path)
         if manifest is not None:
@@ -313,7 +311,7 @@ def _known_synthesis(synthetic: Sequence[Path], config: Config | None) -> Synthe
                 proper=manifest.config.get("proper") is True,
                 kept=tuple(step.variable for step in manifest.chain if step.kept),
             )
-    return None if config is None else Synthesis(proper=config.proper, kept=config.keep)
+    return None
 
 
 def _looked_at(
@@ -385,7 +383,7 @@ def _groups_of(text: str) -> Groups:
     try:
         if text.isdigit() and int(text) >= 1:
             return int(text)
-        cuts = tuple(float(part) for part in text.split("/"))
+        cuts = tuple(float(cut) for cut in text.split("/"))
         if "/" in text or "." in text:
             return cuts
     except ValueError:

@@ -40,7 +40,7 @@ from synthesizer.jobs.manifest import file_entry, now, write_json
 from synthesizer.jobs.run import run
 from synthesizer.jobs.run_points import RunPoint, read_run
 from synthesizer.measures.catalogue import axis_problems
-from synthesizer.measures.figure import plain
+from synthesizer.measures.figure import Units, plain
 from synthesizer.plan.inputs import Input, declarations, read_input
 from synthesizer.plan.plan import Plan, make_plan, plain_config
 from synthesizer.report.comparison import ComparedRuns, comparison_page
@@ -143,8 +143,10 @@ class FrontierPlan:
     """Of all settings."""
     source: Input
     """The confidential data."""
-    persons: int | None
-    """Persons of a panel; None where records count."""
+    n_units: int
+    """Confidential records; persons of a panel."""
+    units: Units
+    """What is counted."""
     registry: Registry
     """Models to choose from."""
     overwrite: bool
@@ -163,10 +165,8 @@ class FrontierPlan:
         """The plan in words."""
         sizes = sorted({setting.config.m for setting in self.settings})
         datasets = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-        size = self.source.table.n_rows if self.persons is None else self.persons
-        counted = f"{size:,} {'records' if self.persons is None else 'persons'}"
         lines = [
-            f"{len(self.settings)} settings, each a whole run (m = {datasets}, {counted}, "
+            f"{len(self.settings)} settings, each a whole run (m = {datasets}, {self.n_units:,} {self.units}, "
             f"seed {self.seed} for all); the result goes to {self.directory}"
         ]
         if self.kept:
@@ -174,7 +174,7 @@ class FrontierPlan:
                 f"{len(self.kept)} of them are finished already, in {self.workshop}, and are kept"
             )
         lines += [f"note: {note}" for note in dropped_notes(self.dropped, {})]
-        if not are_of_one_size(setting.config.rows or size for setting in self.settings):
+        if not are_of_one_size(setting.config.rows or self.n_units for setting in self.settings):
             lines.append(
                 "note: the datasets differ in size, so no figure of utility can be compared and "
                 "there will be no map, only tables; leave rows the same for all settings"
@@ -236,7 +236,7 @@ def plan_frontier(
         for place in (config, base.data.path)
         if isinstance(place, str | Path) and Path(place).resolve().is_relative_to(final.resolve())
     ]
-    source, wrong, dropped, units = _check(found.settings, registry)
+    first, wrong, dropped = _check(found.settings, registry)
     settings = tuple(setting for setting in found.settings if setting.name not in dropped)
     problems += found.told(found.problems, among=found.given)
     problems += found.told(wrong, among=[setting.name for setting in found.settings])
@@ -246,17 +246,18 @@ def plan_frontier(
             "here (is the model used by any variable?); no two settings are left to compare"
             for name, kept in dropped.items()
         ]
-    if problems or source is None:
+    if problems or first is None:
         raise ConfigError(dict.fromkeys(problems))
     return FrontierPlan(
         directory=final,
         settings=settings,
         dropped=dropped,
-        kept=tuple(one.name for one in settings if _is_done(one, workshop(final), source)),
+        kept=tuple(one.name for one in settings if _is_done(one, workshop(final), first.data)),
         vary={one.key: one.values for one in varied},
         seed=base.seed or 0,
-        source=source,
-        persons=None if base.panel is None else units,
+        source=first.data,
+        n_units=first.table.n_units,
+        units=first.units,
         registry=registry,
         overwrite=overwrite,
         risk=risk,
@@ -299,13 +300,12 @@ def _workshop_problems(waiting: Path) -> Iterator[str]:
 
 def _check(
     settings: Sequence[Setting], registry: Registry
-) -> tuple[Input | None, dict[str, list[str]], dict[str, str], int]:
+) -> tuple[Plan | None, dict[str, list[str]], dict[str, str]]:
     """Plan every setting; the data are read once for each way of reading them.
 
-    Beside the problems of settings it says which make the same data as an earlier one, and how
-    many units the data hold.
+    Returns the first plan, the problems of settings, and which settings make the same data as an
+    earlier one.
     """
-    units = 0
     dropped: dict[str, str] = {}
     sources: dict[str, Input] = {}
     problems: dict[str, list[str]] = {}
@@ -320,14 +320,13 @@ def _check(
         except SynthesizerError as error:
             problems[setting.name] = list(error.problems)
             continue
-        units = plan.table.n_units
         twin = planned_twin(setting, plan, plans)
         if twin is None:
             plans[setting.name] = (setting, plan)
         else:
             dropped[setting.name] = twin
-    known = [source for source in sources.values() if not source.problems]
-    return (known[0] if known else None), problems, dropped, units
+    first = next((plan for _, plan in plans.values()), None)
+    return first, problems, dropped
 
 
 def _is_done(setting: Setting, waiting: Path, source: Input) -> bool:

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthesizer.config.reading import load_config
 from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems
 from synthesizer.data.files import check_file, new_file, write_secret
 from synthesizer.data.guessing import Declaration
@@ -32,8 +31,7 @@ from synthesizer.engine.genetic.genetic_options import STARTS, GeneticOptions
 from synthesizer.engine.genetic.genetic_source import Evolver, Words, below_random, told_in_words
 from synthesizer.engine.genetic.scores import RISKS, Score, Sought
 from synthesizer.jobs.check_files import read_files
-from synthesizer.plan.evolving import like_original
-from synthesizer.plan.inputs import declarations
+from synthesizer.plan.evolving import declared_for_refining, like_original
 
 FILE = 0
 """The evolution's number among those of a seed."""
@@ -313,14 +311,7 @@ def refine_file(
     **options: Any,
 ) -> RefinedFile:
     """Refine a synthetic file and write the result; see `synthesizer.jobs.refine.refine`."""
-    settings = None if config is None else load_config(config)
-    if settings is not None and settings.panel is not None:
-        raise DataError("the configuration has a panel; persons with several rows are not evolved")
-    if settings is not None and (settings.rules or settings.forbid or settings.support):
-        raise DataError(
-            "the configuration has rules, forbid or support, which refine does not keep; take them "
-            f"out, or run it with genetic: {{start: [{synthetic.name}], risk_at_most: ...}}"
-        )
+    declared = {} if config is None else declared_for_refining(config, synthetic.name)
     if synthetic.is_dir():
         raise DataError(f"{synthetic} is a directory; name one dataset of it")
     files = read_files(original, [synthetic], config=config, out=told, overwrite=overwrite)
@@ -341,7 +332,7 @@ def refine_file(
             target=target,
             risk_at_most=risk_at_most,
             codes=codes,
-            declared=None if settings is None else declarations(settings),
+            declared=declared,
             seed=seed,
             n_jobs=workers,
             advance=advance,

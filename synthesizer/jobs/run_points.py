@@ -230,10 +230,10 @@ def _plain_scenario(scenario: Scenario) -> dict[str, Any]:
 
 def _panel(manifest: Manifest) -> dict[str, Any]:
     """Return what is one person, one period and one career; empty where records count."""
-    told = manifest.config.get("panel")
-    if manifest.panel is None or not isinstance(told, Mapping):
+    panel = manifest.config.get("panel")
+    if not isinstance(panel, Mapping):
         return {}
-    return {key: told[key] for key in told if key != "rules"}
+    return {key: value for key, value in panel.items() if key != "rules"}
 
 
 NO_SETTINGS = frozenset({"data", "output", "seed", "version", "workers"})
@@ -356,7 +356,7 @@ def _point(directory: Path, name: str, record: Record) -> RunPoint:
         seed=manifest.seed,
         m=manifest.m,
         rows=manifest.rows,
-        records=manifest.data.rows if manifest.panel is None else manifest.panel.persons,
+        records=manifest.n_units,
         proper=proper if results.utility is None else results.utility.proper,
         variables=tuple(step.variable for step in manifest.chain),
         copied=tuple(step.variable for step in manifest.chain if step.kept),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from synthesizer.config.keys import Config, PanelConfig
+from synthesizer.config.reading import load_config
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError
 from synthesizer.data.guessing import Declaration
@@ -16,6 +19,8 @@ from synthesizer.data.panel.paths import OWN
 from synthesizer.data.panel.view import PREFIX, PersonView, constant_names
 from synthesizer.data.sources import RawTable
 from synthesizer.data.table import Column, Kind, Table
+from synthesizer.measures.settings import CheckSettings, LimitConfig
+from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.plan.inputs import declarations, declared_for, encoded
 
 MOST_NAMED = 5
@@ -123,58 +128,87 @@ class ComparedData:
         return isinstance(self.original, PersonView)
 
 
-def compared_data(
-    config: Config | None,
-    original: RawTable,
-    synthetic: Sequence[RawTable],
-    control: RawTable | None,
-    names: Sequence[str],
-) -> ComparedData:
-    """Arrange files by the panel of a configuration, if it has one, the others like the original.
+@dataclass(frozen=True, kw_only=True)
+class FilesPlan:
+    """What a configuration says of files that are compared; the defaults without one."""
 
-    Persons of other files are other persons, whatever they are called: nothing is compared by
-    their identifiers. ``names`` are those of the files in this order, for messages.
+    checks: CheckSettings
+    limits: LimitConfig
+    synthesis: Synthesis | None = None
+    """How such synthetic files are made; None without a configuration."""
+    config: Config | None = None
 
-    Raises
-    ------
-    DataError
-        With every problem of every file, each with the file's name.
-    """
-    if config is None or config.panel is None:
-        declared = None if config is None else declarations(config)
+    def compared(
+        self,
+        original: RawTable,
+        synthetic: Sequence[RawTable],
+        control: RawTable | None,
+        names: Sequence[str],
+    ) -> ComparedData:
+        """Arrange files by the panel of the configuration, if any, others like the original.
+
+        Persons of other files are other persons, whatever they are called: nothing is compared by
+        their identifiers. ``names`` are those of the files in this order, for messages.
+
+        Raises
+        ------
+        DataError
+            With every problem of every file, each with the file's name.
+        """
+        config = self.config
+        if config is None or config.panel is None:
+            declared = None if config is None else declarations(config)
+            return ComparedData(
+                original=original, synthetic=synthetic, control=control, declared=declared
+            )
+        panel = config.panel
+        raws = [*synthetic, *([] if control is None else [control])]
+        first, problems = _original(original, config, panel, names[0])
+        tables = [first]
+        for raw, name in zip(raws, names[1:], strict=True):
+            with problems.gathered(name):
+                tables.append(_like_original(raw, first, _needed(panel, original.names), panel))
+        problems.settle(DataError)
+        tables = _joint(tables, panel.time)
+        form, _ = arrange(panel, first)
+        if isinstance(form.frame, RowFrame):
+            raise ValueError("needs a panel")
+        for table, name in zip(tables[1:], names[1:], strict=True):
+            problems.at(name, form.other_problems(table))
+        problems.settle(DataError)
+        views = [_viewed(form, table) for table in tables]
+        synthetic_views = views[1 : 1 + len(synthetic)]
+        shared = [
+            name
+            for name in views[0].panel.names
+            if all(name in view.panel for view in synthetic_views)
+        ]
         return ComparedData(
-            original=original, synthetic=synthetic, control=control, declared=declared
+            original=views[0].with_variables(shared),
+            synthetic=tuple(view.with_variables(shared) for view in synthetic_views),
+            control=None if control is None else views[-1],
+            frame=form.frame,
+            person=panel.person,
+            notes=(
+                *_new_columns(dict(zip(names[1:], raws, strict=True)), original.names),
+                *_changing(dict(zip(names, views, strict=True)), form.frame.time),
+            ),
         )
-    panel = config.panel
-    raws = [*synthetic, *([] if control is None else [control])]
-    first, problems = _original(original, config, panel, names[0])
-    tables = [first]
-    for raw, name in zip(raws, names[1:], strict=True):
-        with problems.gathered(name):
-            tables.append(_like_original(raw, first, _needed(panel, original.names), panel))
-    problems.settle(DataError)
-    tables = _joint(tables, panel.time)
-    form, _ = arrange(panel, first)
-    if isinstance(form.frame, RowFrame):
-        raise ValueError("needs a panel")
-    for table, name in zip(tables[1:], names[1:], strict=True):
-        problems.at(name, form.other_problems(table))
-    problems.settle(DataError)
-    views = [_viewed(form, table) for table in tables]
-    synthetic_views = views[1 : 1 + len(synthetic)]
-    shared = [
-        name for name in views[0].panel.names if all(name in view.panel for view in synthetic_views)
-    ]
-    return ComparedData(
-        original=views[0].with_variables(shared),
-        synthetic=tuple(view.with_variables(shared) for view in synthetic_views),
-        control=None if control is None else views[-1],
-        frame=form.frame,
-        person=panel.person,
-        notes=(
-            *_new_columns(dict(zip(names[1:], raws, strict=True)), original.names),
-            *_changing(dict(zip(names, views, strict=True)), form.frame.time),
-        ),
+
+
+def plan_files(path: Path | None, **checks: Any) -> FilesPlan:
+    """Return what the configuration at a path says of files, if there is one.
+
+    ``checks`` are settings of checks where there is none.
+    """
+    if path is None:
+        return FilesPlan(checks=CheckSettings(**checks), limits=LimitConfig())
+    config = load_config(path)
+    return FilesPlan(
+        checks=config.checks,
+        limits=config.limits,
+        synthesis=Synthesis(proper=config.proper, kept=config.keep),
+        config=config,
     )
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from synthesizer.config.reading import load_config
 from synthesizer.data.encoding import encode_like
 from synthesizer.data.errors import DataError, Problems
+from synthesizer.data.guessing import Declaration
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Schema, Table
@@ -19,6 +21,7 @@ from synthesizer.engine.genetic.scores import RISKS, Sought, evolved_names
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
+from synthesizer.plan.inputs import declarations
 
 
 def plan_genetic(
@@ -151,6 +154,25 @@ def _files(paths: Sequence[Path], table: Table, problems: Problems) -> list[Reco
         if np.array_equal(np.sort(cells), original)
     ]
     return list(records.values())
+
+
+def declared_for_refining(path: Path, file: str) -> dict[str, Declaration]:
+    """Return what a configuration says of the reading of variables.
+
+    Raises
+    ------
+    DataError
+        If it says what the refinement of the synthetic ``file`` would not keep.
+    """
+    config = load_config(path)
+    if config.panel is not None:
+        raise DataError("the configuration has a panel; persons with several rows are not evolved")
+    if config.rules or config.forbid or config.support:
+        raise DataError(
+            "the configuration has rules, forbid or support, which refine does not keep; take them "
+            f"out, or run it with genetic: {{start: [{file}], risk_at_most: ...}}"
+        )
+    return declarations(config)
 
 
 def like_original(raw: RawTable, table: Table) -> Table:

@@ -31,6 +31,7 @@ from synthesizer.engine.drawing import split_strata, whole_number_problems
 from synthesizer.engine.registry import NO_MODELS, Registry
 from synthesizer.engine.source import NOT_SAVED, Source
 from synthesizer.measures.checks import Checks
+from synthesizer.measures.figure import Units
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
@@ -88,6 +89,11 @@ class Plan:
     """What a steward should know and need not change."""
     settings: Mapping[str, Any]
     """The configuration as plain values, without the password of a database."""
+
+    @property
+    def units(self) -> Units:
+        """What is counted."""
+        return "persons" if isinstance(self.original, PersonView) else "records"
 
     @property
     def kept(self) -> tuple[str, ...]:

@@ -273,8 +273,13 @@ class Manifest(Result):
             chain=self.chain,
             genetic=self.genetic,
             packages=self.packages,
-            original_rows=self.data.rows if self.panel is None else self.panel.persons,
+            original_rows=self.n_units,
         )
+
+    @property
+    def n_units(self) -> int:
+        """Records of the confidential data; persons of a panel."""
+        return self.data.rows if self.panel is None else self.panel.persons
 
     @property
     def datasets(self) -> tuple[str, ...]:
