@@ -1,5 +1,7 @@
 """The reference data outside the repository as tables; tests are skipped without them."""
 
+import functools
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 from synthesizer.data.table import Column, Kind, Table, Variable
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "reference" / "ma2019"
+KEYS = ["PUMA", "AGEP", "SEX", "RAC1P", "MSP", "OWN_RENT"]
 NUMERIC = ("AGEP", "NPF", "NOC", "DENSITY", "PINCP", "POVPIP")
 
 needs_reference = pytest.mark.skipif(
@@ -16,6 +19,12 @@ needs_reference = pytest.mark.skipif(
 )
 
 
+def expected_values(name="expected.json"):
+    """Read the recorded values of a reference file."""
+    return json.loads((REFERENCE / name).read_text())
+
+
+@functools.cache
 def load_reference(name):
     """Read a reference CSV file: numbers for NUMERIC with "" as missing code, labels otherwise."""
     frame = pd.read_csv(REFERENCE / name, dtype=str, keep_default_na=False)

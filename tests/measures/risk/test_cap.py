@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,10 +10,8 @@ from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.risk import Tolerance, cap, cap_scores, special_uniques
 from synthesizer.measures.risk.cap import cap_regression, regress_on_m
 from tests.measures.risk.slow_rows import rows, tables_to_compare
-from tests.reference_data import REFERENCE, load_reference, needs_reference
+from tests.reference_data import KEYS, expected_values, load_reference, needs_reference
 from tests.tables import coded, numeric
-
-KEYS = ["PUMA", "AGEP", "SEX", "RAC1P", "MSP", "OWN_RENT"]
 
 
 def letters(name, codes):
@@ -202,7 +198,7 @@ def test_a_mask_of_another_shape_or_type(mask):
 def test_equals_the_reference():
     original = load_reference("original.csv")
     synthetic = [load_reference(f"synthetic_cart_{i}.csv") for i in range(1, 6)]
-    expected = json.loads((REFERENCE / "cap.json").read_text())
+    expected = expected_values("cap.json")
     result = cap(original, synthetic, keys=KEYS, target="EDU")
     for subset in ("all", "uniques"):
         assert result.sizes[subset] == expected["subset_sizes"][subset]

@@ -28,7 +28,7 @@ def slow(keys, targets):
     return (sum(len(level) for level in shared), pure, told, guessed), chance, share
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_equals_slow_counting(data):
     n = data.draw(st.integers(2, 25))

@@ -156,7 +156,7 @@ def test_uniques_of_the_records_that_synthesis_shows():
     assert plain(row) == {"m": 1, "uniques": 3, "present": 2, "once": 1}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(tables_to_compare())
 def test_reproduced_uniques_equal_slow_counting(data):
     table, made = data

@@ -345,7 +345,7 @@ rows = st.lists(row, min_size=1, max_size=7)
 orders = st.permutations(range(4))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(rows, rows, rows, orders, orders)
 def test_nearest_is_what_comparing_every_pair_gives(fitted, unseen, made, order, other):
     tables = [table(fitted, order), table(unseen, order), table(made, other)]

@@ -21,10 +21,9 @@ from synthesizer.measures.risk.suda import (
     special_uniques,
     suda,
 )
-from tests.reference_data import REFERENCE, load_reference, needs_reference
+from tests.reference_data import KEYS, REFERENCE, expected_values, load_reference, needs_reference
 from tests.tables import coded, numeric
 
-KEYS = ["PUMA", "AGEP", "SEX", "RAC1P", "MSP", "OWN_RENT"]
 UNKNOWN = object()
 
 
@@ -102,7 +101,7 @@ def table_of(rows):
     return Table(columns)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(small_tables(), st.sampled_from(["value", "unknown"]), st.integers(1, 5))
 def test_equals_the_slow_search(rows, missing, max_size):
     table = table_of(rows)
@@ -174,7 +173,7 @@ def test_reference():
 
 @needs_reference
 def test_reference_cap_of_special_uniques():
-    expected = json.loads((REFERENCE / "cap.json").read_text())
+    expected = expected_values("cap.json")
     original = load_reference("original.csv")
     synthetic = [load_reference(f"synthetic_cart_{m}.csv") for m in (1, 2, 3, 4, 5)]
     masks = {"special_uniques": special_uniques(original, KEYS)}

@@ -75,7 +75,7 @@ numbers = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(numbers, min_size=1, max_size=60), st.integers(2, 30), st.booleans())
 def test_cells_are_few_ascending_and_hold_the_middle(values, most, is_date):
     values = np.array(values)

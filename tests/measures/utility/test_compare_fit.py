@@ -418,7 +418,7 @@ def test_overlap_and_lack_of_fit_of_a_right_model_are_as_expected():
     """Synthetic data drawn from the model that is fitted, mean over repetitions."""
     rng = np.random.default_rng(1)
     results = []
-    for _ in range(150):
+    for _ in range(60):
         x = rng.normal(size=200)
         original = Table([numeric("x", x), numeric("y", x + rng.normal(size=200))])
         slope, start = np.polyfit(x, original["y"].data, 1)
@@ -432,7 +432,7 @@ def test_overlap_and_lack_of_fit_of_a_right_model_are_as_expected():
         results.append(compare_fit(original, made, "y ~ x"))
     expected = results[0].expected_overlap
     assert np.mean([own.mean_overlap for own in results]) == pytest.approx(expected, abs=0.03)
-    # chi-square on as many degrees of freedom as coefficients; standard error 0.16
+    # chi-square on as many degrees of freedom as coefficients; standard error 0.25
     assert np.mean([own.lack_of_fit.statistic for own in results]) == pytest.approx(2, abs=0.6)
 
 
@@ -467,7 +467,7 @@ def workers(n, seed, prefix="a"):
 @needs_pyfixest
 @pytest.mark.parametrize("family", ["ols", "poisson"])
 def test_levels_of_effects_need_not_be_those_of_the_original(family):
-    original, made = workers(500, 1), workers(600, 2, "other")
+    original, made = workers(200, 1), workers(250, 2, "other")
     response = "pay" if family == "ols" else "I(visits)"
     formula = f"{response} ~ age + sex | agency + C(year)"
     result = compare_fit(original, made, formula, family=family, clusters="person")

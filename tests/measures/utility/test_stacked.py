@@ -34,7 +34,7 @@ def tables(draw, levels):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.tuples(tables("xyz"), tables("zyw")), st.integers(1, 3))
 def test_columns_are_all_products_that_occur(both, order):
     each = [whole(stacked_design(*both, [name], limit=99))[:, 1:] for name in NAMES]

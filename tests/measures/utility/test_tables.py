@@ -33,7 +33,7 @@ counts = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, m
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(counts)
 def test_measures_equal_record_by_record_computation(cells):
     """The propensity score of the saturated model is a cell's share of synthetic records."""
@@ -232,7 +232,7 @@ def slow_counts(original, made, names):
 pairs = st.tuples(tables(("x", "y", "z"), ("", "-8")), tables(("z", "y", "w"), ("-8", "-9")))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(pairs)
 def test_ratios_and_tests_equal_slow_code_and_scipy(both):
     original, made = both
@@ -256,7 +256,7 @@ def test_ratios_and_tests_equal_slow_code_and_scipy(both):
         assert row["VW"] == pytest.approx(row["chi_square"] / (1 - share))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(pairs)
 def test_distance_equals_slow_code(both):
     original, made = both

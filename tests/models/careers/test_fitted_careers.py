@@ -240,11 +240,11 @@ def test_wrong_input_is_told():
 
 
 def test_notes_say_what_was_chosen():
-    data = careers(11, n=60)
+    data = careers(11, n=30, periods=5)
     notes = fitted_to(data, CareerOptions(theta="auto")).notes
     assert notes[0].startswith("theta ")
-    notes = fitted_to(data, CareerOptions(components=60, theta=3.0)).notes
-    assert "components (60)" in notes[0]
+    notes = fitted_to(data, CareerOptions(components=30, theta=3.0)).notes
+    assert "components (30)" in notes[0]
     assert "no effect" in notes[1]
 
 

@@ -38,7 +38,7 @@ def simulated(alpha, total, every, draws=100_000):
     return frequencies(cell(points, total), every) / draws
 
 
-@pytest.mark.parametrize("theta", [0.0, 1.0, 5.0, 20.0])
+@pytest.mark.parametrize("theta", [0.0, 1.0, 20.0])
 @pytest.mark.parametrize("count", range(1, 7))
 def test_masses_agree_with_simulation_at_six_periods(count, theta):
     every = compositions(6, count)
