@@ -197,7 +197,7 @@ def _sync_directory(directory: Path) -> None:
 
 
 def read_archive(path: str | Path, *, kind: str) -> Any:
-    """Read what `write_archive` wrote with the same ``kind``; or say why the file is refused."""
+    """Read a file that `write_archive` wrote with the same ``kind``; refuse every other file."""
     path = Path(path)
     try:
         with open(path, "rb") as file:

@@ -1,10 +1,10 @@
-"""Dataclasses as the plain values of an archive, and back: read off their annotations.
+"""Dataclasses as the plain values of an archive, and back, by the annotations of their fields.
 
 A field is a number, a text, a flag, None, an enumeration, a literal, a numeric array, another
-dataclass, or a tuple, set or mapping of these; of several dataclasses the class is written down,
-too. What a class promises about its values it checks in its constructor, so that a file that was
-altered is refused where it is read. Classes that must be built a million times check what comes
-from a file in a method ``check`` instead.
+dataclass, or a tuple, set or mapping of these. Where a field may hold one of several dataclasses,
+the name of the class is written, too. The constructor of a class checks its values, so a file that
+was altered is refused when it is read. Classes that are built a million times do these checks in a
+method ``check``, which is called for files only.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NOT_SAVED: Mapping[str, Any] = {"saved": False}
 
 @dataclasses.dataclass(frozen=True)
 class Family:
-    """Classes that are written under a name, since anybody may add some."""
+    """Classes that are written under a registered name; other packages may add some."""
 
     base: type
     """What fields are annotated with."""
@@ -264,7 +264,7 @@ def _one_of(allowed: Sequence[Any], state: Any, where: str) -> Any:
 
 
 def _refusing(where: str, make: Callable[..., Any], *values: Any) -> Any:
-    """Call a constructor; what it refuses is told with its place."""
+    """Call a constructor; an error of it names the place in the file."""
     try:
         return make(*values)
     except (SynthesizerError, ValueError, TypeError, LookupError, ArithmeticError) as error:

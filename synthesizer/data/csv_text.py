@@ -1,6 +1,6 @@
 """CSV text to columns of text, and how the text was laid out.
 
-Cells are read as text by Arrow, dictionary-encoded at once. Arrow drops the quotes, so which
+Arrow reads cells as dictionary-encoded text. It drops the quotes, so which
 columns were quoted is learnt from the first megabytes of the text.
 """
 
@@ -65,7 +65,7 @@ def parse_csv(
 def _learnt(
     head: str, delimiter: str
 ) -> tuple[list[str], tuple[Quoting, ...], tuple[Quoting, ...]]:
-    """Return the column names, how they are quoted, and when the cells of each column are."""
+    """Return the column names, their quoting, and when the cells of each column are quoted."""
     end = re.escape(delimiter)
     cell = re.compile(rf'("(?:[^"]|"")*"|[^{end}\r\n]*)({end}|\r?\n|\r|$)')
     row: list[str] = []
@@ -147,7 +147,7 @@ def _refuse_nul(data: pa.Buffer, origin: str) -> None:
 
 
 def _refuse_open_quote(data: pa.Buffer, origin: str, delimiter: str) -> None:
-    """A closed quote is two quote characters, so only an odd number deserves a slow look."""
+    """Refuse a quote that is never closed; only an odd number of quotes needs the slow look."""
     if int((np.frombuffer(data, dtype=np.uint8) == ord('"')).sum()) % 2 == 0:
         return
     try:
@@ -199,9 +199,9 @@ def _read(data: pa.Buffer, origin: str, delimiter: str, names: list[str]) -> pa.
 
 
 def _arrow(data: pa.Buffer, delimiter: str, names: list[str]) -> pa.Table:
-    """Read with Arrow, which must not be handed anything that belongs to Python.
+    """Read with Arrow, from memory that does not belong to Python.
 
-    Its threads may let go of what they were handed (a Python buffer, a handler of invalid rows)
+    Arrow's threads may free what they were handed (a Python buffer, a handler of invalid rows)
     after the table is there; if the interpreter ends just then, the process is aborted.
     """
     text = pa.dictionary(pa.int32(), pa.string())

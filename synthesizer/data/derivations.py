@@ -107,7 +107,7 @@ def _inputs(sample: Table) -> Iterator[_Input]:
 
 
 def _verified(column: Column, inputs: tuple[_Input, ...], table: Table) -> list[_Candidate]:
-    """Return what passes on all rows; pairs are tried only if no single input does."""
+    """Return the candidates that pass on all rows; pairs are tried only if no single input does."""
     rows = _probe_rows(column)
     if not len(rows):
         return []
@@ -125,7 +125,7 @@ def _verified(column: Column, inputs: tuple[_Input, ...], table: Table) -> list[
 
 
 def _probe_rows(column: Column) -> npt.NDArray[np.intp]:
-    """Rows with distinct observed values, evenly over their range; none if too few values."""
+    """Return rows with distinct values, spread over their range; none of too few values."""
     observed = np.flatnonzero(column.is_observed)
     distinct, first = np.unique(column.data[observed], return_index=True)
     if len(distinct) < MIN_DISTINCT:
@@ -224,7 +224,7 @@ def _passing(candidates: Iterable[_Candidate], table: Table) -> list[_Candidate]
 
 
 def _holds(candidate: _Candidate, table: Table) -> bool:
-    """Compare with what a run would derive, on all rows."""
+    """Whether the expression agrees with the column on enough of all rows."""
     column = table[candidate.target]
     try:
         derived = Expression.parse(candidate.text).derive(table, column.variable)

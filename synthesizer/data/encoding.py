@@ -58,7 +58,7 @@ def encode_like(raw: RawTable, schema: Schema, *, new_codes: int = 0) -> Table:
 
 
 def _extended(texts: Texts, variable: Variable, new_codes: int) -> Variable:
-    """Append what occurs in the texts and the variable does not know."""
+    """Append the levels and missing codes that occur in the texts and are new to the variable."""
     storage = dict(variable.storage)
     if texts.null is not None:
         storage["null"] = texts.null

@@ -99,7 +99,7 @@ class LimitExceededError(SynthesizerError):
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Ask after the known name that is nearest; ``otherwise`` where none is near.
+    """Suggest the nearest known name; return ``otherwise`` where none is near.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 class Problems(list[str]):
-    """What is wrong, gathered from several parts, so that one error says it all.
+    """Problems gathered from several places, to be raised as one error.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class Problems(list[str]):
     """
 
     def gathered(self, place: str = "") -> Gathered:
-        """Take over the problems of an error that ends the block, with the place before each."""
+        """Collect the problems of an error raised in the block, with the place before each."""
         return Gathered(self, place)
 
     def at(self, place: str, problems: Iterable[str]) -> None:
@@ -137,7 +137,7 @@ class Problems(list[str]):
 
 
 class Gathered:
-    """A block whose error becomes problems; what comes after the block goes on."""
+    """A block whose error is collected as problems; the code after the block runs."""
 
     def __init__(self, problems: Problems, place: str) -> None:
         self.problems, self.place = problems, place

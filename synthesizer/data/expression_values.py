@@ -281,7 +281,7 @@ def compare(symbol: str, left: Value, right: Value) -> BoolArray:
 
 
 def _label_mask(value: Value, literal: float | str | bool) -> BoolArray:
-    """Which labels equal a literal: a text itself, a number every label that spells it.
+    """Which labels equal a literal; a number equals every label that spells it.
 
     Missing codes too; True and False stand for the levels of a boolean variable.
     """

@@ -125,7 +125,7 @@ def parse_tree(text: str) -> ast.expr:
 
 
 class _Checker:
-    """Reads one text; holds what messages and placeholders need."""
+    """Checks one text; holds the data for messages and placeholders."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -149,7 +149,7 @@ class _Checker:
         return self.checked(root, 0)
 
     def sources(self) -> Iterator[str]:
-        """Yield what stands for each token, of the same length as the token."""
+        """Yield a replacement for each token, of the same length as the token."""
         before = "space"
         for token in _TOKEN.finditer(self.text):
             if token.lastgroup in _OPERANDS and before in _OPERANDS:
@@ -371,7 +371,7 @@ class _Evaluation:
             return UNKNOWN
 
     def values(self, *nodes: ast.AST) -> list[Value]:
-        """Evaluate all; if one is UNKNOWN stop silently, its problem is noted already."""
+        """Evaluate all nodes; stop silently if one is UNKNOWN: its problem is noted already."""
         values = [self.visit(node) for node in nodes]
         if any(value.type is Type.UNKNOWN for value in values):
             raise ExpressionError(())

@@ -21,7 +21,7 @@ _RENAME_EXCHANGE = 2
 
 
 def check_output(directory: Path, *, overwrite: bool) -> list[str]:
-    """Say what stands against writing ``directory``, before any work is done."""
+    """Return the problems of writing ``directory``, before any work is done."""
     if directory.exists() and not overwrite:
         return [
             f"output {directory} exists already; name another directory or say --overwrite "
@@ -46,7 +46,7 @@ def check_output(directory: Path, *, overwrite: bool) -> list[str]:
 
 @contextmanager
 def new_directory(final: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Give a working directory that becomes ``final`` when the block ends without an error."""
+    """Yield a working directory that becomes ``final`` when the block ends without an error."""
     final = final.absolute()
     _restore(final)
     problems = check_output(final, overwrite=overwrite)
@@ -78,7 +78,7 @@ def write_secret(path: Path, text: str, *, overwrite: bool) -> None:
 
 
 def write_secrets(texts: Mapping[Path, str], *, overwrite: bool) -> None:
-    """Write several texts for the steward only: none takes its name before all are on the disk."""
+    """Write several texts for the steward only; no file gets its name before all are on disk."""
     with ExitStack() as works:
         for path, text in texts.items():
             work = works.enter_context(new_file(path, overwrite=overwrite))
@@ -89,7 +89,7 @@ def write_secrets(texts: Mapping[Path, str], *, overwrite: bool) -> None:
 
 @contextmanager
 def new_file(path: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Give a working file that becomes ``path`` when the block ends without an error."""
+    """Yield a working file that becomes ``path`` when the block ends without an error."""
     check_file(path, overwrite=overwrite)
     work = path.with_name(f".{path.name}.partial-{os.getpid()}")
     try:
@@ -128,7 +128,7 @@ def _reason(error: OSError) -> str:
 
 
 def _restore(final: Path) -> None:
-    """Give an older result its name back if a run was killed while it took the name over."""
+    """Give an older result its name back if a run was killed while replacing it."""
     for old in sorted(final.parent.glob(f".{final.name}.replaced-*")):
         if _is_running(old):
             continue
@@ -160,7 +160,7 @@ def _is_running(left: Path) -> bool:
 
 
 def _sync(directory: Path) -> None:
-    """Bring everything to the disk before the name says that it is complete."""
+    """Flush everything to disk before it gets its final name."""
     for path in [*directory.rglob("*"), directory]:
         handle = os.open(path, os.O_RDONLY)
         try:
@@ -170,7 +170,7 @@ def _sync(directory: Path) -> None:
 
 
 def _replace(work: Path, final: Path) -> None:
-    """Give ``work`` the name ``final``; an older result changes places with it in one step."""
+    """Rename ``work`` to ``final``; an older result is swapped out in one step."""
     if not final.exists():
         work.rename(final)
     elif not _exchange(work, final):
@@ -182,7 +182,7 @@ def _replace(work: Path, final: Path) -> None:
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Swap two names atomically (Linux renameat2); False where that is not to be had."""
+    """Swap two names atomically (Linux renameat2); return False where that is not possible."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError):

@@ -102,7 +102,7 @@ class Declaration:
 
     @property
     def told_kind(self) -> Kind | None:
-        """The kind that is declared, or follows from what is."""
+        """The declared kind, or the kind that follows from the other declarations."""
         if self.kind is not None:
             return self.kind
         if self.levels is not None:
@@ -286,7 +286,7 @@ def _nulls(texts: Texts) -> list[str]:
 
 
 def _as_written(texts: Texts, codes: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Return the missing codes as the data write them: a declared -8 may stand there as -8.0."""
+    """Return the missing codes as the data write them: a declared -8 may be -8.0 in the data."""
     if codes is None:
         return None
     written: list[str] = []
@@ -400,7 +400,7 @@ def _is_numbering(column: _Column) -> bool:
 
 
 def _refuse_mixed(column: _Column) -> None:
-    """Refuse a column of numbers with some text: it is not ours to decide what the text means."""
+    """Refuse a column of numbers with some text: only the steward knows what the text means."""
     odd = column.not_a_number()
     counts = column.texts.counts[column.rest]
     is_code = has_leading_zero(column.values).any() or column.texts.quoted or column.is_text
@@ -559,7 +559,7 @@ def _dates(column: _Column) -> tuple[str, FloatArray]:
 
 
 def _id(column: _Column) -> dict[str, Any]:
-    """Remember how identifiers look, never one of them."""
+    """Describe the format of identifiers, without any of their values."""
     parts = pc.extract_regex(column.values, r"^(?P<prefix>\D{0,10})(?P<digits>\d+)$")
     prefix, width = "", 0
     if not parts.null_count and len(pc.unique(parts.field("prefix"))) == 1:

@@ -126,7 +126,7 @@ def checked(kind: type[Class], values: Mapping[str, Any]) -> Class:
 
 
 def sentences(faults: Iterable[ErrorDetails]) -> list[str]:
-    """Say each fault in one sentence; all alternatives of a type are one fault."""
+    """Return one sentence for each fault; all alternatives of a type are one fault."""
     by_field: dict[str, list[ErrorDetails]] = {}
     for fault in faults:
         by_field.setdefault(str(fault["loc"][0]) if fault["loc"] else "", []).append(fault)

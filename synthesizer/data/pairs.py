@@ -1,4 +1,4 @@
-"""Two data sets to be compared: frames or files in, tables with one schema out.
+"""Turn data sets that are to be compared (frames or files) into tables with one schema.
 
 Tables of codes pass as they are. Of frames and files only the named columns are looked at, so
 that a fault elsewhere does not stand in the way of a measure.
@@ -101,7 +101,7 @@ def read_like(
     names: Iterable[str],
     persons: Collection[str] = (),
 ) -> Table:
-    """Encode what the original has too; columns that are missing are left to the measure.
+    """Encode the columns that the original has, too; the measure judges missing columns.
 
     A column that shares no value with the original's is refused, unless it is one of ``persons``.
     """
@@ -123,7 +123,7 @@ def read_like(
 def _is_foreign(original: Column, synthetic: Column) -> bool:
     """Whether a variable has no level, or no number, in common: every comparison is then zero.
 
-    Few records may well have none, and names of persons have none in other people's data.
+    A few records may share no value by chance, and other data have other names of persons.
     """
     n = min(len(original), len(synthetic))
     if n < FEW_RECORDS:
@@ -153,7 +153,7 @@ def _raw(data: pd.DataFrame | RawTable, names: Iterable[str]) -> RawTable | None
 
 
 def _compared(item: Inferred, texts: Texts) -> Inferred:
-    """Hold an identifier as a number or as a category: here its values are compared."""
+    """Treat an identifier as a number or a category, since its values are compared here."""
     variable = item.variable
     if variable.kind is not Kind.ID:
         return item

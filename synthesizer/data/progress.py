@@ -1,4 +1,4 @@
-"""What long work tells about itself; silent unless somebody listens."""
+"""Progress of long work; nothing is shown without a listener."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ silent: Listener = _Silent()
 
 
 def counted(listener: Listener, phase: str) -> Callable[[int, int], None]:
-    """Return what shows a phase that tells how much of how much is done."""
+    """Return a function that shows how much of a phase is done."""
     advance: Advance | None = None
 
     def show(done: int, total: int) -> None:

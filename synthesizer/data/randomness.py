@@ -6,7 +6,7 @@ workers, dataset 3 is the same whether 5 or 10 are asked for, and a variable tha
 the chain does not shift the draws of the others.
 
 A seed is written into manifests and may be as simple as 1, so it must not be a key to the
-confidential data: who could replay the draws of a bootstrap would read off its donors. Draws
+confidential data: anybody who replays the draws of a bootstrap could read off its donors. Draws
 therefore also depend on a salt, a digest of the confidential values themselves (`salts`), which
 is kept only in the fitted model.
 """

@@ -153,7 +153,7 @@ def _is_null(label: str, null: Any) -> bool:
 
 
 def _labels_as(labels: Any, kind: pa.DataType, null: Any) -> pa.Array:
-    """Turn labels into values of a type; the null's label, and what is no such value, to null."""
+    """Turn labels into values of a type; the null's label and unreadable labels become null."""
     texts = pa.array([None if _is_null(x, null) else x for x in labels], pa.string())
     if pa.types.is_boolean(kind):
         texts = pc.ascii_lower(texts)
@@ -291,7 +291,7 @@ class _CellWriter:
 
 
 def _quoted(texts: pa.Array, quoting: Quoting, csv: CsvLayout, *, alone: bool) -> pa.Array:
-    """Quote what is always quoted, and what could not be read back otherwise."""
+    """Quote texts that the source always quotes, and texts that need quotes to be read back."""
     special = '["\\r\\n' + ("\\" + csv.delimiter if csv.delimiter != "\t" else "\\t") + "]"
     needs = pc.match_substring_regex(texts, special)
     is_empty = pc.equal(texts, "")

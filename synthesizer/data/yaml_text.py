@@ -102,7 +102,7 @@ def _position(error: yaml.YAMLError) -> str:
 
 
 def _node_problems(root: yaml.Node | None, origin: str) -> list[str]:
-    """Find doubled keys and aliases, which would repeat or hide parts of the configuration."""
+    """Return the problems of doubled keys and of aliases, which would hide or repeat parts."""
     problems: list[str] = []
     seen: set[int] = set()
     stack: list[tuple[yaml.Node, int]] = [(root, 0)] if root is not None else []

@@ -1,4 +1,4 @@
-"""From the source's form of a panel to persons and periods and back, and what a chain knows."""
+"""Turn a source's form of a panel into persons and periods, and back."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class RowFrame:
         return BLOCK_ROWS
 
     def started(self, n_rows: int) -> Table:
-        """Return rows of which nothing is drawn yet."""
+        """Return rows without any drawn variable."""
         return Table((), n_rows)
 
     def opened(self, *careers: object) -> Table:  # noqa: ARG002
-        """Refuse careers: the chain was altered."""
+        """Refuse careers; a plain table has none unless a saved chain was altered."""
         raise TypeError("rows have no careers")
 
     def completed(self, table: Table) -> Table:
@@ -94,12 +94,12 @@ class Frame:
 
     @property
     def derived(self) -> tuple[str, ...]:
-        """Names of what follows from the careers: time and their attributes."""
+        """Names of the variables that follow from the careers: time and attributes."""
         return (self.time, *self.personal, *self._names[1])
 
     @property
     def personal(self) -> tuple[str, ...]:
-        """Names of those attributes that are one value a person."""
+        """Names of the attributes that have one value for each person."""
         return self._names[0]
 
     @property
@@ -119,7 +119,7 @@ class Frame:
         )
 
     def started(self, n_persons: int) -> PanelTable:
-        """Return persons about whom nothing is drawn yet."""
+        """Return persons without any drawn variable."""
         return PanelTable((), PanelIndex.of_persons(n_persons, self.times))
 
     def opened(self, table: Table, index: PanelIndex, states: Column | None) -> PanelTable:
@@ -245,7 +245,7 @@ def thin_notes(persons: IntArray, total: int, *, wide: bool = False) -> Iterator
 def label_problems(
     variable: Variable, *, career: bool = False, allowed: tuple[str, ...] = ()
 ) -> Iterator[str]:
-    """Say that a variable has a label that stands for something else in the checks.
+    """Yield a problem for each label of a variable that has another meaning in the checks.
 
     Examples
     --------

@@ -339,7 +339,7 @@ class WideForm(Arrangement):
         return at_period(table, table[source.name], period, longitudinal, absent)
 
     def _blank(self, labels: Sequence[str]) -> int:
-        """Return the code that is written for absence; 0 where nobody can be absent."""
+        """Return the code written for absence; 0 where nobody can be absent."""
         return next((labels.index(label) for label in self.absent if label in labels), 0)
 
     def columns_of(self, variable: str) -> tuple[str, ...]:
@@ -481,7 +481,7 @@ def _shape_problems(wide: Mapping[str, Sequence[str]], schema: Schema) -> list[s
 
 
 def _joint(name: str, variables: Sequence[Variable]) -> Variable:
-    """Return one variable with the levels and missing codes of all columns."""
+    """Join columns into one variable with the levels and missing codes of all of them."""
     first = variables[0]
     missing = tuple(dict.fromkeys(code for v in variables for code in v.missing))
     levels = tuple(dict.fromkeys(level for v in variables for level in v.levels))

@@ -119,7 +119,7 @@ class PanelTable(Table):
         return self.index.n_persons
 
     def _like(self, columns: Iterable[Column], rows: Rows | None = None) -> Table:
-        """Some rows are no panel any more, but know whose they are."""
+        """Return some rows of the panel: no panel any more, but each row keeps its person."""
         if rows is None:
             return PanelTable(columns, self.index)
         return PersonRows(columns, self.index.person[rows])
@@ -173,7 +173,7 @@ class PanelTable(Table):
 
 
 class PersonRows(Table):
-    """Rows taken out of a panel, which know whose they are."""
+    """Rows taken out of a panel; each row keeps its person."""
 
     def __init__(self, columns: Iterable[Column], owners: IntArray) -> None:
         super().__init__(columns, len(owners))

@@ -14,7 +14,7 @@ from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PathRule:
-    """What the value of a variable may not do from a person's period to the next one."""
+    """A rule about how a variable may change from one period of a person to the next."""
 
     variable: str
     """A longitudinal variable."""
@@ -99,7 +99,7 @@ def past_columns(index: PanelIndex, column: Column, rows: IntArray) -> tuple[Col
 
 
 class Memory:
-    """The same for every person while a panel is drawn period by period."""
+    """The past of every person while a panel is drawn period by period."""
 
     def __init__(self, variable: Variable, n_persons: int) -> None:
         self.last = _blank(variable, n_persons)
@@ -114,7 +114,7 @@ class Memory:
         return _columns(self.last.take(persons), self.changes[persons], since)
 
     def learn(self, persons: IntArray, values: Column, moment: float) -> None:
-        """Take note of the values that were drawn for some persons at one moment."""
+        """Record the values that were drawn for some persons at one moment."""
         new = ~self.seen[persons]
         moved = differing(values, self.last.take(persons)) & ~new
         self.since[persons[new | moved]] = moment

@@ -1,4 +1,4 @@
-"""What a career says of a person, and one row a person: what checks that count persons look at."""
+"""Attributes of careers, and tables with one row a person for checks that count persons."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def in_period(table: PanelTable, column: Column, period: int) -> Column:
 def at_period(
     table: PanelTable, column: Column, period: int, variable: Variable, absent: int
 ) -> Column:
-    """Return the value of every person in one period, where there is none a code or state."""
+    """Return the value of every person in one period; ``absent`` stands where there is none."""
     rows = table.index.by_period[period]
     persons = table.index.person[rows]
     if column.is_coded:
