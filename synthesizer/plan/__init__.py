@@ -1,1 +1,1 @@
-"""Configuration and data become what will be made; every problem at once."""
+"""Turn configuration and data into a plan, and report every problem at once."""

@@ -1,4 +1,4 @@
-"""From the configuration of a panel to the form of its source, and to files arranged like it."""
+"""Find the form of a panel's source from its configuration, and arrange other files alike."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _coded_problems(career: str, *, is_coded: bool) -> Iterator[str]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComparedData:
-    """An original, synthetic data and records that were kept out: as they are, or as persons."""
+    """The original, the synthetic data and a control, as rows or as persons."""
 
     original: Data
     synthetic: Sequence[Data]
@@ -230,7 +230,7 @@ def _original(
 
 
 def _needed(panel: PanelConfig, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns without which another file is no such panel."""
+    """Return the columns that another file of this panel must have."""
     wide = [name for columns in panel.wide.values() for name in wide_columns(columns, names)]
     long = [name for name in (panel.person, panel.time, panel.career) if name is not None]
     return tuple(dict.fromkeys(wide if panel.wide else long))
@@ -258,7 +258,7 @@ def _like_original(
 
 
 def _joint(tables: Sequence[Table], time: str | None) -> list[Table]:
-    """Bring all tables to the labels and missing codes of all of them; those of time stay."""
+    """Give all tables the same labels and missing codes; the time column keeps its own."""
     columns: list[dict[str, Column]] = [dict(table) for table in tables]
     for name, column in tables[0].items():
         variable = column.variable

@@ -1,4 +1,4 @@
-"""What the parts of the plan share: configuration, data, known models, and the problems found."""
+"""What the parts of the plan share: configuration, data, models, and gathered problems."""
 
 from __future__ import annotations
 
@@ -61,17 +61,17 @@ class Context:
 
     @cached_property
     def completed(self) -> Table:
-        """The table of the chain with what follows from the careers, which rules may name."""
+        """The chain's table with the variables that follow from careers, which rules may name."""
         return self.frame.completed(self.table)
 
     @cached_property
     def ruled(self) -> Columns:
-        """What rules and conditions may name: the columns, and what follows from the careers."""
+        """The columns that rules and conditions may name, some of which follow from careers."""
         return self.columns.joined(self.completed.names)
 
     @cached_property
     def seen(self) -> Columns:
-        """What the checks may name: of a panel the columns of the rows of persons."""
+        """The columns that checks may name; for a panel, those of the table of persons."""
         if isinstance(self.frame, RowFrame):
             return self.columns
         periods = period_labels(self.frame.periods)
@@ -90,7 +90,7 @@ class Context:
 
     @property
     def career(self) -> str | None:
-        """What the careers of a panel draw: their variable, or who is there when (time)."""
+        """The variable that the careers draw; the time column where they draw presence only."""
         return self.frame.career or self.frame.time
 
     @property
@@ -107,7 +107,7 @@ class Context:
         return {c.name: float(changers(panel.index, c).mean()) for c in panel.columns}
 
     def earlier(self, order: Sequence[str], position: int) -> list[str]:
-        """Return what is known where a variable is drawn: earlier ones, and what follows of them.
+        """Return the variables known when a variable is drawn: earlier ones, and what follows.
 
         Time and the attributes of the careers of a panel follow from the careers.
         """
@@ -129,7 +129,7 @@ class Context:
 
 
 def unknown_variables(context: Context) -> Iterator[str]:
-    """Yield every variable that the configuration names and the source does not have.
+    """Yield a problem for each variable that is in the configuration but not in the source.
 
     Variables in expressions, in the order and under checks are reported where these are read.
     """

@@ -1,4 +1,4 @@
-"""Whether whole datasets can be evolved: the genetic part of a configuration and the data."""
+"""Plan the evolution of whole datasets: check the genetic section against the data."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def plan_genetic(
 
 
 def _problems(context: Context, config: GeneticOptions, steps: Sequence[Step]) -> Iterator[str]:
-    """Yield what stands against evolving anything."""
+    """Yield the reasons why no dataset can be evolved."""
     chain = context.config
     if context.is_panel:
         yield "persons with several rows cannot be evolved; take panel or genetic out"
@@ -74,7 +74,7 @@ def _problems(context: Context, config: GeneticOptions, steps: Sequence[Step]) -
 
 
 def _size_problems(context: Context, config: GeneticOptions) -> Iterator[str]:
-    """Yield what stands against so many datasets, or datasets of such a size."""
+    """Yield the problems of the number of datasets and of their size."""
     chain, n = context.config, context.table.n_rows
     if config.mode == "pareto" and chain.m > 1:
         yield f"m ({chain.m}) must be 1 with mode pareto: its result is a frontier of datasets"
@@ -98,7 +98,7 @@ CHAIN_KEYS = ("default_method", "method", "models", "visit_sequence", "predictor
 
 
 def _ignored(context: Context, config: GeneticOptions) -> Iterator[str]:
-    """Say what has no effect where no chain is fitted."""
+    """Note settings of the chain that have no effect, since no chain is fitted."""
     unused = [key for key in CHAIN_KEYS if key in context.config.model_fields_set]
     unused += [
         f"variables.{name}.method"

@@ -1,4 +1,4 @@
-"""The confidential data of a run as a table of codes, with everything that is wrong with them."""
+"""Read the confidential data of a run as a table of codes, and gather its problems."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Columns:
     """The columns of a source, and which of them could be read.
 
     A source with faults is planned with its sound columns, so that a steward sees the problems of
-    configuration and data at once. What is said of a faulty column is not judged: its own problem
-    is told already.
+    configuration and data at once. Settings of a faulty column are not checked: the problem of
+    the column is reported already.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Columns:
         return any(self.is_faulty(name) for name in names)
 
     def unknown(self, place: str, name: str) -> list[str]:
-        """Say that the source has no such column, with the nearest name; nothing if it has."""
+        """Return the problem of a name that is no column, with the nearest name; else nothing."""
         if self.is_known(name):
             return []
         if owner := self.owners.get(name):
@@ -127,7 +127,7 @@ class Columns:
         return [unknown_variable(place, name, writable)]
 
     def _in_period(self, name: str) -> str | None:
-        """Say why the value of a variable in a period is not in view."""
+        """Explain why the value of a variable in a period cannot be checked."""
         variable, _, period = name.rpartition("@")
         if variable in self.views and period in self.periods:
             return f"{name!r} is not in view; add {period} to panel.view"
@@ -146,7 +146,7 @@ def unknown_variable(place: str, name: str, names: Iterable[str]) -> str:
 
 
 def values_in_periods(name: str, names: Iterable[str]) -> str | None:
-    """Say how the values of a variable of a panel are called; None where there are none.
+    """Name the columns that hold a variable in single periods; None where there are none.
 
     Examples
     --------
@@ -168,7 +168,8 @@ def _in_periods(name: str, views: Sequence[str]) -> str:
 class Input:
     """The confidential data, or the sound part of data with faults.
 
-    So that a configuration can be checked against data with faults, and both told at once.
+    With the sound part a configuration can be checked even if the data have faults, so that the
+    problems of both are reported at once.
     """
 
     table: Table
@@ -214,7 +215,7 @@ def read_frame(raw: RawTable, config: ChainConfig) -> Input:
 
 
 def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, Declaration]:
-    """Return what a configuration says of the reading of each variable.
+    """Return the declarations of variables in a configuration, for reading the source.
 
     What it says of a longitudinal variable of a wide panel holds for all of its columns, if those
     of the source are known.
@@ -240,7 +241,7 @@ def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, 
 
 
 def arrangement_of(panel: PanelConfig | None, table: Table) -> tuple[Arrangement, tuple[str, ...]]:
-    """Return how a source holds its units, and what a steward should know of it.
+    """Return the arrangement of a source's units, with notes for the steward.
 
     Raises
     ------
@@ -297,7 +298,7 @@ def _sound_part(raw: RawTable, declared: Mapping[str, Declaration]) -> Table:
     sound: list[Column] = []
     for name in raw.names:
         declaration = {name: declared[name]} if name in declared else {}
-        with suppress(SynthesizerError):  # told by whoever encoded the whole source
+        with suppress(SynthesizerError):  # the faults are reported for the whole source
             sound += encode(raw.select([name]), declaration).columns
     return Table(sound, raw.n_rows)
 
@@ -314,7 +315,7 @@ def _fingerprint(data: DataConfig) -> str | None:
 
 
 def _header(data: DataConfig) -> tuple[str, ...] | None:
-    """Return the column names of a text file whose rows cannot be read, None if they neither."""
+    """Return the column names of a text file whose rows are unreadable, None if they are, too."""
     path = data.path
     if path is None or not path.is_file() or not {".csv", ".tsv", ".txt"} & set(path.suffixes):
         return None
@@ -336,7 +337,7 @@ _LONGEST_HEADER = 1 << 20
 def declared_for(
     data: DataConfig, raw: RawTable, declared: Mapping[str, Declaration]
 ) -> dict[str, Declaration]:
-    """Add what is known of a built-in sample; the plan reports names that are unknown."""
+    """Add the declarations of a built-in sample; the plan reports unknown names."""
     existing = {name: declaration for name, declaration in declared.items() if name in raw.names}
     if data.sample is None:
         return existing
@@ -349,7 +350,7 @@ def declared_for(
 
 
 def _over(usual: Declaration | None, declaration: Declaration) -> Declaration:
-    """Return what the configuration says, and what is known where it says nothing."""
+    """Return a declaration with gaps filled from the usual one of the sample."""
     if usual is None or declaration.kind is not None:
         return declaration
     return replace(

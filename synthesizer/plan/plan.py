@@ -1,8 +1,8 @@
-"""What will be made of the confidential data, decided before anything is fitted.
+"""The plan of a synthesis, made before anything is fitted.
 
-`make_plan` puts a configuration and data together and tells every problem at once. What the plan
-needs of the data is their schema, and counts for the rules. The configuration ends here: whoever
-comes later is handed a `Plan`, or the part of it that he needs.
+`make_plan` checks a configuration against the data and reports every problem at once. It needs the
+schema of the data, and counts for the rules. Code after this step receives a `Plan` or parts of
+it, never the configuration.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Plan:
         return self.genetic is None or self.genetic.start == "chain"
 
     def fit(self, seed: Seed, phases: Phases | None = None) -> Source:
-        """Fit what datasets are drawn from: a chain, or an evolution against the data."""
+        """Fit the source of datasets: a chain, or an evolution against the data."""
         phases = phases or Phases()
         with self._fitting(phases) as advance:
             tell = partial(phases.listener.tell, GENERATE)
@@ -211,7 +211,7 @@ def make_plan(
     problems = Problems(data.problems)
     kind = DataError if problems else ConfigError
     if config.panel is not None and not data.columns.is_complete:
-        # without all columns persons and periods cannot be told apart: their problems come first
+        # persons and periods need all columns, so problems of columns come first
         raise kind(problems)
     with problems.gathered():
         arrangement, notes = arrangement_of(config.panel, data.table)
@@ -288,7 +288,7 @@ def plain_config(config: ChainConfig) -> dict[str, Any]:
 
 
 def _check_names(context: Context) -> None:
-    """Report names of variables and models that are unknown, and variables out of place."""
+    """Report unknown variables and models, and variables in the wrong place."""
     context.problems += [*unknown_variables(context), *models_without_use(context)]
     context.problems += [
         f"{place}: variable {name!r} is an id or dropped and takes no part in the synthesis; take "

@@ -24,7 +24,7 @@ from synthesizer.plan.context import Context
 
 @dataclass(frozen=True, kw_only=True)
 class Places:
-    """What the chain knows at its end, in order, and what may not be touched."""
+    """The variables at the end of the chain, in order, and those that rules may not change."""
 
     order: tuple[str, ...]
     """Variables and what follows from them."""
@@ -92,7 +92,7 @@ class Places:
         return None
 
     def redrawing_problem(self, names: Collection[str]) -> str | None:
-        """Say why no value of the last of some variables can be redrawn."""
+        """Explain why the last of some variables cannot be redrawn; empty if it can."""
         ordered = sorted(names, key=self.order.index)
         last = ordered[-1]
         if last not in self.fixed:
@@ -211,7 +211,7 @@ def _forbids(context: Context, places: Places) -> list[Forbid]:
 
 
 def _nothing_left(forbids: Mapping[int, Forbid], table: Table) -> Iterator[str]:
-    """Say which conditions leave none of the confidential rows, so that no draw can keep them."""
+    """Report conditions that together forbid every confidential row, so no draw can keep them."""
     for variable in dict.fromkeys(forbid.variable for forbid in forbids.values()):
         same = {number: f for number, f in forbids.items() if f.variable == variable}
         if len(same) > 1 and forbidden_rows(list(same.values()), table).all():
@@ -242,7 +242,7 @@ def _supports(context: Context, places: Places) -> list[Support]:
         if problem := places.redrawing_problem(ordered):
             problems.append(f"{place}: {problem}")
             continue
-        # each beginning, too: else a later variable may find no value that fits the earlier ones
+        # support of every prefix as well, so that each later variable finds a value that fits
         wanted += [
             tuple(ordered[:k])
             for k in range(2, len(ordered) + 1)
@@ -256,7 +256,7 @@ def _several_values(config: ChainConfig, places: Places) -> Iterator[str]:
     for number, rule in enumerate(config.rules, 1):
         try:
             used = Expression.parse(rule.condition).names
-        except ExpressionError:  # told already
+        except ExpressionError:  # reported already
             continue
         for name in rule.then:
             if name in places.rare and not used <= places.personal:
@@ -293,7 +293,7 @@ def _contradictions(
 
 
 def _broken(rules: Sequence[Rule], forbids: Sequence[Forbid], table: Table) -> Iterator[str]:
-    """Yield which confidential rows break what synthetic rows will keep."""
+    """Yield the rules that confidential rows break and synthetic rows will keep."""
     for rule in rules:
         column = table[rule.variable]
         ruled = rule.apply(column, table)
@@ -320,7 +320,7 @@ def _rows(mask: BoolArray) -> str:
 
 
 def plan_paths(context: Context) -> None:
-    """Set the rules from period to period; tell problems, and how often the data break them."""
+    """Plan the rules from period to period; report problems, and how often the data break them."""
     panel = context.config.panel
     if panel is None:
         return
@@ -412,7 +412,7 @@ def _text(rule: PathRuleConfig) -> str:
 
 
 def _count(context: Context, places: Mapping[PathRule, str]) -> None:
-    """Count on the confidential data what breaks each rule, before anything is fitted."""
+    """Count the confidential rows that break each rule, before anything is fitted."""
     policy = context.config.on_violation
     if policy == "ignore":
         return

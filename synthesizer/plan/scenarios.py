@@ -28,7 +28,7 @@ from synthesizer.plan.inputs import Columns
 
 
 def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
-    """Return the scenarios, none where there are none to be had."""
+    """Return the planned scenarios; empty where no keys and target are available."""
     config, table = context.config, context.original
     checks, problems = config.checks, Problems()
     names = _Names(config, table, context.seen)
@@ -88,7 +88,7 @@ class _Names:
         self.config, self.table, self.columns = config, table, columns
 
     def known(self, place: str, name: str, *, ids: bool = False) -> list[str]:
-        """Say what is wrong with a name: unknown, dropped, or an identifier."""
+        """Return the problems of a name: unknown, dropped, or an identifier."""
         if name in self.config.drop and not ids:
             return [f"{place}: {name!r} is dropped from the synthesis; take it out"]
         if self.columns.is_faulty(name):
@@ -217,12 +217,12 @@ def plan_fits(context: Context, *, keeps: bool) -> None:
 
 
 def _packages_missing(requests: Sequence[FitRequest]) -> Iterator[str]:
-    """Yield what must be installed for the fits, once."""
+    """Yield the packages that must be installed for the fits, each once."""
     needed: dict[Callable[[], None], None] = {}
     for request in requests:
         try:
             effects = parse_formula(request.formula).effects
-        except ExpressionError:  # told by the names already
+        except ExpressionError:  # the check of names reports these
             continue
         needed[need_pyfixest if effects else need_statsmodels] = None
     for need in needed:

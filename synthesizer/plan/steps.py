@@ -1,4 +1,4 @@
-"""The steps of the chain: which model draws each variable, in which order, from which others."""
+"""Plan the steps of the chain: the model of each variable, the order, the predictors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from synthesizer.plan.context import Context
 
 @dataclass(frozen=True)
 class Method:
-    """The model asked for one variable, before it is built.
+    """The requested model of one variable, before it is built.
 
     ``told`` says whether the configuration named it; ``inputs`` are the variables of a derived one.
     """
@@ -37,7 +37,7 @@ class Method:
 
 
 def plan_methods(context: Context) -> dict[str, Method]:
-    """Return the model asked for every variable."""
+    """Return the requested model of every variable."""
     _check_default(context)
     _check_smoothing(context)
     by_position = _by_position(context)
@@ -65,7 +65,7 @@ def _check_default(context: Context) -> None:
 
 
 def _check_smoothing(context: Context) -> None:
-    """Say where smoothing is asked for and does nothing, as synthpop does."""
+    """Note where smoothing is set and has no effect, as synthpop does."""
     coded = [n for n in context.names if context.table[n].variable.is_coded]
     asked = [n for n in coded if context.own(n).options.get("smoothing", "none") != "none"]
     context.notes += [
@@ -146,7 +146,7 @@ def default_for(context: Context, variable: Variable) -> str:
         return default_method(default, variable)
     try:
         return context.registry.canonical(default)
-    except SynthesizerError:  # told already
+    except SynthesizerError:  # reported already
         return default_method(DEFAULT_SET, variable)
 
 
@@ -189,7 +189,7 @@ def _outside(context: Context, name: str) -> list[str]:
 
 
 def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
-    """Return the order of the chain: kept first, then as told, derived after their inputs."""
+    """Return the order of the chain: kept first, then as configured, derived after their inputs."""
     kept = [n for n in context.names if n in methods and methods[n].name == ROLES["keep"]]
     listed = _listed(context)
     unlisted = [n for n in context.names if n not in listed]
@@ -206,7 +206,7 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
 
 
 def _panel_order(context: Context, listed: list[str], unlisted: list[str]) -> list[str]:
-    """Return the careers first unless told otherwise, then what nobody changes, then the others."""
+    """Order a panel: careers first unless configured, then constant variables, then the others."""
     career = str(context.career)
     head = [] if career in listed else [career]
     unlisted = [name for name in unlisted if name != career]
@@ -240,7 +240,7 @@ def _entry(context: Context, entry: str) -> str:
 def _after_inputs(
     context: Context, order: list[str], inputs: Mapping[str, set[str]], listed: set[str]
 ) -> list[str]:
-    """Move derived variables behind their inputs where nobody told their place."""
+    """Move derived variables behind their inputs, unless visit_sequence sets their place."""
     placed: list[str] = []
     waiting = list(order)
     while waiting:
@@ -271,7 +271,7 @@ MOST_TOLD = 5
 
 
 def _panel_method(context: Context, name: str, method: Method) -> Method:
-    """Return the model of histories for a variable: as told, or one around the model told.
+    """Return the history model of a variable: the configured one, or one around a base model.
 
     The career variable gets the careers. A conditional model told for another variable becomes the
     base of the history that fits the data: one value where nobody changes, `mostly_constant` where
@@ -293,7 +293,7 @@ def _panel_method(context: Context, name: str, method: Method) -> Method:
 
 
 def _with_base(context: Context, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Complete the base model of a history: the default one where none is told; its options."""
+    """Complete the options of a history with its base model, by default the usual one."""
     base = options.get("base", default_for(context, context.table[name].variable))
     if isinstance(base, str):
         base = {"model": base}
@@ -306,7 +306,7 @@ def _with_base(context: Context, name: str, options: Mapping[str, Any]) -> dict[
 def _with_chosen_past(
     context: Context, name: str, model: HistoryModel, predictors: Sequence[str]
 ) -> HistoryModel:
-    """Leave out what a steward does not want of the predictors that a history adds.
+    """Leave out predictors that a history adds and the configuration does not want.
 
     Where ``predictors`` names some of them, the others are left out; ``exclude`` leaves out those
     that it names.
@@ -325,7 +325,7 @@ def _with_chosen_past(
 
 
 def panel_problems(context: Context, order: list[str], steps: Sequence[Step]) -> Iterator[str]:
-    """Yield what a panel does not allow: careers twice, and the wrong things before them."""
+    """Yield problems of a panel's steps: two careers, or wrong variables before them."""
     career = context.career
     if career is None:
         return
@@ -381,7 +381,7 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
     try:
         model = context.registry.build(method.name, options)
     except (ConfigError, ModelError) as error:
-        # the planner tells what is wrong with options under ``models`` once, for all variables
+        # problems of options under ``models`` are reported once, not for each variable
         listed = context.options.get(method.name)
         is_reported = listed is not None and set(options) <= set(listed)
         if isinstance(error, ModelError) or not is_reported:
@@ -415,7 +415,7 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
 
 
 def _absent_problems(name: str, model: ConditionalModel, predictors: tuple[str, ...]) -> list[str]:
-    """Say which predictors the options of a model name, or of its base model, that it has not.
+    """Report predictors that the options of a model or its base model name but it lacks.
 
     Those that a history adds (``own.``) are not known before the fit.
     """
@@ -509,7 +509,7 @@ def _kind_problems(variable: Variable, name: str, model: ConditionalModel) -> li
 
 
 def _base_problems(context: Context, variable: Variable, model: ConditionalModel) -> list[str]:
-    """Say where the base model of a history cannot draw a variable."""
+    """Report base models of histories that cannot draw the variable."""
     base = getattr(model, "base", None)
     if not isinstance(base, ConditionalModel):
         return []
