@@ -1,1 +1,1 @@
-"""The YAML as typed objects, and the other spellings of it."""
+"""The YAML configuration as typed objects, with the spellings of other tools."""

@@ -1,4 +1,4 @@
-"""Reading configurations: the house spelling, all problems at once, the nearest names.
+"""Read configurations, translate other spellings, and report all problems at once.
 
 A configuration with faults is cut down to its sound parts, so that the data can be checked in the
 same go and a steward sees every problem of both at once.
@@ -34,7 +34,7 @@ _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 
 
 def sentence(kind: type[BaseModel], content: Any, item: ErrorDetails) -> str:
-    """Say what is wrong at one place of a configuration that was read as ``kind``."""
+    """Describe one fault of a configuration that was read as ``kind``."""
     location = item["loc"]
     place = ".".join(_steps(content, location)) or "configuration"
     if item["type"] in _UNKNOWN:
@@ -172,7 +172,7 @@ def file_content(path: str | Path, overrides: Mapping[str, Any] | None = None) -
 def sound_part(content: Mapping[str, Any], base: Path, problems: Problems) -> Config | None:
     """Return a configuration without its faulty parts, None if the data are among them.
 
-    So that the data can be checked in the same go, whatever else is wrong.
+    With it the data can be checked at once, whatever else is wrong.
     """
     config = _validated(Config, content, problems)
     return None if config is None else _resolved(config, base)
@@ -181,7 +181,7 @@ def sound_part(content: Mapping[str, Any], base: Path, problems: Problems) -> Co
 def has_faulty_panel(problems: Iterable[str]) -> bool:
     """Whether faults of form leave open what persons, periods and careers are.
 
-    Such a configuration cannot be planned: what it says of persons would be judged as of rows.
+    Such a configuration cannot be planned: settings about persons would be checked for rows.
     A rule with a fault is left out and leaves the panel as it is.
 
     Examples
@@ -205,11 +205,11 @@ def _validated(
             return kind.model_validate(content)
         except ValidationError as error:
             faults = error.errors(include_url=False)
-        # what a part with a misspelt key lacks is what was misspelt, which is told already
+        # a section with a misspelt key lacks the right one: only the misspelling is reported
         reported = [i for i in faults if i["type"] != "value_error" or i["loc"] not in misspelt]
         problems += [sentence(kind, content, item) for item in reported]
         misspelt |= {i["loc"][:-1] for i in faults if i["type"] in _UNKNOWN}
-        # all of them first: a part that two faults are in must not be looked for again
+        # find all places before removing any: two faults may share a place
         faulty = [place for item in faults if (place := _faulty_part(content, item["loc"]))]
         for container, key in faulty:
             container.pop(key, None)
@@ -242,7 +242,7 @@ def _canonical(content: Mapping[str, Any], keys: set[str], problems: Problems) -
             problems.append(f"{key}: unknown key{nearest(name, keys)}")
     for name, dotted in sections.items():
         nested = result.get(name) or {}
-        if isinstance(nested, dict):  # otherwise a fault that is told when the section is validated
+        if isinstance(nested, dict):  # otherwise validating the section reports the fault
             result[name] = {**nested, **dotted}
     problems += _add_options(result, options) + translate(result)
     return result
@@ -254,7 +254,7 @@ def _add_options(result: dict[str, Any], options: Mapping[str, dict[str, Any]]) 
     problems = []
     for model, dotted in options.items():
         nested = models.setdefault(model, {}) if isinstance(models, dict) else None
-        if not isinstance(nested, dict):  # a fault that is told when ``models`` is validated
+        if not isinstance(nested, dict):  # validating ``models`` reports the fault
             continue
         twice = [option for option in dotted if option in nested]
         problems += [f"{model}.{option}: is given under models too; keep one" for option in twice]
@@ -291,9 +291,9 @@ def _joined(base: Path, path: Path) -> Path:
 def _faulty_part(
     content: Any, location: tuple[int | str, ...]
 ) -> tuple[dict[Any, Any], Any] | None:
-    """Return where the part at ``location`` stands, or the nearest part around it that is there.
+    """Return map and key of the value at ``location``, or of the nearest one that encloses it.
 
-    That is a map and a key: one entry of a list is not taken out alone, since the positions of
+    One entry of a list is never returned alone, since the positions of
     other problems must not shift.
     """
     path: list[tuple[Any, Any]] = []

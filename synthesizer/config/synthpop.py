@@ -1,4 +1,4 @@
-"""What users of synthpop and of other tools write, said in the words of this configuration.
+"""Translate arguments of synthpop and other tools into keys of this configuration.
 
 Names that only differ are renamed; arguments of another shape are translated; arguments of
 synthpop that have no counterpart get one sentence that says what to write instead.
@@ -203,10 +203,10 @@ def _one_method(content: dict[str, Any]) -> list[str]:
 
 
 def _part(content: dict[str, Any], *path: Any) -> dict[str, Any] | None:
-    """Return the map at ``path``, made where there is none; None where something else stands."""
+    """Return the map at ``path``, creating it if absent; None if another value is there."""
     section = content
     for key in path:
         section = section.setdefault(key, {})
-        if not isinstance(section, dict):  # a fault that is told when the part is validated
+        if not isinstance(section, dict):  # validating the section reports the fault
             return None
     return section
