@@ -157,7 +157,7 @@ class FittedChain(Source):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the fits of careers tell, each note once."""
+        """Notes of the fits of careers, each once."""
         models = (
             step.value_model
             for stratum in self.strata
@@ -198,7 +198,7 @@ class FittedChain(Source):
 
     @property
     def _secret(self) -> str:
-        """Salt of what belongs to no single variable: the last one is made of all of them."""
+        """Salt for draws of no single variable: the last salt, which depends on all variables."""
         return self.strata[0].replicates[0][-1].salt
 
     def _sizes(self, rows: int, seed: Seed, dataset: int) -> Sequence[int]:
@@ -224,7 +224,7 @@ class FittedChain(Source):
                 )
 
     def misfits(self, m: int, rows: int | None, first: int) -> Iterator[str]:
-        """Yield why there are no such datasets: too few fits, or rows that are kept."""
+        """Yield problems of a request: too few fits, or a number of rows that kept rows exclude."""
         fitted = len(self.strata[0].replicates)
         if self.proper and first + m > fitted:
             yield (
@@ -287,7 +287,7 @@ def _parallel(n_jobs: int | None, tasks: Iterator[Any], progress: Progress | Non
 
 
 def _arrays(column: Column) -> list[npt.NDArray[Any]]:
-    """Return what makes up the values of a column, the same bytes for equal values."""
+    """Return the arrays that hold the values of a column, the same bytes for equal values."""
     if column.is_coded:
         return [column.data]
     values = np.asarray(np.nan_to_num(column.data), dtype=np.float64)

@@ -66,7 +66,7 @@ def allocate(rows: int, sizes: Sequence[int]) -> list[int]:
 
 
 def whole_number_problems(**numbers: object) -> list[str]:
-    """Say which numbers of datasets or rows are none; None stands for the default.
+    """Report numbers of datasets or rows that are not whole or positive; None is the default.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def _opened(
     table: Table,
     rng: np.random.Generator,
 ) -> Table:
-    """Draw the careers, which give the rows of all that follows."""
+    """Draw the careers, which decide the rows of all later variables."""
     persons = panel_of(table)
     index, states = careers.open(persons.select(step.predictors), rng=rng)
     return frame.opened(persons, index, states)
@@ -137,7 +137,7 @@ def _draw_allowed(
     table: Table,
     rng: np.random.Generator,
 ) -> Column:
-    """Draw, set what the rules say, redraw what is forbidden."""
+    """Draw a variable, apply its rules, and redraw forbidden values."""
     predictors = table.select(step.predictors)
     free = rows_outside_rules(rules, step.variable.name, table)
     if isinstance(step.value_model, FittedHistory):
@@ -160,7 +160,7 @@ def _draw_allowed(
 
 @contextmanager
 def _named(zeros: Sequence[Zero]) -> Iterator[None]:
-    """Add to the error of a history, where nothing is allowed, what it has to keep to."""
+    """Name the structural zeros that hold in the RuleError of a history."""
     try:
         yield
     except RuleError as error:
@@ -171,7 +171,7 @@ def _named(zeros: Sequence[Zero]) -> Iterator[None]:
 
 
 def _judge(table: Table, zeros: Sequence[Zero], free: BoolArray) -> Judge:
-    """Return what says which values are forbidden; those that a rule sets are not judged."""
+    """Return a judge of forbidden values, which ignores values that a rule sets."""
     names = {name for zero in zeros for name in zero.names}
     table = Table((c for c in table.columns if c.name in names), table.n_rows)
 
@@ -189,7 +189,7 @@ def _refuse_forbidden_rules(
     column: Column,
     ruled: BoolArray,
 ) -> None:
-    """Stop where a rule sets what is forbidden: redrawing cannot mend it."""
+    """Raise RuleError if a rule sets a forbidden value, which redrawing cannot mend."""
     count = int((forbidden_rows(zeros, table.with_column(column)) & ruled).sum())
     if count:
         conditions = " or ".join(f"'{rule.condition.text}'" for rule in rules)

@@ -1,9 +1,9 @@
-"""Names of conditional models: who offers them, and how options of a configuration build them.
+"""Names of conditional models, the packages they come from, and how options build them.
 
 Every model enters through the entry-point group ``synthesizer.models``, the built-in ones as well
 as those of other packages. A module that is no installed package is a plug-in: it lists its models
 in ``MODELS`` and is imported only when a configuration or a user names it. Python users may also
-call `Registry.register`. The engine holds a registry that it was given and asks abilities.
+call `Registry.register`. The engine receives a registry and asks models for their abilities.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def option_types(model_class: type[ConditionalModel]) -> dict[str, Any]:
 def _named(
     model_class: type[ConditionalModel], types: Mapping[str, Any], options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return values by the options' own names, and what is unknown or given twice."""
+    """Return values by the full names of options, and problems of unknown or doubled ones."""
     aliases = model_class.option_aliases
     values: dict[str, Any] = {}
     problems = []
@@ -244,7 +244,7 @@ class Entry:
 
     @property
     def abilities(self) -> Abilities:
-        """What the engine may ask of the model."""
+        """The abilities of the model."""
         return self.model_class.abilities
 
 
@@ -501,7 +501,7 @@ options
     def _build_inner(self, value: object) -> ConditionalModel:
         """Build the model that another one wraps."""
         if isinstance(value, ConditionalModel):
-            self.name_of(value)  # what has no name can neither be told nor saved
+            self.name_of(value)  # a model without a name can be neither reported nor saved
             return value
         if isinstance(value, str):
             return self.build(value)

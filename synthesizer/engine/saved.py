@@ -28,7 +28,7 @@ KIND = "synthesizer model (CONFIDENTIAL: holds values of the data it was fitted 
 
 @dataclass(frozen=True, kw_only=True)
 class SavedModel:
-    """A fitted chain, how its data were laid out, and where it comes from."""
+    """A fitted chain, with the layout of its data and its origin."""
 
     chain: FittedChain
     """Ready to generate."""
@@ -53,7 +53,7 @@ class SavedModel:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Turn whatever fails in drawing and writing into SavedModelError.
+        """Turn any failure of drawing and writing into SavedModelError.
 
         For models that came from a file: its parts need not fit together.
         """
@@ -77,7 +77,7 @@ def check_model_path(path: Path, *, overwrite: bool) -> None:
 
 
 def codec(registry: Registry) -> Codec:
-    """Return what writes and reads fitted models, each under its registered name."""
+    """Return the codec of fitted models, each under its registered name."""
     return Codec(Family(FittedModel, registry.name_of_fitted, registry.fitted_type), FORMS)
 
 
@@ -115,7 +115,7 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
 
 
 def _absent_plugins(content: Any, registry: Registry) -> str:
-    """Say which plug-ins the fit had and the registry lacks."""
+    """Name the plug-ins that the fit used and the registry lacks."""
     plugins = content.get("plugins") if isinstance(content, dict) else None
     names = [str(name) for name in plugins] if isinstance(plugins, list) else []
     good = [name for name in names if all(word.isidentifier() for word in name.split("."))]

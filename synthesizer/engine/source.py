@@ -1,4 +1,4 @@
-"""What datasets are drawn from: a fitted chain, or an evolution against the confidential data."""
+"""Sources of datasets: a fitted chain, or an evolution against the confidential data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_SAVED = (
 
 @dataclass(frozen=True, eq=False)
 class Evolved:
-    """What an evolution leaves beside its datasets."""
+    """The results of an evolution beside its datasets."""
 
     evolution: Evolution
     """Settings, and utility, risk and history of every dataset."""
@@ -34,7 +34,7 @@ class Evolved:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Datasets that somebody asks a source for; see `Source.generate`."""
+    """A request for datasets of a source; see `Source.generate`."""
 
     seed: Seed
     m: int = 1
@@ -45,11 +45,11 @@ class Request:
 
 
 class Source(Protocol):
-    """What datasets are drawn from; by default it has no limits and nothing beside its datasets."""
+    """A source of datasets; by default without limits and without further results."""
 
     @property
     def n_units(self) -> int:
-        """Units of a dataset where nobody asks for another number: rows, or persons of a panel."""
+        """Units of a dataset by default: rows, or persons of a panel."""
 
     @property
     def keeps_rows(self) -> bool:
@@ -57,7 +57,7 @@ class Source(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the fit tells a steward."""
+        """Notes of the fit for the steward."""
 
     @property
     def interrupted(self) -> bool:
@@ -70,24 +70,24 @@ class Source(Protocol):
         return ()
 
     def exceeded(self, pooled: Mapping[str, float | None]) -> tuple[str, ...]:  # noqa: ARG002
-        """Return limits of its own that the datasets lie above, in words.
+        """Return, in words, the limits of this source that its datasets exceed.
 
         ``pooled`` holds figures of risk, by key, of all datasets together.
         """
         return ()
 
     def evolution(self, seed: Seed) -> Evolved | None:  # noqa: ARG002
-        """Return what came out beside the datasets of the last `generate` with this seed."""
+        """Return the further results of the last `generate` with this seed."""
         return None
 
     def count_blocks(self, m: int, rows: int | None) -> int:
         """Return about how many steps `generate` takes, for progress bars."""
 
     def misfits(self, m: int, rows: int | None, first: int) -> Iterator[str]:
-        """Yield why there are no such datasets of this source."""
+        """Yield problems of a request that only this source has."""
 
     def request_problems(self, m: int, rows: int | None, first: int = 0) -> list[str]:
-        """Say everything that is wrong with a request for datasets."""
+        """Return every problem of a request for datasets."""
         return whole_number_problems(m=m, rows=rows) or list(self.misfits(m, rows, first))
 
     def drawn(self, request: Request) -> Iterator[Table]:

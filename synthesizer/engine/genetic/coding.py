@@ -23,7 +23,7 @@ MOST_CELLS = 2**62
 
 
 def coding_problems(variables: Sequence[Variable]) -> list[str]:
-    """Say what stands against candidates with these variables."""
+    """Return the reasons why candidates cannot have these variables."""
     problems = [
         f"variable {v.name!r}: is {v.kind.value}, and the genetic synthesizer takes categories "
         f"only: group {v.name!r} into intervals in the file, declare it categorical if its values "
@@ -120,7 +120,7 @@ DENSE = 1 << 20
 
 
 class Margin:
-    """Some cells of the table of the variables at some places: what is counted of a candidate.
+    """Cells of a table of some variables, in which records of a candidate are counted.
 
     The cells rise, as `cell_numbers` gives them. Nothing grows with the product of levels where
     that is large: records are then looked for among the cells that count.

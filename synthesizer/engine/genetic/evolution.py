@@ -164,7 +164,7 @@ LEAST_GAIN = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What became of one start population."""
+    """The outcome of one start population."""
 
     best: Candidate
     """The one that the options ask for."""

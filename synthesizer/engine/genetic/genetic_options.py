@@ -1,4 +1,4 @@
-"""What an evolution is told: frozen, checked, all problems at once."""
+"""The options of an evolution: frozen and checked, with all problems at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from synthesizer.data.options import Count, Positive, Share, options
 
 
 def _paths(value: object) -> object:
-    """Take one file for a list of one; ``mutants`` and ``chain`` are words."""
+    """Turn one file into a list of one; ``mutants`` and ``chain`` stay words."""
     return [value] if isinstance(value, str) and value not in ("mutants", "chain") else value
 
 
@@ -103,7 +103,7 @@ class GeneticOptions:
 
     @model_serializer(mode="wrap")
     def _chosen(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Write what differs from the defaults, as other parts of a configuration do."""
+        """Write only the options that differ from the defaults, like other sections."""
         usual = type(self)()
         return {
             name: value
@@ -118,7 +118,7 @@ class GeneticOptions:
 
     @property
     def goal(self) -> float | None:
-        """The risk below which less is worth nothing, and to which aimed moves lead."""
+        """The risk to which aimed moves lead; less risk than this has no value."""
         if self.mode == "pareto" or self.risk_at_most is None:
             return self.risk_floor
         return self.risk_at_most

@@ -29,7 +29,7 @@ ALONE = 250_000
 
 
 def below_random(place: str, limit: float, random: float) -> str:
-    """Say that a limit lies below what a file reaches that knows nothing.
+    """Warn that a limit lies below the risk of a file without information.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class Evolver:
         )
 
     def shuffled(self, candidate: Candidate, seed: Seed, dataset: int, number: int = 0) -> Records:
-        """Return a candidate's records in an order that tells nothing of the original's."""
+        """Return a candidate's records in an order that reveals nothing of the original's."""
         rng = seed.generator("genetic", self._salt, dataset, "order", number)
         return candidate.records[rng.permutation(len(candidate.records))]
 
@@ -184,7 +184,7 @@ class Evolver:
 
 @dataclass(frozen=True)
 class _Keeping:
-    """Says which records keep to the rules; an object, so that it reaches worker processes."""
+    """A test of which records keep the rules; an object, so that it can be pickled for workers."""
 
     rules: tuple[Rule, ...]
     zeros: tuple[Zero, ...]
@@ -201,7 +201,7 @@ class _Keeping:
 
 
 def keeping(rules: Sequence[Rule], zeros: Sequence[Zero], table: Table) -> Allowed | None:
-    """Return what says which records keep to rules and structural zeros; None without any."""
+    """Return a test of which records keep rules and structural zeros; None without any."""
     if not rules and not zeros:
         return None
     coding = Coding.of([table[name].variable for name in evolved_names(table)])
@@ -274,7 +274,7 @@ class Evolving(Source):
 
     @property
     def half_problems(self) -> tuple[str, ...]:
-        """Why a half cannot be synthesised: an interrupt, or files that know all records."""
+        """Why a half cannot be synthesised: an interrupt, or start files made from all records."""
         if self.interrupted:
             return ("the evolution was interrupted, and a half would not be",)
         if self.plan.start == "files":
@@ -302,7 +302,7 @@ class Evolving(Source):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the fit of the chain tells."""
+        """Notes of the fit of the chain."""
         return () if self.chain is None else self.chain.notes
 
     def count_blocks(self, m: int, rows: int | None) -> int:  # noqa: ARG002
@@ -310,7 +310,7 @@ class Evolving(Source):
         return m * self.plan.options.generations
 
     def misfits(self, m: int, rows: int | None, first: int) -> Iterator[str]:  # noqa: ARG002
-        """Yield why there are no such datasets: one start, or rows that it does not have."""
+        """Yield problems of a request: several datasets of one start, or another number of rows."""
         if m > 1 and (self.plan.start == "mutants" or self.plan.options.mode == "pareto"):
             yield f"m ({m}) must be 1 with start mutants, and with mode pareto"
         elif self.keeps_rows and rows not in (None, self.n_units):
@@ -330,7 +330,7 @@ class Evolving(Source):
                 told=told_in_words(self.told, request.progress),
                 keeps_best=self.keeps_best,
             )
-            # of the datasets themselves only the last one's stay: memory does not grow with m
+            # only the last dataset is kept, so memory does not grow with m
             self.results.append(outcome.dataset)
             self._last = outcome
             yield self.as_table(self.evolver.shuffled(outcome.best, seed, dataset))
@@ -354,7 +354,7 @@ class Evolving(Source):
         return [evolver.breeder.candidate(coding.encode(table)) for table in tables]
 
     def evolution(self, seed: Seed) -> Evolved | None:
-        """Return what the last `generate` came to; None before it."""
+        """Return the evolution of the last `generate`; None before it."""
         if self._last is None:
             return None
         front = self._frontier(self._last)
@@ -371,7 +371,7 @@ class Evolving(Source):
         """Return the frontier of a dataset, thinned out; nothing in mode single."""
         if self.plan.options.mode != "pareto":
             return []
-        # below the floor nobody is safer: one point there is enough
+        # one point below the floor is enough: less risk has no value there
         limit = outcome.options.risk_at_most
         floor = min(outcome.options.risk_floor or 0.0, 1.0 if limit is None else limit)
         front, best, points = outcome.frontier, outcome.best, self.plan.options.points
@@ -387,7 +387,7 @@ class Evolving(Source):
         return ROWS.finished(drawn, self.table.schema)
 
     def _evolution(self, seed: Seed) -> Evolution:
-        """Return what was evolved, and what came out."""
+        """Return the record of the evolution."""
         options, risk = self.plan.options, self.evolver.risk
         random = self.evolver.random_risk(seed)
         return Evolution(
@@ -414,7 +414,7 @@ class Evolving(Source):
 def told_in_words(
     told: Words | None, progress: Progress | None
 ) -> Callable[[Generation], None] | None:
-    """Return what passes a generation on to a progress bar."""
+    """Return a function that shows a generation on a progress bar."""
 
     def tell(generation: Generation) -> None:
         if progress is not None:

@@ -1,4 +1,4 @@
-"""Candidates, and the generation that they come from."""
+"""Candidates, and how a generation is bred from the one before."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ class Redraw:
 
     @classmethod
     def uniform(cls, coding: Coding) -> Self:
-        """Return what draws every level alike."""
+        """Return redraws with equal probability of every level."""
         return cls(coding, [np.ones(count) for count in coding.levels])
 
     @classmethod
     def marginal(cls, coding: Coding, original: Records) -> Self:
-        """Return what draws levels as often as the original has them."""
+        """Return redraws with the frequencies of levels in the original."""
         counts = [
             np.bincount(coding.level(original, place), minlength=count).astype(np.float64)
             for place, count in enumerate(coding.levels)
@@ -156,7 +156,7 @@ class Breeder:
         self.allowed = allowed
 
     def candidate(self, records: Records) -> Candidate:
-        """Count and score a dataset from nothing."""
+        """Count and score a dataset from scratch."""
         counts = self.scorer.count(records)
         return Candidate(records, counts, self.scorer.score(counts, len(records)))
 
@@ -196,7 +196,7 @@ class Breeder:
             return 0.0
         if self.options.mode == "pareto":
             return min(self.options.aimed, (1 - goal / risk) * rng.random())
-        # about what is needed: most risks fall in proportion to the records that carry them
+        # roughly the share needed: most risks fall in proportion to the records that carry them
         return min(self.options.aimed, (1 - goal / risk) * (0.5 + rng.random()))
 
     def _rate(self, highest: float, rng: np.random.Generator) -> float:
@@ -206,7 +206,7 @@ class Breeder:
         return float(highest * 10 ** (-DECADES * rng.random()))
 
     def kept(self, before: Records, move: tuple[Records, Integers]) -> Records:
-        """Return the records after a move; those that break a rule are as before."""
+        """Return the records after a move; records that would break a rule stay as they were."""
         after, rows = move
         if self.allowed is not None and len(rows):
             wrong = rows[~self.allowed(after[rows])]

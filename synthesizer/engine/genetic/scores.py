@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Sought:
-    """The original, and what an intruder knows and seeks."""
+    """The original, with the keys an intruder knows and the target sought."""
 
     records: Records
     """Confidential records, shape (n,)."""
@@ -142,7 +142,7 @@ class Risk(Objective):
         return None
 
     def found(self, counts: Sequence[Integers]) -> tuple[float, float | None] | None:  # noqa: ARG002
-        """Return the share of people whose key is there, and how often they are told rightly.
+        """Return the share of people whose key is in the candidate, and how often it is right.
 
         None for measures that seek no target.
         """
@@ -237,7 +237,7 @@ class CapU(Cap):
 
     @property
     def undefined(self) -> str | None:
-        """Say that there is nobody to protect."""
+        """Why there is no risk to compute: no record has a unique key."""
         if self.people:
             return None
         return (
@@ -338,7 +338,7 @@ class Score:
 
 
 class Scorer:
-    """Scores candidates against one original: how far they are from it, and what they give away."""
+    """Scores candidates against one original by utility and risk."""
 
     def __init__(self, utility: Objective, risk: Risk) -> None:
         self.utility, self.risk = utility, risk
@@ -355,7 +355,7 @@ class Scorer:
         return tuple(count + more for count, more in zip(counts, gained, strict=True))
 
     def change(self, old: Records, new: Records) -> Counts:
-        """Return what counts gain when the records ``old`` become ``new``."""
+        """Return the change of the counts when the records ``old`` become ``new``."""
         pairs = zip(self.count(new), self.count(old), strict=True)
         return tuple(after - before for after, before in pairs)
 
