@@ -1,1 +1,1 @@
-"""The steward's report: numbers of the checks, arranged on a page that needs no network."""
+"""The steward's report: results of the checks on a page that needs no network."""

@@ -1,4 +1,4 @@
-"""The last sections: further measures, what was run, every figure, how to read the report."""
+"""The last sections: further measures, facts of the run, all figures, and a glossary."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def further_utility(record: Record) -> Section | None:
 
 
 def _further(axis: str, results: Iterable[tuple[str, Measured]], units: Units) -> Section | None:
-    """Return results as they say themselves; None without any."""
+    """Return a section of results in their default form; None without results."""
     blocks = [
         block
         for key, result in results
@@ -182,7 +182,7 @@ def figures_section(record: Record) -> Iterator[Block]:
 
 
 def _read_alone(place: str, figure: Figure) -> tuple[Figure, str]:
-    """Return a figure with its direction; SPECKS of a tree is far from 0 by chance alone."""
+    """Return a figure with its direction; SPECKS of a tree is above 0 by chance alone."""
     if place.endswith("cart") and figure.key == "specks":
         return figure, "not to be read alone: far from 0 by chance"
     return figure, figure.direction

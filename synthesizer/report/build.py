@@ -74,7 +74,7 @@ def build_report(record: Record) -> str:
 
 
 def sections(record: Record) -> list[Section]:
-    """Return the sections of the report, in order; those without any subject are left out."""
+    """Return the sections of the report, in order, without empty ones."""
     built = (
         _of(file, function)(record)
         for file, function, is_needed in _SECTIONS

@@ -83,7 +83,7 @@ def shown_states(sequences: SequenceResult, periods: Sequence[str]) -> ShownStat
 
 
 def _groups(states: Sequence[str]) -> tuple[tuple[str, ...], list[int]]:
-    """Return the states that are shown and where each state goes."""
+    """Return the shown states, and for each state the position of the one that shows it."""
     ends = [label for label in states if label in (OTHERS, ABSENT)]
     named = [label for label in states if label not in ends]
     few = named if len(named) <= MOST and OTHERS not in ends else named[: MOST - 1]
@@ -187,7 +187,7 @@ def _steps(values: Sequence[float], x: Scale, y: Scale) -> Iterator[str]:
 
 
 def _period_labels(periods: Sequence[str], x: Scale, base: float) -> Iterator[Markup]:
-    """Yield names of periods below the middle of theirs, as many as there is room for."""
+    """Yield as many names of periods as fit, each below the middle of its period."""
     labels = [clipped(period, 10) for period in periods]
     room = max(text_width(label, 11) for label in labels) + 12
     every = max(1, round(room / (x(1) - x(0)) + 0.499))
@@ -202,7 +202,7 @@ Row = tuple[str, float | None, float | None]
 
 
 def moves_chart(sequences: SequenceResult) -> Iterator[Block]:
-    """Yield the picture of how often persons change state; none for a single period."""
+    """Yield the picture of changes of state per person; nothing for a single period."""
     sides = sequences.original.n_moves, sequences.synthetic.n_moves
     if len(sides[0]) == 1:
         return
@@ -232,7 +232,7 @@ def _capped(shares: Sequence[float]) -> list[float]:
 
 
 def spells_chart(sequences: SequenceResult) -> Iterator[Block]:
-    """Yield the picture of how long spells last; none where there are no spells."""
+    """Yield the picture of lengths of spells; nothing without spells."""
     lengths = sequences.original.spell_lengths, sequences.synthetic.spell_lengths
     every = zip(sequences.states, *lengths, strict=True)
     rows: list[Row] = [row for row in every if row[1:] != (None, None)]

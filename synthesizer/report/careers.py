@@ -68,7 +68,7 @@ _NAMED = 12
     "Who is there when and in which state, and how values follow each other in time.",
 )
 def careers_section(record: Record) -> Iterator[Block]:
-    """Yield what became of careers and of the variables' histories in a panel."""
+    """Yield the comparison of careers and of the variables' histories."""
     if was_matched(record):
         yield Note(MATCHED, "alert")
     panel = record.results.panel

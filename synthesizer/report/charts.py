@@ -278,7 +278,7 @@ def clipped(words: str, limit: int) -> str:
 
 
 def _named_in_full(name: str, limit: int, attrs: Mapping[str, Value]) -> Markup:
-    """Write a name as far as there is room; it is whole where a reader points at it."""
+    """Write a name, shortened to the room there is; a tooltip holds the whole name."""
     return el("text", attrs, el("title", None, name), clipped(name, limit))
 
 

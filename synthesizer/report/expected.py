@@ -1,4 +1,4 @@
-"""What to compare S_pMSE with: a right synthesis of this kind, and a fresh sample."""
+"""Expected values of S_pMSE: of a right synthesis of this kind, and of a fresh sample."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def short(value: float) -> str:
 
 
 def right_share(scores: PmseResult, expected: Expected) -> float:
-    """Return down to what a tree's ratio may go for a right synthesis: 1 - c, c its share."""
+    """Return the lowest ratio that a tree may have for a right synthesis: 1 - c, c its share."""
     if expected.proper:
         return 1.0
     return scores.n / (scores.n + sum(scores.n_synthetic) / len(scores.n_synthetic))
@@ -238,7 +238,7 @@ def even_trees(record: Record) -> bool:
 
 
 def _trees(record: Record) -> dict[str, tuple[bool, bool]]:
-    """Return of every variable that trees drew whether draws were even, and whether tilted."""
+    """Return, for every variable drawn by trees, whether draws were even and whether tilted."""
     return {
         step.variable: (step.trees.even, step.trees.tilt and tilts(step.kind, step.codes))
         for step in record.manifest.chain

@@ -1,4 +1,4 @@
-"""Figures and results as a page shows them: in a line, as a picture, in tables, as a section.
+"""Show figures and results on a page: as a line, a picture, tables or a section.
 
 A result without a section written by hand is shown by `result_blocks`: its figures beside their
 baselines, its values, and every table of its rows.
@@ -57,7 +57,7 @@ def figure_of(figures: Sequence[Figure], key: str) -> Figure | None:
 
 
 def compared(figures: Sequence[Figure]) -> list[Figure]:
-    """Return the rates that have something to be compared with."""
+    """Return the rates with a baseline or a value of the original."""
     return [
         figure
         for figure in figures
@@ -182,7 +182,7 @@ def bar_chart(
 
 
 def legend_table(figures: Sequence[Figure]) -> DataTable:
-    """Return what each figure says."""
+    """Return a table with the meaning of each figure."""
     return DataTable(
         caption="What each figure says",
         columns=("Figure", "In words", "Good is", "Value"),
@@ -192,7 +192,7 @@ def legend_table(figures: Sequence[Figure]) -> DataTable:
 
 
 def figure_blocks(figures: Sequence[Figure], title: str, about: str = "") -> Iterator[Block]:
-    """Yield a picture of the rates among figures, and what each of all figures says."""
+    """Yield a picture of the rates among figures, and a table with the meaning of all figures."""
     if rates := compared(figures):
         yield rate_chart(rates, title, about)
     if figures:
@@ -200,7 +200,7 @@ def figure_blocks(figures: Sequence[Figure], title: str, about: str = "") -> Ite
 
 
 def result_blocks(result: Measured, title: str, units: Units) -> Iterator[Block]:
-    """Yield a result as it says itself: its figures beside their baselines, and its tables."""
+    """Yield a result in the default form: figures beside their baselines, and tables."""
     yield heading(title)
     yield from figure_blocks([figure.counting(units) for figure in result.figures], title)
     yield from result_tables(result, units)

@@ -1,4 +1,4 @@
-"""The evolution of whole datasets: what was done, how it went, what came out, what to pick.
+"""The evolution of whole datasets: its settings, course and outcome, and which file to pick.
 
 The pictures are those of Chen, Taub and Elliot (2019), figure 6.
 """
@@ -240,7 +240,7 @@ def _limit(evolution: Evolution) -> Iterator[Note]:
 
 
 def _below_random(evolution: Evolution) -> Iterator[Note]:
-    """Warn where a file was made to be wrong about people, which tells something, too."""
+    """Warn where a file is wrong about people more often than chance, which is informative, too."""
     limit, random = evolution.risk_at_most, evolution.risk.random
     level, lowest = written(random, "share"), min(dataset.risk for dataset in evolution.datasets)
     if limit is not None and limit < random:
@@ -327,7 +327,7 @@ def _caption(subject: str, evolution: Evolution, more: str = "") -> str:
 
 
 def _columns(evolution: Evolution) -> list[Added]:
-    """Return what every point has; how much is unchanged is known of mutants only."""
+    """Return the columns of points; the unchanged share exists for mutants only."""
     columns = [
         Added("U", "figure", lambda point: point.utility),
         Added("R", "figure", lambda point: point.risk),
@@ -401,7 +401,7 @@ def _levels(baseline: float | None, limit: float | None) -> list[Mark]:
 
 
 def _from_start_to_end(history: Sequence[Generation]) -> str:
-    """Say from where to where the best candidate went."""
+    """Describe the start and the end of the best candidate's path."""
     first, last = history[0], history[-1]
     start, end = (at_words(step.utility, step.risk) for step in (first, last))
     if len(history) == 1:

@@ -1,4 +1,4 @@
-"""At a glance: limits, the figures that decide about a release, what is missing, what is bad."""
+"""At a glance: limits, figures that decide about a release, missing checks, bad results."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ def _risky(record: Record) -> Iterator[_Headline]:
 
 
 def _verdict(figure: Figure, good: float | None, *, above: bool) -> Iterator[str]:
-    """Say what a figure of risk means, beside what is good and what the original gives."""
+    """Compare a figure of risk with its good value and with the original's."""
     value, original = figure.value, figure.original
     if figure.key in _WITH_INTERVAL:
         yield interval_in_words(figure, good or 0.0)

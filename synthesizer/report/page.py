@@ -1,4 +1,4 @@
-"""A whole page from sections: one HTML file that needs nothing but itself.
+"""Build a page from sections: one self-contained HTML file.
 
 A content policy in the page forbids every request; its own style sheet and script are let in by
 their hashes. Everything that comes from data is escaped by the templates.
@@ -111,7 +111,7 @@ def row_table(
 
 
 def first_line(kind: type[BaseModel]) -> str:
-    """Return the first sentence of what a type says of itself."""
+    """Return the first line of a type's docstring."""
     return (kind.__doc__ or "").strip().partition("\n")[0].removesuffix(".")
 
 

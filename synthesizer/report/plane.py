@@ -1,4 +1,4 @@
-"""The plane of risk and utility: where datasets, candidates of an evolution or runs stand.
+"""The plane of risk and utility, with datasets, candidates of an evolution or runs as points.
 
 Risk runs to the right and loss of utility upwards, so that the lower left corner is best.
 """
@@ -330,7 +330,7 @@ class _Plane:
         return el("g", None, *parts)
 
     def _names(self) -> Iterator[Markup]:
-        """Yield names: those that must be there, then the others that find a free place."""
+        """Yield required names, then further names where there is room."""
         dots = [
             (i, *self.at(spot.risk, spot.loss))
             for i, spot in enumerate(self.spots)
@@ -374,7 +374,7 @@ def _shape(spot: Spot, x: float, y: float) -> Markup:
 
 
 def _beside(x: float, y: float, words: str, *, leftwards: bool) -> Markup:
-    """Write what a line of reference is, beside it."""
+    """Write the words of a line of reference beside it."""
     anchor, aside = ("end", -5) if leftwards else ("start", 5)
     return text(x + aside, y, words, class_="small muted halo", text_anchor=anchor)
 

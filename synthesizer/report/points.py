@@ -1,4 +1,4 @@
-"""The risk-utility point of every dataset: what it gives away against how near it is."""
+"""The risk-utility point of every dataset: its risk against its distance to the original."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _chart(record: Record, risk: DatasetRisk, points: Sequence[Point]) -> Chart:
 
 
 def _advice(record: Record, risk: DatasetRisk | None) -> str:
-    """Say how to get the points: by what is there already, so that nothing is advised in vain."""
+    """Say how to get the points, without advice that the run follows already."""
     if lone := lone_variable(record):
         return f"A pair needs two variables, and {lone} is the only one that is left."
     if risk is None and not record.results.risk.scenarios:

@@ -1,7 +1,7 @@
-"""What a run leaves behind, typed: its manifest and its results, written and read by these types.
+"""The typed record of a run: its manifest and its results, written and read by these types.
 
-The report, the comparison and the codebook take a `Record`. Nothing here is confidential by
-itself; a record is, but for `Manifest.public`.
+The report, the comparison and the codebook take a `Record`. A record is confidential, except for
+`Manifest.public`.
 """
 
 from __future__ import annotations
@@ -388,7 +388,7 @@ def _content(path: Path, version: int) -> Mapping[str, Any]:
 
 
 def _damaged(path: Path, error: ValidationError, within: str = "") -> str:
-    """Say where a file is not as this version writes it, without a value of it."""
+    """Describe where a file differs from this version's form, without any of its values."""
     where, first = _first_fault(error)
     place = ".".join(map(str, (*filter(None, [within]), *where))) or "the file"
     if first["type"] == "value_error":
@@ -407,7 +407,7 @@ def _first_fault(error: ValidationError) -> tuple[tuple[int | str, ...], Mapping
 
 
 def _changes(directory: Path, manifest: Manifest) -> Iterator[str]:
-    """Say which files are no longer those that were checked."""
+    """Name the files that have changed since they were checked."""
     for entry in manifest.files:
         path = directory / entry.name
         if not path.is_file():
@@ -422,7 +422,7 @@ def _changes(directory: Path, manifest: Manifest) -> Iterator[str]:
 def order_notes(
     original: Path, synthetic: Sequence[Path], hashes: Mapping[Path, str]
 ) -> Iterator[str]:
-    """Say what manifests know of the files: in the wrong order, or made from other data."""
+    """Note files that, by their manifests, are in the wrong order or made from other data."""
     beside = maker_of(original)
     if beside is not None:
         yield (
@@ -448,7 +448,7 @@ def maker_of(path: Path) -> Manifest | None:
     """Return the manifest of the run that made a file or a directory; None where none is known."""
     try:
         manifest = manifest_in(path if path.is_dir() else path.parent)
-    except DataError:  # a hint only: what cannot be read says nothing
+    except DataError:  # the manifest is only a hint, so an unreadable one is ignored
         return None
     is_listed = manifest is not None and (path.is_dir() or path.name in manifest.datasets)
     return manifest if is_listed else None

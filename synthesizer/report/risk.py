@@ -1,4 +1,4 @@
-"""The parts about risk: at a glance, nearest records, attacks; and what was not measured."""
+"""Sections on risk: at a glance, nearest records, attacks, and measures that are missing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _HALF_SPLIT = "half split"
 def by_scenario(
     record: Record, show: Callable[[Record, ScenarioRisk], Iterable[Block]]
 ) -> Iterator[Block]:
-    """Yield what is shown of each scenario under a heading that names keys and target."""
+    """Yield the blocks of each scenario under a heading with its keys and target."""
     for risks in record.results.risk.scenarios:
         yield heading(in_words(risks.scenario))
         yield from show(record, risks)
@@ -68,7 +68,7 @@ def in_words(scenario: Scenario) -> str:
 def absent(
     record: Record, key: str, scenario: Scenario | None = None, *, off: str = ""
 ) -> Words | Gap:
-    """Say why a measure of the catalogue is not shown: it failed, or is switched off.
+    """Explain why a measure is not shown: it failed, or is switched off.
 
     ``off`` replaces the sentence for where it is switched off.
     """
@@ -128,7 +128,7 @@ def unmeasured(record: Record) -> Iterator[Gap]:
 
 
 def keys_advice(record: Record) -> str:
-    """Say why no intruder was assumed and what to name; empty where one was."""
+    """Explain why no intruder was assumed, and which settings to add; empty where one was."""
     if record.results.risk.scenarios:
         return ""
     if lone := lone_variable(record):
@@ -159,7 +159,7 @@ _NOTHING = (
     "How much the synthetic data tell of persons, between guessing and the original.",
 )
 def glance_section(record: Record) -> Iterator[Block]:
-    """Yield what an intruder could learn, in one picture for each scenario."""
+    """Yield one picture of an intruder's gains for each scenario."""
     risk = record.results.risk
     lacking = list(unmeasured(record))
     yield from lacking
@@ -186,7 +186,7 @@ def _scenario(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
 
 
 def verdict(risks: ScenarioRisk) -> Iterator[Note]:
-    """Yield what the half split says of a scenario, as the summary of a run says it."""
+    """Yield the verdict of the half split for a scenario, in the words of the run's summary."""
     difference = figure_of(risks.figures, "differential_confidentiality")
     if difference is None:
         yield Note(

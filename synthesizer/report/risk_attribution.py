@@ -1,4 +1,4 @@
-"""What an intruder with keys reads off: CAP by number of datasets, fitted beside unseen records."""
+"""Attribution by keys: CAP by number of datasets, and fitted against unseen records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is found and what is told of them: identity, attributes, uniques, a sensitive variable."""
+"""Disclosure of persons: identity, attributes, uniques, and inference of a sensitive variable."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def _table(cells: Distribution, shares: Sequence[CellShares], units: Units) -> D
 
 
 def _statistics(distributions: Sequence[Distribution]) -> Iterator[Block]:
-    """Yield statistics of numbers; days since 1970 say nothing to a reader of a date."""
+    """Yield statistics of numbers, not of dates, which are days since 1970 to the computer."""
     numbers = {
         cells.variable: cells.summary
         for cells in distributions

@@ -1,4 +1,4 @@
-"""What researchers may conclude from a release: cautions, estimates and standard errors."""
+"""Advice to researchers on a release: cautions, estimates and standard errors."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def _associations(facts: Facts, released: Released) -> str:
 
 
 def _lost_relations(facts: Facts, released: Released) -> str:
-    """Return which relations are the first to be lost, a sentence or two."""
+    """Return one or two sentences on the relations that are lost first."""
     leaning = tilted(facts, released)
     drawn = [
         step.variable

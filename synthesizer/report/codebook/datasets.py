@@ -1,4 +1,4 @@
-"""What the synthetic datasets of a run hold: the files that are released, read back one by one.
+"""Describe the synthetic datasets of a run by reading back the released files.
 
 Nothing is learnt here from the confidential data. What is known of a variable (its kind, its
 missing codes) only says how to read it; levels and codes are named because they are in the files.
@@ -132,7 +132,7 @@ def _format(raw: RawTable) -> FileFormat:
 
 
 def _dataset(raw: RawTable, path: Path, facts: Facts) -> tuple[dict[str, Seen], list[str]]:
-    """Look at every column, and say which ones the manifest describes otherwise."""
+    """Describe every column, and report columns that contradict the manifest."""
     absent = [step.variable for step in facts.steps if step.variable not in raw.names]
     problems = [f"{path}: column {name!r} of the manifest is missing; run again" for name in absent]
     seen = {}
@@ -145,7 +145,7 @@ def _dataset(raw: RawTable, path: Path, facts: Facts) -> tuple[dict[str, Seen], 
 
 
 def look(texts: Texts, variable: VariableFacts) -> Seen:
-    """Describe one column of one dataset; a ValueError says that it does not hold its kind."""
+    """Describe one column of one dataset; raise ValueError if it does not hold its kind."""
     codes = _codes(texts, variable)
     missing = texts.among(codes)
     if variable.kind is Kind.NUMERIC:

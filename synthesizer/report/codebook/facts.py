@@ -1,4 +1,4 @@
-"""What the researchers who get the datasets of a run may be told of its manifest.
+"""The facts of a manifest that researchers who get the datasets may know.
 
 Everything is taken from `Manifest.public` and, once the datasets were read, from what is said of
 their columns only.
@@ -52,7 +52,7 @@ class ColumnStep(StepEntry):
 
 @dataclass(frozen=True, kw_only=True)
 class VariableFacts:
-    """What is needed to read a variable back, and what the steward wrote about it."""
+    """How to read a variable, and what the steward wrote about it."""
 
     kind: Kind
     """Of the chain; identifiers take no part in it."""
@@ -66,7 +66,7 @@ class VariableFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What may be told of a run."""
+    """The facts of a run that researchers may know."""
 
     config: PublicConfig
     steps: tuple[ColumnStep, ...]
@@ -93,7 +93,7 @@ class Facts:
 
     @property
     def is_modelled(self) -> bool:
-        """Whether every record was drawn from fitted models, whatever became of it later."""
+        """Whether every record was drawn from fitted models, even if it changed later."""
         return self.start in (None, "chain")
 
     @property
@@ -142,7 +142,7 @@ class Facts:
 
 
 def facts_of(manifest: PublicManifest) -> Facts:
-    """Take from the public part of a manifest what may be told."""
+    """Return the facts in the public part of a manifest."""
     panel, genetic = manifest.panel, manifest.genetic
     wide = {step.variable: step.columns for step in manifest.chain if step.columns}
     steps = tuple(_by_column(manifest.chain, wide))
@@ -175,7 +175,7 @@ def _by_column(
 
 
 def _variables(manifest: PublicManifest, steps: Sequence[ColumnStep]) -> dict[str, VariableFacts]:
-    """Return what is known of every variable that the manifest names."""
+    """Return the facts on every variable in the manifest."""
     config = manifest.config
     methods = config.method if isinstance(config.method, Mapping) else {}
     entries = {entry.name: entry for entry in manifest.variables}

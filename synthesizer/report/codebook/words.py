@@ -345,7 +345,7 @@ def _numbered(name: str, facts: Facts) -> str:
 
 
 def _time(facts: Facts) -> Making:
-    """Return how the column of time was made, which the careers tell."""
+    """Return how the column of time was made; its values come from the careers."""
     which = f" ({facts.career})" if facts.career else ""
     return Making(
         how="derived",
@@ -389,7 +389,7 @@ def _models(step: ColumnStep) -> str:
 
 
 def _model(name: str, in_words: str | None) -> str:
-    """Call a model as it calls itself; one of another package has its name only."""
+    """Return a model's own words for itself; models of other packages have a name only."""
     return in_words or (
         f"the model {name!r} (an extension that is no part of the synthesizer package)"
     )
@@ -435,7 +435,7 @@ def unmodelled(facts: Facts) -> dict[str, list[str]]:
 
 
 def described(released: Released, facts: Facts) -> Iterator[Described]:
-    """Yield what is said of each variable, in file order."""
+    """Yield the codebook's entry of each variable, in file order."""
     rows, apart, leaning = sum(released.rows), unmodelled(facts), tilted(facts, released)
     steps = {step.variable: step for step in facts.steps}
     for name, seen in released.variables.items():

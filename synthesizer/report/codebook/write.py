@@ -198,7 +198,7 @@ def codebook_page(codebook: ReleaseCodebook) -> str:
 
 
 def _banner(codebook: ReleaseCodebook) -> str:
-    """Say what the records are; only draws of models are nobody."""
+    """Say what the records are; only records drawn from models belong to nobody."""
     if codebook.synthesis.evolved in ("mutants", "files"):
         return "Evolved data: for release together with the datasets. Records may be real."
     return _BANNER if codebook.synthesis.kept else f"{_BANNER} No record is a person."
@@ -296,7 +296,7 @@ def _values(variable: Described) -> str:
 
 
 def _exact(value: int | float | str) -> str:
-    """Write an end of a range with all its digits: it is looked up, not compared."""
+    """Write an end of a range with all its digits, since readers look it up."""
     if isinstance(value, str):
         return value
     shown = f"{value:,}" if isinstance(value, int) else f"{value:,.10g}"
