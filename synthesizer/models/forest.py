@@ -77,8 +77,8 @@ class Ensemble(TreeOptions):
             pool = np.arange(n) if sample is None else sample
             rows = pool[rng.integers(len(pool), size=len(pool))]
             tree, order = grow(matrix, target, response, self, rows=rows, rng=rng)
-            own = None if weights is None else weights[order]
-            trees.append(Leaves(tree, target.take(order), own))
+            donor_weights = None if weights is None else weights[order]
+            trees.append(Leaves(tree, target.take(order), donor_weights))
         return FittedEnsemble(encoding, tuple(trees), Drawing.of(self))
 
 

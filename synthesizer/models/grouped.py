@@ -87,13 +87,13 @@ class Grouped(ConditionalModel):
         """Fit the base model to every group, and to all rows; see `ConditionalModel.fit`."""
         self.require(predictors)
         groups = Combinations.of(predictors, self.by)
-        known, inverse, counts = np.unique(
+        numbers, inverse, counts = np.unique(
             groups.numbers(predictors), return_inverse=True, return_counts=True
         )
         large = np.flatnonzero(counts >= self.min_rows)
-        own = []
+        fitted = []
         for group in large.tolist():
             rows = np.flatnonzero(inverse == group)
-            own.append(self.base.fit(predictors.take(rows), target.take(rows), rng=rng))
+            fitted.append(self.base.fit(predictors.take(rows), target.take(rows), rng=rng))
         others = self.base.fit(predictors, target, rng=rng)
-        return FittedGrouped(groups, known[large], tuple(own), others)
+        return FittedGrouped(groups, numbers[large], tuple(fitted), others)

@@ -121,9 +121,11 @@ def _searched(
         allowed = ~judge(np.repeat(rows, len(first)), trial).reshape(shape)
         # the largest of log chance plus Gumbel noise is a draw by these chances
         score = np.where(allowed, chance + rng.gumbel(size=shape), -np.inf)
-        found = allowed.any(axis=1)
-        column = column.replaced(rows[found], pool.take(first[score.argmax(axis=1)[found]]))
-        left.append(rows[~found])
+        has_allowed = allowed.any(axis=1)
+        column = column.replaced(
+            rows[has_allowed], pool.take(first[score.argmax(axis=1)[has_allowed]])
+        )
+        left.append(rows[~has_allowed])
     return column, np.concatenate(left)
 
 
@@ -175,8 +177,8 @@ class Support:
     def of(cls, table: Table, names: Sequence[str], variable: str) -> Self:
         """Return the combinations of ``names`` in a confidential table."""
         combinations = Combinations.of(table, names)
-        known = np.unique(combinations.numbers(table))
-        return cls(combinations=combinations, variable=variable, known=known)
+        numbers = np.unique(combinations.numbers(table))
+        return cls(combinations=combinations, variable=variable, known=numbers)
 
     @property
     def names(self) -> frozenset[str]:

@@ -107,11 +107,11 @@ def _objective(
     gradient = penalty * point
     hessian = np.diag(penalty)
     for first in range(0, len(y), BLOCK_ROWS):
-        chunk, own = matrix[first : first + BLOCK_ROWS], y[first : first + BLOCK_ROWS]
+        chunk, observed = matrix[first : first + BLOCK_ROWS], y[first : first + BLOCK_ROWS]
         score = chunk @ point
         probability = expit(score)
-        value += float((np.logaddexp(0.0, score) - own * score).sum())
-        gradient = gradient + chunk.T @ (probability - own)
+        value += float((np.logaddexp(0.0, score) - observed * score).sum())
+        gradient = gradient + chunk.T @ (probability - observed)
         weighted = chunk * np.sqrt(probability * (1 - probability))[:, None]
         hessian += weighted.T @ weighted
     return value, gradient, hessian

@@ -109,13 +109,13 @@ class Nominal(ConditionalModel):
         self.require(predictors)
         cells = Combinations.of(predictors, self.given)
         keys = cells.numbers(predictors)
-        known, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
-        large = _holders(inverse, predictors.owners, len(known)) >= self.min_cell
+        numbers, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        large = _holders(inverse, predictors.owners, len(numbers)) >= self.min_cell
         rows = np.flatnonzero(large[inverse])
         order = rows[np.argsort(inverse[rows], kind="stable")]
         return FittedNominal(
             cells=cells,
-            known=known[large],
+            known=numbers[large],
             ends=np.cumsum(counts[large]),
             donors=target.take(order),
             base=self.base.fit(predictors, target, rng=rng),

@@ -52,8 +52,8 @@ class FittedNormrank(FittedModel):
         scores = self.regression.draw(predictors, rng=rng)
         ends = np.cumsum(self.counts)
         ranks = np.interp(scores, GRID, self.spread) * ends[-1]
-        found = np.searchsorted(ends, ranks, side="right")
-        donors = self.values[np.minimum(found, len(self.values) - 1)]
+        places = np.searchsorted(ends, ranks, side="right")
+        donors = self.values[np.minimum(places, len(self.values) - 1)]
         return numeric_column(self.variable, donors)
 
 

@@ -48,8 +48,8 @@ class FittedCareer(FittedCareerModel):
         nobody = np.arange(persons.n_units)
         drawn = np.empty((len(nobody), self.careers.n_periods), dtype=np.int32)
         for _ in range(1 + TRIES):
-            own = persons.first_rows.take(nobody)
-            drawn[nobody] = self.careers.sample(own, len(nobody), rng=rng)
+            first_rows = persons.first_rows.take(nobody)
+            drawn[nobody] = self.careers.sample(first_rows, len(nobody), rng=rng)
             nobody = nobody[(drawn[nobody] >= self.absent).all(axis=1)]
             if not len(nobody):
                 break
@@ -165,7 +165,7 @@ def _steps(rules: PathRules, states: int) -> _Steps | None:
     allowed = np.zeros((gone + 1, gone + 1), dtype=bool)
     allowed[:states, :states] = reach
     allowed[:states, gone] = True
-    own = states + group[1:]
-    allowed[np.arange(states), own] = True
+    absence_of_state = states + group[1:]
+    allowed[np.arange(states), absence_of_state] = True
     allowed[states:gone, :states] = ways
-    return _Steps(allowed, own)
+    return _Steps(allowed, absence_of_state)

@@ -156,8 +156,8 @@ def _em(
         size[-1] += background
         kept = size > 1e-3 * weights.min()
         sums = share[:, kept][:, :-1].T @ logs + prior * even
-        own = size[kept][:-1, None]
-        alpha = _m_step(mixture.alpha[kept][:-1], sums / (own + prior))
+        sizes = size[kept][:-1, None]
+        alpha = _m_step(mixture.alpha[kept][:-1], sums / (sizes + prior))
         mixture = Mixture(size[kept] / size[kept].sum(), np.vstack([alpha, np.ones(n_parts)]))
     return mixture, value
 

@@ -247,10 +247,10 @@ class FittedCareers:
         for _ in range(LENGTH_REDRAWS):
             if not len(stuck):
                 break
-            own = counts[stuck]
-            redrawn = self.lengths.draw_lengths(own, persons.take(stuck), rng=rng)
-            again = Runs.without_states(own, redrawn)
-            place = np.repeat(first[stuck], own) + again.index
+            stuck_counts = counts[stuck]
+            redrawn = self.lengths.draw_lengths(stuck_counts, persons.take(stuck), rng=rng)
+            again = Runs.without_states(stuck_counts, redrawn)
+            place = np.repeat(first[stuck], stuck_counts) + again.index
             lengths[place] = redrawn
             feasible[place] = possible = self.rules.feasible(again)
             stuck = stuck[~possible[again.first].any(axis=1)]
@@ -298,9 +298,9 @@ class FittedCareers:
             lucky = np.flatnonzero(fits.any(axis=1))
             chosen = lucky * copies + fits[lucky].argmax(axis=1)
             if len(lucky):
-                own = np.zeros(len(owner), dtype=bool)
-                own[chosen] = True
-                some, feasible = runs.of_persons(own), feasible[own[runs.person]]
+                is_chosen = np.zeros(len(owner), dtype=bool)
+                is_chosen[chosen] = True
+                some, feasible = runs.of_persons(is_chosen), feasible[is_chosen[runs.person]]
                 result[left[lucky]] = self._walk(some, feasible, people.take(chosen), rng)
             left = np.delete(left, lucky)
         return result, ~np.isin(np.arange(len(cells)), left)
@@ -408,7 +408,7 @@ def fit_careers(
     theta, notes = _theta(runs, options, rng)
     n_components = None if options.components == "patterns" else options.components
     tree = Cart(min_leaf=options.person_min_leaf, even=options.even)
-    lengths, own = fit_lengths(runs, n_periods, people, tree, n_components, theta, rng=rng)
+    lengths, component = fit_lengths(runs, n_periods, people, tree, n_components, theta, rng=rng)
     quota, lost = fit_quota(array, out_codes, rules) if options.match else (None, ())
     is_cart = options.transition == "cart"
     fitted = FittedCareers(
@@ -419,7 +419,9 @@ def fit_careers(
         lengths=lengths,
         rules=rules,
         chain=fit_chain(runs, n_states, n_periods, options.concentration),
-        trees=_fit_trees(runs, n_states, lengths, own, people, options, rng) if is_cart else None,
+        trees=_fit_trees(runs, n_states, lengths, component, people, options, rng)
+        if is_cart
+        else None,
         reserve=_reserve(array, runs, rules, rng),
         quota=quota,
         out_codes=tuple(int(code) for code in out_codes),
@@ -464,7 +466,7 @@ def _fit_trees(
     runs: Runs,
     n_states: int,
     lengths: FittedLengths,
-    own: Index,
+    component: Index,
     persons: Table,
     options: CareerOptions,
     rng: np.random.Generator,
@@ -478,7 +480,7 @@ def _fit_trees(
     exact = lengths.components[0].theta == np.inf and options.components == "patterns"
     copies = 1 if exact else int(np.clip(COPIED_RUNS // len(runs.length), 1, options.copies))
     counts, state = np.tile(runs.counts, copies), np.tile(runs.state, copies)
-    length = lengths.redraw(counts, np.tile(own, copies), rng=rng)
+    length = lengths.redraw(counts, np.tile(component, copies), rng=rng)
     people = persons.take(np.tile(np.arange(runs.n_persons), copies))
     tree = Cart(min_leaf=options.min_leaf * copies, even=options.even, shrinkage=options.shrinkage)
     return fit_trees(Runs(counts, length, state), n_states, people, tree, rng=rng)

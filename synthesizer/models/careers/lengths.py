@@ -80,8 +80,8 @@ def cell_points(excess: IntArray) -> CellPoints:
     """Fill the cells of distinct compositions of one T and one G, shape (m, G), m >= 1."""
     n_parts, total = excess.shape[1], int(excess[0].sum())
     if n_parts == 1:
-        one = np.ones(len(excess), dtype=np.int64)
-        return CellPoints(np.zeros((len(excess), 1)), one, np.zeros(len(excess)))
+        ones = np.ones(len(excess), dtype=np.int64)
+        return CellPoints(np.zeros((len(excess), 1)), ones, np.zeros(len(excess)))
     log_n_cells = float(log_n_compositions(total + n_parts, n_parts))
     if log_n_cells <= np.log(FEW_COMPOSITIONS):
         return _points_of_simplex(excess, total, round(np.exp(log_n_cells)))
@@ -120,11 +120,11 @@ def _points_of_simplex(excess: IntArray, total: int, n_cells: int) -> CellPoints
     points = np.vstack([np.maximum(points, 1e-12), centre(excess)])  # no cell stays empty
     rows = np.vstack([excess, cell(points, total)])
     codes = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
-    own, owner = codes[: len(excess)], codes[len(excess) :]
-    sorter = np.argsort(own)
-    place = np.minimum(np.searchsorted(own, owner, sorter=sorter), len(own) - 1)
+    code_of_cell, owner = codes[: len(excess)], codes[len(excess) :]
+    sorter = np.argsort(code_of_cell)
+    place = np.minimum(np.searchsorted(code_of_cell, owner, sorter=sorter), len(code_of_cell) - 1)
     which = sorter[place]
-    mine = own[which] == owner
+    mine = code_of_cell[which] == owner
     order = np.argsort(which[mine], kind="stable")
     sizes = np.bincount(which[mine], minlength=len(excess))
     log_volume = np.log(sizes / len(points)) - gammaln(n_parts)
@@ -233,17 +233,17 @@ def fitted_components(
     )
     joint = log_densities(np.log(centre(patterns)), mixture.alpha) + np.log(mixture.weights)
     # The largest of joint + Gumbel noise is a draw with probabilities proportional to exp(joint).
-    own = np.empty(len(member), dtype=np.int64)
+    component = np.empty(len(member), dtype=np.int64)
     for start in range(0, len(member), 100_000):
         rows = slice(start, start + 100_000)
         noise = rng.gumbel(size=(len(member[rows]), len(mixture.alpha)))
-        own[rows] = (joint[member[rows]] + noise).argmax(axis=1)
+        component[rows] = (joint[member[rows]] + noise).argmax(axis=1)
     means = mixture.alpha / mixture.alpha.sum(axis=1, keepdims=True)
     order = _principal_order(means, mixture.weights)
-    order = order[np.isin(order, own)]
+    order = order[np.isin(order, component)]
     place = np.full(len(mixture.alpha), -1, dtype=np.int64)
     place[order] = np.arange(len(order))
-    return Components(total, alpha=mixture.alpha[order]), place[own]
+    return Components(total, alpha=mixture.alpha[order]), place[component]
 
 
 def _principal_order(points: FloatArray, weights: npt.NDArray[Any]) -> Index:
@@ -278,12 +278,12 @@ class FittedLengths:
         if not len(self.component_trees) == len(self.components) == len(self.groups):
             raise ValueError("every number of runs must have components and a tree")
         _check_donors(self.count_tree, len(self.groups))
-        for count, tree, part in zip(
+        for count, tree, components in zip(
             self.groups.tolist(), self.component_trees, self.components, strict=True
         ):
-            if part.n_parts != count or part.total != self.n_periods - count:
+            if components.n_parts != count or components.total != self.n_periods - count:
                 raise ValueError("components must have as many parts as there are runs")
-            _check_donors(tree, len(part))
+            _check_donors(tree, len(components))
 
     def draw_counts(self, persons: Table, *, rng: np.random.Generator) -> Index:
         """Draw the number of runs of each person, shape (n,)."""
@@ -292,21 +292,21 @@ class FittedLengths:
 
     def draw_lengths(self, counts: Index, persons: Table, *, rng: np.random.Generator) -> Index:
         """Draw the run lengths of persons with given numbers of runs, flat, shape (R,)."""
-        own = np.zeros(len(counts), dtype=np.int64)
+        component = np.zeros(len(counts), dtype=np.int64)
         for count, tree in zip(self.groups.tolist(), self.component_trees, strict=True):
             rows = np.flatnonzero(counts == count)
             if len(rows):
-                own[rows] = tree.sample(persons.take(rows), rng=rng).data.astype(np.int64)
-        return self.redraw(counts, own, rng=rng)
+                component[rows] = tree.sample(persons.take(rows), rng=rng).data.astype(np.int64)
+        return self.redraw(counts, component, rng=rng)
 
-    def redraw(self, counts: Index, own: Index, *, rng: np.random.Generator) -> Index:
-        """Draw lengths from given components of persons, flat, shape (R,)."""
+    def redraw(self, counts: Index, component: Index, *, rng: np.random.Generator) -> Index:
+        """Draw lengths from the given component of each person, flat, shape (R,)."""
         first = np.cumsum(counts) - counts
         lengths = np.empty(int(counts.sum()), dtype=np.int64)
         for count, components in zip(self.groups.tolist(), self.components, strict=True):
             rows = np.flatnonzero(counts == count)
             if len(rows):
-                excess = components.draw(own[rows], rng=rng)
+                excess = components.draw(component[rows], rng=rng)
                 lengths[first[rows][:, None] + np.arange(count)] = excess + 1
         return lengths
 
@@ -331,21 +331,21 @@ def fit_lengths(
     variable = Variable(name="runs", kind=Kind.CATEGORICAL, levels=levels)
     target = Column(variable, position.reshape(-1).astype(np.int32))
     count_tree = tree.fit(persons, target, rng=rng)
-    own = np.empty(runs.n_persons, dtype=np.int64)
+    component = np.empty(runs.n_persons, dtype=np.int64)
     trees, parts = [], []
     for count in groups.tolist():
         rows = np.flatnonzero(runs.counts == count)
         patterns, member = distinct_patterns(runs.lengths_of(rows, count) - 1)
         if n_components is None:
-            part = Components(n_periods - count, patterns=patterns, theta=theta)
+            components = Components(n_periods - count, patterns=patterns, theta=theta)
         else:
-            part, member = fitted_components(patterns, member, n_components, rng=rng)
-        own[rows] = member
+            components, member = fitted_components(patterns, member, n_components, rng=rng)
+        component[rows] = member
         variable = Variable(name="component", kind=Kind.NUMERIC, decimals=0)
         target = Column(variable, member.astype(np.float64))
         trees.append(tree.fit(persons.take(rows), target, rng=rng))
-        parts.append(part)
-    return FittedLengths(n_periods, groups, count_tree, tuple(trees), tuple(parts)), own
+        parts.append(components)
+    return FittedLengths(n_periods, groups, count_tree, tuple(trees), tuple(parts)), component
 
 
 def _check_donors(tree: FittedCart, n_values: int) -> None:
@@ -427,8 +427,8 @@ def _pattern_masses(
     alpha = 1.0 + theta * (total + 1) * centre(patterns)
     masses = points.masses(alpha)
     drawn = draw_dirichlet(np.repeat(alpha, OWN_DRAWS, axis=0), rng=rng)
-    own = np.repeat(patterns, OWN_DRAWS, axis=0)
-    hits: BoolArray = (cell(drawn, total) == own).all(axis=1)
+    targets = np.repeat(patterns, OWN_DRAWS, axis=0)
+    hits: BoolArray = (cell(drawn, total) == targets).all(axis=1)
     share = (hits.reshape(-1, OWN_DRAWS).sum(axis=1) + 0.5) / (OWN_DRAWS + 1)
     # Few hits: then the component is wide and the points do well.
     own_mass = np.where(share > 0.1, share, masses.diagonal())

@@ -146,8 +146,8 @@ def take_quota(
 def _take_any(room: Index, which: Index, n: int, rng: np.random.Generator) -> Index:
     order = rng.permutation(len(which))
     kept = _rank(which[order]) < room[which[order]]
-    chosen, rest = order[kept], order[~kept]
-    chosen = np.concatenate([chosen, rest[: n - len(chosen)]])
+    chosen, left_over = order[kept], order[~kept]
+    chosen = np.concatenate([chosen, left_over[: n - len(chosen)]])
     return rng.permutation(chosen)
 
 
@@ -210,7 +210,7 @@ def possible_cells(cells: Cells, rules: Rules, out_codes: Sequence[int]) -> Bool
     result[cells[:, 0] < 0] = bool(until[n_periods].any())
     for start in np.unique(cells[cells[:, 0] >= 0, 0]).tolist():
         rows = np.flatnonzero(cells[:, 0] == start)
-        codes, own = np.unique(cells[rows, 1], return_inverse=True)
+        codes, code_of_row = np.unique(cells[rows, 1], return_inverse=True)
         reached = np.zeros((len(codes), n_states), dtype=bool)
         reached[np.arange(len(codes)), codes] = (until[start] & exists[start])[codes]
         ends, states = cells[rows, 2], cells[rows, 3]
@@ -219,7 +219,9 @@ def possible_cells(cells: Cells, rules: Rules, out_codes: Sequence[int]) -> Bool
                 reached = _moved(reached, rules.steps) & exists[period]
             here = ends == period
             state = states[here]
-            result[rows[here]] = reached[own.reshape(-1)[here], state] & since[period + 1, state]
+            result[rows[here]] = (
+                reached[code_of_row.reshape(-1)[here], state] & since[period + 1, state]
+            )
     return result
 
 
@@ -231,14 +233,14 @@ def _moved(reached: BoolArray, steps: BoolArray) -> BoolArray:
 def wanted_states(cells: Cells, runs: Runs, n_states: int, out_codes: Sequence[int]) -> BoolArray:
     """Return the states that runs may have so that careers lie in given cells, shape (R, A)."""
     start, end = runs.start, runs.start + runs.length
-    begin, one, last, other = cells[runs.person].T
+    begin, first_state, last, last_state = cells[runs.person].T
     result = np.ones((len(start), n_states), dtype=bool)
     result[(start < begin) | (start > last)] = np.isin(
         np.arange(n_states), np.asarray(out_codes, dtype=np.int64)
     )
     for inside, edge, state in (
-        ((start <= begin) & (begin < end), start == begin, one),
-        ((start <= last) & (last < end), end == last + 1, other),
+        ((start <= begin) & (begin < end), start == begin, first_state),
+        ((start <= last) & (last < end), end == last + 1, last_state),
     ):
         rows = np.flatnonzero(inside)
         fits = state[rows, None] == np.arange(n_states)

@@ -75,8 +75,8 @@ class CountTable:
     def find(self, keys: Index) -> tuple[Index, Index]:
         """Return the cell of each key and its persons (0 where there is no such cell)."""
         cell = np.minimum(np.searchsorted(self.cells, keys), len(self.cells) - 1)
-        found = self.cells[cell] == keys
-        return cell, np.where(found, self._high[cell] - self._low[cell], 0)
+        exists = self.cells[cell] == keys
+        return cell, np.where(exists, self._high[cell] - self._low[cell], 0)
 
     def draw(self, cell: Index, *, rng: np.random.Generator) -> Codes:
         """Draw a state by the frequencies of each cell, shape (m,)."""
@@ -135,11 +135,11 @@ class Hierarchy:
         for level in range(len(self.tables) - 1, -1, -1):
             table = self.tables[level]
             cell, n = table.find(keys[level])
-            known = n > 0
-            counts = table.frequencies(cell[known], self.n_states)
+            has_persons = n > 0
+            counts = table.frequencies(cell[has_persons], self.n_states)
             c = 0.0 if level == len(self.tables) - 1 else self.concentration
-            size = n[known][:, None]
-            result[known] = (counts + c * result[known]) / (size + c)
+            size = n[has_persons][:, None]
+            result[has_persons] = (counts + c * result[has_persons]) / (size + c)
         return result
 
 
@@ -365,8 +365,8 @@ def first_predictors(places: Places) -> Table:
 
     The lengths of later runs were tried as well: no better, and worse with small leaves.
     """
-    known = (places.counts, places.runs.length[places.at])
-    return _with_persons(_numbers(FIRST, known), places.persons)
+    numbers = (places.counts, places.runs.length[places.at])
+    return _with_persons(_numbers(FIRST, numbers), places.persons)
 
 
 def later_predictors(places: Places, n_states: int, frequent: Codes) -> Table:
@@ -379,7 +379,7 @@ def later_predictors(places: Places, n_states: int, frequent: Codes) -> Table:
         Column(Variable(name=name, kind=Kind.CATEGORICAL, levels=levels), codes)
         for name, codes in zip(STATES, (*before, runs.state[at - r]), strict=True)
     ]
-    known = (
+    numbers = (
         runs.start[at],
         runs.length[at - 1],
         runs.length_after(at, -2),
@@ -388,7 +388,7 @@ def later_predictors(places: Places, n_states: int, frequent: Codes) -> Table:
         counts,
         counts - r - 1,
     )
-    columns += _numbers((*LATER, *_spent_names(frequent)), (*known, *places.spent.T))
+    columns += _numbers((*LATER, *_spent_names(frequent)), (*numbers, *places.spent.T))
     return _with_persons(columns, places.persons)
 
 
@@ -414,8 +414,8 @@ def _spent_before(runs: Runs, frequent: Codes) -> FloatArray:
     """Return the periods spent in each frequent state before each run, shape (R, F)."""
     result = np.empty((len(runs.length), len(frequent)), dtype=np.float64)
     for k, code in enumerate(frequent):
-        own = np.where(runs.state == code, runs.length, 0)
-        before = np.cumsum(own) - own
+        periods = np.where(runs.state == code, runs.length, 0)
+        before = np.cumsum(periods) - periods
         result[:, k] = before - np.repeat(before[runs.first], runs.counts)
     return result
 

@@ -100,8 +100,8 @@ class FittedAdvance(FittedHistory):
 
 
 def _renamed(column: Column, name: str) -> Column:
-    own = replace(column.variable, name=OWN + name)
-    return Column(own, column.data, column.states)
+    variable = replace(column.variable, name=OWN + name)
+    return Column(variable, column.data, column.states)
 
 
 def _rounded(values: FloatArray, variable: Variable) -> FloatArray:
@@ -167,9 +167,9 @@ class Advance(WrappedHistory):
         phase = None
         if target.is_coded:
             base, inside = self._rolled_back_levels(index, target, rng)
-            own = Column(Variable(name=OWN + "phase", kind=Kind.NUMERIC), inside)
+            place = Column(Variable(name=OWN + "phase", kind=Kind.NUMERIC), inside)
             persons = predictors.first_rows.with_column(_renamed(base, "before"))
-            phase = fit_part(self.base, persons, own, rng)
+            phase = fit_part(self.base, persons, place, rng)
         else:
             base = _rolled_back(index, target, self.rate)
         first = fit_part(self.base, predictors.first_rows, base, rng)
@@ -247,5 +247,5 @@ def starting_positions(
     most = np.where(np.isinf(most), least + width, most)
     places = np.where(np.isinf(least), 0.0, least)
     spans = np.where(np.isinf(least), 0.0, most - places)
-    found = places + rng.random(index.n_persons) * spans
-    return np.where(np.isinf(least), np.nan, found)
+    positions = places + rng.random(index.n_persons) * spans
+    return np.where(np.isinf(least), np.nan, positions)

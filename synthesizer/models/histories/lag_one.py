@@ -123,7 +123,7 @@ class _Walk:
         table: Table = self.predictors.take(rows)
         for column in memory.columns(persons, float(index.times[period])):
             table = table.with_column(column)
-        before, known = memory.last.take(persons), memory.known.take(persons)
+        before, observed = memory.last.take(persons), memory.known.take(persons)
         must = None if self.must is None else self.must[rows]
         drawn = self.step(period, table, before, must, 0)
 
@@ -133,7 +133,7 @@ class _Walk:
 
         held = _held(drawn, self.rules)
         behind = np.flatnonzero(held & ~before.is_observed)
-        nearest = before.replaced(behind, known.take(behind))
+        nearest = before.replaced(behind, observed.take(behind))
 
         def again(chosen: IntArray, widen: int) -> Column:
             if widen == 1:  # to stay is nearer than any wider neighbourhood
@@ -144,7 +144,7 @@ class _Walk:
             def broken(chosen: IntArray, values: Column) -> BoolArray:
                 bad = np.zeros(len(chosen), dtype=bool)
                 for rule in rules:
-                    bad |= rule.broken(before.take(chosen), known.take(chosen), values)
+                    bad |= rule.broken(before.take(chosen), observed.take(chosen), values)
                 return bad if holding is None else bad | (holding[chosen] & ~values.is_observed)
 
             limits = self.limits.of_rows(rows)

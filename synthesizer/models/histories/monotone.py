@@ -9,12 +9,12 @@ import numpy as np
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule, broken_steps
-from synthesizer.data.panel.view import differing
+from synthesizer.data.panel.view import changers, differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Variable
 from synthesizer.models.base import Abilities
 from synthesizer.models.histories.history import PathRules
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
-from synthesizer.models.histories.mostly_constant import ByClass, FittedByClass, changers
+from synthesizer.models.histories.mostly_constant import ByClass, FittedByClass
 from synthesizer.models.limits import Limits
 
 OTHER = 2
@@ -65,9 +65,9 @@ def _kept(
     again = np.unique(index.person[bad & changed[index.person]])
     if not len(again):
         return once
-    rows, own = index.rows_of(again), predictors.take_units(again)
+    rows, panel = index.rows_of(again), predictors.take_units(again)
     rules = [*model.rules, _never_falls(drawn, is_wish=True)]
-    return once.replaced(rows, model.draw_within(own, limits.of_rows(rows), rules, rng=rng))
+    return once.replaced(rows, model.draw_within(panel, limits.of_rows(rows), rules, rng=rng))
 
 
 def _one_fall(index: PanelIndex, drawn: Column, persons: BoolArray) -> Column:
@@ -76,12 +76,12 @@ def _one_fall(index: PanelIndex, drawn: Column, persons: BoolArray) -> Column:
     Every person of the class falls at least once in the data, so there are no more violations
     than the data have for as many such persons.
     """
-    own = persons[index.person]
+    is_candidate = persons[index.person]
     while True:
         falls = broken_steps(index, drawn, [_never_falls(drawn)])
         total = np.cumsum(falls)
         so_far: IntArray = total - (total - falls)[index.starts[index.person]]
-        rows = np.flatnonzero(falls & (so_far > 1) & own)
+        rows = np.flatnonzero(falls & (so_far > 1) & is_candidate)
         if not len(rows):
             return drawn
         drawn = drawn.replaced(rows, drawn.take(rows - 1))

@@ -11,7 +11,7 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.panel.view import changed_rows
+from synthesizer.data.panel.view import changers
 from synthesizer.data.table import BoolArray, Column, IntArray
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
@@ -29,12 +29,6 @@ from synthesizer.models.limits import Limits
 
 TRIES = 3
 """Histories drawn for a person who shall change before a change in a random row is imposed."""
-
-
-def changers(index: PanelIndex, column: Column) -> BoolArray:
-    """Return which persons ever have another value than in their first row, shape (n_persons,)."""
-    other = changed_rows(column, index.starts[index.person])
-    return np.asarray(np.bincount(index.person[other], minlength=index.n_persons) > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +66,10 @@ class FittedByClass(FittedHistory):
         columns, rows = [], []
         same = np.flatnonzero(classes == 0)
         if self.constant is not None and len(same):
-            its, own = index.rows_of(same), predictors.take_units(same)
-            values, bad = draw_persons(self.constant, own, limits.of_rows(its), rng)
-            kept = own.index.rows_of(np.setdiff1d(np.arange(len(same)), bad))
-            columns.append(own.spread(values).take(kept))
+            its, panel = index.rows_of(same), predictors.take_units(same)
+            values, bad = draw_persons(self.constant, panel, limits.of_rows(its), rng)
+            kept = panel.index.rows_of(np.setdiff1d(np.arange(len(same)), bad))
+            columns.append(panel.spread(values).take(kept))
             rows.append(its[kept])
             classes[same[bad]] = self._first_fitted(self.histories) + 1
         for code, model in enumerate(self.histories, start=1):
@@ -87,8 +81,8 @@ class FittedByClass(FittedHistory):
                     f"no value is allowed in all periods of {len(persons)} synthetic persons, and "
                     "nobody changes in the data; relax the rules or the support"
                 )
-            its, own = index.rows_of(persons), predictors.take_units(persons)
-            columns.append(_draw_changing(model, own, limits.of_rows(its), rng))
+            its, panel = index.rows_of(persons), predictors.take_units(persons)
+            columns.append(_draw_changing(model, panel, limits.of_rows(its), rng))
             rows.append(its)
         order = np.argsort(np.concatenate(rows), kind="stable")
         return Column.concatenate(columns).take(order), classes
@@ -120,9 +114,9 @@ def _draw_changing(
         still = np.flatnonzero(~changers(index, drawn) & (index.counts > 1))
         if not len(still):
             break
-        rows, own = index.rows_of(still), predictors.take_units(still)
-        must = _one_row(own.index, rng) if attempt == TRIES else None
-        again = model.draw_within(own, limits.of_rows(rows), model.rules, rng=rng, must=must)
+        rows, panel = index.rows_of(still), predictors.take_units(still)
+        must = _one_row(panel.index, rng) if attempt == TRIES else None
+        again = model.draw_within(panel, limits.of_rows(rows), model.rules, rng=rng, must=must)
         drawn = drawn.replaced(rows, again)
     return drawn
 
@@ -168,15 +162,15 @@ class ByClass(WrappedHistory):
             if not len(persons):
                 histories.append(None)
                 continue
-            own, values = predictors.take_units(persons), target.take(index.rows_of(persons))
+            panel, values = predictors.take_units(persons), target.take(index.rows_of(persons))
             history = model.leaving_out(self.left_out)
-            histories.append(history.fit_history(own, values, own_rules, rng=rng))
+            histories.append(history.fit_history(panel, values, own_rules, rng=rng))
         names = changing_names(predictors)
         several = np.flatnonzero(index.counts > 1)
         seen = several if len(several) else np.arange(index.n_persons)
         table = persons_with_changes(predictors, names).take(seen)
-        part = fit_codes(self.base, table, classes.take(seen), rng, left_out=self.left_out)
-        return part, constant, tuple(histories), names
+        classifier = fit_codes(self.base, table, classes.take(seen), rng, left_out=self.left_out)
+        return classifier, constant, tuple(histories), names
 
 
 @options

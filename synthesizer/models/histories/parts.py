@@ -9,7 +9,7 @@ import numpy as np
 
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import OWN
-from synthesizer.data.panel.view import PREFIX, changed_rows
+from synthesizer.data.panel.view import PREFIX, changed_rows, changers
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.cart import Cart
@@ -129,11 +129,9 @@ def with_changes(table: PanelTable, names: Sequence[str]) -> PanelTable:
 
 def persons_with_changes(table: PanelTable, names: Sequence[str]) -> Table:
     """Return the first row of every person, and whether she ever changes each of some variables."""
-    index = table.index
     persons = table.first_rows
     for name in names:
-        other = changed_rows(table[name], index.starts[index.person])
-        ever = np.bincount(index.person[other], minlength=index.n_persons) > 0
+        ever = changers(table.index, table[name])
         variable = Variable(name=f"{OWN}ever {name}", kind=Kind.NUMERIC, decimals=0)
         persons = persons.with_column(Column(variable, ever.astype(np.float64)))
     return persons
@@ -142,5 +140,5 @@ def persons_with_changes(table: PanelTable, names: Sequence[str]) -> Table:
 def first_observed(index: PanelIndex, target: Column) -> IntArray:
     """Return the first row of every person with a value; the first row where there is none."""
     rows = np.where(target.is_observed, np.arange(index.n_rows), index.n_rows)
-    found = np.minimum.reduceat(rows, index.starts)
-    return np.where(found < index.starts + index.counts, found, index.starts)
+    first = np.minimum.reduceat(rows, index.starts)
+    return np.where(first < index.starts + index.counts, first, index.starts)

@@ -108,13 +108,13 @@ def _leaf_figures(tree: Tree, response: FloatArray) -> tuple[FloatArray, FloatAr
     """
     leaves = np.flatnonzero(tree.feature == LEAF)
     start, size = tree.start[leaves], tree.count[leaves]
-    own = np.repeat(np.arange(len(leaves)), size)
+    leaf = np.repeat(np.arange(len(leaves)), size)
     mean = np.add.reduceat(response, start) / size
-    centred = response - mean[own]
-    rank = np.arange(len(response)) - start[own]
-    weighted = (2 * rank + 1 - size[own]) * centred
+    centred = response - mean[leaf]
+    rank = np.arange(len(response)) - start[leaf]
+    weighted = (2 * rank + 1 - size[leaf]) * centred
     spread = np.maximum(2 * np.add.reduceat(weighted, start) / size**2, 0.0)
-    return centred * (size / np.maximum(size - 1, 1))[own], spread[own]
+    return centred * (size / np.maximum(size - 1, 1))[leaf], spread[leaf]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,12 +237,12 @@ class Leaves:
         quartiles = data[start + (3 * size) // 4 - (size > 3)] - data[start + size // 4]
         narrow = np.where(quartiles > 0, np.minimum(spread, quartiles / 1.34), spread)
         width = 0.9 * narrow * size**-0.2
-        own = np.searchsorted(start, chosen, side="right") - 1
-        noisy = values + width[own] * rng.standard_normal(len(values))
+        leaf = np.searchsorted(start, chosen, side="right") - 1
+        noisy = values + width[leaf] * rng.standard_normal(len(values))
         decimals = decimals_of(self.donors)
         if decimals is not None:
             noisy = np.round(noisy, decimals)
-        return np.asarray(np.clip(noisy, data[start[own]], data[end[own] - 1]))
+        return np.asarray(np.clip(noisy, data[start[leaf]], data[end[leaf] - 1]))
 
 
 def check_features(encoding: Encoding, leaves: Leaves) -> None:

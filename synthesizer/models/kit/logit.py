@@ -121,13 +121,13 @@ def _loss(
     gradient = np.zeros_like(coefficients)
     for start in range(0, len(matrix), CHUNK_ROWS):
         chunk = matrix[start : start + CHUNK_ROWS]
-        own = classes[start : start + CHUNK_ROWS]
-        rows = np.arange(len(own))
+        observed = classes[start : start + CHUNK_ROWS]
+        rows = np.arange(len(observed))
         scores = chunk @ coefficients
-        chosen = scores[rows, own]
+        chosen = scores[rows, observed]
         probabilities, log_sum = _softmax(scores)
         loss += float((log_sum - chosen).sum())
-        probabilities[rows, own] -= 1.0
+        probabilities[rows, observed] -= 1.0
         gradient += chunk.T @ probabilities
     return loss, gradient
 

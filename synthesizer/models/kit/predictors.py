@@ -169,15 +169,15 @@ class Term:
         if self.mean is not None:
             out[:, -1] = self._standardised(column)
         codes, _ = _codes(column)
-        known = codes < len(self.dummy_of)
-        dummies = np.where(known, self.dummy_of[np.where(known, codes, 0)], REFERENCE)
+        is_fitted = codes < len(self.dummy_of)
+        dummies = np.where(is_fitted, self.dummy_of[np.where(is_fitted, codes, 0)], REFERENCE)
         rows = np.flatnonzero(dummies != REFERENCE)
         out[rows, dummies[rows]] = 1.0
 
     def predict(self, column: Column, coefficients: FloatArray) -> FloatArray:
         """Return what the columns add to a linear predictor, shape (n,), without building them."""
-        own = np.append(coefficients[: self.n_dummies], 0.0)
-        by_code = np.append(own[self.dummy_of], 0.0)  # last, a new code
+        of_dummies = np.append(coefficients[: self.n_dummies], 0.0)
+        by_code = np.append(of_dummies[self.dummy_of], 0.0)  # last, a new code
         codes, n_codes = _codes(column)
         if n_codes >= len(by_code):
             codes = np.minimum(codes, len(by_code) - 1)

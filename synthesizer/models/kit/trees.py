@@ -244,9 +244,9 @@ def grow(
     """
     seed = int(rng.integers(2**31))
     sample = slice(None) if rows is None else rows
-    part = response[sample]
-    impurity = part.var(axis=0)
-    if matrix.shape[1] == 0 or len(part) < 2 * model.min_leaf or not impurity.any():
+    sampled = response[sample]
+    impurity = sampled.var(axis=0)
+    if matrix.shape[1] == 0 or len(sampled) < 2 * model.min_leaf or not impurity.any():
         leaf = np.array([LEAF], dtype=np.int32)
         root = Tree(leaf, np.zeros(1), leaf, np.array([len(target)]))
         return root, np.argsort(target.data, kind="stable")
@@ -256,7 +256,7 @@ def grow(
         "max_features": model.max_features_of_split,
         "random_state": seed,
     }
-    share = max(model.complexity, model.penalty / len(part))
+    share = max(model.complexity, model.penalty / len(sampled))
     if target.is_coded and not _is_projected(target):
         codes = target.data[sample]
         frequencies = np.bincount(codes) / len(codes)
@@ -264,9 +264,11 @@ def grow(
         estimator = DecisionTreeClassifier(**settings).fit(matrix[sample], codes, check_input=False)
     else:
         # Unit variance overall: scikit-learn stops at impurities below its epsilon.
-        part = np.ascontiguousarray(part / np.sqrt(impurity.mean()))
+        sampled = np.ascontiguousarray(sampled / np.sqrt(impurity.mean()))
         settings["min_impurity_decrease"] = share
-        estimator = DecisionTreeRegressor(**settings).fit(matrix[sample], part, check_input=False)
+        estimator = DecisionTreeRegressor(**settings).fit(
+            matrix[sample], sampled, check_input=False
+        )
     grown = estimator.tree_  # scikit-learn numbers nodes depth-first as we do
     leaves, is_leaf = grown.apply(matrix), grown.children_left < 0
     tree = Tree(
