@@ -1,6 +1,6 @@
-"""A result directory that is either whole or not there.
+"""A result directory that is either complete or absent.
 
-Everything is written to a hidden sibling and takes the final name in one step at the end, so a
+Everything is written to a hidden sibling, which gets the final name in one step at the end. So a
 run that fails or is killed leaves neither half a result nor a damaged older one.
 """
 

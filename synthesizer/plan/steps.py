@@ -273,7 +273,7 @@ MOST_TOLD = 5
 def _panel_method(context: Context, name: str, method: Method) -> Method:
     """Return the history model of a variable: the configured one, or one around a base model.
 
-    The career variable gets the careers. A conditional model told for another variable becomes the
+    The career variable gets the careers. Any other conditional model becomes the
     base of the history that fits the data: one value where nobody changes, `mostly_constant` where
     few do, `lag_one` otherwise.
     """

@@ -150,7 +150,7 @@ def ranking(points: Floats, options: GeneticOptions) -> Ranking:
         order = np.lexsort((value, -crowding(sought, ahead), ahead))
     else:
         order = np.argsort(value, kind="stable")
-    # the area of what is sought, not of less risk than that
+    # the area down to the goal: less risk than that adds nothing
     aim = -hypervolume(sought) if options.mode == "pareto" else float(value.min())
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
