@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from synthesizer.jobs.refine import Refined, refine
     from synthesizer.jobs.run import RunResult, fit, run
     from synthesizer.jobs.synthesizer import Synthesizer
-    from synthesizer.measures.risk.inference import Question
+    from synthesizer.measures.risk.scenario import Question
     from synthesizer.measures.settings import CheckSettings, LimitConfig
     from synthesizer.measures.utility.combining import combine
     from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit
@@ -51,7 +51,7 @@ _HOMES = {
     "CheckSettings": "measures.settings",
     "FitRequest": "measures.utility.compare_fit",
     "LimitConfig": "measures.settings",
-    "Question": "measures.risk.inference",
+    "Question": "measures.risk.scenario",
     "Refined": "jobs.refine",
     "Registry": "engine.registry",
     "RunResult": "jobs.run",

@@ -29,9 +29,9 @@ from synthesizer.measures.checks import Checks
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.attribute import check_exclusions
 from synthesizer.measures.risk.identity import key_counts
-from synthesizer.measures.risk.inference import THRESHOLDS, Question, check_inference
+from synthesizer.measures.risk.public_inference import check_inference
 from synthesizer.measures.risk.replicated import replicated_uniques
-from synthesizer.measures.risk.scenario import Exclusion, Scenario, Tolerance
+from synthesizer.measures.risk.scenario import Exclusion, Question, Scenario, Tolerance
 from synthesizer.measures.risk.scenario_risk import unfamiliar
 from synthesizer.measures.risk.suggest import suggest
 from synthesizer.measures.settings import CheckSettings
@@ -416,7 +416,7 @@ def _risk_problems(
                 check_exclusions([table, *made], **target, exclude=scenario.exclude)
     for question in [] if problems else questions:
         with problems.gathered():
-            check_inference(table, made, **question.settings, thresholds=THRESHOLDS)
+            check_inference(table, made, **question.settings)
     return problems
 
 

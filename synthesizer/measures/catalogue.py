@@ -43,9 +43,9 @@ from synthesizer.measures.risk.differential import (
     with_cut_points,
 )
 from synthesizer.measures.risk.identity import identity
-from synthesizer.measures.risk.inference import Question, inference
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.replicated import CareerReplicates, Replicates
+from synthesizer.measures.risk.scenario import Question
 from synthesizer.measures.risk.scenario_risk import unfamiliar
 from synthesizer.measures.risk.suda import SudaOptions, affordable_size, suda
 from synthesizer.measures.risk.tcap import tcap
@@ -131,6 +131,12 @@ def _frame(case: Case) -> Frame:
 
 
 # What only some runs compute is imported where it is computed.
+
+
+def _inference(case: Case) -> Any:
+    from synthesizer.measures.risk.public_inference import inference
+
+    return inference(*case.pair, **case.item.settings)
 
 
 def _careers(case: Case) -> Collecting:
@@ -395,7 +401,7 @@ _RISK: tuple[Measure, ...] = (
         options=Question,
         several=True,
         items=lambda case: [(item.sensitive, item) for item in case.settings.inference],
-        compute=lambda case: inference(*case.pair, **case.item.settings),
+        compute=_inference,
         figures=(
             FigureKind(
                 "revealed_share",

@@ -11,7 +11,6 @@ from synthesizer.measures.catalogue import LIMITS, SUMMARY
 from synthesizer.measures.figure import Figure, Further, Result, Units, in_units, on_use, plain
 from synthesizer.measures.measure import FigureKind, Limit
 from synthesizer.measures.risk.attacks import AttackResult
-from synthesizer.measures.risk.inference import InferenceResult
 from synthesizer.measures.risk.nearest import NearestResult
 from synthesizer.measures.risk.replicated import ReplicatedCareers, ReplicatedUniques
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
@@ -19,8 +18,10 @@ from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.suite import UtilityResult
 
 if TYPE_CHECKING:
+    from synthesizer.measures.risk.public_inference import InferenceResult
     from synthesizer.measures.utility.longitudinal import PanelResult
-else:  # few data are panels
+else:  # few runs have one
+    InferenceResult = on_use("risk.public_inference", "InferenceResult")
     PanelResult = on_use("utility.longitudinal", "PanelResult")
 
 WHOLE: Mapping[Units, str] = {"records": "whole records", "persons": "all variables of persons"}

@@ -15,8 +15,7 @@ from synthesizer.data.table import Kind, Table
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.risk.attribute import check_exclusions
 from synthesizer.measures.risk.halves import units_of
-from synthesizer.measures.risk.inference import THRESHOLDS, Question, check_inference
-from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.risk.scenario import Question, Scenario
 from synthesizer.measures.risk.suggest import suggest
 from synthesizer.measures.settings import ScenarioConfig
 from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for, rule_problems
@@ -141,22 +140,16 @@ class _Names:
 
     def inference(self, place: str, question: Question) -> Iterator[str]:
         """Yield every problem of an inference check."""
+        # Few runs have one: its file is loaded here only.
+        from synthesizer.measures.risk.public_inference import check_inference
+
         names = (question.sensitive, *question.public, *question.groups)
         problems = [problem for name in names for problem in self.known(place, name)]
         yield from problems
         if problems or any(self.columns.is_faulty(name) for name in names):
             return
         try:
-            check_inference(
-                self.table,
-                [self.table],
-                sensitive=question.sensitive,
-                public=question.public,
-                positive=question.positive,
-                groups=question.groups,
-                baseline=question.baseline,
-                thresholds=THRESHOLDS,
-            )
+            check_inference(self.table, [self.table], **question.settings)
         except DataError as error:
             yield from (f"{place}: {problem}" for problem in error.problems)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from synthesizer.measures.figure import columns
 from synthesizer.measures.risk.attribute import AttributeResult, Dominance
-from synthesizer.measures.risk.curves import RocCurve
 from synthesizer.measures.risk.identity import IdentityResult
-from synthesizer.measures.risk.inference import InferenceResult
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.risk.suda import SudaResult
@@ -40,6 +39,10 @@ from synthesizer.report.page import (
 )
 from synthesizer.report.record import Record
 from synthesizer.report.risk import absent, by_scenario, in_words
+
+if TYPE_CHECKING:
+    from synthesizer.measures.risk.curves import RocCurve
+    from synthesizer.measures.risk.public_inference import InferenceResult
 
 _READS = (
     "The dot is the mean over the datasets, the small dots are the datasets one by one, and the "

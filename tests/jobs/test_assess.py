@@ -19,7 +19,7 @@ from synthesizer.measures.risk import (
     suda,
     tcap,
 )
-from synthesizer.measures.risk.inference import Question
+from synthesizer.measures.risk.scenario import Question
 from tests.tables import persons
 
 

@@ -11,8 +11,7 @@ import pandas as pd
 from synthesizer import assess
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.attacks import Attack, AttackResult
-from synthesizer.measures.risk.inference import Question
-from synthesizer.measures.risk.scenario import Exclusion, Scenario, Tolerance
+from synthesizer.measures.risk.scenario import Exclusion, Question, Scenario, Tolerance
 from synthesizer.report import build
 from synthesizer.report.page import Section
 from synthesizer.report.record import Record

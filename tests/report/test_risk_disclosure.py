@@ -9,7 +9,7 @@ import yaml
 
 from synthesizer.measures.risk.attribute import AttributeResult, Dominance
 from synthesizer.measures.risk.determined import KeyDetermination
-from synthesizer.measures.risk.inference import InferenceResult
+from synthesizer.measures.risk.public_inference import InferenceResult
 from synthesizer.measures.risk.scenario import Exclusion
 from synthesizer.measures.risk.suda import SudaResult
 from synthesizer.report.charts import MOST_CURVES

@@ -5,6 +5,9 @@ frozen result with its ``figures`` (value, interval, baseline, the original's ow
 records, direction). A result's type stands beside its measure.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from synthesizer.measures.risk.attacks import attacks
 from synthesizer.measures.risk.attribute import attribute
 from synthesizer.measures.risk.cap import cap, cap_regression, cap_scores, cap_u
@@ -21,16 +24,19 @@ from synthesizer.measures.risk.identity import (
     reproduced_uniques,
     statistical_uniques,
 )
-from synthesizer.measures.risk.inference import inference, inference_scores
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.replicated import replicated_rows, replicated_uniques
-from synthesizer.measures.risk.scenario import Exclusion, Scenario, Tolerance
+from synthesizer.measures.risk.scenario import Exclusion, Question, Scenario, Tolerance
 from synthesizer.measures.risk.suda import special_uniques, suda
 from synthesizer.measures.risk.suggest import suggest
 from synthesizer.measures.risk.tcap import tcap
 
+if TYPE_CHECKING:
+    from synthesizer.measures.risk.public_inference import inference, inference_scores
+
 __all__ = [
     "Exclusion",
+    "Question",
     "Scenario",
     "Tolerance",
     "attacks",
@@ -59,3 +65,12 @@ __all__ = [
     "suggest",
     "tcap",
 ]
+
+_ON_USE = ("inference", "inference_scores")
+"""Few runs ask what they answer: their file, and those that it needs, are loaded on first use."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ON_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.public_inference"), name)

@@ -13,6 +13,7 @@ from synthesizer.data.codes import Groups
 from synthesizer.data.options import NotNegative, options
 from synthesizer.data.table import FloatArray
 from synthesizer.measures.figure import Result
+from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part
 
 _SLACK = 1e-12
 
@@ -120,6 +121,36 @@ class Scenario:
             "groups": self.groups,
             "tolerance": self.tolerance,
         }
+
+
+class Question(Part):
+    """A sensitive variable that might be inferred from public ones.
+
+    Examples
+    --------
+    >>> Question(sensitive="sex", public=("agency", "pay"), groups={"pay": 5}).names
+    ('sex', 'agency', 'pay')
+    """
+
+    sensitive: Label = Field(description="the sensitive variable")
+    public: Names = Field(description="variables that anybody can look up")
+    positive: Label | None = Field(None, description="the class that is looked for")
+    baseline: Names = Field(
+        (), description="public variables whose published tables everybody knows"
+    )
+    groups: GroupsMap = Field(
+        default_factory=dict, description="number of quantile groups, or cut points, of numbers"
+    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every variable that it needs."""
+        return (self.sensitive, *self.public)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The question as keyword arguments of `synthesizer.measures.risk.inference`."""
+        return {name: getattr(self, name) for name in type(self).model_fields}
 
 
 def _size(wanted: Groups) -> str:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from synthesizer.jobs.check_frames import assess
-from synthesizer.measures.risk.inference import Question
+from synthesizer.measures.risk.scenario import Question
 
 ROUNDS = 12
 ASKED = {

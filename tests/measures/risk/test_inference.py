@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.risk.curves import MAX_POINTS
-from synthesizer.measures.risk.inference import inference, inference_scores
+from synthesizer.measures.risk.public_inference import inference, inference_scores
 from tests.reference_data import load_reference, needs_reference
 from tests.tables import coded, numeric, persons
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from synthesizer.data.table import Table
-from synthesizer.measures.risk.inference import inference, inference_scores
 from synthesizer.measures.risk.public_cells import BANDS
+from synthesizer.measures.risk.public_inference import inference, inference_scores
 from synthesizer.measures.risk.tcap import agreement
 from tests.tables import coded, numeric
 

@@ -19,8 +19,8 @@ from synthesizer.measures.risk.cap import Line, cap, cap_regression, cap_u
 from synthesizer.measures.risk.determined import determined
 from synthesizer.measures.risk.differential import differential_confidentiality
 from synthesizer.measures.risk.identity import identity, reproduced_uniques
-from synthesizer.measures.risk.inference import inference
 from synthesizer.measures.risk.nearest import nearer_share
+from synthesizer.measures.risk.public_inference import inference
 from synthesizer.measures.risk.replicated import replicated_careers, replicated_uniques
 from synthesizer.measures.risk.scenario import Exclusion
 from synthesizer.measures.risk.suda import suda

@@ -14,14 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import Field
-
 from synthesizer.data.codes import Codes, Groups, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys, check_lists
 from synthesizer.data.table import Column, Table
 from synthesizer.measures.figure import Figure, Measured
-from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part
 from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, problems_of, risk_figure
 from synthesizer.measures.risk.curves import (
     InferenceScores,
@@ -48,36 +45,6 @@ from synthesizer.measures.risk.public_cells import (
 )
 
 THRESHOLDS = (0.5, 0.8, 0.9, 1.0)
-
-
-class Question(Part):
-    """A sensitive variable that might be inferred from public ones.
-
-    Examples
-    --------
-    >>> Question(sensitive="sex", public=("agency", "pay"), groups={"pay": 5}).names
-    ('sex', 'agency', 'pay')
-    """
-
-    sensitive: Label = Field(description="the sensitive variable")
-    public: Names = Field(description="variables that anybody can look up")
-    positive: Label | None = Field(None, description="the class that is looked for")
-    baseline: Names = Field(
-        (), description="public variables whose published tables everybody knows"
-    )
-    groups: GroupsMap = Field(
-        default_factory=dict, description="number of quantile groups, or cut points, of numbers"
-    )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Every variable that it needs."""
-        return (self.sensitive, *self.public)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The question as keyword arguments of `synthesizer.measures.risk.inference.inference`."""
-        return {name: getattr(self, name) for name in type(self).model_fields}
 
 
 class InferenceResult(Measured):
@@ -355,7 +322,7 @@ def check_inference(
     positive: str | float | None,
     groups: Mapping[str, Groups],
     baseline: Sequence[str],
-    thresholds: Sequence[float],
+    thresholds: Sequence[float] = THRESHOLDS,
 ) -> None:
     """Raise one DataError that lists every problem."""
     existing = [name for name in dict.fromkeys([*public, sensitive]) if name in original]
