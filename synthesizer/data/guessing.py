@@ -101,7 +101,7 @@ class Declaration:
     where something is wrong."""
 
     @property
-    def told_kind(self) -> Kind | None:
+    def declared_kind(self) -> Kind | None:
         """The declared kind, or the kind that follows from the other declarations."""
         if self.kind is not None:
             return self.kind
@@ -152,15 +152,18 @@ def infer(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> t
 
 def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
     declaration = replace(declaration, missing=_as_written(texts, declaration.missing))
-    codes = missing_codes(texts, declaration.told_kind, declaration.missing)
+    codes = missing_codes(texts, declaration.declared_kind, declaration.missing)
     column = _Column(texts, declaration, codes, texts.occurs & ~texts.among(codes))
-    if not column.rest.any():
+    if not column.is_value.any():
         raise Problem(
-            "has no value in any row" + (" besides missing codes" if declaration.told_kind else ""),
+            "has no value in any row"
+            + (" besides missing codes" if declaration.declared_kind else ""),
             "drop it",
             every_row="name another column, or fill it in: every row needs a value",
         )
-    kind, reason = (declaration.told_kind, "declared") if declaration.told_kind else _guess(column)
+    kind, reason = (
+        (declaration.declared_kind, "declared") if declaration.declared_kind else _guess(column)
+    )
     if len(codes) > MAX_MISSING:
         raise Problem(f"has {len(codes)} missing codes; at most {MAX_MISSING} are possible")
     storage = {}
@@ -179,15 +182,15 @@ class _Column:
     """A column of which the missing codes are known."""
 
     texts: Texts
-    said: Declaration
+    declaration: Declaration
     missing: tuple[str, ...]
-    rest: BoolArray
+    is_value: BoolArray
     """Which distinct texts are values, shape (k,)."""
 
     @cached_property
     def values(self) -> pa.Array:
         """The distinct texts that are values."""
-        return self.texts.values.filter(pa.array(self.rest))
+        return self.texts.values.filter(pa.array(self.is_value))
 
     @cached_property
     def number(self) -> BoolArray:
@@ -201,8 +204,8 @@ class _Column:
 
     def among_texts(self, values: BoolArray) -> BoolArray:
         """Return a mask of the values as one of all distinct texts."""
-        mask = self.rest.copy()
-        mask[self.rest] = values
+        mask = self.is_value.copy()
+        mask[self.is_value] = values
         return mask
 
     def where(self, values: BoolArray) -> str:
@@ -212,13 +215,13 @@ class _Column:
     @cached_property
     def all_distinct(self) -> bool:
         """Whether no value comes twice, in so many rows that this is no chance."""
-        counts = self.texts.counts[self.rest]
+        counts = self.texts.counts[self.is_value]
         return self.texts.n_rows >= MIN_ROWS and bool(counts.max() == 1 and len(counts) > 10)
 
     @cached_property
     def share_distinct(self) -> float:
         """Distinct values per row that is not missing; 0 where they are too few to tell."""
-        counts = self.texts.counts[self.rest]
+        counts = self.texts.counts[self.is_value]
         return len(counts) / int(counts.sum()) if len(counts) > MANY_IDS else 0.0
 
     @cached_property
@@ -232,7 +235,7 @@ class _Column:
     @property
     def is_named_like_id(self) -> bool:
         """Whether name and number of distinct values are those of an identifier."""
-        distinct, name = int(self.rest.sum()), self.texts.name
+        distinct, name = int(self.is_value.sum()), self.texts.name
         if ID_NAME.search(name) is not None:
             return self.all_distinct or distinct >= max(MANY_IDS, self.texts.n_rows // 25)
         maybe = MAYBE_ID_NAME.search(name) and not NO_ID_NAME.search(name)
@@ -249,8 +252,8 @@ class _Column:
     def not_a_number(self) -> BoolArray:
         """Return which values are no numbers; raise a Problem where they are infinite."""
         odd = ~self.number
-        infinities = odd & self.texts.among(INFINITIES)[self.rest]
-        if infinities.any() and (self.said.told_kind or (infinities == odd).all()):
+        infinities = odd & self.texts.among(INFINITIES)[self.is_value]
+        if infinities.any() and (self.declaration.declared_kind or (infinities == odd).all()):
             raise self.infinite(infinities)
         return odd
 
@@ -394,15 +397,15 @@ def _is_written_with_point(column: _Column) -> bool:
 
 def _is_numbering(column: _Column) -> bool:
     """Tell whether the numbers count the rows, in the order of the file."""
-    of_text = np.full(len(column.rest), np.nan)
-    of_text[column.rest] = column.numbers
+    of_text = np.full(len(column.is_value), np.nan)
+    of_text[column.is_value] = column.numbers
     return bool((np.diff(of_text[column.texts.codes]) == 1).all())
 
 
 def _refuse_mixed(column: _Column) -> None:
     """Refuse a column of numbers with some text: only the steward knows what the text means."""
     odd = column.not_a_number()
-    counts = column.texts.counts[column.rest]
+    counts = column.texts.counts[column.is_value]
     is_code = has_leading_zero(column.values).any() or column.texts.quoted or column.is_text
     mostly = counts[~odd].sum() / counts.sum() >= MOSTLY
     if mostly and column.number.sum() > FEW_INTEGERS and not is_code:
@@ -418,7 +421,7 @@ def _guess_text(column: _Column) -> tuple[Kind, str]:
         return Kind.ID, "text, all distinct"
     if column.is_named_like_id:
         return Kind.ID, "named like an identifier"
-    distinct, n_rows = int(column.rest.sum()), column.texts.n_rows
+    distinct, n_rows = int(column.is_value.sum()), column.texts.n_rows
     if distinct > max(MANY_LEVELS, n_rows / 2):
         raise Problem(
             f"has {distinct} distinct texts in {n_rows} rows",
@@ -429,12 +432,12 @@ def _guess_text(column: _Column) -> tuple[Kind, str]:
 
 
 def _coded(column: _Column) -> dict[str, Any]:
-    levels = column.said.levels
+    levels = column.declaration.levels
     if levels is None:
         levels = _levels(column)
     else:
         _check_levels(column, levels)
-    texts, n_levels = column.texts, int(column.rest.sum())
+    texts, n_levels = column.texts, int(column.is_value.sum())
     if n_levels > MAX_LEVELS:
         raise Problem(f"has {n_levels} levels; at most {MAX_LEVELS}; declare `kind: id` or drop it")
     if column.all_distinct and texts.ordered is None:
@@ -453,7 +456,7 @@ def _levels(column: _Column) -> tuple[str, ...]:
     levels = sorted(column.values.to_pylist())
     if column.number.all():
         return tuple(sorted(levels, key=lambda text: float(text.replace(texts.mark, "."))))
-    if column.said.kind is Kind.ORDERED:
+    if column.declaration.kind is Kind.ORDERED:
         raise Problem("is declared ordered, but its levels are words; declare `levels` in order")
     return tuple(levels)
 
@@ -461,7 +464,7 @@ def _levels(column: _Column) -> tuple[str, ...]:
 def _check_levels(column: _Column, levels: tuple[str, ...]) -> None:
     if len(set(levels)) != len(levels) or set(levels) & set(column.missing):
         raise Problem("has `levels` that are named twice or are missing codes; name each once")
-    odd = column.rest & ~column.texts.among(levels)
+    odd = column.is_value & ~column.texts.among(levels)
     if odd.any():
         raise Problem(
             f"has {int(odd.sum())} texts that are not in its declared `levels`, in "
@@ -479,7 +482,7 @@ def _boolean(column: _Column) -> dict[str, Any]:
         raise Problem(f"is declared boolean but has {len(words)} distinct values")
     words = next((list(pair) for pair in BOOLEANS if set(words) <= set(pair)), words)
     in_order = sorted(words, key=lambda text: (text.lower() not in FALSE_WORDS, text))
-    levels = column.said.levels or tuple(in_order)
+    levels = column.declaration.levels or tuple(in_order)
     _check_levels(column, levels)
     return {"levels": levels}
 
@@ -503,7 +506,7 @@ def _numeric(column: _Column) -> dict[str, Any]:
             "declare `kind: id` or `kind: categorical`"
         )
     decimals, style = style_of(column.values, texts.mark)
-    declared = column.said.decimals
+    declared = column.declaration.decimals
     if declared is not None:
         _check_decimals(column, declared)
         style = "plain" if style == "fixed" and decimals != declared else style
@@ -526,7 +529,7 @@ def _check_decimals(column: _Column, decimals: int) -> None:
 def _date(column: _Column) -> dict[str, Any]:
     native = column.texts.native
     if native is not None and _is_time(native.type):
-        days = days_of(native.filter(pa.array(column.rest)))
+        days = days_of(native.filter(pa.array(column.is_value)))
         whole = resolution_of(days) >= MICROSECONDS_A_DAY
         form = "%Y-%m-%d" if whole else "%Y-%m-%dT%H:%M:%S"
     else:
@@ -539,7 +542,7 @@ def _date(column: _Column) -> dict[str, Any]:
 
 
 def _dates(column: _Column) -> tuple[str, FloatArray]:
-    form = column.said.date_format
+    form = column.declaration.date_format
     if form is None:
         forms = detect_format(column.values)
         if len(forms) != 1:
