@@ -27,12 +27,12 @@ from synthesizer.plan.context import Context
 class Method:
     """The requested model of one variable, before it is built.
 
-    ``told`` says whether the configuration named it; ``inputs`` are the variables of a derived one.
+    ``is_configured``: whether the configuration names it. ``inputs``: those of a derived variable.
     """
 
     name: str
     options: Mapping[str, object]
-    told: bool
+    is_configured: bool
     inputs: frozenset[str] | None = None
 
 
@@ -126,13 +126,15 @@ def _method(
         return None
     if not named:
         return Method(
-            default_for(context, context.table[name].variable), settings.options, told=False
+            default_for(context, context.table[name].variable),
+            settings.options,
+            is_configured=False,
         )
     place, value = next(iter(named.items()))
     if value.startswith("~"):
         return _derived(context, name, place, value[1:].strip())
     model = _canonical(context, place, value)
-    return None if model is None else Method(model, settings.options, told=True)
+    return None if model is None else Method(model, settings.options, is_configured=True)
 
 
 def default_for(context: Context, variable: Variable) -> str:
@@ -177,7 +179,7 @@ def _derived(context: Context, name: str, place: str, text: str) -> Method | Non
             raise ConfigError(problems)
         if not context.columns.any_faulty(expression.names):
             options = {"expression": text}
-            return Method(ROLES["derived"], options, told=True, inputs=expression.names)
+            return Method(ROLES["derived"], options, is_configured=True, inputs=expression.names)
     return None
 
 
@@ -278,18 +280,26 @@ def _panel_method(context: Context, name: str, method: Method) -> Method:
     few do, `lag_one` otherwise.
     """
     if name == context.career:
-        return method if method.told else Method(ROLES["career"], method.options, told=False)
+        return (
+            method
+            if method.is_configured
+            else Method(ROLES["career"], method.options, is_configured=False)
+        )
     abilities = context.registry.get(method.name).abilities
     if abilities.copies_rows or abilities.deterministic:
         return method
     if abilities.panel:
         if "base" not in option_types(context.registry.get(method.name)):
             return method
-        return Method(method.name, _with_base(context, name, method.options), told=method.told)
+        return Method(
+            method.name,
+            _with_base(context, name, method.options),
+            is_configured=method.is_configured,
+        )
     share = context.changing[name]
     role = "unchanging" if share == 0 else "rare" if share <= FEW else "changing"
     base = {"model": method.name, **context.options.get(method.name, {}), **method.options}
-    return Method(ROLES[role], {"base": base}, told=method.told)
+    return Method(ROLES[role], {"base": base}, is_configured=method.is_configured)
 
 
 def _with_base(context: Context, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -368,8 +378,8 @@ def plan_steps(context: Context, order: list[str], methods: Mapping[str, Method]
             continue
         if context.is_panel:
             method = _panel_method(context, name, method)
-        elif position == 0 and not method.told:
-            method = Method(ROLES["first"], {}, told=False)
+        elif position == 0 and not method.is_configured:
+            method = Method(ROLES["first"], {}, is_configured=False)
         step = _step(context, name, method, context.earlier(order, position))
         if step is not None:
             steps.append(step)
