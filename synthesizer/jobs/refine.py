@@ -265,8 +265,8 @@ def _tables(
     problems += [f"codes: variable {n!r} is in neither file" for n in coded if n not in names]
     if problems:
         raise DataError(problems)
-    said = {name: Declaration(kind=Kind.CATEGORICAL) for name in coded} | dict(declared)
-    table = as_table(original, names, said, ids=False)
+    declarations = {name: Declaration(kind=Kind.CATEGORICAL) for name in coded} | dict(declared)
+    table = as_table(original, names, declarations, ids=False)
     faults = Problems(
         f"{problem}; if its numbers are codes, name it under codes (--codes)"
         for problem in coding_problems([column.variable for column in table.columns])

@@ -562,7 +562,7 @@ class Bar:
 
     label: str
     value: float | None
-    said: str
+    end_text: str
 
 
 def bars(rows: Sequence[Bar], *, title: str, description: str, label: str) -> Markup:
@@ -580,7 +580,7 @@ def bars(rows: Sequence[Bar], *, title: str, description: str, label: str) -> Ma
         parts += [
             el("rect", {**box, "class": "fill-s1"}),
             text(left - 6, y + 16, name, class_="label", text_anchor="end"),
-            text(end + 6, y + 16, row.said, class_="label"),
+            text(end + 6, y + 16, row.end_text, class_="label"),
         ]
     return svg(WIDTH, bottom + 44, *parts, title=title, description=description)
 

@@ -330,7 +330,7 @@ class _Place(NamedTuple):
             low=self.risk.low,
             high=self.risk.high,
             cloud=cloud[: min(most_dots, _MOST_DOTS_OF_RUN)],
-            said=self.run.name,
+            tooltip=self.run.name,
         )
 
 

@@ -168,9 +168,9 @@ def bar_chart(
     most: int | None = None,
 ) -> Chart:
     """Return bars of named values with their table; ``most`` of them are drawn."""
-    drawn = [Bar(label=name, value=value, said=written(value, form)) for name, value in values]
+    drawn = [Bar(label=name, value=value, end_text=written(value, form)) for name, value in values]
     drawn = drawn[:most]
-    summary = "; ".join(f"{bar.label}: {bar.said}" for bar in drawn if bar.value)
+    summary = "; ".join(f"{bar.label}: {bar.end_text}" for bar in drawn if bar.value)
     name = f"{title}. {about}" if about else title
     return Chart(
         title=title,

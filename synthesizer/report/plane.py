@@ -200,8 +200,8 @@ class Spot:
     high: float | None = None
     cloud: Sequence[tuple[float, float]] = ()
     """Risk and loss of each of its datasets."""
-    said: str = ""
-    """Is shown where a reader points at it; its name where empty."""
+    tooltip: str = ""
+    """Shown where a reader points at the mark; the name where empty."""
 
 
 def plane(
@@ -322,7 +322,7 @@ class _Plane:
 
     def _spot(self, spot: Spot) -> Markup:
         x, y = self.at(spot.risk, spot.loss)
-        parts = [el("title", None, spot.said or spot.name)] if spot.said or spot.name else []
+        parts = [el("title", None, spot.tooltip or spot.name)] if spot.tooltip or spot.name else []
         if spot.low is not None and spot.high is not None:
             ends = self.x(spot.low), self.x(spot.high)
             parts.append(line(ends[0], y, ends[1], y, class_=f"line-{spot.colour} faint"))

@@ -67,7 +67,7 @@ def _chart(record: Record, risk: DatasetRisk, points: Sequence[Point]) -> Chart:
                 loss=distance,
                 name=str(dataset),
                 colour="synthetic",
-                said=f"dataset {dataset}: {written(value)}, {written(distance)}",
+                tooltip=f"dataset {dataset}: {written(value)}, {written(distance)}",
             )
             for dataset, value, distance in points
         ],

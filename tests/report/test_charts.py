@@ -88,7 +88,9 @@ def test_zero_is_marked_where_it_is_hoped_for() -> None:
 
 def test_labels_are_escaped_everywhere() -> None:
     _plain(dots([DotRow(label=NASTY, value=0.1)], title=NASTY, description=NASTY, label=NASTY))
-    _plain(bars([Bar(label=NASTY, value=1, said=NASTY)], title=NASTY, description="", label=NASTY))
+    _plain(
+        bars([Bar(label=NASTY, value=1, end_text=NASTY)], title=NASTY, description="", label=NASTY)
+    )
     panel = Panel(title=NASTY, subtitle=NASTY, series=[], levels=[(0.5, "line-original")])
     _plain(panels([panel], title=NASTY, description=NASTY, x_label=NASTY))
     _plain(roc([(NASTY, [(0.0, 1.0)])], title=NASTY, description=NASTY))
@@ -116,7 +118,7 @@ def test_long_lines_have_no_dots() -> None:
 
 
 def test_bars_have_lengths_in_proportion_and_none_for_what_is_missing() -> None:
-    rows = [Bar(label=str(v), value=v, said="") for v in (10.0, 5.0, None, -3.0)]
+    rows = [Bar(label=str(v), value=v, end_text="") for v in (10.0, 5.0, None, -3.0)]
     picture = bars(rows, title="t", description="d", label="n")
     widths = [float(w) for w in re.findall(r'<rect [^>]*width="([\d.]+)"', picture)]
     assert widths[0] == pytest.approx(2 * widths[1], abs=0.02)

@@ -90,7 +90,7 @@ def test_shapes_are_told_apart_and_names_are_written_once() -> None:
 def test_nothing_comes_out_of_a_name() -> None:
     axis = Axis(label=NASTY, marks=[Mark(0.3, NASTY)])
     picture = plane(
-        [Spot(risk=0.3, loss=1.0, name=NASTY, said=NASTY)], risk=axis, loss=axis, title=NASTY,
+        [Spot(risk=0.3, loss=1.0, name=NASTY, tooltip=NASTY)], risk=axis, loss=axis, title=NASTY,
         description=NASTY, legend=[("fill-s1", NASTY)],
     )  # fmt: skip
     assert "<script" not in picture
