@@ -210,7 +210,7 @@ def refine(
             FILE,
             origin=records,
             n_jobs=n_jobs,
-            told=told_in_words(told, advance),
+            tell=told_in_words(told, advance),
         )
         best = outcome.best
     return Refined(

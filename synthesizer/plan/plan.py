@@ -110,7 +110,7 @@ class Plan:
         phases = phases or Phases()
         with self._fitting(phases) as advance:
             tell = partial(phases.listener.tell, GENERATE)
-            return self._source(self.table, seed, self.m, advance, told=tell)
+            return self._source(self.table, seed, self.m, advance, tell=tell)
 
     def fit_chain(self, seed: Seed, phases: Phases | None = None) -> FittedChain:
         """Fit the chain, which can be saved.

@@ -240,13 +240,13 @@ def evolve(
     *,
     origin: Records | None = None,
     n_jobs: int = 1,
-    told: Told | None = None,
+    tell: Told | None = None,
     keeps_best: bool = True,
 ) -> Outcome:
     """Evolve a population of at least two until a stop.
 
     ``path`` names this evolution among those of a seed, and threads do not change its result.
-    ``told`` is called after every generation. An interrupt keeps the last whole generation with
+    ``tell`` is called after every generation. An interrupt keeps the last whole generation with
     ``keeps_best``; otherwise it is passed on.
     """
     options, begin = breeder.options, perf_counter()
@@ -261,8 +261,8 @@ def evolve(
                 children = _children(people, ranks, breeder, seed, (*path, number), parallel)
                 people, ranks = _survivors(people, ranks, children, options)
                 history.append(_summary(number, people, ranks, options))
-                if told is not None:
-                    told(history[-1])
+                if tell is not None:
+                    tell(history[-1])
             except KeyboardInterrupt as stop:
                 if not keeps_best or isinstance(stop, Terminated):
                     raise

@@ -127,7 +127,7 @@ class Evolver:
         *,
         origin: Records | None = None,
         n_jobs: int = 1,
-        told: Told | None = None,
+        tell: Told | None = None,
         keeps_best: bool = True,
     ) -> Outcome:
         """Evolve a start population; see `evolution.evolve`. Threads serve large datasets only."""
@@ -145,7 +145,7 @@ class Evolver:
             path,
             origin=origin,
             n_jobs=threads,
-            told=told,
+            tell=tell,
             keeps_best=keeps_best,
         )
 
@@ -245,8 +245,8 @@ class Evolving(Source):
     """What the start population is drawn from (start chain)."""
     allowed: Allowed | None = None
     """Says which records keep to the rules."""
-    told: Words | None = None
-    """Is told utility and risk after every generation, in words."""
+    tell: Words | None = None
+    """Receives utility and risk in words after every generation."""
     keeps_best: bool = True
     """Whether an interrupt keeps the best so far; otherwise it ends the work."""
     results: list[EvolvedDataset] = field(default_factory=list)
@@ -327,7 +327,7 @@ class Evolving(Source):
                 dataset,
                 origin=self.evolver.sought.records if self.plan.start == "mutants" else None,
                 n_jobs=request.n_jobs or 1,
-                told=told_in_words(self.told, request.progress),
+                tell=told_in_words(self.tell, request.progress),
                 keeps_best=self.keeps_best,
             )
             # only the last dataset is kept, so memory does not grow with m
@@ -412,14 +412,14 @@ class Evolving(Source):
 
 
 def told_in_words(
-    told: Words | None, progress: Progress | None
+    show: Words | None, progress: Progress | None
 ) -> Callable[[Generation], None] | None:
     """Return a function that shows a generation on a progress bar."""
 
     def tell(generation: Generation) -> None:
         if progress is not None:
             progress(1)
-        if told is not None:
-            told(f"U {generation.utility:.4f}, R {generation.risk:.4f} (Ctrl-C keeps the best)")
+        if show is not None:
+            show(f"U {generation.utility:.4f}, R {generation.risk:.4f} (Ctrl-C keeps the best)")
 
     return tell

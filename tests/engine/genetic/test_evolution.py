@@ -171,7 +171,7 @@ def test_all_people_are_counted_as_from_nothing(options, seen):
 def test_the_history_tells_of_every_generation(options, seen):
     made = evolver(**options)
     start, told = made.mutants(SEED, 0, 0.3), []
-    outcome = made.evolve(start, SEED, 0, told=told.append)
+    outcome = made.evolve(start, SEED, 0, tell=told.append)
     result = outcome
     assert told == list(result.history[1:])
     assert [one.generation for one in result.history] == list(range(9))
@@ -396,7 +396,7 @@ def test_an_interrupt_between_generations_keeps_what_was_told():
             raise KeyboardInterrupt
 
     try:
-        result = evolve(breeder(ORIGINAL), told=tell)
+        result = evolve(breeder(ORIGINAL), tell=tell)
     except KeyboardInterrupt:  # it would end the tests
         pytest.fail("the interrupt was passed on")
     assert result.stopped == "interrupted"
@@ -410,4 +410,4 @@ def test_other_errors_are_not_swallowed():
         raise RuntimeError("no space left")
 
     with pytest.raises(RuntimeError, match="no space left"):
-        evolve(breeder(ORIGINAL), told=tell)
+        evolve(breeder(ORIGINAL), tell=tell)
