@@ -108,11 +108,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     """Make a function a command; it imports what it needs when it is called."""
 
     @wraps(function)
-    def told(*words: Any, **options: Any) -> None:
+    def reporting(*words: Any, **options: Any) -> None:
         with errors_told():
             function(*words, **options)
 
-    return app.command()(told)
+    return app.command()(reporting)
 
 
 @command
@@ -334,8 +334,10 @@ def compare(
     from synthesizer.cli.screen import show_comparison
     from synthesizer.jobs.compare import write_comparison
 
-    found = write_comparison(runs, out, json=json, overwrite=overwrite, risk=risk, utility=utility)
-    show_comparison(found)
+    comparison = write_comparison(
+        runs, out, json=json, overwrite=overwrite, risk=risk, utility=utility
+    )
+    show_comparison(comparison)
     for path in (out, json):
         if path is not None:
             print(f"wrote {path} (confidential: not for release)")
@@ -380,16 +382,16 @@ def frontier(
     if plan:
         print("\n".join(planned.lines))
         return
-    found = run_frontier(
+    outcome = run_frontier(
         planned,
         listening=partial(progress, quiet=quiet),
         say=str if quiet else print,
     )
     if not quiet:
-        show_frontier(found)
-    if found.failed:
+        show_frontier(outcome)
+    if outcome.failed:
         raise SynthesizerError(
-            f"setting {name} failed: {'; '.join(why)}" for name, why in found.failed.items()
+            f"setting {name} failed: {'; '.join(why)}" for name, why in outcome.failed.items()
         )
 
 
@@ -464,7 +466,7 @@ def risk(
         attacks={"enabled": True} if attacks else None,
     )
     with progress(quiet=json) as listener:
-        found = assess_files(
+        checks = assess_files(
             original,
             synthetic,
             options=options,
@@ -475,9 +477,9 @@ def risk(
             overwrite=overwrite,
             listener=listener,
         )
-    show_file_checks(found, as_json=json, every=every)
-    if found.exceeded:
-        raise LimitExceededError(found.exceeded)
+    show_file_checks(checks, as_json=json, every=every)
+    if checks.exceeded:
+        raise LimitExceededError(checks.exceeded)
 
 
 @command
@@ -532,7 +534,7 @@ def utility(
         models=parse_names(model), interactions=interactions, permutations=permutations
     )
     with progress(quiet=json) as listener:
-        found = evaluate_files(
+        checks = evaluate_files(
             original,
             synthetic,
             names=parse_names(variables),
@@ -547,10 +549,10 @@ def utility(
             overwrite=overwrite,
             listener=listener,
         )
-    show_file_checks(found, as_json=json, every=every)
-    if found.exceeded:
-        raise LimitExceededError(found.exceeded)
-    if lost := [name for name in found.results.failed if name.startswith("fit ")]:
+    show_file_checks(checks, as_json=json, every=every)
+    if checks.exceeded:
+        raise LimitExceededError(checks.exceeded)
+    if lost := [name for name in checks.results.failed if name.startswith("fit ")]:
         raise ModelError(f"{name}: has no result, see above" for name in lost)
 
 
@@ -580,7 +582,7 @@ def refine(
     out: Annotated[
         Path | None, option("Refined file; NAME_refined if absent.", "--out", "-o")
     ] = None,
-    told: Annotated[
+    record: Annotated[
         Path | None,
         option("JSON file with every figure and the history (mode 0600).", "--json"),
     ] = None,
@@ -606,18 +608,18 @@ def refine(
     if names is None:
         raise ConfigError("--keys: name at least one variable, as A,B,C")
     with progress(quiet=quiet) as listener:
-        found = refine_file(
+        outcome = refine_file(
             original, synthetic, keys=names, target=target, risk_at_most=risk_at_most,
             codes=True if codes == "all" else parse_names(codes) or (), config=config, out=out,
-            told=told, overwrite=overwrite, seed=seed, workers=all_cores(workers),
+            record=record, overwrite=overwrite, seed=seed, workers=all_cores(workers),
             listener=listener, **options,
         )  # fmt: skip
     if not quiet:
-        show_refined(found, told)
-    if found.refined.interrupted:
-        raise KeyboardInterrupt(f"interrupted; the best so far was written to {found.path}")
-    if not found.refined.reached:
-        raise LimitExceededError(found.refined.notes[-1])
+        show_refined(outcome, record)
+    if outcome.refined.interrupted:
+        raise KeyboardInterrupt(f"interrupted; the best so far was written to {outcome.path}")
+    if not outcome.refined.reached:
+        raise LimitExceededError(outcome.refined.notes[-1])
 
 
 @command

@@ -69,21 +69,21 @@ def _start(plan: GeneticPlan) -> str:
         )
     if plan.start == "chain":
         return f"{size} datasets drawn from the chain above"
-    given = len(plan.files)
-    files = "1 file" if given == 1 else f"{given} files"
-    rest = size - given
-    more = f", and {rest} versions of {'it' if given == 1 else 'them'}" if rest > 0 else ""
+    count = len(plan.files)
+    files = "1 file" if count == 1 else f"{count} files"
+    rest = size - count
+    more = f", and {rest} versions of {'it' if count == 1 else 'them'}" if rest > 0 else ""
     return f"{files}{more}; no chain is fitted"
 
 
 def _ends(options: GeneticOptions) -> str:
     """Say what ends an evolution before its last generation."""
-    found = []
+    limits = []
     if options.patience is not None:
-        found.append(f"{options.patience} without gain")
+        limits.append(f"{options.patience} without gain")
     if options.seconds is not None:
-        found.append(f"{options.seconds:g} seconds")
-    return f"; ends after {' or '.join(found)}" if found else ""
+        limits.append(f"{options.seconds:g} seconds")
+    return f"; ends after {' or '.join(limits)}" if limits else ""
 
 
 def _known(plan: GeneticPlan) -> str:
@@ -110,23 +110,23 @@ def _wanted(plan: GeneticPlan) -> str:
     )
 
 
-def evolution_lines(told: Evolution) -> Iterator[str]:
+def evolution_lines(evolution: Evolution) -> Iterator[str]:
     """Yield what became of the first datasets, and whether a risk is lower than it should be."""
-    for number, dataset in enumerate(told.datasets[:MOST_DATASETS], 1):
-        yield f"genetic: dataset {number}: {_came_to(dataset, told)}"
+    for number, dataset in enumerate(evolution.datasets[:MOST_DATASETS], 1):
+        yield f"genetic: dataset {number}: {_came_to(dataset, evolution)}"
     from synthesizer.engine.genetic.genetic_source import below_random
 
-    rest = len(told.datasets) - MOST_DATASETS
+    rest = len(evolution.datasets) - MOST_DATASETS
     if rest > 0:
         yield f"genetic: {rest} more in checks.json"
-    random = told.risk.random
-    lowest = min((dataset.risk for dataset in told.datasets), default=1.0)
+    random = evolution.risk.random
+    lowest = min((dataset.risk for dataset in evolution.datasets), default=1.0)
     if lowest < CLEARLY * random:
         yield below_random("genetic: the lowest R", lowest, random)
 
 
-def _came_to(dataset: EvolvedDataset, told: Evolution) -> str:
-    baseline, count = told.risk.baseline, dataset.generations
+def _came_to(dataset: EvolvedDataset, evolution: Evolution) -> str:
+    baseline, count = evolution.risk.baseline, dataset.generations
     compared = "" if baseline is None else f" (baseline {baseline:.4f}: targets guessed)"
     why = "" if dataset.stopped == f"{count} generations" else f": {dataset.stopped}"
     words = (
@@ -137,10 +137,10 @@ def _came_to(dataset: EvolvedDataset, told: Evolution) -> str:
         words += f"; at least {100 * dataset.unchanged:.0f} % of its records are the original's"
     if dataset.found is not None:
         right = dataset.right_of_found
-        told_of = "" if right is None else f", told rightly {right:.2f}"
-        words += f"; {dataset.found:.2f} of the people sought are found{told_of}"
+        rightly = "" if right is None else f", told rightly {right:.2f}"
+        words += f"; {dataset.found:.2f} of the people sought are found{rightly}"
     if dataset.reached is False:
-        words += f"; NOT within risk_at_most ({told.risk_at_most})"
+        words += f"; NOT within risk_at_most ({evolution.risk_at_most})"
     return words
 
 
@@ -322,20 +322,20 @@ def _settings(run: ComparedRun) -> Iterator[str]:
         yield text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"
 
 
-def show_frontier(found: Frontier) -> None:
+def show_frontier(frontier: Frontier) -> None:
     """Print the comparison of a grid, what failed, and where the result is."""
-    show_comparison(found.comparison)
-    for name, why in found.failed.items():
+    show_comparison(frontier.comparison)
+    for name, why in frontier.failed.items():
         say(f"failed: {name}: {'; '.join(why)}")
     say("outputs:")
     for name in ("frontier.html", "frontier.json"):
-        say(f"  {found.directory / name} (confidential: not for release)")
-    say(f"  {found.directory} (a directory for each setting)")
+        say(f"  {frontier.directory / name} (confidential: not for release)")
+    say(f"  {frontier.directory} (a directory for each setting)")
 
 
-def show_refined(found: RefinedFile, told: Path | None) -> None:
+def show_refined(file: RefinedFile, record: Path | None) -> None:
     """Print risk and utility before and after, and where the files are."""
-    refined = found.refined
+    refined = file.refined
     risk = (
         refined.before.risk,
         refined.after.risk,
@@ -359,10 +359,10 @@ def show_refined(found: RefinedFile, told: Path | None) -> None:
     )
     for line in _lines(refined):
         say(line)
-    notes_told([*found.notes, *refined.notes])
-    say(f"wrote {found.path}")
-    if told is not None:
-        say(f"wrote {told} (confidential: not for release)")
+    notes_told([*file.notes, *refined.notes])
+    say(f"wrote {file.path}")
+    if record is not None:
+        say(f"wrote {record} (confidential: not for release)")
 
 
 def _digits(value: float | None) -> str:
@@ -372,13 +372,13 @@ def _digits(value: float | None) -> str:
 def _lines(refined: Refined) -> Iterator[str]:
     cost = refined.after.utility - refined.before.utility
     yield f"cost: {cost:+.4f} of utility; {refined.changed:.2%} of the records are other ones now"
-    people = [share for share in refined.found.values() if share is not None]
+    people = [shares for shares in refined.found.values() if shares is not None]
     if len(people) == 2:
-        told = " to ".join(
-            f"{found:.3f}{'' if right is None else f' (right of these {right:.3f})'}"
-            for found, right in people
+        words = " to ".join(
+            f"{share:.3f}{'' if right is None else f' (right of these {right:.3f})'}"
+            for share, right in people
         )
-        yield f"people found by their key: {told}; who is not found counts as 0 in the risk"
+        yield f"people found by their key: {words}; who is not found counts as 0 in the risk"
     yield (
         "baseline: targets guessed from their distribution; random file: variables drawn from "
         "their margins alone"

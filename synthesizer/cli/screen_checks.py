@@ -93,11 +93,11 @@ def show_panel(panel: PanelResult) -> None:
         Added("lag synthetic", "share", lambda row: row.mean_lag),
         Added("reads", "text", lambda _: "about 0 points is good; lags alike"),
     )
-    own = panel.original
-    sizes = [part.rows_per_person for part in panel.synthetic]
+    original = panel.original
+    sizes = [dataset.rows_per_person for dataset in panel.synthetic]
     say(
-        f"  {own.persons:,} persons with {own.rows_per_person:.2f} periods each; synthetic "
-        f"{panel.synthetic[0].persons:,} with {sum(sizes) / len(sizes):.2f}"
+        f"  {original.persons:,} persons with {original.rows_per_person:.2f} periods each; "
+        f"synthetic {panel.synthetic[0].persons:,} with {sum(sizes) / len(sizes):.2f}"
     )
     for name, why in panel.failed.items():
         say(f"  {name}: could not be computed: {why}")
@@ -245,35 +245,35 @@ def _attention(risk: RiskResult) -> Iterator[str]:
         )
     nearest = None if risk.nearest is None else risk.nearest.figures[0]
     if nearest is not None and lies_above(nearest.low, nearest.baseline):
-        told = (
+        warning = (
             "synthetic {records} are nearer to those that the synthesis was fitted on than to "
             f"unseen ones (share {nearest.value:.3f}, interval {nearest.low:.3f} to "
             f"{nearest.high:.3f}; 0.5 is no)"
         )
-        yield f"  needs attention: {in_units(told, risk.units)}"
+        yield f"  needs attention: {in_units(warning, risk.units)}"
 
 
-def utility_lines(found: UtilityResult, *, start: str | None = None) -> Iterator[str]:
+def utility_lines(utility: UtilityResult, *, start: str | None = None) -> Iterator[str]:
     """Yield what must be known to read the figures: worst pairs, what is far off, what failed.
 
     ``start`` is what datasets were evolved from, None where they were not.
     """
-    if found.tables is not None:
+    if utility.tables is not None:
         for order, words in ((2, "pairs"), (1, "variables")):
-            told = ", ".join(
+            pairs = ", ".join(
                 f"{' and '.join(row.variables)} {_ratio(row.s_pmse)}"
-                for row in found.tables.worst(order, WORST_PAIRS)
+                for row in utility.tables.worst(order, WORST_PAIRS)
             )
-            if told:
-                yield f"  worst {words}: {told}"
-        if _is_far_off(found.tables):
+            if pairs:
+                yield f"  worst {words}: {pairs}"
+        if _is_far_off(utility.tables):
             yield f"  far off: look at the worst pairs; {utility_advice(start)}, at some risk"
-    if found.figures and (note := utility_note(start)):
+    if utility.figures and (note := utility_note(start)):
         yield note
-    for fit in found.fits:
+    for fit in utility.fits:
         yield from (f"  note: {fit.formula}: {note}" for note in fit.notes)
-    yield from (f"  note: {note}" for note in found.notes)
-    for name, why in found.failed.items():
+    yield from (f"  note: {note}" for note in utility.notes)
+    for name, why in utility.failed.items():
         yield f"  {name}: could not be computed: {why}"
 
 

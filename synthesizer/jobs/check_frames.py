@@ -281,21 +281,21 @@ def risk_of(
     faults = Problems([*problems, *_seed_problems(seed), *_name_problems(data, names, kept_out)])
     names += kept_out
     with faults.gathered():
-        table, made = as_tables(data.original, data.synthetic, names, data.declared)
+        table, datasets = as_tables(data.original, data.synthetic, names, data.declared)
         with faults.gathered():
             _control(data, table, names, units)
-        faults += _risk_problems(table, made, scenarios, questions)
+        faults += _risk_problems(table, datasets, scenarios, questions)
     faults.settle(DataError)
     columns = _alike(data)
     names += columns.names
-    table, made = as_tables(data.original, data.synthetic, names, data.declared)
+    table, datasets = as_tables(data.original, data.synthetic, names, data.declared)
     control = _control(data, table, names, units)
     whole = table.select(columns.names)
     notes = [
         *columns.notes_of_records,
         *_control_notes(whole, control),
         *_unit_notes(table, control, units),
-        *_unlike_notes(whole, made),
+        *_unlike_notes(whole, datasets),
     ]
     checks = Checks(
         table,
@@ -307,8 +307,8 @@ def risk_of(
         control=control,
         listener=listener,
     )
-    for one in made:
-        checks.add(one)
+    for dataset in datasets:
+        checks.add(dataset)
     return checks.finish(notes=notes)
 
 
@@ -336,8 +336,8 @@ def utility_of(
     # a name of a fit that is missing is told by the fit
     further = [n for fit in settings.fits for n in fit.names if n in column_names(data.original)]
     wanted = [*columns.names, *further]
-    table, tables = as_tables(data.original, data.synthetic, wanted, data.declared)
-    check_comparable(table, tables, columns.names)
+    table, datasets = as_tables(data.original, data.synthetic, wanted, data.declared)
+    check_comparable(table, datasets, columns.names)
     checks = Checks(
         table,
         settings.about("utility"),
@@ -349,9 +349,9 @@ def utility_of(
         workers=n_jobs,
     )
     show = counted(listener, "compare")
-    for number, made in enumerate(tables, start=1):
-        checks.add(made)
-        show(number, len(tables))
+    for number, dataset in enumerate(datasets, start=1):
+        checks.add(dataset)
+        show(number, len(datasets))
     failed = {f"column {name!r}": why for name, why in columns.failed.items()}
     return checks.finish(notes=columns.notes, failed=failed)
 
@@ -381,10 +381,10 @@ def _name_problems(
     data: ComparedData, names: Sequence[str], kept_out: Sequence[str] = ()
 ) -> Iterator[str]:
     """Yield names that data lack; those under ``kept_out`` no synthetic dataset needs."""
-    known = column_names(data.original)
+    columns = column_names(data.original)
     for name in dict.fromkeys((*names, *kept_out)):
-        if name not in known:
-            views = values_in_periods(name, known)
+        if name not in columns:
+            views = values_in_periods(name, columns)
             yield views or f"column {name!r} is not in the original: name one of its columns"
             continue
         for number, table in enumerate(data.synthetic if name in names else (), start=1):
@@ -396,7 +396,7 @@ def _name_problems(
 
 def _risk_problems(
     table: Table,
-    made: Sequence[Table],
+    datasets: Sequence[Table],
     scenarios: Sequence[Scenario],
     questions: Sequence[Question],
 ) -> Problems:
@@ -404,7 +404,7 @@ def _risk_problems(
     problems = Problems()
     named = [name for name in _names(scenarios, questions) if name in table]
     with problems.gathered():
-        check_comparable(table, made, named)
+        check_comparable(table, datasets, named)
     for scenario in scenarios:
         if not set(scenario.names) <= set(table):
             continue
@@ -413,10 +413,10 @@ def _risk_problems(
             check_keys(table, **target, groups=scenario.groups)
         if scenario.exclude:
             with problems.gathered():
-                check_exclusions([table, *made], **target, exclude=scenario.exclude)
+                check_exclusions([table, *datasets], **target, exclude=scenario.exclude)
     for question in [] if problems else questions:
         with problems.gathered():
-            check_inference(table, made, **question.settings)
+            check_inference(table, datasets, **question.settings)
     return problems
 
 
@@ -510,10 +510,12 @@ def _suggested(data: ComparedData, scenario: Scenario) -> Scenario:
     """Return the scenario with keys and target that the original suggests."""
     names = _alike(replace(data, synthetic=(), control=None)).names
     table = as_table(data.original, names, data.declared, ids=False)
-    found = suggest(table, keys=scenario.keys or None, target=scenario.target or None)
-    if not found.keys or found.target is None:
+    suggestion = suggest(table, keys=scenario.keys or None, target=scenario.target or None)
+    if not suggestion.keys or suggestion.target is None:
         raise DataError("no keys and target could be found in the original: name them")
-    return replace(scenario, keys=found.keys, target=found.target, reason=found.reason)
+    return replace(
+        scenario, keys=suggestion.keys, target=suggestion.target, reason=suggestion.reason
+    )
 
 
 # What should be known of the data before their figures are read.

@@ -100,8 +100,8 @@ def are_of_one_size(rows: Iterable[int | None]) -> bool:
     >>> are_of_one_size([5000, 5040, None]), are_of_one_size([5000, 5100])
     (True, False)
     """
-    known = [count for count in rows if count is not None]
-    return not known or max(known) <= SAME_SIZE * min(known)
+    counts = [count for count in rows if count is not None]
+    return not counts or max(counts) <= SAME_SIZE * min(counts)
 
 
 def notes_about(points: Sequence[RunPoint]) -> list[str]:
@@ -134,21 +134,21 @@ def notes_about(points: Sequence[RunPoint]) -> list[str]:
     for point in points:
         if point.failed:
             notes.append(f"{point.name}: could not be computed: {', '.join(point.failed)}.")
-        if all(found.value is None for found in point.figures.values()):
+        if all(figure.value is None for figure in point.figures.values()):
             notes.append(f"{point.name}: has no figures; its checks were off or failed.")
     return [*notes, in_units(OPTIMISM, units)]
 
 
 def _same_datasets(points: Sequence[RunPoint]) -> list[str]:
     """Say which runs made the same datasets, byte for byte: what they differ in had no effect."""
-    made: dict[tuple[str, ...], list[str]] = {}
+    runs: dict[tuple[str, ...], list[str]] = {}
     for point in points:
         if point.datasets:
-            made.setdefault(point.datasets, []).append(point.name)
+            runs.setdefault(point.datasets, []).append(point.name)
     return [
         f"{'; '.join(names)}: have the same datasets, byte for byte; what was set differently "
         "had no effect on the data."
-        for names in made.values()
+        for names in runs.values()
         if len(names) > 1
     ]
 
@@ -274,11 +274,11 @@ def target_problems(
 
 def confidential_problems(targets: Sequence[Path], points: Sequence[RunPoint]) -> list[str]:
     """Say which files to be replaced hold the data that the runs were made from."""
-    known = {point.fingerprint for point in points}
+    fingerprints = {point.fingerprint for point in points}
     return [
         f"{path}: holds the data that the runs were made from; name another file"
         for path in targets
-        if path.is_file() and sha256(path) in known
+        if path.is_file() and sha256(path) in fingerprints
     ]
 
 
@@ -309,20 +309,20 @@ def standings(
     on = {point.name for point in front}
     beaten = [point for point in points if point.name not in on]
     axes = {"risk": risk, "utility": utility}
-    found = []
+    all_standings = []
     for place, point in enumerate(front):
         beside = [*front[max(place - 1, 0) : place], *front[place + 1 : place + 2]]
         ties = [Tie(run=other.name, axes=_in_what(point, other, axes)) for other in beside]
         ties += [
-            Tie(run=own.name, axes=both)
-            for own in beaten
-            if len(both := _in_what(point, own, axes)) == 2
+            Tie(run=other.name, axes=both)
+            for other in beaten
+            if len(both := _in_what(point, other, axes)) == 2
         ]
         unknown = tuple(name for name, key in axes.items() if point.figures[key].spread is None)
-        found.append(
+        all_standings.append(
             Standing(run=point.name, ties=tuple(tie for tie in ties if tie.axes), unknown=unknown)
         )
-    return tuple(found)
+    return tuple(all_standings)
 
 
 def _in_what(one: RunPoint, other: RunPoint, axes: dict[str, str]) -> tuple[str, ...]:
@@ -341,12 +341,12 @@ def _is_tie(one: RunPoint, other: RunPoint, key: str) -> bool:
 
 def frontier_of(points: Sequence[RunPoint], risk: str, utility: str) -> FrontierOfPair:
     """Return the runs that no other run beats on two figures, by rising risk, and their ties."""
-    known: list[tuple[float, float, RunPoint]] = []
+    losses: list[tuple[float, float, RunPoint]] = []
     for point in points:
         x, y = point.value(risk), point.value(utility)
         if x is not None and y is not None:
-            known.append((AXES[risk].loss(x), AXES[utility].loss(y), point))
-    best = [one for one in known if not any(_beats(other, one) for other in known)]
+            losses.append((AXES[risk].loss(x), AXES[utility].loss(y), point))
+    best = [one for one in losses if not any(_beats(other, one) for other in losses)]
     front = [point for _, _, point in sorted(best, key=lambda one: one[:2])]
     return FrontierOfPair(
         risk=risk,

@@ -53,8 +53,10 @@ def planned_twin(
     setting: Setting, plan: Plan, others: Mapping[str, tuple[Setting, Plan]]
 ) -> str | None:
     """Return which other setting makes the same data, as when no variable uses a varied model."""
-    for name, (other, made) in others.items():
-        chains = [p.spec for p in (plan, made) if p.genetic is None or p.genetic.start == "chain"]
+    for name, (other, earlier) in others.items():
+        chains = [
+            p.spec for p in (plan, earlier) if p.genetic is None or p.genetic.start == "chain"
+        ]
         same = all(c.steps == plan.spec.steps and c.strata == plan.spec.strata for c in chains)
         if same and _rest(setting.config) == _rest(other.config):
             return name
@@ -94,7 +96,7 @@ def made_twins(points: Sequence[RunPoint]) -> dict[str, str]:
     return twins
 
 
-def dropped_notes(planned: Mapping[str, str], made: Mapping[str, str]) -> Iterator[str]:
+def dropped_notes(planned: Mapping[str, str], twins: Mapping[str, str]) -> Iterator[str]:
     """Say which settings are left out, one sentence for each that stands for them.
 
     Examples
@@ -106,7 +108,7 @@ def dropped_notes(planned: Mapping[str, str], made: Mapping[str, str]) -> Iterat
     """
     for twins, makes, has in (
         (planned, "would make the same data as", "has"),
-        (made, "made the same datasets and figures as", "had"),
+        (twins, "made the same datasets and figures as", "had"),
     ):
         for kept in dict.fromkeys(twins.values()):
             *names, last = [name for name, twin in twins.items() if twin == kept]
@@ -231,16 +233,16 @@ def plan_frontier(
     final = usual.parent / f"{usual.name}_frontier" if directory is None else Path(directory)
     problems += [*check_output(final, overwrite=overwrite), *_workshop_problems(workshop(final))]
     base = base.model_copy(update={"seed": _seed(base, workshop(final))})
-    found = grid(base, varied, registry)
+    combined = grid(base, varied, registry)
     problems += [
         f"output {final} holds {place}, which is read; name another directory"
         for place in (config, base.data.path)
         if isinstance(place, str | Path) and Path(place).resolve().is_relative_to(final.resolve())
     ]
-    first, wrong, dropped = _check(found.settings, registry)
-    settings = tuple(setting for setting in found.settings if setting.name not in dropped)
-    problems += found.told(found.problems, among=found.given)
-    problems += found.told(wrong, among=[setting.name for setting in found.settings])
+    first, wrong, dropped = _check(combined.settings, registry)
+    settings = tuple(setting for setting in combined.settings if setting.name not in dropped)
+    problems += combined.joined(combined.problems, among=combined.combinations)
+    problems += combined.joined(wrong, among=[setting.name for setting in combined.settings])
     if not problems and len(settings) == 1:
         problems += [
             f"setting {name}: would make the same data as {kept}: what is varied has no effect "
@@ -278,8 +280,8 @@ def _seed(base: Config, waiting: Path) -> int:
     """Return the seed of all settings: that of the configuration, or of the interrupted call."""
     if base.seed is not None:
         return base.seed
-    known = (read_state(waiting) or {}).get("seed")
-    return known if isinstance(known, int) else fresh_seed()
+    seed = (read_state(waiting) or {}).get("seed")
+    return seed if isinstance(seed, int) else fresh_seed()
 
 
 def read_state(waiting: Path) -> Mapping[str, Any] | None:
@@ -407,18 +409,18 @@ def run_frontier(
             ) from None
         done = [setting for setting in plan.settings if setting.name not in failed]
         if not done:
-            reasons = dict.fromkeys(why for own in failed.values() for why in own)
+            reasons = dict.fromkeys(why for problems in failed.values() for why in problems)
             raise ModelError(["none of the settings could be run:", *reasons])
-        points = [read_run(work / own.name, own.name) for own in done]
-        made = made_twins(points)
-        points = [point for point in points if point.name not in made]
+        points = [read_run(work / setting.name, setting.name) for setting in done]
+        twins = made_twins(points)
+        points = [point for point in points if point.name not in twins]
         comparison = compare_points(points, risk=plan.risk, utility=plan.utility)
-        notes = (*dropped_notes(plan.dropped, made), *comparison.notes)
+        notes = (*dropped_notes(plan.dropped, twins), *comparison.notes)
         frontier = Frontier(
             directory=plan.directory,
             comparison=comparison.model_copy(update={"notes": notes}),
             failed=failed,
-            dropped={**plan.dropped, **made},
+            dropped={**plan.dropped, **twins},
             kept=plan.kept,
         )
         _write(plan, work, frontier, points)

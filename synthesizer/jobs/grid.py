@@ -57,21 +57,21 @@ def parse_vary(texts: Iterable[str]) -> tuple[dict[str, tuple[Any, ...]], list[s
     >>> parse_vary(["cart.min_leaf=3,5", "proper=true,false", "keep=[age, sex],[]"])[0]
     {'cart.min_leaf': (3, 5), 'proper': (True, False), 'keep': (['age', 'sex'], [])}
     """
-    found: dict[str, tuple[Any, ...]] = {}
+    wanted: dict[str, tuple[Any, ...]] = {}
     problems: list[str] = []
     for text in texts:
         key, sign, values = text.partition("=")
         key = key.strip()
         if not key or not sign:
             problems.append(f"--vary {text}: write KEY=VALUE,VALUE such as cart.min_leaf=3,10")
-        elif key in found:
+        elif key in wanted:
             problems.append(f"--vary {key}: is given twice; write all values after one =")
         else:
             try:
-                found[key] = _values(key, values)
+                wanted[key] = _values(key, values)
             except ConfigError as error:
                 problems += error.problems
-    return found, problems
+    return wanted, problems
 
 
 def _values(key: str, text: str) -> tuple[Any, ...]:
@@ -92,21 +92,23 @@ def variations(
     vary: Mapping[str, Sequence[Any]] | Iterable[str], registry: Registry
 ) -> tuple[list[Variation], list[str]]:
     """Return what is varied, as far as it is sound, and every problem of it."""
-    found: dict[KeyPath, Variation] = {}
+    varied: dict[KeyPath, Variation] = {}
     wanted, problems = (vary, []) if isinstance(vary, Mapping) else parse_vary(vary)
     if not wanted and not problems:
         problems = ["nothing is varied; say for example --vary cart.min_leaf=3,10"]
-    for key, given in wanted.items():
-        path, told = _path(key, registry)
-        values = tuple(given) if isinstance(given, Sequence) and not isinstance(given, str) else ()
+    for key, listed in wanted.items():
+        path, faults = _path(key, registry)
+        values = (
+            tuple(listed) if isinstance(listed, Sequence) and not isinstance(listed, str) else ()
+        )
         values = without_infinities(values)
-        told += _value_problems(key, values)
-        if path in found:
-            told.append(f"--vary {key}: says the same as {found[path].key}; keep one")
-        if not told:
-            found[path] = Variation(key=key, path=path, values=values)
-        problems += told
-    count = prod(len(one.values) for one in found.values())
+        faults += _value_problems(key, values)
+        if path in varied:
+            faults.append(f"--vary {key}: says the same as {varied[path].key}; keep one")
+        if not faults:
+            varied[path] = Variation(key=key, path=path, values=values)
+        problems += faults
+    count = prod(len(one.values) for one in varied.values())
     if count > MAX_SETTINGS:
         problems.append(
             f"the grid has {count:,} settings, more than {MAX_SETTINGS}; vary less at a time"
@@ -114,7 +116,7 @@ def variations(
         return [], problems
     if count == 1 and not problems:
         problems.append("there is one setting only; give a key at least two values")
-    return list(found.values()), problems
+    return list(varied.values()), problems
 
 
 def _value_problems(key: str, values: tuple[Any, ...]) -> list[str]:
@@ -140,18 +142,18 @@ def plain_text(value: Any) -> str:
 
 def _path(key: str, registry: Registry) -> tuple[KeyPath, list[str]]:
     """Return where a key stands in a configuration; empty, and a problem, where nowhere."""
-    known = {*Config.model_fields, *FOREIGN_KEYS}
+    keys = {*Config.model_fields, *FOREIGN_KEYS}
     whole = house_name(key)
     parts = parts_of(key)
     first = house_name(parts[0]) if parts else ""
-    if whole in known:  # synthpop writes visit.sequence
+    if whole in keys:  # synthpop writes visit.sequence
         path: KeyPath = (whole,)
-    elif first in known:
+    elif first in keys:
         path = (first, *parts[1:])
     elif len(parts) > 1 and _is_model(parts[0], registry):
         return option_path(parts[0], ".".join(parts[1:]), registry), []
     else:
-        names = [*known, *registry.names]
+        names = [*keys, *registry.names]
         hint = did_you_mean(first, names, "see 'synthesizer schema' and 'models'")
         return (), [f"--vary {key}: {first!r} is no key of a configuration and no model; {hint}"]
     if path[0] in REFUSED:
@@ -196,27 +198,27 @@ class Grid:
 
     settings: tuple[Setting, ...]
     """Those that are a configuration."""
-    given: Mapping[str, Mapping[str, Any]]
+    combinations: Mapping[str, Mapping[str, Any]]
     """What every combination sets, by its name."""
     problems: Mapping[str, Sequence[str]]
     """Problems by name of a combination."""
 
-    def told(self, problems: Mapping[str, Sequence[str]], among: Collection[str]) -> list[str]:
+    def joined(self, problems: Mapping[str, Sequence[str]], among: Collection[str]) -> list[str]:
         """Say each problem once, with the value that causes it where that can be seen.
 
         Examples
         --------
-        >>> given = {"k=0,p=1": {"k": 0, "p": 1}, "k=0,p=2": {"k": 0, "p": 2}, "k=3": {"k": 3}}
-        >>> found = Grid(settings=(), given=given, problems={})
-        >>> found.told({"k=0,p=1": ["too small"], "k=0,p=2": ["too small"]}, among=given)
+        >>> all_three = {"k=0,p=1": {"k": 0, "p": 1}, "k=0,p=2": {"k": 0, "p": 2}, "k=3": {"k": 3}}
+        >>> whole = Grid(settings=(), combinations=all_three, problems={})
+        >>> whole.joined({"k=0,p=1": ["too small"], "k=0,p=2": ["too small"]}, among=all_three)
         ['--vary k=0: too small']
         """
-        having: dict[str, list[str]] = {}
-        for name, own in problems.items():
-            for problem in dict.fromkeys(own):
-                having.setdefault(problem, []).append(name)
-        given = {name: self.given[name] for name in among}
-        return [f"{_cause(found, given)}{problem}" for problem, found in having.items()]
+        faulty: dict[str, list[str]] = {}
+        for name, of_setting in problems.items():
+            for problem in dict.fromkeys(of_setting):
+                faulty.setdefault(problem, []).append(name)
+        compared = {name: self.combinations[name] for name in among}
+        return [f"{_cause(names, compared)}{problem}" for problem, names in faulty.items()]
 
 
 def grid(base: Config, varied: Sequence[Variation], registry: Registry) -> Grid:
@@ -226,38 +228,37 @@ def grid(base: Config, varied: Sequence[Variation], registry: Registry) -> Grid:
     problems: dict[str, list[str]] = {}
     combinations: dict[str, dict[str, Any]] = {}
     for values in product(*(one.values for one in varied)):
-        given = {one.key: value for one, value in zip(varied, values, strict=True)}
-        name = _name(given, {known.casefold() for known in combinations})
-        combinations[name] = given
+        combination = {one.key: value for one, value in zip(varied, values, strict=True)}
+        name = _name(combination, {other.casefold() for other in combinations})
+        combinations[name] = combination
         changed = deepcopy(content)
-        told = [
+        faults = Problems(
             problem
             for one, value in zip(varied, values, strict=True)
             for problem in _put(changed, one, value, registry)
-        ]
-        found = Problems(told)
-        config = sound_part(changed, Path(), found)
-        if found or config is None:
-            problems[name] = found
+        )
+        config = sound_part(changed, Path(), faults)
+        if faults or config is None:
+            problems[name] = faults
         else:
-            settings.append(Setting(name=name, values=given, config=config))
-    return Grid(settings=tuple(settings), given=combinations, problems=problems)
+            settings.append(Setting(name=name, values=combination, config=config))
+    return Grid(settings=tuple(settings), combinations=combinations, problems=problems)
 
 
 def _put(content: dict[str, Any], one: Variation, value: Any, registry: Registry) -> list[str]:
     """Set a value in a configuration; say so where something else stands in the way."""
     if one.path[0] == "models":
         _clear_aliases(content.get("models", {}), one.path, registry)
-    part = content
+    section = content
     for key in one.path[:-1]:
-        inner = part.setdefault(key, {})
+        inner = section.setdefault(key, {})
         if not isinstance(inner, dict):
             return [f"--vary {one.key}: {key!r} is no map in the configuration; vary it as a whole"]
-        part = inner
+        section = inner
     if value is None:  # the default
-        part.pop(one.path[-1], None)
+        section.pop(one.path[-1], None)
     else:
-        part[one.path[-1]] = value
+        section[one.path[-1]] = value
     return []
 
 
@@ -270,9 +271,9 @@ def _clear_aliases(models: dict[str, Any], path: KeyPath, registry: Registry) ->
                     del options[option]
 
 
-def _name(given: Mapping[str, Any], taken: Collection[str]) -> str:
+def _name(combination: Mapping[str, Any], taken: Collection[str]) -> str:
     """Return a name that any file system takes, also one that ignores case."""
-    text = ",".join(f"{key}={_shown(value)}" for key, value in given.items())
+    text = ",".join(f"{key}={_shown(value)}" for key, value in combination.items())
     safe = re.sub(r"[^A-Za-z0-9._=,+-]+", "_", text)[:100].strip("._,-") or "setting"
     name, number = safe, 1
     while name.casefold() in taken:
@@ -287,14 +288,17 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else plain_text(value).replace("null", "default")
 
 
-def _cause(found: Sequence[str], names: Mapping[str, Mapping[str, Any]]) -> str:
-    if len(found) == len(names):
+def _cause(faulty: Sequence[str], combinations: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say which value, or else which settings, a problem comes from; nothing where all have it."""
+    if len(faulty) == len(combinations):
         return ""
-    for key, value in names[found[0]].items():
-        same = [
-            name for name, given in names.items() if plain_text(given.get(key)) == plain_text(value)
-        ]
-        if set(same) == set(found):
+    for key, value in combinations[faulty[0]].items():
+        same = {
+            name
+            for name, values in combinations.items()
+            if plain_text(values.get(key)) == plain_text(value)
+        }
+        if same == set(faulty):
             return f"--vary {key}={_shown(value)}: "
-    rest = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"setting {found[0]}{rest}: "
+    rest = f" and {len(faulty) - 1} more" if len(faulty) > 1 else ""
+    return f"setting {faulty[0]}{rest}: "

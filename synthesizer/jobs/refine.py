@@ -185,7 +185,7 @@ def refine(
     with problems.gathered():
         settings = _options(options, risk_at_most)
     with problems.gathered():
-        table, made = _tables(original, raw, tuple(keys), target, codes, declared or {})
+        table, encoded = _tables(original, raw, tuple(keys), target, codes, declared or {})
     problems.settle(DataError)
     sought = Sought.of(table, keys, target)
     risk = RISKS[settings.risk](sought)
@@ -197,7 +197,7 @@ def refine(
     settings = _options(options, limit)
     evolver = Evolver(sought, settings)
     draws = Seed(seed)
-    records = sought.coding.encode(made)
+    records = sought.coding.encode(encoded)
     if np.array_equal(np.sort(records), np.sort(sought.records)):
         raise DataError(f"{raw.origin}: has the records of the original; name a synthetic file")
     best = evolver.breeder.candidate(records)
@@ -233,13 +233,13 @@ def refine(
     )
 
 
-def _options(given: Mapping[str, Any], limit: float | None) -> GeneticOptions:
+def _options(options: Mapping[str, Any], limit: float | None) -> GeneticOptions:
     names = [name for name in GeneticOptions.__dataclass_fields__ if name not in STARTS]
-    unknown = [name for name in given if name not in names]
+    unknown = [name for name in options if name not in names]
     if unknown:
-        known = ", ".join(names)
-        raise ConfigError(f"option {name!r} is unknown; known: {known}" for name in unknown)
-    return GeneticOptions(**{"mode": "single", **given, "risk_at_most": limit})
+        choices = ", ".join(names)
+        raise ConfigError(f"option {name!r} is unknown; known: {choices}" for name in unknown)
+    return GeneticOptions(**{"mode": "single", **options, "risk_at_most": limit})
 
 
 def _tables(
@@ -251,14 +251,14 @@ def _tables(
     declared: Mapping[str, Declaration],
 ) -> tuple[Table, Table]:
     """Return both files with the synthetic one's variables but ids, in the original's codes."""
-    known = set(column_names(original))
-    foreign = [name for name in raw.names if name not in known]
+    columns = set(column_names(original))
+    foreign = [name for name in raw.names if name not in columns]
     problems = [f"{raw.origin}: column {n!r} is not in the original; take it out" for n in foreign]
-    names = [name for name in raw.names if name in known]
+    names = [name for name in raw.names if name in columns]
     problems += [
         f"variable {name!r} is not in the {where}; name one of its columns"
         for name in dict.fromkeys((*keys, target))
-        for where, there in (("original", known), ("synthetic file", set(raw.names)))
+        for where, there in (("original", columns), ("synthetic file", set(raw.names)))
         if name not in there
     ]
     coded = names if codes is True else [] if codes is False else list(codes)
@@ -303,7 +303,7 @@ def refine_file(
     codes: Sequence[str] | bool = (),
     config: Path | None = None,
     out: Path | None = None,
-    told: Path | None = None,
+    record: Path | None = None,
     overwrite: bool = False,
     seed: int = 0,
     workers: int = 1,
@@ -314,12 +314,12 @@ def refine_file(
     declared = {} if config is None else declared_for_refining(config, synthetic.name)
     if synthetic.is_dir():
         raise DataError(f"{synthetic} is a directory; name one dataset of it")
-    files = read_files(original, [synthetic], config=config, out=told, overwrite=overwrite)
+    files = read_files(original, [synthetic], config=config, out=record, overwrite=overwrite)
     (raw,) = files.synthetic
     ending = "".join(synthetic.suffixes)
     usual = synthetic.with_name(f"{synthetic.name.removesuffix(ending)}_refined{ending}")
     path = usual if out is None else out
-    if path.resolve() in {kept.resolve() for kept in (original, synthetic, told) if kept}:
+    if path.resolve() in {kept.resolve() for kept in (original, synthetic, record) if kept}:
         raise OutputError(f"{path} is another of the files that are named; name a new one")
     check_file(path, overwrite=overwrite)
     form = _format(path)
@@ -343,10 +343,10 @@ def refine_file(
         listener.stop("refine")
     with new_file(path, overwrite=overwrite) as work:
         write(refined.table, work, raw.layout, format=form)
-    if told is not None:
+    if record is not None:
         notes = [*files.notes, *refined.notes]
         text = files.text(seed, refined.content | {"notes": notes})
-        write_secret(told, text, overwrite=overwrite)
+        write_secret(record, text, overwrite=overwrite)
     return RefinedFile(refined, path, files.notes)
 
 

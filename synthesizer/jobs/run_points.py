@@ -50,10 +50,10 @@ def _without_scenario(results: CheckResults) -> Iterable[tuple[str, Figure]]:
 
 def _largest(figures: Sequence[Figure], datasets: tuple[float | None, ...]) -> RunFigure:
     """Return the figure that is largest, of several with one key."""
-    known = [figure for figure in figures if figure.value is not None] or list(figures)
-    if not known:
+    candidates = [figure for figure in figures if figure.value is not None] or list(figures)
+    if not candidates:
         return RunFigure(datasets=datasets)
-    worst = max(known, key=lambda figure: figure.value or 0.0)
+    worst = max(candidates, key=lambda figure: figure.value or 0.0)
     fields = ("value", "low", "high", "baseline", "original")
     return RunFigure(**{field: getattr(worst, field) for field in fields}, datasets=datasets)
 
@@ -81,60 +81,60 @@ def _single(
 
 def _losses(results: CheckResults) -> dict[str, RunFigure]:
     """Return what no single figure is: propensity by model, ratio of estimates, fits, careers."""
-    found: dict[str, RunFigure] = {}
+    measured: dict[str, RunFigure] = {}
     utility, panel = results.utility, results.panel
     for score in () if utility is None else utility.propensity:
-        found[f"pmse_ratio_{score.model}"] = RunFigure(
-            value=score.mean.s_pmse, datasets=tuple(own.s_pmse for own in score.datasets)
+        measured[f"pmse_ratio_{score.model}"] = RunFigure(
+            value=score.mean.s_pmse, datasets=tuple(row.s_pmse for row in score.datasets)
         )
     if utility is not None and utility.tables is not None:
         rows = [row for row in utility.tables.by_dataset if row.ways == 2]
         losses = tuple(1 - row.roe_mean for row in rows)
-        found["roe_loss"] = RunFigure(value=_mean(losses), datasets=losses)
+        measured["roe_loss"] = RunFigure(value=_mean(losses), datasets=losses)
     if utility is not None and utility.fits:
         overlap = _mean(fit.mean_overlap for fit in utility.fits)
-        found["overlap_loss"] = RunFigure(value=None if overlap is None else 1 - overlap)
+        measured["overlap_loss"] = RunFigure(value=None if overlap is None else 1 - overlap)
     if panel is not None and panel.sequences is not None:
         careers = panel.sequences
         ratios = [
-            [getattr(own, name) / floor for own in careers.distances]
+            [getattr(row, name) / floor for row in careers.distances]
             for name in careers.measures
             if (floor := getattr(careers.floor, name))
         ]
-        found["sequence_ratio"] = RunFigure(
+        measured["sequence_ratio"] = RunFigure(
             value=results.summary["sequence_ratio"],
             baseline=1.0,
             datasets=tuple(map(max, zip(*ratios, strict=False))),
         )
-    return {key: one for key, one in found.items() if key in AXES}
+    return {key: one for key, one in measured.items() if key in AXES}
 
 
 def _of_datasets(results: CheckResults) -> dict[str, tuple[float | None, ...]]:
     """Return the values of every dataset alone, where there are any."""
-    found: dict[str, tuple[float | None, ...]] = {}
+    values: dict[str, tuple[float | None, ...]] = {}
     main, careers, utility = results.risk.main, results.risk.careers, results.utility
     if main is not None and main.cap is not None:
         singles = [row for row in main.cap.singles if row.subset == "all"]
-        found["cap"] = tuple(row.zero for row in singles)
-        found["cap_undefined"] = tuple(row.undefined for row in singles)
+        values["cap"] = tuple(row.zero for row in singles)
+        values["cap_undefined"] = tuple(row.undefined for row in singles)
     if main is not None and main.identity is not None:
-        found["repu"] = tuple(row.repu for row in main.identity.datasets)
+        values["repu"] = tuple(row.repu for row in main.identity.datasets)
     if main is not None and main.attribute is not None:
-        found["disco"] = tuple(row.disco for row in main.attribute.datasets)
+        values["disco"] = tuple(row.disco for row in main.attribute.datasets)
     if careers is not None:
-        found["replicated_careers"] = tuple(row.unique for row in careers.datasets)
+        values["replicated_careers"] = tuple(row.unique for row in careers.datasets)
     if utility is not None and utility.tables is not None:
         for ways, mean, worst in ((1, "", "worst_one_way"), (2, "mean_two_way", "worst_two_way")):
             rows = [row for row in utility.tables.by_dataset if row.ways == ways]
-            found[worst] = tuple(row.s_pmse_max for row in rows)
+            values[worst] = tuple(row.s_pmse_max for row in rows)
             if mean:
-                found[mean] = tuple(row.s_pmse_mean for row in rows)
-    return found
+                values[mean] = tuple(row.s_pmse_mean for row in rows)
+    return values
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return fmean(numbers) if numbers else None
 
 
 def worst_pair(results: CheckResults) -> tuple[str, ...]:
@@ -158,14 +158,14 @@ def flattened(content: Mapping[str, Any], path: KeyPath = ()) -> dict[KeyPath, A
     >>> flattened({"m": 5, "models": {"cart": {"min_leaf": 3}}})
     {('m',): 5, ('models', 'cart', 'min_leaf'): 3}
     """
-    found: dict[KeyPath, Any] = {}
+    flat: dict[KeyPath, Any] = {}
     for key, value in content.items():
         here = (*path, str(key))
         if isinstance(value, Mapping) and value:
-            found |= flattened(value, here)
+            flat |= flattened(value, here)
         else:
-            found[here] = value
-    return found
+            flat[here] = value
+    return flat
 
 
 def display(path: KeyPath) -> str:
@@ -200,26 +200,28 @@ def questions_of(manifest: Manifest, results: CheckResults) -> dict[str, str]:
     """Return, for every scope of a figure, what two runs must have in common."""
     m, data = manifest.m, manifest.data
     # a query has no hash: origin and size must do
-    known: Any = data.sha256 or [data.origin, data.rows, data.columns]
+    source: Any = data.sha256 or [data.origin, data.rows, data.columns]
     panel = _panel(manifest)
-    known = [known, panel] if panel else known
+    source = [source, panel] if panel else source
     main, utility = results.risk.main, results.utility
     asked = {} if main is None else _plain_scenario(main.scenario)
     inference = [[part.sensitive, part.public, part.positive] for part in results.risk.inference]
     models = [[s.model, s.interactions] for s in (utility.propensity if utility else ())]
     fits = [[getattr(fit, key) for key in _OF_FIT] for fit in (utility.fits if utility else ())]
-    parts = {
+    questions = {
         "panel": panel,
-        "data": known,
-        "datasets": [known, m],
-        "scenario": [known, asked],
-        "pooled": [known, asked, m],
-        "inference": [known, inference],
-        "propensity": [known, models],
+        "data": source,
+        "datasets": [source, m],
+        "scenario": [source, asked],
+        "pooled": [source, asked, m],
+        "inference": [source, inference],
+        "propensity": [source, models],
         # the mean of more datasets is nearer to the original's estimate
-        "fits": [known, fits, m],
+        "fits": [source, fits, m],
     }
-    return {scope: json.dumps(part, sort_keys=True, default=str) for scope, part in parts.items()}
+    return {
+        scope: json.dumps(part, sort_keys=True, default=str) for scope, part in questions.items()
+    }
 
 
 def _plain_scenario(scenario: Scenario) -> dict[str, Any]:
@@ -294,14 +296,14 @@ def _list_problems(paths: Sequence[Path]) -> list[str]:
 def _unique_names(paths: Sequence[Path]) -> list[str]:
     """Return the last part of each path, with as many parts before it as tell them apart."""
     parts = [path.resolve().parts for path in paths]
-    names = ["/".join(own[-1:]) for own in parts]
-    for depth in range(2, max((len(own) for own in parts), default=0) + 1):
+    names = ["/".join(steps[-1:]) for steps in parts]
+    for depth in range(2, max((len(steps) for steps in parts), default=0) + 1):
         if len(set(names)) == len(names):
             break
         twice = {name for name in names if names.count(name) > 1}
         names = [
-            "/".join(own[-depth:]) if name in twice else name
-            for own, name in zip(parts, names, strict=True)
+            "/".join(steps[-depth:]) if name in twice else name
+            for steps, name in zip(parts, names, strict=True)
         ]
     return names
 

@@ -22,7 +22,7 @@ def made(vary: dict[str, Any], **settings: Any) -> Grid:
 
 def test_the_product_of_all_values() -> None:
     found = made({"cart.min_leaf": [3, 10], "proper": [True, False]})
-    assert list(found.given) == [
+    assert list(found.combinations) == [
         "cart.min_leaf=3,proper=true",
         "cart.min_leaf=3,proper=false",
         "cart.min_leaf=10,proper=true",
@@ -54,7 +54,7 @@ def test_the_rest_of_the_configuration_stays() -> None:
 def test_nothing_stands_for_the_default() -> None:
     vary = {"cart.min_leaf": [None, 5], "rows": [None, 7]}
     found = made(vary, rows=9, **{"cart.min_leaf": 9})
-    assert next(iter(found.given)) == "cart.min_leaf=default,rows=default"
+    assert next(iter(found.combinations)) == "cart.min_leaf=default,rows=default"
     first = found.settings[0].config
     assert (first.models, first.rows) == ({"cart": {}}, None)
 
@@ -68,7 +68,7 @@ def test_keys_inside_keys() -> None:
 
 def test_something_else_in_the_way() -> None:
     found = made({"method.pay": ["pmm", "cart"]}, method=["cart", "pmm"])
-    told = found.told(found.problems, among=found.given)
+    told = found.joined(found.problems, among=found.combinations)
     assert told == [
         "--vary method.pay: 'method' is no map in the configuration; vary it as a whole"
     ]
@@ -76,7 +76,7 @@ def test_something_else_in_the_way() -> None:
 
 def test_names_are_safe_and_unique() -> None:
     values = ["a/b", "a\\b", "a:b", "../x", "é" * 200, "x" * 300, "x" * 301, "", "A-B", "a-b"]
-    names = list(made({"default_method": values}).given)
+    names = list(made({"default_method": values}).combinations)
     assert len({name.casefold() for name in names}) == len(values)
     for name in names:
         assert name.isascii()
@@ -87,12 +87,12 @@ def test_names_are_safe_and_unique() -> None:
 
 
 def test_names_of_lists() -> None:
-    names = list(made({"keep": [["age", "sex"], []]}).given)
+    names = list(made({"keep": [["age", "sex"], []]}).combinations)
     assert names == ["keep=age+sex", "keep=none"]
 
 
 def test_names_without_plain_letters() -> None:
-    assert list(made({"method.é": ["é", "ü"]}).given) == ["method._=", "method._=-2"]
+    assert list(made({"method.é": ["é", "ü"]}).combinations) == ["method._=", "method._=-2"]
 
 
 @pytest.mark.parametrize(
@@ -114,13 +114,13 @@ def test_problems_are_told_once_with_their_cause(
         "c": {"k": 2, "p": 1},
         "d": {"k": 2, "p": 2},
     }
-    found = Grid(settings=(), given=given, problems={})
-    assert found.told(problems, among=given) == told
+    found = Grid(settings=(), combinations=given, problems={})
+    assert found.joined(problems, among=given) == told
 
 
 def test_every_faulty_value_is_named() -> None:
     found = made({"m": [0, 2, "many"], "proper": [True, False]})
-    told = found.told(found.problems, among=found.given)
+    told = found.joined(found.problems, among=found.combinations)
     assert len(told) == 2
     assert told[0].startswith("--vary m=0: m: ")
     assert told[1].startswith("--vary m=many: m: ")
