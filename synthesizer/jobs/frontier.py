@@ -96,7 +96,7 @@ def made_twins(points: Sequence[RunPoint]) -> dict[str, str]:
     return twins
 
 
-def dropped_notes(planned: Mapping[str, str], twins: Mapping[str, str]) -> Iterator[str]:
+def dropped_notes(planned: Mapping[str, str], alike: Mapping[str, str]) -> Iterator[str]:
     """Say which settings are left out, one sentence for each that stands for them.
 
     Examples
@@ -108,7 +108,7 @@ def dropped_notes(planned: Mapping[str, str], twins: Mapping[str, str]) -> Itera
     """
     for twins, makes, has in (
         (planned, "would make the same data as", "has"),
-        (twins, "made the same datasets and figures as", "had"),
+        (alike, "made the same datasets and figures as", "had"),
     ):
         for kept in dict.fromkeys(twins.values()):
             *names, last = [name for name, twin in twins.items() if twin == kept]
