@@ -11,9 +11,7 @@ import pandas as pd
 import pytest
 
 from synthesizer import Synthesizer
-from synthesizer.data.errors import SavedModelError, SynthesizerError
-from synthesizer.engine.registry import Registry
-from synthesizer.engine.saved import load_model
+from synthesizer.data.errors import SynthesizerError
 from tests.end_to_end.commands import call, hashes, write_yaml
 
 SECRET = "SECRET123"
@@ -245,28 +243,6 @@ def test_wide_model_is_saved_and_read(data: Path, tmp_path: Path) -> None:
     assert call("fit", tmp_path / "run.yaml", "-o", tmp_path / "m.syn", "-q").exit_code == 0
     assert call("generate", tmp_path / "m.syn", "-o", tmp_path / "again").exit_code == 0
     assert list(hashes(tmp_path / "again").values()) == list(hashes(out).values())
-
-
-def test_altered_model(model: tuple[Path, Path], tmp_path: Path) -> None:
-    whole = model[0].read_bytes()
-    registry = Registry.load()
-    path = tmp_path / "altered.syn"
-    for position in range(0, len(whole), max(1, len(whole) // 60)):
-        for content in (whole[:position], _flipped(whole, position)):
-            path.write_bytes(content)
-            with pytest.raises(SavedModelError) as caught:
-                load_model(path, registry)
-            assert path.name in str(caught.value)
-    result = call("generate", path, "-o", tmp_path / "out")
-    assert result.exit_code == 2
-    assert "Traceback" not in result.output
-    assert not (tmp_path / "out").exists()
-
-
-def _flipped(content: bytes, position: int) -> bytes:
-    changed = bytearray(content)
-    changed[position] ^= 1
-    return bytes(changed)
 
 
 def test_half_split_counts_persons(data: Path, tmp_path: Path) -> None:

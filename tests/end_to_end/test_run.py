@@ -286,12 +286,6 @@ def test_rules_that_data_break_can_be_errors(data: Path, tmp_path: Path) -> None
     assert "rule on 'income'" in result.output
 
 
-@pytest.mark.parametrize("default", ["parametric", "forest", "sample"])
-def test_other_models(default: str, data: Path, tmp_path: Path) -> None:
-    result = made(tmp_path, data, default_method=default)
-    assert frames(result)[0].shape == (300, 6)
-
-
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"strata": ["sex"], "rows": 50},

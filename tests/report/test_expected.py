@@ -13,13 +13,11 @@ from synthesizer.report.expected import (
     copied_in_words,
     distance_in_words,
     expected_of,
-    fit_notes,
-    lost_fits,
     no_tables,
     right_share,
 )
 from synthesizer.report.record import Record
-from tests.report.utility_examples import fit, manifest, propensity, run, step
+from tests.report.utility_examples import manifest, propensity, run, step
 
 
 @pytest.mark.parametrize(
@@ -89,14 +87,6 @@ def test_how_far_down_a_tree_may_go() -> None:
 def test_many_copied_variables_are_counted() -> None:
     told = copied_in_words([f"v{i}" for i in range(15)])
     assert "v11 and 3 more are copied" in told
-
-
-def test_datasets_without_a_fit_are_told_once() -> None:
-    (alert,) = lost_fits(fit())
-    assert alert.endswith("fitted on 1 of 2 datasets, the others are left out: it did not settle.")
-    assert fit_notes(fit())[-1] == "The test needs more datasets."
-    whole = fit(datasets=fit().datasets[:2])
-    assert lost_fits(whole) == []
 
 
 def test_why_there_are_no_tables() -> None:

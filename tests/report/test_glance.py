@@ -122,6 +122,8 @@ def test_headlines_of_utility() -> None:
     ]
     assert found.rows[1][-1].startswith("6 times as far off")
     assert found.rows[found.highlight[0]][0] == "Worst pair, S_pMSE"
+    assert "relations between variables are not tested by this model" in found.rows[3][-1]
+    assert "may go down to 0.5" in found.rows[4][-1]
     assert "a right synthesis reaches" in found.rows[-1][-1]
 
 
@@ -154,18 +156,6 @@ def test_bad_utility_and_fits_whose_intervals_do_not_meet_are_alerts() -> None:
     found = table(section, "How useful")
     assert found.highlight[-1] == len(found.rows) - 1
     assert "It is the fit age ~" in found.rows[-1][-1]
-
-
-def test_two_kinds_of_expectation_are_read_differently() -> None:
-    section = glance_section(run())
-    assert row(section, "How useful", "Margins")[-1] == (
-        "The margins are no further off than a fresh sample of the same population (2); "
-        "relations between variables are not tested by this model: see the classification tree."
-    )
-    assert row(section, "How useful", "All variables at once")[-1] == (
-        "Told apart a little better than a fresh sample of the same population (1); "
-        "a right synthesis with fixed parameters may go down to 0.5."
-    )
 
 
 def test_the_tables_stack_on_a_narrow_screen() -> None:
