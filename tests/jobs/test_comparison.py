@@ -55,13 +55,15 @@ def point(where: Path, name: str, cap: float, loss: float, **changes: Any) -> Ru
 @pytest.fixture
 def points(tmp_path: Path) -> list[RunPoint]:
     """The third is beaten by the second on both, the fourth on one of them only."""
-    values = {
-        "leaf3": (0.40, 1.0),
-        "leaf5": (0.30, 1.2),
-        "leaf7": (0.35, 1.3),
-        "leaf9": (0.30, 1.4),
-    }
-    return [point(tmp_path, name, *own) for name, own in values.items()]
+    values = {3: (0.40, 1.0), 5: (0.30, 1.2), 7: (0.35, 1.3), 9: (0.30, 1.4)}
+    return [point(tmp_path, f"leaf{leaf}", *own) for leaf, own in values.items()]
+
+
+def two_with(where: Path, *settings: dict[str, Any]) -> ComparedRuns:
+    """Compare runs that differ in their settings only."""
+    return compare_points(
+        [point(where, f"leaf{n}", 0.3, 1.0, settings=own) for n, own in enumerate(settings, 1)]
+    )
 
 
 @pytest.fixture
@@ -223,19 +225,17 @@ def test_a_chosen_axis_that_is_not_shared_is_told(points: list[RunPoint]) -> Non
 def test_unknown_axes_are_told_with_those_there_are(points: list[RunPoint]) -> None:
     with pytest.raises(ConfigError) as caught:
         compare_points(points, risk="kap", utility="cap")
-    assert [problem.split(":")[0] for problem in caught.value.problems] == [
-        "--risk kap",
-        "--utility cap",
-    ]
-    assert "choose one of cap, cap_single, cap_undefined" in caught.value.problems[0]
-    assert "mean_two_way" in caught.value.problems[1]
+    of_risk, of_utility = caught.value.problems
+    assert of_risk.startswith("--risk kap: ")
+    assert "choose one of cap, cap_single, cap_undefined" in of_risk
+    assert of_utility.startswith("--utility cap: ")
+    assert "mean_two_way" in of_utility
 
 
 def test_settings_with_lists_and_dots(tmp_path: Path) -> None:
     one = {"keep": ["age"], "variables": {"Jul.93": {"method": "pmm"}}}
     two = {"keep": ["age"], "variables": {"Jul.93": {"method": "cart"}}}
-    runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0, settings=s) for n, s in ((1, one), (2, two))]
-    content = plain(compare_points(runs))
+    content = plain(two_with(tmp_path, one, two))
     assert content["differing"] == ["variables.`Jul.93`.method"]
     assert content["runs"][1]["differing"] == {"variables.`Jul.93`.method": "cart"}
 
@@ -408,10 +408,9 @@ def test_declarations_of_different_data_are_not_listed(
 
 
 def test_declarations_of_the_same_data_are_listed(tmp_path: Path) -> None:
-    one = {"variables": {"age": {"kind": "numeric"}}}
-    two = {"variables": {"age": {"kind": "ordered"}}}
-    runs = [point(tmp_path, f"leaf{n}", 0.3, 1.0, settings=s) for n, s in ((1, one), (2, two))]
-    found = compare_points(runs)
+    found = two_with(
+        tmp_path, *({"variables": {"age": {"kind": kind}}} for kind in ("numeric", "ordered"))
+    )
     assert found.differing == ("variables.age.kind",)
     assert found.left_out == ()
 
