@@ -69,7 +69,6 @@ def read(path: Path) -> pd.DataFrame:
 def test_what_is_told_is_what_the_files_are(folder: Path) -> None:
     """U and R of the history's end are those of the package's own measures, of the file."""
     result = evolved(folder, "told")
-    assert result.evolved is not None
     (told,) = result.evolved.datasets
     made = read(result.datasets[0])
     assert told.utility == pytest.approx(jensen_shannon(people(), made).mean, abs=1e-9)
@@ -124,7 +123,6 @@ def test_datasets_of_a_chain_are_nested(folder: Path) -> None:
 
 def test_a_limit_is_kept_or_told(folder: Path) -> None:
     kept = evolved(folder, "kept", genetic={"risk_at_most": 0.5, "generations": 30})
-    assert kept.evolved is not None
     assert kept.evolved.datasets[0].risk <= 0.5
     assert kept.exceeded == ()
     # one generation of the paper's moves, from hardly changed records, cannot reach it
@@ -138,7 +136,6 @@ def test_a_limit_is_kept_or_told(folder: Path) -> None:
 
 def test_the_frontier_is_written_and_no_point_beats_another(folder: Path) -> None:
     result = evolved(folder, "front", genetic={"mode": "pareto", "points": 4, "generations": 12})
-    assert result.evolved is not None
     written = result.evolved.written
     assert 1 <= len(written) <= 4
     for point in written:
@@ -160,7 +157,6 @@ def test_the_order_of_records_tells_nothing(folder: Path) -> None:
     result = evolved(folder, "order", checks=no_halves(), **more)
     made = read(result.datasets[0])
     same = (made[[*KEYS, "job"]].to_numpy() == people()[[*KEYS, "job"]].to_numpy()).all(axis=1)
-    assert result.evolved is not None
     assert result.evolved.datasets[0].unchanged > 0.5
     assert same.mean() < 0.05
     assert made["number"].astype(int).tolist() == list(range(1, 601))
@@ -283,7 +279,6 @@ def test_words_for_it_are_alike(folder: Path) -> None:
     assert read_config({**data, "genetic": None}).genetic is None  # as every key that is empty
     assert read_config({**data, "genetic": False}).genetic is None
     five = read_config({**data, "method": "genetic", "genetic.population": 5})
-    assert five.genetic is not None
     assert five.genetic.population == 5
 
 
@@ -318,7 +313,6 @@ def test_frames_in_and_out() -> None:
 def test_the_original_is_nobodys_result(folder: Path) -> None:
     """The best of mutants is never the original itself, whatever the weights."""
     result = evolved(folder, "weights", genetic={"weight": 1.0}, checks=no_halves())
-    assert result.evolved is not None
     assert result.evolved.datasets[0].utility > 0
 
 

@@ -82,16 +82,13 @@ def test_checks_hold_careers_and_histories(result: RunResult) -> None:
     content = json.loads(text, parse_constant=lambda name: pytest.fail(name))
     results = typed(CheckResults, content["results"])
     assert results == result.checks
-    assert results.panel is not None
     sequences = results.panel.sequences
-    assert sequences is not None
     assert (results.panel.original.persons, len(sequences.periods)) == (150, 5)
     assert set(sequences.states) == {"in", "up", "top", "(absent)"}
     assert {"headcounts", "spells", "entry", "exit"} <= set(sequences.measures)
     assert len(sequences.distances) == 2
     constant = {own.name: own.is_constant for own in results.panel.variables}
     assert constant == {"state": False, "sex": True, "region": True}
-    assert results.risk.careers is not None
     assert results.risk.careers.n == 150
     assert results.failed == {}
     careers_of = [[own["states"].get(year) for year in YEARS] for own in careers()]
@@ -103,7 +100,6 @@ def test_checks_hold_careers_and_histories(result: RunResult) -> None:
 
 
 def test_the_report_tells_of_careers(result: RunResult) -> None:
-    assert result.report is not None
     page = result.report.read_text(encoding="utf-8")
     Page(page)
     assert '<section id="careers"' in page

@@ -63,13 +63,10 @@ def test_numbers_and_page_of_a_grid(folder: Path) -> None:
     assert "sequence_ratio" in found["axes"]["utility"]
     for run in found["runs"]:
         results = read_record(folder / "grid" / run["name"]).results
-        assert results.panel is not None
-        assert results.panel.sequences is not None
         ratio, careers = (run["figures"][key] for key in ("sequence_ratio", "replicated_careers"))
         assert ratio["value"] == results.panel.sequences.worst_ratio
         assert max(ratio["datasets"]) >= ratio["value"]
         told = results.risk.careers
-        assert told is not None
         figures = {own.name: own for own in told.figures}
         for part in ("value", "baseline", "original"):
             assert careers[part] == getattr(figures["careers of one person"], part)

@@ -178,7 +178,6 @@ def test_wide_form() -> None:
 def test_the_name_of_time_gives_way_to_columns_of_the_data() -> None:
     data = WIDE.assign(period=[1, 2, 2])
     form, _ = arranged(data, wide={"state": ["s1", "s2"]})
-    assert form.frame is not None
     assert form.frame.time == "period_"
 
 

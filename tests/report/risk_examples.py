@@ -99,7 +99,6 @@ def scenario(place: int = 0, **changes: Any) -> RiskResult:
 def half(**changes: Any) -> RiskResult:
     """Return the first scenario with another comparison of halves."""
     differential = risk().scenarios[0].differential
-    assert differential is not None
     return scenario(differential=differential.model_copy(update=changes))
 
 

@@ -160,14 +160,12 @@ def test_a_configuration_that_was_edited_is_told_without_its_value() -> None:
 
 def test_a_manifest_is_written_and_read_by_the_same_type(run: Path) -> None:
     own = manifest_in(run)
-    assert own is not None
     assert own.datasets == ("synthetic_1.csv", "synthetic_2.csv")
     assert Manifest.model_validate_json(own.model_dump_json()) == own
 
 
 def test_files_in_the_wrong_order_are_noticed(run: Path, made: Path) -> None:
     own = manifest_in(run)
-    assert own is not None
     original = made.parent / "persons.csv"
     first, second = run / "synthetic_1.csv", run / "synthetic_2.csv"
     source = str(own.data.sha256)

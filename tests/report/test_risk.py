@@ -142,7 +142,6 @@ def test_nothing_at_all_still_says_how_to_switch_on() -> None:
 
 def test_every_rate_stands_with_its_baseline_and_its_original() -> None:
     chart = charts(glance_section(record()))[0]
-    assert chart.table is not None
     rows = {row[0]: row for row in chart.table.rows}
     figures = {figure.name: figure for figure in risk().scenarios[0].figures}
     for name in ("CAP", "CAP of matches", "CAP-U", "CAP of special uniques", "TCAP", "repU"):
@@ -157,7 +156,6 @@ def test_each_figure_is_explained_with_its_own_words() -> None:
     legend = next(t for t in tables(glance_section(record())) if "In words" in t.columns)
     meanings = {row[0]: row[1] for row in legend.rows}
     disco = figure_of(risk().scenarios[0].figures, "disco")
-    assert disco is not None
     assert meanings["DiSCO"] == disco.counting("records").meaning
     assert {row[2] for row in legend.rows} == {"lower is safer", "about 0 is good"}
     assert not any("{record" in str(meaning) for meaning in meanings.values())
@@ -210,7 +208,6 @@ def test_a_figure_without_a_value_is_drawn_as_not_computed() -> None:
 
 def test_every_subset_and_rule_has_a_panel_with_baseline_and_original() -> None:
     section = cap_section(record())
-    assert section is not None
     picture = charts(section)[0].svg
     for words in ("all records", "uniques on the keys", "special uniques"):
         assert picture.count(f">{words}<") == 2
@@ -220,13 +217,10 @@ def test_every_subset_and_rule_has_a_panel_with_baseline_and_original() -> None:
 
 def test_the_summary_goes_from_one_dataset_to_all() -> None:
     section, cap = cap_section(record()), risk().scenarios[0].cap
-    assert section is not None
-    assert cap is not None
     first, last = cap.row(1), cap.row(3)
     words = f"All records: {first.zero:.3f} with 1, {last.zero:.3f} with 3 datasets"
     assert charts(section)[0].summary.startswith(words)
     table = charts(section)[0].table
-    assert table is not None
     row = next(row for row in table.rows if row[:2] == [3, "special uniques"])
     special = cap.row(3, "special_uniques")
     assert row[4:8] == [
@@ -236,30 +230,24 @@ def test_the_summary_goes_from_one_dataset_to_all() -> None:
 
 def test_one_dataset_is_a_sentence_and_not_a_line() -> None:
     cap = risk().scenarios[0].cap
-    assert cap is not None
     first = tuple(row for row in cap.synthetic if row.m == 1)
     own = scenario(cap=cap.model_copy(update={"synthetic": first}), regression=())
     section = cap_section(record(own))
-    assert section is not None
     assert charts(section) == []
     assert "with one dataset an intruder reads off" in spoken(section)
 
 
 def test_the_line_on_m_is_shown_where_there_is_one() -> None:
     section, line = cap_section(record(scenario())), risk().scenarios[0].regression[0].line
-    assert section is not None
-    assert line is not None
     fitted = table(section, "Straight line")
     assert fitted.rows[0][5] == line.slope
     assert fitted.forms[-4:] == ["p", "p", "figure", "count"]
     again = cap_section(record(scenario(regression=())))
-    assert again is not None
     assert "it needs three of them" in spoken(again)
 
 
 def test_a_tolerance_has_no_tcap() -> None:
     section = cap_section(record())
-    assert section is not None
     assert sum(own.caption.startswith("TCAP") for own in tables(section)) == 2
     assert gaps(section) == []
 
@@ -277,14 +265,12 @@ def test_a_tolerance_has_no_tcap() -> None:
 )
 def test_the_interval_of_the_share_decides(low: float, high: float, tone: str, words: str) -> None:
     nearest = risk().nearest
-    assert nearest is not None
     own = nearest.model_copy(update={"low": low, "high": high})
     assert words in notes(nearest_section(record(risk(nearest=own))), tone)[0]
 
 
 def test_the_share_is_drawn_between_a_coin_toss_and_the_fitted_records() -> None:
     section, nearest = nearest_section(record()), risk().nearest
-    assert nearest is not None
     (chart,) = charts(section)
     words = f"{nearest.share:.3f} (interval {nearest.low:.3f} to {nearest.high:.3f}, baseline 0.500"
     assert words in chart.summary
@@ -305,7 +291,6 @@ def test_the_share_is_drawn_between_a_coin_toss_and_the_fitted_records() -> None
 def test_risk_and_success_of_attacks_stand_beside_the_control() -> None:
     first, section = attacks().attacks[0], attacks_section(record())
     risks, success = charts(section)
-    assert risks.table is not None
     assert risks.table.rows[0][-3:] == [first.risk, first.low, first.high]
     words = "0.800 (interval 0.711 to 0.867, an attacker who guesses 0.020, unseen records 0.200)"
     assert words in success.summary
@@ -369,6 +354,5 @@ def test_a_measure_without_a_part_of_its_own_is_shown_by_figures_and_rows() -> N
     assert further.anchor == "further-risk"
     assert "an example" in str(further.blocks[0])
     useful = further_utility(utility_examples.run(further={"an_example": result}))
-    assert useful is not None
     assert useful.title == "Further measures of utility"
     assert "an example" in str(useful.blocks[0])

@@ -16,15 +16,11 @@ from tests.report.risk_examples import half, record, risk
 
 
 def differential() -> DifferentialResult:
-    result = risk().scenarios[0].differential
-    assert result is not None
-    return result
+    return risk().scenarios[0].differential
 
 
 def section(result: RiskResult | None = None) -> Section:
-    found = differential_section(record(half() if result is None else result))
-    assert found is not None
-    return found
+    return differential_section(record(half() if result is None else result))
 
 
 def repeated(repeats: int) -> RiskResult:
@@ -79,7 +75,6 @@ def test_without_a_comparison_nothing_is_promised() -> None:
 )
 def test_the_worst_group_is_named(low: Any, high: Any, tone: str, words: str) -> None:
     worst = differential().worst_group
-    assert worst is not None
     own = half(worst_group=worst.model_copy(update={"low": low, "high": high}))
     (note,) = [n for n in notes(section(own), tone) if n.startswith("Worst group (sex = ")]
     assert words in note
@@ -92,7 +87,6 @@ def test_fitted_stand_beside_unseen_records() -> None:
     assert f"{row.mean_b:.3f} for records that were not" in spoken(own)
     assert f"would add {result.released:.3f}" in spoken(own)
     difference = charts(own)[0]
-    assert difference.table is not None
     assert row.mean_b in [cells[4] for cells in difference.table.rows]
     assert "split 1" not in difference.svg
     every, first = table(own, "Every split"), result.comparisons[0]
@@ -127,8 +121,6 @@ def test_of_many_datasets_the_first_and_the_last_are_drawn() -> None:
 def test_groups_come_with_the_worst_first() -> None:
     worst = differential().worst_group
     (chart,) = [c for c in charts(section()) if c.title == "Difference by group of sex"]
-    assert worst is not None
-    assert chart.table is not None
     assert chart.table.rows[0][0] == worst.group
     assert f"that of {worst.group}: {worst.difference:.3f}" in chart.summary
 

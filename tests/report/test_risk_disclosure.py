@@ -24,21 +24,15 @@ from tests.report.risk_examples import record, risk, scenario
 
 
 def disclosure(**changes: Any) -> Section:
-    section = disclosure_section(record(scenario(**changes) if changes else risk()))
-    assert section is not None
-    return section
+    return disclosure_section(record(scenario(**changes) if changes else risk()))
 
 
 def attribute() -> AttributeResult:
-    result = risk().scenarios[0].attribute
-    assert result is not None
-    return result
+    return risk().scenarios[0].attribute
 
 
 def suda() -> SudaResult:
-    result = risk().scenarios[0].suda
-    assert result is not None
-    return result
+    return risk().scenarios[0].suda
 
 
 def question(place: int = 0, **changes: Any) -> InferenceResult:
@@ -50,7 +44,6 @@ def question(place: int = 0, **changes: Any) -> InferenceResult:
 
 def test_the_original_stands_beside_each_dataset_and_the_mean() -> None:
     own = risk().scenarios[0].identity
-    assert own is not None
     section = disclosure(identity=own)
     identity, attributes = charts(section)[:2]
     shown = table(section, "Identity disclosure")
@@ -115,7 +108,6 @@ ALMOST = MANY | {"determined": 880, "told": 899}
 
 def test_keys_that_give_the_target_away_are_told() -> None:
     determined = risk().scenarios[0].determined
-    assert determined is not None
     whole = KeyDetermination(
         keys=("town",), shared=9, determined=9, told=9, guessed=1, chance=0.0001
     )
@@ -142,9 +134,7 @@ def test_uniques_and_special_uniques_are_counted() -> None:
 def test_dis_bands_contributions_scores_and_sizes_are_shown() -> None:
     section, own = uniques_section(record(scenario())), suda()
     bands, keys = charts(section)
-    assert bands.table is not None
     assert [row[1] for row in bands.table.rows] == [band.records for band in own.dis_scores]
-    assert keys.table is not None
     assert dict(keys.table.rows) == own.contributions
     weights = [value for value in own.contributions.values() if value is not None]
     assert keys.table.rows[0][1] == max(weights)
@@ -162,7 +152,6 @@ def test_no_unique_leaves_out_the_pictures_that_need_one() -> None:
 
 def test_replicated_uniques_by_dataset() -> None:
     section, replicated = uniques_section(record()), risk().replicated
-    assert replicated is not None
     table = next(t for t in tables(section) if t.columns[-1] == "Replicated uniques")
     assert [row[-1] for row in table.rows] == [own.replicated for own in replicated.datasets]
     assert "Whole records: " in spoken(section)
