@@ -163,7 +163,11 @@ def run(
 
 
 @command
-def validate(config: ConfigPath, overwrite: Overwrite = False, plugin: Plugins = None) -> None:
+def validate(
+    config: ConfigPath,
+    overwrite: Annotated[bool, option("Check as for a run that replaces its result.")] = False,
+    plugin: Plugins = None,
+) -> None:
     """Check configuration, data and output, and tell every problem at once."""
     from synthesizer.cli.screen import show_valid
     from synthesizer.plan.plan import prepare
@@ -262,13 +266,14 @@ def fit(
 ) -> None:
     """Fit the chain and save the model, which holds confidential values."""
     from synthesizer.cli.printing import progress
-    from synthesizer.engine.saved import check_model_path, save_model
+    from synthesizer.data.files import check_file
+    from synthesizer.engine.saved import save_model
     from synthesizer.jobs import run as job
 
-    check_model_path(model, overwrite=overwrite)
+    check_file(model, overwrite=overwrite, read=[config])
     registry = models_with(plugin)
     with progress(quiet=quiet) as listener:
-        fitted = job.fit(config, registry=registry, listener=listener)
+        fitted = job.fit(config, out=model, registry=registry, listener=listener)
     save_model(model, fitted, registry.with_plugins(fitted.plugins))
     if not quiet:
         print(f"wrote {model} (confidential: it holds values of the data; mode 0600)")

@@ -10,7 +10,7 @@ import ctypes
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -109,9 +109,14 @@ def _written(path: Path) -> Iterator[None]:
         raise OutputError(f"{path}: cannot be written ({_reason(error)})") from error
 
 
-def check_file(path: Path, *, overwrite: bool) -> None:
-    """Raise OutputError if a file cannot become ``path``, before any work is done."""
+def check_file(path: Path, *, overwrite: bool, read: Iterable[Path] = ()) -> None:
+    """Raise OutputError if a file cannot become ``path``, before any work is done.
+
+    ``read`` are files and directories that the job reads: they are never replaced.
+    """
     with _written(path):  # a name that the system refuses
+        if any(path.resolve().is_relative_to(kept.resolve()) for kept in read):
+            raise OutputError(f"{path} is one of the files that are read; name another file")
         if path.is_dir():
             raise OutputError(f"{path} is a directory; name a file")
         if path.exists() and not overwrite:

@@ -5,7 +5,6 @@ The file holds donors, that is confidential values: it is written with mode 0600
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,7 @@ from typing import Any
 
 from synthesizer.data.archive import read_archive, write_archive
 from synthesizer.data.codec import NOT_SAVED, Codec, Family
-from synthesizer.data.errors import OutputError, SavedModelError
+from synthesizer.data.errors import SavedModelError
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.forms import FORMS
@@ -65,15 +64,6 @@ class SavedModel:
             raise SavedModelError(
                 f"{self.path}: its parts do not fit together; it was altered: fit and save again"
             ) from error
-
-
-def check_model_path(path: Path, *, overwrite: bool) -> None:
-    """Raise OutputError if a model cannot be written to ``path``, before any work is done."""
-    if path.exists() and (path.is_dir() or not overwrite):
-        raise OutputError(f"model {path} exists already; name another file or say --overwrite")
-    parent = path.absolute().parent
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(f"model {path}: {parent} is no directory that can be written to")
 
 
 def codec(registry: Registry) -> Codec:

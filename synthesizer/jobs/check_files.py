@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from synthesizer.data.codes import Groups
-from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems
+from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_secret
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.sources import RawTable, read_path
@@ -76,11 +76,9 @@ def read_files(
     paths = [path for named in synthetic for path in _datasets(named)]
     inputs = [original, *paths, *([] if control is None else [control])]
     if out is not None:
-        check_file(out, overwrite=overwrite)
         directories = [path for path in synthetic if path.is_dir()]
         kept = [*inputs, *([] if config is None else [config]), *directories]
-        if any(out.resolve().is_relative_to(path.resolve()) for path in kept):
-            raise OutputError(f"{out} is one of the files that are read; name another file")
+        check_file(out, overwrite=overwrite, read=kept)
     files: list[RawTable] = []
     problems = Problems()
     for path in inputs:

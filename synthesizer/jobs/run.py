@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from synthesizer.config.keys import Config
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
-from synthesizer.data.files import new_directory, write_secret
+from synthesizer.data.files import check_file, new_directory, write_secret
 from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
@@ -130,21 +130,28 @@ def run(
 def fit(
     config: Config | str | Path,
     *,
+    out: Path | None = None,
     registry: Registry | None = None,
     listener: Listener = silent,
 ) -> SavedModel:
     """Fit the chain of a configuration, to be saved or to generate from.
 
+    ``out`` is where the caller will save it; it is not written here.
+
     Raises
     ------
     ConfigError
         With every problem of configuration and data.
+    OutputError
+        If ``out`` is the file that the data are read from.
     ModelError
         If the configuration evolves whole datasets, which leaves no model.
     """
     phases = Phases(listener)
     with phases.phase("read"):
         plan = prepare(config, registry, check_directory=False)
+    if out is not None and plan.data.path is not None:
+        check_file(out, overwrite=True, read=[plan.data.path])
     return fitted_model(plan, phases)
 
 

@@ -13,7 +13,8 @@ from synthesizer.config.keys import PanelConfig
 from synthesizer.config.reading import read_chain_config
 from synthesizer.data.derivations import suggest_derivations
 from synthesizer.data.encoding import encode_inferred
-from synthesizer.data.errors import ConfigError, OutputError
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.files import check_file, write_secret
 from synthesizer.data.guessing import Declaration, Inferred, infer, is_empty
 from synthesizer.data.panel.forms import WideForm, wide_columns
 from synthesizer.data.panel.moments import are_numbers, natural_order
@@ -222,16 +223,14 @@ _LIMITS = """\
 def write_starter(
     data: Path, output: Path | None, *, panel: PanelConfig | None = None, overwrite: bool
 ) -> Path:
-    """Write a starter configuration for a data file and return its path."""
+    """Write a starter configuration for a data file and return its path.
+
+    It holds the seed and counts of the data, so it is for the steward alone.
+    """
     stem = data.name.split(".")[0] or "data"
     path = output if output is not None else Path(f"{stem}.yaml")
-    if path.exists() and not overwrite:
-        raise OutputError(f"{path} exists already; name another file (-o) or say --overwrite")
-    text = starter_text(data, path, panel)
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
+    check_file(path, overwrite=overwrite, read=[data])
+    write_secret(path, starter_text(data, path, panel), overwrite=overwrite)
     return path
 
 

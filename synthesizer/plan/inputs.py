@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import Self
 
 from synthesizer.config.keys import ChainConfig, Config, DataConfig, PanelConfig
@@ -180,6 +181,8 @@ class Input:
     """How the source was written."""
     origin: str = ""
     """Where it came from, without passwords."""
+    path: Path | None = None
+    """The file or directory, where it came from one."""
     fingerprint: str | None = None
     """SHA-256 of the file or files; None for a query."""
     notes: tuple[str, ...] = ()
@@ -205,6 +208,7 @@ def read_input(config: Config) -> Input:
     return replace(
         encoded(raw, declared, config.drop),
         origin=without_password(raw.origin),
+        path=data.path,
         fingerprint=_fingerprint(data),
     )
 

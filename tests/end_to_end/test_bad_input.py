@@ -219,6 +219,29 @@ def test_output_that_cannot_be_written(tmp_path: Path) -> None:
     assert "another directory" in output
 
 
+def test_no_command_replaces_what_it_reads(tmp_path: Path) -> None:
+    data, config = tmp_path / "data.csv", tmp_path / "run.yaml"
+    data.write_text(text_of())
+    write_yaml(config, {"data": {"path": "data.csv"}, "checks": False})
+    before = {path: path.read_bytes() for path in (data, config)}
+    for words in (
+        ("init", data, "-o", data),
+        ("fit", config, "-o", data),
+        ("fit", config, "-o", config),
+        ("fit", config, "-o", tmp_path),
+    ):
+        result = call(*words, "--overwrite")
+        assert result.exit_code == 2, (words, result.output)
+        assert "name " in result.output
+        assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_starter_is_for_the_steward_alone(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(text_of())
+    assert call("init", tmp_path / "data.csv", "-o", tmp_path / "run.yaml").exit_code == 0
+    assert (tmp_path / "run.yaml").stat().st_mode & 0o777 == 0o600
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_output_without_the_right_to_write(tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(mode=0o500)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from synthesizer.data.archive import read_archive, write_archive
-from synthesizer.data.errors import ModelError, OutputError, SavedModelError
+from synthesizer.data.errors import ModelError, SavedModelError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.layout import CsvLayout, Layout, Quoting
 from synthesizer.data.randomness import Seed
@@ -18,7 +18,7 @@ from synthesizer.data.table import Column, Table
 from synthesizer.data.values import single_value
 from synthesizer.engine.chain import ChainSpec
 from synthesizer.engine.registry import Registry
-from synthesizer.engine.saved import KIND, SavedModel, check_model_path, load_model, save_model
+from synthesizer.engine.saved import KIND, SavedModel, load_model, save_model
 from synthesizer.jobs.synthesizer import Synthesizer
 from synthesizer.models.grouped import Grouped
 from synthesizer.models.sample import FittedSample, Sample
@@ -166,16 +166,6 @@ def test_another_archive_is_no_model(tmp_path: Path) -> None:
     write_archive(tmp_path / "other", {"a": 1}, kind="other")
     with pytest.raises(SavedModelError, match="other"):
         load_model(tmp_path / "other", REGISTRY)
-
-
-def test_places_for_models(tmp_path: Path) -> None:
-    path = tmp_path / "model"
-    check_model_path(path, overwrite=False)
-    path.write_text("old")
-    check_model_path(path, overwrite=True)
-    for bad, overwrite in [(path, False), (tmp_path, True), (path / "in", True)]:
-        with pytest.raises(OutputError, match=r"another file|written to"):
-            check_model_path(bad, overwrite=overwrite)
 
 
 def test_a_model_whose_layout_does_not_fit_is_told_when_it_writes(tmp_path: Path) -> None:
