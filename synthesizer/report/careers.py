@@ -216,7 +216,11 @@ def _replicated(record: Record) -> Iterator[Block]:
             "fresh person of the same population would show without being in the data."
         ]
     )
-    yield from figure_blocks(figures, "Careers of the original that are there again")
+    yield from figure_blocks(
+        figures,
+        "Careers of the original that are there again",
+        highlight=[i for i, figure in enumerate(figures) if _is_above(figure)],
+    )
     yield _verdict(figures[0], careers)
 
 

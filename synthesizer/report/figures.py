@@ -17,7 +17,6 @@ from synthesizer.measures.figure import (
     Units,
     columns,
     in_units,
-    lies_above,
 )
 from synthesizer.report.charts import MARKS, Bar, DotRow, bars, dots
 from synthesizer.report.page import (
@@ -65,15 +64,6 @@ def compared(figures: Sequence[Figure]) -> list[Figure]:
         and figure.key not in _ONE_FILE
         and not figure.baseline is figure.original is figure.low is None
     ]
-
-
-def interval_in_words(figure: Figure, good: float) -> str:
-    """Say where the interval of a figure lies; without one nothing can be concluded."""
-    if figure.low is None or figure.high is None:
-        return "Without an interval nothing can be concluded, which is no good news."
-    if lies_above(figure.low, good):
-        return f"The interval lies above {good:g}."
-    return f"The interval {'covers' if figure.high >= good else 'lies below'} {good:g}."
 
 
 def dot_chart(
@@ -181,22 +171,28 @@ def bar_chart(
     )
 
 
-def legend_table(figures: Sequence[Figure]) -> DataTable:
-    """Return a table with the meaning of each figure."""
+def legend_table(figures: Sequence[Figure], highlight: Sequence[int] = ()) -> DataTable:
+    """Return a table with the meaning of each figure; some rows need attention."""
     return DataTable(
         caption="What each figure says",
         columns=("Figure", "In words", "Good is", "Value"),
         forms=("text", "text", "text", "figure"),
         rows=[(f.name, f.meaning, f.direction, f.value) for f in figures],
+        highlight=highlight,
     )
 
 
-def figure_blocks(figures: Sequence[Figure], title: str, about: str = "") -> Iterator[Block]:
-    """Yield a picture of the rates among figures, and a table with the meaning of all figures."""
+def figure_blocks(
+    figures: Sequence[Figure], title: str, about: str = "", *, highlight: Sequence[int] = ()
+) -> Iterator[Block]:
+    """Yield a picture of the rates among figures, and a table with the meaning of all figures.
+
+    ``highlight`` are the places of the figures that need attention.
+    """
     if rates := compared(figures):
         yield rate_chart(rates, title, about)
     if figures:
-        yield legend_table(figures)
+        yield legend_table(figures, highlight)
 
 
 def result_blocks(result: Measured, title: str, units: Units) -> Iterator[Block]:

@@ -23,7 +23,7 @@ from synthesizer.report.expected import (
     table_mark,
     tables_of,
 )
-from synthesizer.report.figures import figure_of, interval_in_words
+from synthesizer.report.figures import figure_of
 from synthesizer.report.page import (
     DASH,
     Block,
@@ -238,7 +238,19 @@ _RISKS: Mapping[str, tuple[str, float | None, str]] = {
     ),
 }
 """Figures that decide: name, what is good (the baseline where None), and what it is."""
-_WITH_INTERVAL = ("differential_confidentiality", "nearer_share")
+_INTERVALS: Mapping[str, tuple[str, str, str]] = {
+    "differential_confidentiality": (
+        "lies above 0: being in the data discloses something",
+        "covers 0: no difference was found",
+        "lies below 0, which discloses nothing",
+    ),
+    "nearer_share": (
+        "lies above 0.5: they are",
+        "covers 0.5: no sign that they are",
+        "lies below 0.5, which discloses nothing",
+    ),
+}
+"""What an interval says of the figures that it decides: above what is good, around it, below."""
 
 
 def _risky(record: Record) -> Iterator[_Headline]:
@@ -271,8 +283,8 @@ def _risky(record: Record) -> Iterator[_Headline]:
 def _verdict(figure: Figure, good: float | None, *, above: bool) -> Iterator[str]:
     """Compare a figure of risk with its good value and with the original's."""
     value, original = figure.value, figure.original
-    if figure.key in _WITH_INTERVAL:
-        yield interval_in_words(figure, good or 0.0)
+    if figure.key in _INTERVALS:
+        yield _interval_in_words(figure, good or 0.0)
     elif value is None or good is None:
         yield "Lower is safer."
     elif figure.key == "replicated_careers":
@@ -282,6 +294,16 @@ def _verdict(figure: Figure, good: float | None, *, above: bool) -> Iterator[str
     elif original is not None and original > good:
         share = written((value - good) / (original - good), "share")
         yield f"It lies {share} of the way from that to the original's."
+
+
+def _interval_in_words(figure: Figure, good: float) -> str:
+    """Say where the interval of a figure lies; without one nothing can be concluded."""
+    if figure.low is None or figure.high is None:
+        return "Without an interval nothing can be concluded, which is no good news."
+    above, around, below = _INTERVALS[figure.key]
+    if lies_above(figure.low, good):
+        return f"The interval {above}."
+    return f"The interval {around if figure.high >= good else below}."
 
 
 _ONE_DATASET = 0.796

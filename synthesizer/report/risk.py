@@ -238,6 +238,14 @@ def _worst(worst: GroupComparison) -> Note:
     return Note(f"{words} does not lie above 0; the largest of many groups is never 0 by chance.")
 
 
+_NEAREST_READS = (
+    "0.5 is a coin toss: synthetic records are as near to people the synthesis never saw as to "
+    "people it was fitted on; those as near to both are counted half. The farther the interval "
+    "lies above 0.5, the more the synthesis has copied. The diamond is where the fitted records "
+    "themselves would stand."
+)
+
+
 @section(
     "nearest",
     "Nearest records",
@@ -250,6 +258,7 @@ def nearest_section(record: Record) -> Iterator[Block]:
         yield absent(record, "nearest")
         return
     yield _nearest_verdict(nearest.low, nearest.high)
+    yield Words([_NEAREST_READS])
     figures = [figure.counting(record.units) for figure in nearest.figures]
     yield from figure_blocks(figures, "Share nearer to the fitted half, and exact copies")
     yield Words(list(_nearest_words(nearest)))

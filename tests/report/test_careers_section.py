@@ -24,7 +24,7 @@ from synthesizer.report.careers import (
     period_names,
     was_matched,
 )
-from synthesizer.report.page import Chart, DataTable, Note
+from synthesizer.report.page import Chart, Note
 from synthesizer.report.record import PanelEntry, Record
 from tests.report.blocks import gaps, html, of_kind, table, told
 from tests.report.fixtures import Page
@@ -184,9 +184,9 @@ def test_match_is_told() -> None:
 def test_copied_careers_are_an_alert_and_few_are_not(unique: float, tone: str) -> None:
     section = careers_section(record(careers=replicated(unique)))
     assert [note.tone for note in of_kind(section, Note)] == [tone]
-    assert any(
-        "careers of one person" in str(own.rows[0][0]) for own in of_kind(section, DataTable)
-    )
+    legend = table(section, "What each figure says")
+    assert "careers of one person" in str(legend.rows[0][0])
+    assert (0 in legend.highlight) is (tone == "alert")
 
 
 def test_switched_off_is_a_gap() -> None:

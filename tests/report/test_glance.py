@@ -203,18 +203,21 @@ def with_figure(**changes: Any) -> Section:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "words", "alert"),
+    ("key", "low", "high", "words", "alert"),
     [
-        (0.01, 0.03, "lies above 0", True),
-        (-0.01, 0.03, "covers 0", False),
-        (-0.03, -0.01, "lies below 0", False),
-        (None, 0.03, "no good news", False),
+        ("differential_confidentiality", 0.01, 0.03, "above 0: being in the data discloses", True),
+        ("differential_confidentiality", -0.01, 0.03, "covers 0: no difference was found", False),
+        ("differential_confidentiality", -0.03, -0.01, "below 0, which discloses nothing", False),
+        ("differential_confidentiality", None, 0.03, "no good news", False),
+        ("nearer_share", 0.51, 0.53, "lies above 0.5: they are.", True),
+        ("nearer_share", 0.49, 0.53, "covers 0.5: no sign that they are.", False),
+        ("nearer_share", 0.47, 0.49, "lies below 0.5, which discloses nothing.", False),
     ],
 )
-def test_interval_of_differential_confidentiality_decides(
-    low: Any, high: Any, words: str, alert: bool
+def test_the_interval_decides_and_says_what_it_means(
+    key: str, low: Any, high: Any, words: str, alert: bool
 ) -> None:
-    section = with_figure(key="differential_confidentiality", low=low, high=high)
+    section = with_figure(key=key, low=low, high=high)
     found = table(section, "What the data give away")
     assert words in found.rows[0][-1]
     assert (0 in found.highlight) is alert

@@ -279,6 +279,7 @@ def test_the_share_is_drawn_between_a_coin_toss_and_the_fitted_records() -> None
     copies = values["those that equal a fitted record in every variable compared"]
     assert copies == nearest.fitted_copies
     assert values["lower end of its interval"] == nearest.excess_low
+    assert "0.5 is a coin toss" in spoken(section)
     assert "Compared on 5 variables: town, age, sex, job and pay." in spoken(section)
     part = nearest.model_copy(update={"fitted_kept": 0.5})
     told = spoken(nearest_section(record(risk(nearest=part))))
