@@ -45,7 +45,9 @@ main()
 PHASES = {
     "read": ("synthesizer.plan.inputs", "encode"),
     "fit": ("synthesizer.engine.chain", "_fit_step"),
+    "generate": ("synthesizer.engine.chain", "draw_block"),
     "write": ("synthesizer.jobs.manifest", "write"),
+    "check": ("synthesizer.measures.catalogue", "identity"),
     "refit": ("synthesizer.measures.catalogue", "compare_halves"),
     "manifest": ("synthesizer.jobs.run", "write_json"),
     "rename": ("synthesizer.data.files", "_replace"),
