@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from synthesizer.report.figures import (
 )
 from synthesizer.report.page import (
     NUMBERS,
+    Added,
     Block,
     Chart,
     DataTable,
@@ -42,7 +44,7 @@ from synthesizer.report.risk import absent, by_scenario, in_words
 
 if TYPE_CHECKING:
     from synthesizer.measures.risk.curves import RocCurve
-    from synthesizer.measures.risk.public_inference import InferenceResult
+    from synthesizer.measures.risk.public_inference import InferenceRate, InferenceResult
 
 _READS = (
     "The dot is the mean over the datasets, the small dots are the datasets one by one, and the "
@@ -96,6 +98,7 @@ def _disclosure(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
 def _measures(
     title: str, result: IdentityResult | AttributeResult, record: Record, scenario: Scenario
 ) -> Iterator[Block]:
+    originals = {figure.key: figure.original for figure in result.figures}
     yield dot_chart(
         title,
         [
@@ -113,10 +116,16 @@ def _measures(
     yield DataTable(
         caption=f"{title}: means over the datasets, and the lowest and the highest of them; shares "
         f"of the original {record.units} unless said otherwise",
-        columns=("Measure", "In words", "Mean", "Lowest", "Highest"),
-        forms=("text", "text", *NUMBERS[:3]),
+        columns=("Measure", "In words", "Mean", "Original", "Lowest", "Highest"),
+        forms=("text", "text", *NUMBERS[:4]),
         rows=[
-            (column.heading, column.meaning, column.value(result.mean), *_ends(name, result))
+            (
+                column.heading,
+                column.meaning,
+                column.value(result.mean),
+                originals.get(name),
+                *_ends(name, result),
+            )
             for name, column in columns(type(result.mean)).items()
         ],
     )
@@ -139,6 +148,12 @@ def _excluded(result: AttributeResult, scenario: Scenario) -> str:
     )
 
 
+_DOMINANCE = (
+    "target", "target_level", "target_rank", "key", "key_level", "key_rank", "records", "share",
+    "prior", "line",
+)  # fmt: skip
+
+
 def _dominance(warnings: Sequence[Dominance]) -> Iterator[Block]:
     """Yield the levels behind many disclosures, each once, with the line that excludes them."""
     if not warnings:
@@ -150,11 +165,14 @@ def _dominance(warnings: Sequence[Dominance]) -> Iterator[Block]:
     worst: dict[str, Dominance] = {}
     for warning in sorted(warnings, key=lambda dominance: -dominance.share):
         worst.setdefault(warning.line, warning)
+    datasets = Counter(warning.line for warning in warnings)
     yield row_table(
         list(worst.values()),
         "Levels that dominate DiSCO, as in the dataset where they count most. Of all: share of "
         "what DiSCO counts; known anyway: share of the original records with the level of the key "
         "that have this target",
+        names=_DOMINANCE,
+        more=[Added("Datasets", "count", lambda warning: datasets[warning.line])],
     )
 
 
@@ -292,6 +310,7 @@ def _question(result: InferenceResult, record: Record) -> Iterator[Block]:
     yield heading(f"Inferring {question}")
     yield Words(
         [
+            *_rates_in_words(result),
             f"Published margins are the distribution of {result.sensitive} {margins}. What they "
             "tell is no news: lower is safer, and near the margins is safe.",
             _SIZES,
@@ -309,6 +328,7 @@ def _question(result: InferenceResult, record: Record) -> Iterator[Block]:
             "synthetic data.",
         )
     figures = [figure.counting(record.units) for figure in result.figures]
+    yield row_table(result.rates)
     yield from figure_blocks(figures, "Rates", question)
     yield bar_chart(
         "Combinations of public values by number of persons",
@@ -321,6 +341,31 @@ def _question(result: InferenceResult, record: Record) -> Iterator[Block]:
         most=_SMALLEST,
     )
     yield from result_tables(result, record.units)
+
+
+def _rates_in_words(result: InferenceResult) -> Iterator[str]:
+    revealed, guessed = result.rates[:2]
+    yield (
+        f"Of persons whose public values the synthetic data have, {result.sensitive} is guessed "
+        f"right at a rate of {_beside(guessed)}. A share of "
+        f"{written(result.thresholds.absent_share, 'share')} of the persons cannot be found at all."
+    )
+    yield (
+        f"Of the synthetic records, a true {result.sensitive} is given away by a share of "
+        f"{_beside(revealed)}."
+    )
+
+
+def _beside(rate: InferenceRate) -> str:
+    """Write a rate with what it would be without the synthetic data."""
+    synthetic, chance, margins, original = (
+        written(value, "share")
+        for value in (rate.synthetic, rate.chance, rate.margins, rate.original)
+    )
+    return (
+        f"{synthetic}; by chance it would be {chance}, from published margins {margins}, from the "
+        f"original {original}"
+    )
 
 
 def _roc_chart(result: InferenceResult, curves: Sequence[RocCurve], title: str) -> Chart:

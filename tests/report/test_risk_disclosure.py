@@ -48,7 +48,8 @@ def test_the_original_stands_beside_each_dataset_and_the_mean() -> None:
     identity, attributes = charts(section)[:2]
     shown = table(section, "Identity disclosure")
     reproduced = [dataset.repu for dataset in own.datasets]
-    assert shown.rows[0][2:] == (own.mean.repu, min(reproduced), max(reproduced))
+    assert shown.rows[0][2:] == (own.mean.repu, own.mean.uio, min(reproduced), max(reproduced))
+    assert "Original" in shown.columns
     assert f"UiOiS {own.mean.uiois:.3f} (the original released {own.mean.uio:.3f})" in (
         identity.summary
     )
@@ -64,7 +65,8 @@ def test_each_measure_is_explained() -> None:
     nobody = attribute().mean.model_copy(update={"tcap": None})
     own = attribute().model_copy(update={"mean": nobody, "datasets": (nobody,)})
     shown = table(disclosure(attribute=own), "Attribute disclosure")
-    assert shown.rows[names.index("TCAP")][2:] == (None, None, None)
+    assert shown.rows[names.index("TCAP")][2:] == (None, None, None, None)
+    assert shown.rows[0][2:4] == (nobody.disco, nobody.dorig)
 
 
 def test_exclusions_are_counted_and_a_tolerance_has_no_attributes() -> None:
@@ -93,13 +95,14 @@ def test_levels_that_dominate_are_shown_once_with_the_line_that_excludes_them() 
     section = disclosure(attribute=own)
     assert any("common knowledge" in note for note in notes(section))
     (table,) = [t for t in tables(section) if t.caption.startswith("Levels that dominate")]
-    pair, single = table.rows
-    assert (pair[0], pair[6]) == (2, 0.6)
-    assert yaml.safe_load(str(pair[-1])) == [
+    pair, single = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
+    assert (pair["Datasets"], pair["Of all"], single["Datasets"]) == (2, 0.6, 1)
+    assert (pair["Its level"], pair["Its level (key)"]) == ('cook "x": #1', 17.0)
+    assert yaml.safe_load(str(pair["To add under checks.exclude"])) == [
         {"target_level": 'cook "x": #1', "key": "town", "key_level": 17.0}
     ]
-    assert single[3:5] == [None, None]
-    assert yaml.safe_load(str(single[-1])) == [{"target_level": "N"}]
+    assert (single["Key"], single["Its level (key)"]) == (None, None)
+    assert yaml.safe_load(str(single["To add under checks.exclude"])) == [{"target_level": "N"}]
 
 
 MANY = {"shared": 900, "determined": 900, "told": 900}
@@ -194,11 +197,21 @@ def test_rates_stand_beside_chance_margins_and_original() -> None:
     shown = own.classification
     row = next(row for row in rates.rows if row[0] == "revealed share")
     assert (row[1], *row[4:6]) == (shown.revealed, shown.chance, shown.original)
+    beside, guesses = table(section, "A rate from the synthetic data"), own.thresholds
+    assert beside.columns == ["Rate", "Synthetic", "Chance", "Margins", "Original"]
+    assert beside.rows[1][1:] == [
+        guesses.right_of_present, guesses.chance_right_of_present,
+        guesses.baseline_right_of_present, guesses.original_right_of_present,
+    ]  # fmt: skip
+    assert (
+        f"sex is guessed right at a rate of {guesses.right_of_present:.3f}; by chance it would be "
+        f"{guesses.chance_right_of_present:.3f}, from published margins "
+        f"{guesses.baseline_right_of_present:.3f}"
+    ) in spoken(section)
     legend = table(section, "What each figure")
     margins = next(row for row in legend.rows if row[0] == "revealed share from published margins")
     assert margins[3] == shown.baseline
-    guesses = table(section, "Guesses of the true level")
-    assert dict(guesses.rows)["told more"] == own.thresholds.higher
+    assert dict(table(section, "Guesses of the true level").rows)["told more"] == guesses.higher
     assert "the distribution of sex within town" in spoken(section)
     assert "the distribution of job of everybody" in spoken(inference_section(record()))
 

@@ -114,6 +114,18 @@ class Dominance(Row):
     and it is not printed."""
 
     @property
+    @shown("Its level", "text")
+    def target_level(self) -> Level:
+        """The level of the target. Confidential."""
+        return self.exclusion.target_level
+
+    @property
+    @shown("Its level (key)", "text")
+    def key_level(self) -> Level | None:
+        """The level of the key, None where the target level dominates. Confidential."""
+        return self.exclusion.key_level
+
+    @property
     @shown("To add under checks.exclude", "text")
     def line(self) -> str:
         """The line of YAML that leaves the level out."""

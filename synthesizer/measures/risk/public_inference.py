@@ -18,7 +18,7 @@ from synthesizer.data.codes import Codes, Groups, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys, check_lists
 from synthesizer.data.table import Column, Table
-from synthesizer.measures.figure import Figure, Measured
+from synthesizer.measures.figure import Figure, Measured, Row, column
 from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, problems_of, risk_figure
 from synthesizer.measures.risk.curves import (
     InferenceScores,
@@ -45,6 +45,16 @@ from synthesizer.measures.risk.public_cells import (
 )
 
 THRESHOLDS = (0.5, 0.8, 0.9, 1.0)
+
+
+class InferenceRate(Row):
+    """A rate from the synthetic data, by chance, from published margins and from the original."""
+
+    name: str = column("Rate", "text")
+    synthetic: float | None = column("Synthetic", "share")
+    chance: float | None = column("Chance", "share", default=None)
+    margins: float | None = column("Margins", "share", default=None)
+    original: float | None = column("Original", "share", default=None)
 
 
 class InferenceResult(Measured):
@@ -130,6 +140,48 @@ class InferenceResult(Measured):
                 key="guessed_right_from_margins",
             ),
             *(figure for row in guesses.rows for figure in self._threshold_figures(row, margins)),
+        )
+
+    @property
+    def rates(self) -> tuple[InferenceRate, ...]:
+        """What is revealed and guessed right, beside what is known without the synthesis."""
+        shares, cells, guesses = self.classification, self.uniqueness, self.thresholds
+        return (
+            InferenceRate(
+                name="revealed share",
+                synthetic=shares.revealed,
+                chance=shares.chance,
+                margins=shares.baseline,
+                original=shares.original,
+            ),
+            InferenceRate(
+                name="guessed right, of those found",
+                synthetic=guesses.right_of_present,
+                chance=guesses.chance_right_of_present,
+                margins=guesses.baseline_right_of_present,
+                original=guesses.original_right_of_present,
+            ),
+            InferenceRate(
+                name="guessed right, of all persons",
+                synthetic=guesses.right,
+                margins=guesses.baseline_right,
+                original=guesses.original_right,
+            ),
+            InferenceRate(
+                name="shown right, of persons with public values of their own",
+                synthetic=cells.right,
+                chance=cells.chance,
+            ),
+            *(
+                InferenceRate(
+                    name=f"probability at least {row.threshold:g}",
+                    synthetic=row.share,
+                    chance=row.kept_chance_share,
+                    margins=row.baseline_share,
+                    original=row.original_share,
+                )
+                for row in guesses.rows
+            ),
         )
 
     def _auc_figure(self) -> Figure:
