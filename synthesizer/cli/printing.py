@@ -16,12 +16,13 @@ from rich.text import Text
 
 from synthesizer.data.progress import Advance, Listener, silent
 from synthesizer.measures.figure import Row
-from synthesizer.report.page import Added, DataTable, row_table, written
+from synthesizer.report.page import MINUS, Added, DataTable, Form, row_table, written
 
 PIPE_WIDTH = 140
 """Columns of a table that goes into a pipe or a file, where there is no terminal to ask."""
 
-
+LONGEST_NAME = 40
+"""Letters up to which a name in the first column of a table is never broken."""
 NARROW = 80
 """Columns of a terminal below which tables become lists."""
 
@@ -108,11 +109,18 @@ def tabulate(
             if numbers is None
             else position in numbers
         )
-        grid.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        width = None if position else _width_of_names([name, *(_cell(row[0]) for row in rows)])
+        grid.add_column(name, justify="right" if numeric else "left", overflow="fold", width=width)
     for row in rows:
         grid.add_row(*(escape(_cell(value)) for value in row))
     console.print(Text(title, style="bold"))
     console.print(grid)
+
+
+def _width_of_names(cells: Sequence[str]) -> int | None:
+    """Return the width at which no name of a row is broken; None where there are sentences."""
+    longest = max(map(len, cells))
+    return longest if longest <= LONGEST_NAME and not any(" " in cell for cell in cells) else None
 
 
 def _cell(value: object) -> str:
@@ -124,12 +132,20 @@ def _cell(value: object) -> str:
 def show_table(table: DataTable) -> None:
     """Print a table of a page."""
     rows = [
-        [written(cell, form) for cell, form in zip(row, table.forms, strict=True)]
+        [
+            _with_hyphen(written(cell, form), form)
+            for cell, form in zip(row, table.forms, strict=True)
+        ]
         for row in table.rows
     ]
     columns = [name.replace("\u00ad", "") for name in table.columns]
     numbers = [position for position, form in enumerate(table.forms) if form != "text"]
     tabulate(table.caption, columns, rows, numbers=numbers)
+
+
+def _with_hyphen(text: str, form: Form) -> str:
+    """Write minus as a hyphen, so that a number which is copied can be read by a program."""
+    return text if form == "text" else text.replace(MINUS, "-")
 
 
 def show_rows(rows: Sequence[Row], title: str, *columns: str | Added) -> None:

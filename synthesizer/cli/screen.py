@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from synthesizer.cli.printing import notes_told, say, say_json, show_rows, show_table, tabulate
 from synthesizer.data.panel.panel_table import PanelTable
@@ -289,10 +289,56 @@ def show_model(registry: Registry, name: str) -> None:
     say(text.partition("\nParameters\n")[0].partition("\nExamples\n")[0])
     options = registry.options_schema(name)["properties"]
     rows = [
-        (option, json.dumps(entry.get("default")), str(entry.get("description", "")))
+        (
+            option,
+            _values(entry),
+            json.dumps(entry["default"]) if "default" in entry else "",
+            str(entry.get("description", "")),
+        )
         for option, entry in options.items()
     ]
-    tabulate("options", ("option", "default", "what it means"), rows)
+    tabulate("options", ("option", "values", "default", "what it means"), rows)
+
+
+_TYPES = {
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "true or false",
+    "string": "text",
+    "null": "null",
+}
+_LIMITS = {
+    "minimum": "at least",
+    "exclusiveMinimum": "above",
+    "maximum": "at most",
+    "exclusiveMaximum": "below",
+}
+
+
+def _values(entry: Mapping[str, Any]) -> str:
+    """Say which values the JSON Schema of an option allows.
+
+    Examples
+    --------
+    >>> _values({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]})
+    'whole number, at least 1; or null'
+    >>> _values({"type": "string", "enum": ["none", "density"]})
+    '"none" or "density"'
+    """
+    if "anyOf" in entry:
+        return "; or ".join(map(_values, entry["anyOf"]))
+    if "const" in entry:
+        return json.dumps(entry["const"])
+    if "enum" in entry:
+        return " or ".join(map(json.dumps, entry["enum"]))
+    kind = entry.get("type")
+    if kind == "array":
+        return f"list of {_values(entry.get('items', {}))}"
+    if isinstance(kind, list):
+        return "a model"
+    limiting = entry.keys() - ({"minimum"} if "exclusiveMinimum" in entry else set())
+    limits = (f"{words} {entry[key]:g}" for key, words in _LIMITS.items() if key in limiting)
+    return ", ".join([_TYPES.get(str(kind), "any value"), *limits])
 
 
 WIDEST = 40

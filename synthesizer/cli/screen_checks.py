@@ -88,7 +88,8 @@ def show_panel(panel: PanelResult) -> None:
     show_rows(
         panel.worst[:WORST_VARIABLES],
         "histories furthest off (share of persons who ever change; lag association)",
-        *("name", "changing", "mean_changing", "difference"),
+        *("name", "changing", "mean_changing"),
+        Added("points", "text", lambda row: f"{row.difference:+.1f}"),
         Added("lag", "share", lambda row: row.lag),
         Added("lag synthetic", "share", lambda row: row.mean_lag),
         Added("reads", "text", lambda _: "about 0 points is good; lags alike"),
@@ -128,7 +129,7 @@ def show_utility(
     for line in utility_lines(utility, start=start):
         say(line)
     if explained:
-        say_legend([figure for _, figure in chosen])
+        say_legend(_named_by_place(chosen))
 
 
 def show_risk(risk: RiskResult, choose: Choice, *, explained: bool = False) -> None:
@@ -147,6 +148,19 @@ def show_risk(risk: RiskResult, choose: Choice, *, explained: bool = False) -> N
             "released as they are"
         )
         say_legend(shown)
+
+
+def _named_by_place(chosen: Sequence[tuple[str, Figure]]) -> list[Figure]:
+    """Add the place to names that mean another thing elsewhere: the pMSE of another model."""
+    meanings: dict[str, set[str]] = {}
+    for _, figure in chosen:
+        meanings.setdefault(figure.name, set()).add(figure.meaning)
+    return [
+        figure.model_copy(update={"name": f"{figure.name}, {place}"})
+        if len(meanings[figure.name]) > 1
+        else figure
+        for place, figure in chosen
+    ]
 
 
 def _by_place(figures: Sequence[tuple[str, Figure]]) -> dict[str, list[Figure]]:

@@ -98,6 +98,10 @@ class LimitExceededError(SynthesizerError):
     exit_code = 3
 
 
+_NEAR = 0.7
+"""Likeness from which a name is suggested, in [0, 1]: nope and income have 0.6."""
+
+
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """Suggest the nearest known name; return ``otherwise`` where none is near.
 
@@ -105,8 +109,10 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     --------
     >>> did_you_mean("persn", ["person", "time"]), did_you_mean("foo", ["person"], "take it out")
     ("did you mean 'person'?", 'take it out')
+    >>> did_you_mean("nope", ["income"], "it is no column")
+    'it is no column'
     """
-    close = difflib.get_close_matches(name, list(known), n=1)
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=_NEAR)
     return f"did you mean {close[0]!r}?" if close else otherwise
 
 

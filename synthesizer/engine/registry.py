@@ -219,8 +219,7 @@ class Entry:
             loaded = attrgetter(attribute)(importlib.import_module(module))
         except Exception as error:
             raise ModelError(
-                f"{where} cannot be imported: {type(error).__name__}: {error}; "
-                "reinstall or remove the package"
+                f"{where} cannot be imported: {_reason(error)}; reinstall or remove the package"
             ) from error
         return _check_class(loaded, where)
 
@@ -557,8 +556,8 @@ def _models_of(module: str) -> dict[str, type[ConditionalModel]]:
         models = getattr(importlib.import_module(module), PLUGIN, None)
     except (Exception, SystemExit) as error:
         raise ModelError(
-            f"cannot be imported: {type(error).__name__}: {error}; mend it, and see that it is "
-            "installed or its folder is in PYTHONPATH"
+            f"cannot be imported: {_reason(error)}; mend it, and see that it is installed or its "
+            "folder is in PYTHONPATH"
         ) from error
     if not isinstance(models, Mapping) or not models:
         raise ModelError(f'registers no model; give it {PLUGIN} = {{"NAME": CLASS}}')
@@ -575,6 +574,11 @@ def _models_of(module: str) -> dict[str, type[ConditionalModel]]:
             for name in wrong
         )
     return {name: _check_class(models[name], f"model {name!r}") for name in models}
+
+
+def _reason(error: BaseException) -> str:
+    """Say in one line what was raised."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def _check_class(loaded: object, where: str) -> type[ConditionalModel]:

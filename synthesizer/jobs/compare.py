@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from json import dumps
 from pathlib import Path
 from statistics import fmean
@@ -370,7 +371,8 @@ def compare_points(
     differing = differing_settings(points)
     left_out = [] if is_alike(points, "data") else list(filter(is_of_a_variable, differing))
     differing = [key for key in differing if key not in left_out]
-    notes = [*_not_first(risk, across), *_not_first(utility, up), *notes_about(points)]
+    first = (_not_first(points, *axis) for axis in ((risk, across), (utility, up)))
+    notes = [*chain.from_iterable(first), *notes_about(points)]
     frontiers = [frontier_of(points, x.key, y.key) for x in across for y in up]
     units = units_of_runs(points)
     return ComparedRuns(
@@ -441,21 +443,45 @@ def _shared(
     """
     counts = {}
     for measure in measures:
-        having = [point for point in points if point.value(measure.key) is not None]
-        sizes = [point.rows for point in having] if measure.same_rows else []
-        alike = is_alike(points, "data") and is_alike(having, measure.scope)
-        if having and alike and are_of_one_size(sizes):
-            counts[measure.key] = len(having)
+        if not _not_shared(points, measure):
+            counts[measure.key] = len(_having(points, [measure.key]))
     shared = [measure for measure in measures if measure.key in counts]
     return tuple(sorted(shared, key=lambda one: (one.key != asked, counts[one.key] < len(points))))
 
 
-def _not_first(asked: str | None, shared: Sequence[FigureKind]) -> list[str]:
-    """Say that the axis that was asked for is none that these runs share."""
+_DEPENDS = {
+    "datasets": "the number of datasets",
+    "scenario": "keys, target or groups",
+    "pooled": "keys, target, groups or the number of datasets",
+    "inference": "the variables of the attack",
+    "propensity": "propensity models or interactions",
+    "fits": "fits or the number of datasets",
+}
+"""What must be the same in all runs, by the scope of a figure."""
+
+
+def _not_shared(points: Sequence[RunPoint], measure: FigureKind) -> str:
+    """Say why runs do not share a measure; nothing where they do."""
+    having = _having(points, [measure.key])
+    if not is_alike(points, "data"):
+        return "the runs were made from different data"
+    if not having:
+        return "no run has the figure"
+    if measure.same_rows and not are_of_one_size(point.rows for point in having):
+        return "the datasets of the runs differ in size"
+    if not is_alike(having, measure.scope):
+        return f"the runs differ in {_DEPENDS[measure.scope]}, on which it depends"
+    return ""
+
+
+def _not_first(
+    points: Sequence[RunPoint], asked: str | None, shared: Sequence[FigureKind]
+) -> list[str]:
+    """Say that the axis that was asked for is none that these runs share, and why."""
     if asked is None or (shared and shared[0].key == asked):
         return []
     other = f"; the map shows {shared[0].title}" if shared else ""
     return [
-        f"The axis that was asked for, {asked}, is none that these runs share: no run has the "
-        f"figure, or it does not mean the same in all of them{other}."
+        f"The axis that was asked for, {asked}, is none that these runs share: "
+        f"{_not_shared(points, AXES[asked])}{other}."
     ]

@@ -451,8 +451,11 @@ def runs_section(compared: ComparedRuns, reports: Mapping[str, str]) -> Section:
     blocks: list[Block] = [
         row_table(runs, caption, names=columns, highlight=above)
         for caption, columns in (
-            (f"Usefulness; the frontier is that of {frontier}", _use_columns(compared)),
-            ("Risk", _risk_columns(compared)),
+            (
+                f"Usefulness; lower is better; the frontier is that of {frontier}",
+                _use_columns(compared),
+            ),
+            ("Risk; lower is safer", _risk_columns(compared)),
         )
         if runs
     ]

@@ -230,7 +230,7 @@ def section(
 # Numbers as a reader meets them: enough digits to compare, none that pretend more.
 
 DASH = "–"
-_MINUS = "−"
+MINUS = "−"
 
 
 def written(value: Cell, form: Form = "figure") -> str:
@@ -256,7 +256,7 @@ def written(value: Cell, form: Form = "figure") -> str:
     if not math.isfinite(value):
         return DASH
     shown = _FORMS[form](abs(value))
-    return f"{_MINUS}{shown}" if value < 0 and any(c in "123456789" for c in shown) else shown
+    return f"{MINUS}{shown}" if value < 0 and any(c in "123456789" for c in shown) else shown
 
 
 def _count(size: float) -> str:
@@ -284,7 +284,7 @@ def _tiny(size: float) -> str:
     if size >= 1e-5:
         return f"{size:.{1 - math.floor(math.log10(size))}f}"
     digits, _, power = f"{size:.1e}".partition("e-")
-    return f"{digits}e{_MINUS}{int(power)}"
+    return f"{digits}e{MINUS}{int(power)}"
 
 
 def _p(size: float) -> str:

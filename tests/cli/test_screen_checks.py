@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer.cli.screen_checks import risk_lines
+from synthesizer.cli.printing import show_rows
+from synthesizer.cli.screen_checks import risk_lines, show_panel
 from synthesizer.measures.figure import is_above_chance
 from synthesizer.measures.results import RiskResult
 from synthesizer.measures.risk.nearest import nearer_share
 from synthesizer.measures.risk.replicated import replicated_careers
+from synthesizer.measures.utility.longitudinal import PanelResult, PanelSize, VariableHistory
+from tests.report.utility_examples import table
 
 
 def careers(n: int = 400) -> np.ndarray:
@@ -41,3 +44,18 @@ def test_records_nearer_to_the_fitted_need_attention(low: float, told: bool) -> 
     nearest = found.model_copy(update={"low": low, "high": 0.7})
     lines = [*risk_lines(RiskResult(nearest=nearest, units="persons"))]
     assert any("needs attention: synthetic persons are nearer" in line for line in lines) == told
+
+
+def test_mean_degrees_of_freedom_are_not_rounded(capsys: pytest.CaptureFixture[str]) -> None:
+    show_rows([table("age", s_pmse=1.0, df=12.5), table("sex", s_pmse=1.0, df=1)], "t", "df")
+    assert capsys.readouterr().out.split()[-2:] == ["12.50", "1"]
+
+
+def test_differences_in_points_have_a_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    size = PanelSize(persons=10, rows=40)
+    history = VariableHistory(
+        name="wage", kind="numeric", association="Spearman correlation", changing=0.5, lag=0.5,
+        changing_synthetic=(0.46,), lag_synthetic=(0.5,),
+    )  # fmt: skip
+    show_panel(PanelResult(original=size, synthetic=(size,), variables=(history,)))
+    assert "-4.0" in capsys.readouterr().out.split()

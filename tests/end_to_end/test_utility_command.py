@@ -52,6 +52,8 @@ def test_files_of_others(folder: Path) -> None:
         "propensity score by cart", "about 1 is good", "identifiers are not compared: person_id",
     ):  # fmt: skip
         assert words in result.output
+    for model, words in (("logit", "a logit"), ("cart", "a classification tree")):
+        assert f"pMSE, propensity score by {model}: how well {words} tells" in result.output
     assert "SPECKS" in result.output
     assert "standardised pMSE" in result.output  # with pMSE and its ratio: table 2 of the paper
     assert "chi-square rejections" not in result.output

@@ -291,6 +291,7 @@ def test_a_plugin_may_be_an_installed_package_too(plugin, registry):
         ("{'~ age': Marginal}", "MODELS names '~ age'"),
         ("{'parametric': Marginal}", "MODELS names 'parametric'"),
         ("1 / 0", "cannot be imported: ZeroDivisionError"),
+        (r"exit('no\n licence')", "cannot be imported: SystemExit: no licence; mend it"),
         ("exit()", "cannot be imported: SystemExit"),
     ],
 )

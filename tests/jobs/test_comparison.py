@@ -222,6 +222,22 @@ def test_a_chosen_axis_that_is_not_shared_is_told(points: list[RunPoint]) -> Non
     assert "the map shows mean two-way S_pMSE" in found.notes[1]
 
 
+@pytest.mark.parametrize(
+    ("axis", "figure", "changes", "reason"),
+    [
+        ("risk", "auc", {}, "no run has the figure"),
+        ("risk", "cap", {"rows": 2000}, "the datasets of the runs differ in size"),
+        ("utility", "worst_two_way", {"m": 5}, "the runs differ in the number of datasets"),
+    ],
+)
+def test_a_chosen_axis_that_is_not_shared_has_one_reason(
+    tmp_path: Path, axis: Any, figure: str, changes: dict[str, Any], reason: str
+) -> None:
+    runs = [point(tmp_path, "leaf1", 0.3, 1.0), point(tmp_path, "leaf2", 0.3, 1.0, **changes)]
+    note = compare_points(runs, **{axis: figure}).notes[0]
+    assert f"{figure}, is none that these runs share: {reason}" in note
+
+
 def test_unknown_axes_are_told_with_those_there_are(points: list[RunPoint]) -> None:
     with pytest.raises(ConfigError) as caught:
         compare_points(points, risk="kap", utility="cap")
@@ -287,7 +303,7 @@ def test_the_screen_shows_runs_limits_and_notes(
     ]
     screen_runs.show_comparison(compare_points(runs))
     shown = capsys.readouterr().out
-    for words in ("not set", "…", "0.010", "−0.010", "leaf1  limits.cap: above"):
+    for words in ("not set", "…", "0.010", "-0.010", "leaf1  limits.cap: above"):
         assert words in shown
     assert "the frontier is that of CAP" in shown
     assert "no other run is better on both" in shown

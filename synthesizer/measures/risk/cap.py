@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -27,7 +27,6 @@ from synthesizer.data.pairs import Data, as_table
 from synthesizer.data.table import BoolArray, Column, FloatArray
 from synthesizer.measures.figure import Figure, Row, column, nested
 from synthesizer.measures.risk.comparable import (
-    Asked,
     GroupsOf,
     OfTarget,
     Synthetic,
@@ -169,9 +168,11 @@ def cap_scores(
     original: Data,
     synthetic: Synthetic,
     *,
+    keys: Sequence[str],
+    target: str,
+    groups: GroupsOf = None,
     tolerance: Tolerance | None = None,
     constant_target: bool = False,
-    **asked: Unpack[Asked],
 ) -> CapScores:
     """Return the CAP of every original record; see `cap` for the parameters.
 
@@ -179,8 +180,14 @@ def cap_scores(
     Time is that of sorting; memory does not grow with the number of synthetic datasets (except
     for the scores themselves).
     """
-    original, tables = checked_tables(original, synthetic, **asked, constant_target=constant_target)
-    keys, target, groups = asked["keys"], asked["target"], asked.get("groups")
+    original, tables = checked_tables(
+        original,
+        synthetic,
+        keys=keys,
+        target=target,
+        groups=groups,
+        constant_target=constant_target,
+    )
     truth = original[target]
     _check_tolerance(truth, tolerance)
     coder = JointCoder(original, keys, groups)
@@ -424,8 +431,10 @@ def cap_u(
     original: Data,
     synthetic: Synthetic,
     *,
+    keys: Sequence[str],
+    target: str,
+    groups: GroupsOf = None,
     tolerance: Tolerance | None = None,
-    **asked: Unpack[Asked],
 ) -> CapUResult:
     """Return CAP-U for nested m = 1, ..., M: the mean CAP of uniques, non-matches as zero.
 
@@ -440,7 +449,15 @@ def cap_u(
     >>> result.uniques, result.value
     (2, 0.5)
     """
-    result = cap(original, synthetic, **asked, tolerance=tolerance, special_uniques=False)
+    result = cap(
+        original,
+        synthetic,
+        keys=keys,
+        target=target,
+        groups=groups,
+        tolerance=tolerance,
+        special_uniques=False,
+    )
     return CapUResult(
         keys=result.keys,
         target=result.target,

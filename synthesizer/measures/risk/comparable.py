@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,14 +20,6 @@ Synthetic = Data | Sequence[Data]
 """One synthetic dataset, or several of any sizes."""
 GroupsOf = Mapping[str, Groups] | None
 """Number of quantile groups of the original, or cut points, of some numeric variables."""
-
-
-class Asked(TypedDict):
-    """What an intruder knows and seeks, as keywords; `cap` explains them."""
-
-    keys: Sequence[str]
-    target: str
-    groups: NotRequired[GroupsOf]
 
 
 class OfTarget(Result):

@@ -89,7 +89,7 @@ class TableRow(Row):
     specks: float | None = column("SPECKS", "number")
     chi_square: float | None = column("Chi-square", "number")
     vw: float | None = column("VW (chi-square)", "number")
-    df: float | None = column("df", "count")
+    df: float | None = column("df", "number")
     p: float | None = column("p, two samples", "p", "median over datasets, of chi_square")
     p_vw: float | None = column("p_VW, right synthesis", "p", "median over datasets, of VW")
     pmse: float | None = column("pMSE", "number")

@@ -1,3 +1,5 @@
+import inspect
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from scipy import stats
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.risk import Tolerance, cap, cap_scores, special_uniques
-from synthesizer.measures.risk.cap import cap_regression, regress_on_m
+from synthesizer.measures.risk.cap import cap_regression, cap_u, regress_on_m
 from tests.measures.risk.slow_rows import rows, tables_to_compare
 from tests.reference_data import KEYS, expected_values, load_reference, needs_reference
 from tests.tables import coded, numeric
@@ -322,6 +324,11 @@ def test_a_perfect_line_has_no_p_value():
     line = regress_on_m([0.25, 0.5, 0.75])
     assert (line.intercept, line.slope, line.slope_error) == (0.0, 0.25, 0.0)
     assert (line.intercept_p, line.slope_p) == (None, None)
+
+
+@pytest.mark.parametrize("measure", [cap, cap_scores, cap_u])
+def test_help_names_what_an_intruder_knows(measure):
+    assert {"keys", "target", "groups"} <= inspect.signature(measure).parameters.keys()
 
 
 def test_rows_of_a_result():
