@@ -51,7 +51,7 @@ def plain(text: str) -> str:
 
 def test_the_screen_of_a_grid_counts_persons(folder: Path) -> None:
     told = plain((folder / "screen.txt").read_text(encoding="utf-8"))
-    for words in ("persons", "careers over", "careers of one"):
+    for words in ("persons", "over noise", "careers of one"):
         assert words in told
     assert "records" not in told
 
@@ -75,7 +75,7 @@ def test_numbers_and_page_of_a_grid(folder: Path) -> None:
     meanings = " ".join(own["meaning"] for own in found["measures"])
     assert "record" not in meanings
     page = (folder / "grid/frontier.html").read_text(encoding="utf-8")
-    for words in ("persons", "careers over", "careers of one"):
+    for words in ("persons", "over noise", "careers of one"):
         assert words in page
     assert "records of a dataset" not in page
 
