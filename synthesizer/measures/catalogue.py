@@ -382,7 +382,7 @@ _RISK: tuple[Measure, ...] = (
         figures=(
             FigureKind(
                 "nearer_share",
-                "share nearer to the fitted",
+                "share nearer to the fitted half",
                 "share of the synthetic {records} that are nearer to a person who was in the data "
                 "than to one who was not; 0.5 is none",
                 scope="data",
