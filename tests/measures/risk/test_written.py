@@ -137,7 +137,7 @@ def test_every_class_of_results_is_tried():
         if isinstance(kind, type) and issubclass(kind, Result)
     } - {Result, Row, Figure}
     written = {kind for kind in every if kind.__module__.startswith("synthesizer.measures.risk.")}
-    others = {"CapMeans", "OfTarget", "Scenario", "Tolerance", "ScenarioRisk"}
+    others = {"CapMeans", "InferenceRate", "OfTarget", "Scenario", "Tolerance", "ScenarioRisk"}
     assert {kind.__name__ for kind in written - tried} <= others
 
 
