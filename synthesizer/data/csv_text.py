@@ -1,6 +1,6 @@
 """CSV text to columns of text, and how the text was laid out.
 
-Arrow reads cells as dictionary-encoded text. It drops the quotes, so which
+Cells are read as text by Arrow, dictionary-encoded at once. Arrow drops the quotes, so which
 columns were quoted is learnt from the first megabytes of the text.
 """
 
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-import re
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -19,16 +18,97 @@ import pyarrow.csv as pcsv
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.layout import CsvLayout, Quoting
+from synthesizer.data.table import BoolArray
 
-BARE: Final = frozenset({"NA", "NaN", "N/A", "NULL", "null", "nan", "."})
+# Where the cells of CSV text start and end, and which columns are quoted.
+
+BARE: Final = ("NA", "NaN", "N/A", "NULL", "null", "nan", ".")
 """Texts that stay unquoted where everything else is quoted."""
-LF, CR = 10, 13
-SAMPLE_BYTES: Final = 2 * 2**20
+QUOTE, LF, CR = 34, 10, 13
+
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Fields:
+    """Where the cells of the first rows start and end, and which of them are quoted.
+
+    ``starts`` and ``ends`` have shape (rows, columns), the header row first.
+    """
+
+    text: Bytes
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, head: Bytes, delimiter: str) -> Fields:
+        """Find the cells; rows of another length than the header are left out."""
+        if head[-1] != LF:
+            head = np.append(head, np.uint8(LF))
+        outside = (np.cumsum(head == QUOTE) & 1) == 0
+        newline = (head == LF) | ((head == CR) & (np.append(head[1:], LF) != LF))
+        stop = np.flatnonzero(outside & (newline | (head == ord(delimiter))))
+        start = np.append(0, stop[:-1] + 1)
+        is_last = newline[stop]
+        end = np.where(is_last & (stop > start) & (head[stop - 1] == CR), stop - 1, stop)
+        row = np.append(0, np.cumsum(is_last)[:-1])
+        per_row = np.bincount(row)
+        blank = (per_row[row] == 1) & (end == start)
+        start, end, row = start[~blank], end[~blank], row[~blank]
+        width = int((row == row[0]).sum())
+        keep = per_row[row] == width
+        return cls(head, start[keep].reshape(-1, width), end[keep].reshape(-1, width))
+
+    @property
+    def is_quoted(self) -> BoolArray:
+        """Whether each cell is quoted."""
+        first = self.text[np.minimum(self.starts, len(self.text) - 1)]
+        return np.asarray((first == QUOTE) & (self.ends - self.starts >= 2))
+
+    def names(self, delimiter: str) -> list[str]:
+        """Return the column names."""
+        raw = self.text[self.starts[0, 0] : self.ends[0, -1]].tobytes()
+        return next(
+            csv.reader(io.StringIO(raw.decode(errors="replace"), newline=""), delimiter=delimiter)
+        )
+
+    def header_quoting(self) -> tuple[Quoting, ...]:
+        """Return the quoting of the column names."""
+        return tuple(Quoting(always=bool(quoted)) for quoted in self.is_quoted[0])
+
+    def quoting(self) -> tuple[Quoting, ...]:
+        """Return when the cells of each column are quoted."""
+        quoted, length = self.is_quoted[1:], (self.ends - self.starts)[1:]
+        filled = (length > 0) & ~(quoted & (length == 2))
+        found = []
+        for j in range(quoted.shape[1]):
+            empty = bool((quoted[:, j] & ~filled[:, j]).any())
+            loose = np.flatnonzero(filled[:, j] & ~quoted[:, j])
+            bare = self._distinct(loose + 1, j)
+            always = bool((filled & quoted)[:, j].any()) and set(bare) <= set(BARE)
+            found.append(Quoting(always=always, empty=empty, bare=bare if always else ()))
+        # A column without a filled cell follows the custom of the file.
+        custom = any(quoting.always for quoting in found)
+        return tuple(
+            q if filled[:, j].any() else Quoting(always=custom, empty=q.empty)
+            for j, q in enumerate(found)
+        )
+
+    def _distinct(self, rows: npt.NDArray[np.int64], column: int) -> tuple[str, ...]:
+        """Return up to a few distinct texts; numbers fill the limit soon."""
+        texts: dict[str, None] = {}
+        for row in rows.tolist():
+            begin, end = self.starts[row, column], self.ends[row, column]
+            texts[self.text[begin:end].tobytes().decode(errors="replace")] = None
+            if len(texts) > len(BARE) or not set(texts) <= set(BARE):
+                break
+        return tuple(texts)
+
+
+SAMPLE_BYTES: Final = 8 * 2**20
 BLOCK_BYTES: Final = 4 * 2**20
 DELIMITERS: Final = (",", ";", "\t", "|")
 MAX_NAMED: Final = 5
-
-Bytes = npt.NDArray[np.uint8]
 
 
 def parse_csv(
@@ -44,60 +124,25 @@ def parse_csv(
         raise DataError(f"{origin}: the file is empty; it needs a header row and data rows")
     _refuse_nul(data, origin)
     data = _without_blank_lines(data)
-    head = bytes(data.slice(0, min(SAMPLE_BYTES, data.size))).decode(errors="replace")
+    text = np.frombuffer(data, dtype=np.uint8)
+    head = text[:SAMPLE_BYTES]
     delimiter = delimiter or _sniff(head)
-    _refuse_open_quote(data, origin, delimiter)
-    names, header, quoting = _learnt(head, delimiter)
+    _refuse_open_quote(data, text, origin, delimiter)
+    fields = Fields.of(head, delimiter)
+    names = fields.names(delimiter)
     _refuse_names(names, origin)
-    ends = re.search(r"\r?\n|\r", head)
+    table = _read(data, origin, delimiter, names)
+    line_end = _line_end(head)
     layout = CsvLayout(
         delimiter=delimiter,
-        line_end=ends[0] if ends else "\n",
+        line_end=line_end,
         encoding=encoding,
         bom=bom,
-        final_newline=bytes(data.slice(data.size - 1)) in (b"\n", b"\r"),
-        header=header,
-        quoting=quoting,
+        final_newline=bool(text[-1] in (LF, CR)),
+        header=fields.header_quoting(),
+        quoting=fields.quoting(),
     )
-    return _read(data, origin, delimiter, names), layout
-
-
-def _learnt(
-    head: str, delimiter: str
-) -> tuple[list[str], tuple[Quoting, ...], tuple[Quoting, ...]]:
-    """Return the column names, their quoting, and when the cells of each column are quoted."""
-    end = re.escape(delimiter)
-    cell = re.compile(rf'("(?:[^"]|"")*"|[^{end}\r\n]*)({end}|\r?\n|\r|$)')
-    row: list[str] = []
-    rows = []
-    for text, follows in cell.findall(head):
-        row.append(text)
-        if follows != delimiter:
-            rows += [row] if any(row) or len(row) > 1 else []
-            row = []
-    names = next(csv.reader(io.StringIO(delimiter.join(rows[0]), newline=""), delimiter=delimiter))
-    columns = list(zip(*(row for row in rows if len(row) == len(names)), strict=True))
-    # A column without a filled cell follows the custom of the file.
-    custom = any(_quoting(cells[1:], custom=False).always for cells in columns)
-    return (
-        names,
-        tuple(Quoting(always=_is_quoted(cells[0])) for cells in columns),
-        tuple(_quoting(cells[1:], custom=custom) for cells in columns),
-    )
-
-
-def _is_quoted(cell: str) -> bool:
-    return cell.startswith('"') and len(cell) > 1
-
-
-def _quoting(cells: Sequence[str], *, custom: bool) -> Quoting:
-    texts = dict.fromkeys(cells)
-    filled = [text for text in texts if text not in ("", '""')]
-    bare = tuple(text for text in filled if not _is_quoted(text))
-    always = len(bare) < len(filled) and set(bare) <= BARE
-    return Quoting(
-        always=always if filled else custom, empty='""' in texts, bare=bare if always else ()
-    )
+    return table, layout
 
 
 def _as_utf8(data: pa.Buffer, origin: str, encoding: str | None) -> tuple[pa.Buffer, str, bool]:
@@ -146,9 +191,9 @@ def _refuse_nul(data: pa.Buffer, origin: str) -> None:
         )
 
 
-def _refuse_open_quote(data: pa.Buffer, origin: str, delimiter: str) -> None:
-    """Refuse a quote that is never closed; only an odd number of quotes needs the slow look."""
-    if int((np.frombuffer(data, dtype=np.uint8) == ord('"')).sum()) % 2 == 0:
+def _refuse_open_quote(data: pa.Buffer, text: Bytes, origin: str, delimiter: str) -> None:
+    """A closed quote is two quote characters, so only an odd number deserves a slow look."""
+    if int((text == QUOTE).sum()) % 2 == 0:
         return
     try:
         content = io.StringIO(bytes(data).decode(), newline="")
@@ -164,16 +209,27 @@ def _refuse_open_quote(data: pa.Buffer, origin: str, delimiter: str) -> None:
         return
 
 
-def _sniff(head: str) -> str:
+def _sniff(head: Bytes) -> str:
     """Choose the delimiter that occurs equally often in most lines."""
-    lines = re.sub(r'"[^"]*("|$)', "", head).rstrip("\n").split("\n")
+    outside = (np.cumsum(head == QUOTE) & 1) == 0
+    line = np.cumsum((head == LF) & outside)
+    n_lines = max(int(line[-1]), 1)
     best, chosen = (0.0, 0), ","
     for candidate in DELIMITERS:
-        counts = [line.count(candidate) for line in lines]
-        score = (counts.count(counts[0]) / len(counts), counts[0])
-        if counts[0] and score > best:
+        counts = np.bincount(line[(head == ord(candidate)) & outside], minlength=n_lines)[:n_lines]
+        if counts[0] and (score := (float((counts == counts[0]).mean()), int(counts[0]))) > best:
             best, chosen = score, candidate
     return chosen
+
+
+def _line_end(head: Bytes) -> str:
+    ends = np.flatnonzero((head == LF) | (head == CR))
+    if not len(ends):
+        return "\n"
+    first = int(ends[0])
+    if head[first] == LF:
+        return "\n"
+    return "\r\n" if first + 1 < len(head) and head[first + 1] == LF else "\r"
 
 
 def _refuse_names(names: list[str], origin: str) -> None:
@@ -199,9 +255,9 @@ def _read(data: pa.Buffer, origin: str, delimiter: str, names: list[str]) -> pa.
 
 
 def _arrow(data: pa.Buffer, delimiter: str, names: list[str]) -> pa.Table:
-    """Read with Arrow, from memory that does not belong to Python.
+    """Read with Arrow, which must not be handed anything that belongs to Python.
 
-    Arrow's threads may free what they were handed (a Python buffer, a handler of invalid rows)
+    Its threads may let go of what they were handed (a Python buffer, a handler of invalid rows)
     after the table is there; if the interpreter ends just then, the process is aborted.
     """
     text = pa.dictionary(pa.int32(), pa.string())
