@@ -319,9 +319,10 @@ def refine_file(
     ending = "".join(synthetic.suffixes)
     usual = synthetic.with_name(f"{synthetic.name.removesuffix(ending)}_refined{ending}")
     path = usual if out is None else out
-    if path.resolve() in {kept.resolve() for kept in (original, synthetic, record) if kept}:
-        raise OutputError(f"{path} is another of the files that are named; name a new one")
-    check_file(path, overwrite=overwrite)
+    if record is not None and path.resolve() == record.resolve():
+        raise OutputError(f"{path} is named twice; name two files")
+    kept = [original, synthetic, *([] if config is None else [config])]
+    check_file(path, overwrite=overwrite, read=kept)
     form = _format(path)
     advance = listener.start("refine", options.get("generations"))
     try:

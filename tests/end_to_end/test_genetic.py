@@ -338,6 +338,20 @@ def test_refine_lowers_the_risk_at_little_cost(folder: Path, tmp_path: Path) -> 
     assert "exists already" in again.output
 
 
+def test_refine_replaces_no_file_that_it_reads(folder: Path, tmp_path: Path) -> None:
+    config = write_yaml(tmp_path / "run.yaml", content("refined"))
+    read = [folder / "people.csv", folder / "made.csv"]
+    words = ("refine", *read, "--keys", "town,sex,age", "--target", "job", "--config", config)
+    for path in (*read, config):
+        before = path.read_bytes()
+        result = call(*words, "-o", path, "--overwrite")
+        assert result.exit_code == 2, result.output
+        assert "is one of the files that are read" in " ".join(result.output.split())
+        assert path.read_bytes() == before
+    twice = call(*words, "-o", tmp_path / "new.csv", "--json", tmp_path / "new.csv")
+    assert (twice.exit_code, "named twice" in twice.output) == (2, True)
+
+
 def test_refine_shows_that_it_cannot(folder: Path, tmp_path: Path) -> None:
     words = ("refine", folder / "people.csv", folder / "made.csv", "--keys", "town,sex,age")
     out = tmp_path / "safer.csv"
