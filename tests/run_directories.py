@@ -162,6 +162,7 @@ def checks_of(
             CapResult,
             sizes={"all": 100},
             original={"all": 0.9},
+            baseline={"all": 0.2},
             synthetic=[filled(CapRow, m=m, zero=cap, **share) for m in (1, 2)],
             singles=[
                 filled(CapSingle, dataset=d, zero=cap + sign * cap_range, **share)

@@ -1,4 +1,4 @@
-"""The checks in plain words: each figure with its direction and its baseline."""
+"""The checks in plain words: each figure with its direction, its baseline and chance."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from synthesizer.cli.printing import notes_told, say, show_rows, tabulate
 from synthesizer.measures.catalogue import FIGURES
-from synthesizer.measures.figure import Figure, in_units, is_above_chance, lies_above
+from synthesizer.measures.figure import Figure, conclusion, in_units, is_above_chance, lies_above
 from synthesizer.report.page import Added
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def show_utility(
     if chosen:
         units = "persons or rows" if utility.units == "persons" and utility.fits else utility.units
         figures = [figure for _, figure in chosen]
-        table = figure_table(figures, units, baseline="right synthesis")
+        table = figure_table(figures, units, chance="right synthesis")
         table = {"figure": table.pop("figure"), "of": [place for place, _ in chosen], **table}
         tabulate("utility", [*table], [*zip(*table.values(), strict=True)])
     for line in utility_lines(utility, start=start):
@@ -140,12 +140,15 @@ def show_risk(risk: RiskResult, choose: Choice, *, explained: bool = False) -> N
             shown += chosen
             table = figure_table(chosen, risk.units)
             tabulate(f"risk: {place}", [*table], [*zip(*table.values(), strict=True)])
+            for words in filter(None, map(conclusion, chosen)):
+                say(f"  {words}")
     for line in risk_lines(risk):
         say(line)
     if explained:
         say(
-            "baseline: such data if they had nothing to do with what is sought; original: the data "
-            "released as they are"
+            "baseline: who has no release and guesses, of CAP by the distribution of the target; "
+            "chance: the same release if it had nothing to do with what is sought; original: the "
+            "data released as they are"
         )
         say_legend(shown)
 
@@ -186,14 +189,15 @@ def _shown_by(figure: Figure) -> str:
 
 
 def figure_table(
-    figures: Sequence[Figure], units: str, baseline: str = "baseline"
+    figures: Sequence[Figure], units: str, chance: str = "chance"
 ) -> dict[str, list[str]]:
     """Return the columns of a table of figures, without empty ones; ``units`` are counted."""
     columns: dict[str, list[str]] = {
         "figure": [f.name for f in figures],
         "value": ["none" if f.value is None else _number(f.value, f) for f in figures],
         "95 % interval": [_interval(f) for f in figures],
-        baseline: ["" if f.baseline is None else _number(f.baseline, f) for f in figures],
+        "baseline": ["" if f.baseline is None else _number(f.baseline, f) for f in figures],
+        chance: ["" if f.chance is None else _number(f.chance, f) for f in figures],
         "original": ["" if f.original is None else _number(f.original, f) for f in figures],
         units: [f"{f.n:,}" for f in figures],
         "reads": [f.direction for f in figures],
@@ -251,14 +255,14 @@ def risk_lines(risk: RiskResult) -> Iterator[str]:
 def _attention(risk: RiskResult) -> Iterator[str]:
     """Yield what the report marks too: differential confidentiality alone clears no release."""
     careers = None if risk.careers is None else risk.careers.figures[0]
-    if careers is not None and is_above_chance(careers.value, careers.baseline, careers.n):
+    if careers is not None and is_above_chance(careers.value, careers.chance, careers.n):
         yield (
             "  needs attention: synthetic careers repeat careers of single persons more often than "
-            f"fresh persons would ({careers.value:.3f} against {careers.baseline:.3f}); a smaller "
+            f"fresh persons would ({careers.value:.3f} against {careers.chance:.3f}); a smaller "
             "theta of the model of careers makes it less"
         )
     nearest = None if risk.nearest is None else risk.nearest.figures[0]
-    if nearest is not None and lies_above(nearest.low, nearest.baseline):
+    if nearest is not None and lies_above(nearest.low, nearest.chance):
         warning = (
             "synthetic {records} are nearer to those that the synthesis was fitted on than to "
             f"unseen ones (share {nearest.value:.3f}, interval {nearest.low:.3f} to "

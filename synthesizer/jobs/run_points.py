@@ -54,7 +54,7 @@ def _largest(figures: Sequence[Figure], datasets: tuple[float | None, ...]) -> R
     if not candidates:
         return RunFigure(datasets=datasets)
     worst = max(candidates, key=lambda figure: figure.value or 0.0)
-    fields = ("value", "low", "high", "baseline", "original")
+    fields = ("value", "low", "high", "baseline", "chance", "original")
     return RunFigure(**{field: getattr(worst, field) for field in fields}, datasets=datasets)
 
 
@@ -68,14 +68,15 @@ def _single(
         singles = [row for row in main.cap.singles if row.subset == "all"]
         cap = RunFigure(
             value=_mean(row.zero for row in singles),
-            baseline=_mean(row.chance_zero for row in singles),
+            baseline=main.cap.baseline["all"],
+            chance=_mean(row.chance_zero for row in singles),
             original=main.cap.original["all"],
             datasets=datasets.get("cap", ()),
         )
     if main is not None and main.differential is not None:
         for row in main.differential.summary:
             if (row.m, row.rule) == (1, "zero"):
-                half = RunFigure(value=row.difference, low=row.low, high=row.high, baseline=0.0)
+                half = RunFigure(value=row.difference, low=row.low, high=row.high, chance=0.0)
     return {"cap_single": cap, "differential_single": half}
 
 
@@ -103,7 +104,7 @@ def _losses(results: CheckResults) -> dict[str, RunFigure]:
         ]
         measured["sequence_ratio"] = RunFigure(
             value=results.summary["sequence_ratio"],
-            baseline=1.0,
+            chance=1.0,
             datasets=tuple(map(max, zip(*ratios, strict=False))),
         )
     return {key: one for key, one in measured.items() if key in AXES}

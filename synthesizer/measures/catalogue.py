@@ -180,7 +180,11 @@ _RISK: tuple[Measure, ...] = (
                 title="CAP, all datasets pooled",
                 scope="pooled",
                 limit=Limit("mean CAP, non-matches zero"),
-                summary={"cap_original": "original", "cap_baseline": "baseline"},
+                summary={
+                    "cap_original": "original",
+                    "cap_baseline": "baseline",
+                    "cap_chance": "chance",
+                },
             ),
             FigureKind(
                 "cap_single",

@@ -238,7 +238,12 @@ class Figure(Result):
     high: float | None = None
     """Upper end."""
     baseline: float | None = None
-    """What it would be if what is sought had nothing to do with the persons, if known."""
+    """The baseline of the paper that the figure comes from: what an intruder achieves without the
+    release. Of CAP it is the distribution of the target in the original (eq. 5 of Taub et al.
+    2018)."""
+    chance: float | None = None
+    """What it would be if what the release shows had nothing to do with the persons; of utility,
+    what a right synthesis gives."""
     original: float | None = None
     """The value of the original data, released as they are, where there is one."""
 
@@ -258,18 +263,71 @@ class Figure(Result):
         return {"name": in_units(name, units), "meaning": in_units(meaning, units)}
 
 
-def is_above_chance(value: float | None, baseline: float | None, n: float | None) -> bool:
-    """Whether a share of n lies three standard errors above its baseline; False if not known.
+def is_above_chance(value: float | None, chance: float | None, n: float | None) -> bool:
+    """Whether a share of n lies three standard errors above chance; False if not known.
 
     Examples
     --------
     >>> is_above_chance(0.3, 0.1, 400), is_above_chance(0.12, 0.1, 400)
     (True, False)
     """
-    if value is None or baseline is None or not n:
+    if value is None or chance is None or not n:
         return False
-    error = sqrt(max(baseline * (1 - baseline), 1 / n) / n)
-    return value > baseline + 3 * error
+    error = sqrt(max(chance * (1 - chance), 1 / n) / n)
+    return value > chance + 3 * error
+
+
+_TOLD = {
+    "baseline": {
+        1: "the data tell more than the distribution of the target alone",
+        0: "the data tell as much as the distribution of the target alone",
+        -1: "who knows only how the target is distributed guesses better",
+    },
+    "chance": {
+        1: "what is read off is right more often than by chance: the keys tell something",
+        0: "what is read off is right as often as by chance: the keys tell nothing",
+        -1: "what is read off is right less often than by chance: the keys mislead",
+    },
+}
+"""What follows from a value above, at or below each of its two marks."""
+
+
+def conclusion(figure: Figure, write: Callable[[float], str] = "{:.4f}".format) -> str | None:
+    """Say where a figure lies from its baseline and from chance, and what follows from each.
+
+    What is written alike is a tie. None unless the value and both marks are known.
+
+    Examples
+    --------
+    >>> cap = Figure(key="cap", name="CAP", value=0.0457, meaning="", direction="lower is safer",
+    ...              n=201, baseline=0.1182, chance=0.0296)
+    >>> [part.split(" (")[0] for part in conclusion(cap).split(", and ")]
+    ['CAP 0.0457 lies below the baseline 0.1182', 'above chance 0.0296']
+    """
+    if figure.value is None or figure.baseline is None or figure.chance is None:
+        return None
+    marks = {"baseline": figure.baseline, "chance": figure.chance}
+    sides = {name: _side(figure.value, mark, write) for name, mark in marks.items()}
+    start = f"{figure.name} {write(figure.value)} lies"
+    told = {name: _TOLD[name][side] for name, side in sides.items()}
+    if write(figure.baseline) == write(figure.chance):
+        where = _WHERE[sides["chance"]]
+        return (
+            f"{start} {where} baseline and chance, here both {write(figure.baseline)} "
+            f"({told['baseline']}; {told['chance']})"
+        )
+    return (
+        f"{start} {_WHERE[sides['baseline']]} the baseline {write(figure.baseline)} "
+        f"({told['baseline']}), and {_WHERE[sides['chance']]} chance {write(figure.chance)} "
+        f"({told['chance']})"
+    )
+
+
+_WHERE = {1: "above", 0: "at", -1: "below"}
+
+
+def _side(value: float, mark: float, write: Callable[[float], str]) -> int:
+    return 0 if write(value) == write(mark) else 1 if value > mark else -1
 
 
 def lies_above(low: float | None, good: float | None) -> bool:

@@ -205,7 +205,7 @@ def _exceeded(what: str, place: str, value: float | None, limit: float) -> str:
     return f"{where} is {value:.4f}, above the limit {limit:g}"
 
 
-FORMAT = 3
+FORMAT = 4
 """Version of ``checks.json``."""
 
 

@@ -144,11 +144,11 @@ def _configuration(config: Mapping[str, Any]) -> Iterator[Markup]:
 
 
 _COLUMNS = (
-    "Figure", "About", "Value", "95 % interval", "Baseline", "Original", "Records", "Good is",
-    "Meaning",
+    "Figure", "About", "Value", "95 % interval", "Baseline", "Chance", "Original", "Records",
+    "Good is", "Meaning",
 )  # fmt: skip
 _FORMS: tuple[Form, ...] = (
-    "text", "text", "figure", "text", "figure", "figure", "count", "text", "text",
+    "text", "text", "figure", "text", "figure", "figure", "figure", "count", "text", "text",
 )  # fmt: skip
 
 
@@ -168,7 +168,8 @@ def figures_section(record: Record) -> Iterator[Block]:
     if words:
         yield Words(words)
     yield DataTable(
-        caption="All figures; the baseline is what guessing gives or, for utility, what is "
+        caption="All figures; the baseline is what guessing without a release achieves; chance is "
+        "what a release gives that has nothing to do with the persons or, for utility, what is "
         "expected of a right synthesis (by a tree: of a fresh sample); the original is what "
         "releasing it as it is would give",
         columns=[record.units.capitalize() if c == "Records" else c for c in _COLUMNS],
@@ -191,7 +192,8 @@ def _read_alone(place: str, figure: Figure) -> tuple[Figure, str]:
 def _row(about: str, read: tuple[Figure, str]) -> list[Cell]:
     figure, direction = read
     ends = interval(figure.low, figure.high)
-    numbers = (figure.value, ends, figure.baseline, figure.original, figure.n)
+    marks = figure.baseline, figure.chance, figure.original
+    numbers = figure.value, ends, *marks, figure.n
     return [figure.name, about, *numbers, direction, figure.meaning]
 
 
@@ -216,7 +218,7 @@ _TERMS = (
      "independent draws from a right model; with main effects it sees margins only, not "
      "relations. By a tree: over that of a fresh sample of the same population, which a right "
      "synthesis with fixed parameters may fall below, down to 1 - c, c the synthetic share (0.5 "
-     "for files of equal size). SPECKS and PO50 of a tree have no baseline."),
+     "for files of equal size). SPECKS and PO50 of a tree have no such level."),
     ("p and p_VW", "Probabilities of a difference as large by chance: between two independent "
      "samples (p), or between the original and draws from its own proportions (p_VW)."),
     ("Overlap", "Share that two confidence intervals have in common. 1 is all, below 0 they do "
@@ -224,13 +226,18 @@ _TERMS = (
      "as the original, 0.80 is expected of one dataset and 0.91 of five."),
     ("Keys and target", "What an intruder knows of a person, and what the intruder seeks."),
     ("CAP", "Correct attribution probability: how often the target is read off rightly from the "
-     "synthetic records with the same keys. Compare with its baseline, which is guessing, and "
-     "with the original's."),
+     "synthetic records with the same keys. Compare with baseline, chance and the original's."),
     ("Differential confidentiality", "CAP of records that the synthesis was fitted on minus CAP "
      "of records it never saw. If it is 0, being in the data does not add to a person's risk."),
     ("Share nearer to the fitted half", "How often a synthetic record is nearer to one it was "
      "made from than to one it was not. 0.5 is a coin toss."),
-    ("Baseline", "The value of data that tell nothing about the persons."),
+    ("Baseline", "What somebody achieves who has no release. Of CAP: who guesses the target of "
+     "everybody from its distribution in the original (Taub et al. 2018, eq. 5). A figure below "
+     "it tells less than that distribution, which is often public anyway."),
+    ("Chance", "What the same release would give if what it shows had nothing to do with the "
+     "persons. Of CAP: the same matches with anybody's targets; who finds no match reads off "
+     "nothing, so it lies below the baseline. A figure above it says that the keys tell "
+     "something of the target, even where it is below the baseline."),
     ("95 % interval", "What the figure may be if chance had fallen otherwise: it covers the true "
      "value in 95 of 100 cases."),
 )  # fmt: skip
@@ -248,7 +255,7 @@ def reading_section(record: Record) -> Iterator[Block]:
     yield Words(
         [
             "No single figure says that data are safe or good. Look whether the figures of risk "
-            "stay near their baselines, whether the pairs that researchers will use are near "
+            "stay near baseline and chance, whether the pairs that researchers will use are near "
             "enough, and decide for the use that is planned. Figures that could not be computed "
             "are no good news."
         ]

@@ -212,7 +212,7 @@ def _replicated(record: Record) -> Iterator[Block]:
         [
             f"{written(careers.uniques, 'count')} of {written(careers.n, 'count')} persons of the "
             "original have a career that nobody shares. Who knows one of them period by period "
-            "would recognise it in the synthetic data. Lower is safer; the baseline is what a "
+            "would recognise it in the synthetic data. Lower is safer; chance is what a "
             "fresh person of the same population would show without being in the data."
         ]
     )
@@ -225,7 +225,7 @@ def _replicated(record: Record) -> Iterator[Block]:
 
 
 def _verdict(figure: Figure, careers: ReplicatedCareers) -> Note:
-    shares = f"{written(figure.value, 'share')} against {written(figure.baseline, 'share')}"
+    shares = f"{written(figure.value, 'share')} against {written(figure.chance, 'share')}"
     claim = f"Synthetic careers of {plural(careers.n_periods, 'period')} repeat careers of single"
     if _is_above(figure):
         return Note(
@@ -237,4 +237,4 @@ def _verdict(figure: Figure, careers: ReplicatedCareers) -> Note:
 
 
 def _is_above(figure: Figure) -> bool:
-    return is_above_chance(figure.value, figure.baseline, figure.n)
+    return is_above_chance(figure.value, figure.chance, figure.n)

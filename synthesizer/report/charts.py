@@ -303,9 +303,11 @@ _LABEL = 46
 MARKS = {
     "value": "synthetic data",
     "baseline": "baseline (guessing)",
+    "chance": "by chance",
     "original": "original released",
 }
 """What the marks of a plot stand for where nothing else is said."""
+_LOWER = ("baseline", "chance")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,7 +321,9 @@ class DotRow:
     """Ends of its interval."""
     high: float | None = None
     baseline: float | None = None
-    """Lower mark."""
+    """Lower mark: who guesses."""
+    chance: float | None = None
+    """Lower mark: what chance gives."""
     original: float | None = None
     """Upper mark."""
     original_ends: tuple[float, float] | None = None
@@ -328,9 +332,14 @@ class DotRow:
     """Small dots."""
 
     @property
+    def below(self) -> list[float]:
+        """The lower marks that it has."""
+        return [mark for mark in (self.baseline, self.chance) if mark is not None]
+
+    @property
     def numbers(self) -> list[float]:
         """Every number that is drawn."""
-        single = (self.value, self.low, self.high, self.baseline, self.original)
+        single = (self.value, self.low, self.high, *self.below, self.original)
         every = (*single, *(self.original_ends or ()), *self.others)
         return [number for number in every if number is not None]
 
@@ -367,13 +376,16 @@ def dots(
 ) -> Markup:
     """Return a dot plot, ``label`` below its axis.
 
-    ``marks`` says what ``value``, ``baseline``, ``original`` and ``others`` stand for. The axis
-    runs from 0 to 1 where ``whole``, or to the ``ends``; a value off it is an arrow at its
-    end. 0 gets a line where it is what is hoped for.
+    ``marks`` says what ``value``, ``baseline``, ``chance``, ``original`` and ``others`` stand for;
+    lower marks that no row has are left out of the legend. The axis runs from 0 to 1 where
+    ``whole``, or to the ``ends``; a value off it is an arrow at its end. 0 gets a line
+    where it is what is hoped for.
     """
     ends = ends or domain((number for row in rows for number in row.numbers), whole=whole)
     scale = Scale(domain=ends, range=(_SIDE, WIDTH - _SIDE))
-    key, end = legends(_SIDE, 16, list(marks.items()), width=WIDTH)
+    lower = {name for row in rows for name in _LOWER if getattr(row, name) is not None}
+    named = [pair for pair in marks.items() if pair[0] in lower or pair[0] not in _LOWER]
+    key, end = legends(_SIDE, 16, named, width=WIDTH)
     top = end + _TOP - 10
     bottom = top + _ROW * len(rows)
     parts = [key, axis_bottom(scale, bottom, label, count=_TICKS)]
@@ -397,8 +409,8 @@ def _row(row: DotRow, scale: Scale, top: float, *, zero: bool) -> Markup:
     if row.original_ends is not None:
         ends = scale.inside(row.original_ends[0]), scale.inside(row.original_ends[1])
         parts.append(line(ends[0], of_original, ends[1], of_original, class_="line-original"))
-    if row.baseline is not None and row.original is not None:
-        ends = scale.inside(row.baseline), scale.inside(row.original)
+    if row.below and row.original is not None:
+        ends = scale.inside(min(row.below)), scale.inside(row.original)
         parts.append(line(ends[0], y, ends[1], y, class_="line-grid thick"))
     if row.low is not None and row.high is not None:
         ends = scale.inside(row.low), scale.inside(row.high)
@@ -407,6 +419,8 @@ def _row(row: DotRow, scale: Scale, top: float, *, zero: bool) -> Markup:
         parts.append(mark("original", scale.inside(row.original), of_original))
     if row.baseline is not None:
         parts.append(mark("baseline", scale.inside(row.baseline), y))
+    if row.chance is not None:
+        parts.append(mark("chance", scale.inside(row.chance), y))
     parts += [mark("others", scale.inside(value), y) for value in row.others]
     if row.value is not None:
         low, high = scale.domain
@@ -423,11 +437,14 @@ def _words(x: float, y: float, words: str, anchor: str) -> Markup:
 def mark(name: str, x: float, y: float) -> Markup:
     """Return a mark; its shape tells it apart without colour.
 
-    It is called ``value`` (a dot), ``others`` (a small ring), ``baseline`` (an upright bar) or
-    ``original`` (a diamond).
+    It is called ``value`` (a dot), ``others`` (a small ring), ``baseline`` (an upright bar),
+    ``chance`` (a cross) or ``original`` (a diamond).
     """
     if name == "baseline":
         return line(x, y - 8, x, y + 8, class_="line-baseline thick")
+    if name == "chance":
+        arms = (line(x - 5, y - side, x + 5, y + side, class_="line-baseline") for side in (5, -5))
+        return el("g", None, *arms)
     if name == "original":
         points = f"{x:.1f},{y - 6:.1f} {x + 6:.1f},{y:.1f} {x:.1f},{y + 6:.1f} {x - 6:.1f},{y:.1f}"
         return el("polygon", {"points": points, "class": "fill-original"})
@@ -446,7 +463,8 @@ _MOST_POINTS = 40
 _DASHES = ("", " dashed", " dotted")
 PANEL_KEY = (
     ("line-synthetic", "synthetic data"),
-    ("line-baseline dashed", "baseline"),
+    ("line-baseline", "baseline"),
+    ("line-baseline dashed", "by chance"),
     ("line-original dotted", "original released"),
 )
 

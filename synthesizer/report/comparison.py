@@ -42,7 +42,9 @@ class RunFigure(Result):
     high: float | None = None
     """Upper end."""
     baseline: float | None = None
-    """Where nothing is learnt of anybody."""
+    """Where an intruder without a release guesses."""
+    chance: float | None = None
+    """Where what the release shows has nothing to do with the persons."""
     original: float | None = None
     """Where the original is released."""
     datasets: tuple[float | None, ...] = ()
@@ -375,14 +377,21 @@ def _map(compared: ComparedRuns, pair: FrontierOfPair, most_dots: int) -> Chart:
     )
 
 
+_REFERENCES = (
+    ("baseline", "baseline", "line-baseline"),
+    ("chance", "by chance", "line-baseline dashed"),
+    ("original", "original released", "line-original dashed"),
+)
+
+
 def _marks(runs: Iterable[ComparedRun], key: str) -> list[Mark]:
     """Return the lines of reference: the means over runs, which hardly differ."""
     marks = []
-    for reference, meaning in (("baseline", "nothing learnt"), ("original", "original released")):
+    for reference, meaning, look in _REFERENCES:
         values = [v for run in runs if (v := getattr(run.figures[key], reference)) is not None]
         if values:
             words = f"{meaning} ({written(fmean(values), 'share')})"
-            marks.append(Mark(fmean(values), words, f"line-{reference} dashed"))
+            marks.append(Mark(fmean(values), words, look))
     return marks
 
 
@@ -528,7 +537,8 @@ def _risk_columns(compared: ComparedRuns) -> list[Added]:
         _NAME,
         _value("CAP", "share", "cap"),
         _value("spread over single datasets", "share", "cap", "range_of_datasets"),
-        _value("CAP by chance", "share", "cap", "baseline"),
+        _value("CAP baseline", "share", "cap", "baseline"),
+        _value("CAP by chance", "share", "cap", "chance"),
         _value("differential confi\u00addentiality", "share", half),
         _value("its 95 % interval from", "share", half, "low"),
         _value("to", "share", half, "high"),

@@ -1,7 +1,7 @@
 """Show figures and results on a page: as a line, a picture, tables or a section.
 
-A result without a section written by hand is shown by `result_blocks`: its figures beside their
-baselines, its values, and every table of its rows.
+A result without a section written by hand is shown by `result_blocks`: its figures beside what
+they are to be compared with, its values, and every table of its rows.
 """
 
 from __future__ import annotations
@@ -39,9 +39,11 @@ _MAIN = frozenset({"differential_confidentiality", "cap", "cap_u", "tcap", "repu
 _MOST_SAID = 6
 _READS = (
     "Each dot is what the synthetic data give away, from 0 to 1, with its 95 % interval where one "
-    "is known. The bar across is the baseline: what guessing achieves. The diamond is what "
-    "releasing the original itself would give away. A dot near the bar is safe; the nearer it is "
-    "to the diamond, the more the release tells."
+    "is known. The bar across is the baseline: what an intruder achieves who has no release and "
+    "guesses, by the distribution of the target. The cross is chance: what the same release would "
+    "give if what it shows had nothing to do with the persons. The diamond is what releasing the "
+    "original itself would give away. A dot below the bar tells less than guessing does; a dot at "
+    "the cross tells nothing; the nearer it is to the diamond, the more the release tells."
 )
 
 
@@ -56,13 +58,13 @@ def figure_of(figures: Sequence[Figure], key: str) -> Figure | None:
 
 
 def compared(figures: Sequence[Figure]) -> list[Figure]:
-    """Return the rates with a baseline or a value of the original."""
+    """Return the rates with something to compare with: baseline, chance, the original's."""
     return [
         figure
         for figure in figures
         if figure.direction not in ("a count", "about 1 is good")
         and figure.key not in _ONE_FILE
-        and not figure.baseline is figure.original is figure.low is None
+        and not figure.baseline is figure.chance is figure.original is figure.low is None
     ]
 
 
@@ -103,11 +105,11 @@ def dot_chart(
 
 
 def _row_in_words(row: DotRow, marks: Mapping[str, str]) -> str:
-    """Say a row in one line with its interval, baseline and original."""
+    """Say a row in one line with its interval, baseline, chance and original."""
     more = []
     if row.low is not None and row.high is not None:
         more.append(f"interval {span(row.low, row.high)}")
-    for name in ("baseline", "original"):
+    for name in ("baseline", "chance", "original"):
         if (value := getattr(row, name)) is not None:
             words = name if marks is MARKS else marks[name]
             more.append(f"{words} {written(value, 'share')}")
@@ -123,6 +125,7 @@ def dot_row(figure: Figure) -> DotRow:
         low=figure.low,
         high=figure.high,
         baseline=figure.baseline,
+        chance=figure.chance,
         original=figure.original,
     )
 
@@ -139,9 +142,12 @@ def rate_chart(figures: Sequence[Figure], title: str, about: str = "") -> Chart:
         about=about,
         table=DataTable(
             caption=f"{title}; from and to are the ends of the 95 % interval",
-            columns=("Figure", "Value", "From", "To", "Baseline", "Original", "Records"),
-            forms=("text", *NUMBERS[:5], "count"),
-            rows=[(f.name, f.value, f.low, f.high, f.baseline, f.original, f.n) for f in figures],
+            columns=("Figure", "Value", "From", "To", "Baseline", "Chance", "Original", "Records"),
+            forms=("text", *NUMBERS[:6], "count"),
+            rows=[
+                (f.name, f.value, f.low, f.high, f.baseline, f.chance, f.original, f.n)
+                for f in figures
+            ],
             sortable=len(figures) > 4,
         ),
     )
@@ -196,7 +202,7 @@ def figure_blocks(
 
 
 def result_blocks(result: Measured, title: str, units: Units) -> Iterator[Block]:
-    """Yield a result in the default form: figures beside their baselines, and tables."""
+    """Yield a result in the default form: figures beside their marks, and tables."""
     yield heading(title)
     yield from figure_blocks([figure.counting(units) for figure in result.figures], title)
     yield from result_tables(result, units)

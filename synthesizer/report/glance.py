@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from synthesizer.measures.figure import Figure, is_above_chance, lies_above
+from synthesizer.measures.figure import Figure, conclusion, is_above_chance, lies_above
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.report.expected import (
     FAR,
@@ -219,7 +219,7 @@ _RISKS: Mapping[str, tuple[str, float | None, str]] = {
     "cap": (
         "CAP",
         None,
-        "How often an intruder reads off the target rightly; safe is what guessing achieves.",
+        "How often an intruder reads off the target rightly.",
     ),
     "nearer_share": (
         "Share nearer to the fitted half",
@@ -237,7 +237,7 @@ _RISKS: Mapping[str, tuple[str, float | None, str]] = {
         "Share of the synthetic careers that repeat the career of a single person.",
     ),
 }
-"""Figures that decide: name, what is good (the baseline where None), and what it is."""
+"""Figures that decide: name, what is good (baseline or chance where None), and what it is."""
 _INTERVALS: Mapping[str, tuple[str, str, str]] = {
     "differential_confidentiality": (
         "lies above 0: being in the data discloses something",
@@ -264,7 +264,8 @@ def _risky(record: Record) -> Iterator[_Headline]:
     for about, figure in places:
         if figure.key in _RISKS:
             name, good, meaning = _RISKS[figure.key]
-            good = figure.baseline if good is None else good
+            if good is None:
+                good = figure.chance if figure.baseline is None else figure.baseline
             above = lies_above(figure.low, good)
             if figure.key == "replicated_careers":
                 above = is_above_chance(figure.value, good, figure.n)
@@ -282,18 +283,17 @@ def _risky(record: Record) -> Iterator[_Headline]:
 
 def _verdict(figure: Figure, good: float | None, *, above: bool) -> Iterator[str]:
     """Compare a figure of risk with its good value and with the original's."""
-    value, original = figure.value, figure.original
+    value = figure.value
     if figure.key in _INTERVALS:
         yield _interval_in_words(figure, good or 0.0)
     elif value is None or good is None:
         yield "Lower is safer."
+    elif words := conclusion(figure, lambda number: written(number, "share")):
+        yield f"{words}."
     elif figure.key == "replicated_careers":
         yield f"They do so {'more' if above else 'no more'} often than fresh persons would."
     elif figure.key == "replicated_uniques":
         yield f"Here {plural(round(value * figure.n), 'record')} of {figure.n:,}."
-    elif original is not None and original > good:
-        share = written((value - good) / (original - good), "share")
-        yield f"It lies {share} of the way from that to the original's."
 
 
 def _interval_in_words(figure: Figure, good: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 from synthesizer.measures.figure import in_units
@@ -27,14 +28,26 @@ Point = tuple[int, float, float]
 
 
 class DatasetRisk(NamedTuple):
-    """Risk of every dataset alone, with what guessing and the original itself would give."""
+    """Risk of every dataset alone, with what it is to be compared with."""
 
     name: str
     meaning: str
     values: Mapping[int, float]
     """By dataset."""
-    baseline: float | None
-    original: float | None
+    baseline: float | None = None
+    chance: float | None = None
+    original: float | None = None
+
+    @property
+    def marks(self) -> Iterator[tuple[str, float, str]]:
+        """Yield what it is to be compared with: words, value, and the class of its line."""
+        for words, value, look in (
+            ("guessing", self.baseline, "line-baseline"),
+            ("by chance", self.chance, "line-baseline dashed"),
+            ("the original itself", self.original, "line-original dashed"),
+        ):
+            if value is not None:
+                yield words, value, look
 
 
 @section(
@@ -58,7 +71,6 @@ def point_section(record: Record) -> Iterator[Block]:
 
 def _chart(record: Record, risk: DatasetRisk, points: Sequence[Point]) -> Chart:
     title = f"{risk.name} and mean two-way S_pMSE by dataset"
-    marks = (("guessing", risk.baseline, "baseline"), ("original", risk.original, "original"))
     summary = _summary(risk, points)
     picture = plane(
         [
@@ -74,9 +86,8 @@ def _chart(record: Record, risk: DatasetRisk, points: Sequence[Point]) -> Chart:
         risk=Axis(
             label=f"{risk.name} of the dataset alone",
             marks=[
-                Mark(value, f"{words} ({written(value, 'share')})", f"line-{look} dashed")
-                for words, value, look in marks
-                if value is not None
+                Mark(value, f"{words} ({written(value, 'share')})", look)
+                for words, value, look in risk.marks
             ],
             whole=True,
         ),
@@ -117,22 +128,24 @@ def dataset_risk(scenario: ScenarioRisk | None) -> DatasetRisk | None:
     if scenario is None:
         return None
     if (cap := scenario.cap) is not None:
-        singles = (row for row in cap.singles if row.subset == "all")
+        singles = [row for row in cap.singles if row.subset == "all"]
+        chances = [row.chance_zero for row in singles if row.chance_zero is not None]
         return DatasetRisk(
             "CAP",
             "how often an intruder who holds this dataset alone reads off the target rightly",
             {row.dataset: row.zero for row in singles if row.zero is not None},
             cap.baseline["all"],
+            fmean(chances) if chances else None,
             cap.original["all"],
         )
     if (identity := scenario.identity) is not None:
         values = dict(enumerate((dataset.repu for dataset in identity.datasets), 1))
         meaning = "share of {records} unique in both files"
-        return DatasetRisk("repU", meaning, values, 0.0, identity.mean.uio)
+        return DatasetRisk("repU", meaning, values, original=identity.mean.uio)
     if (attribute := scenario.attribute) is not None:
         values = dict(enumerate((dataset.disco for dataset in attribute.datasets), 1))
         meaning = "share of {records} disclosed and correct"
-        return DatasetRisk("DiSCO", meaning, values, 0.0, attribute.mean.dorig)
+        return DatasetRisk("DiSCO", meaning, values, original=attribute.mean.dorig)
     return None
 
 
@@ -150,10 +163,7 @@ def risk_utility_points(record: Record, risk: DatasetRisk | None) -> list[Point]
 
 def _summary(risk: DatasetRisk, points: Sequence[Point]) -> str:
     summary = f"{plural(len(points), 'dataset')}: {risk.name} {_reach([r for _, r, _ in points])}"
-    if risk.baseline is not None:
-        summary += f", guessing gives {written(risk.baseline, 'share')}"
-    if risk.original is not None:
-        summary += f", the original itself {written(risk.original, 'share')}"
+    summary += "".join(f", {words} {written(value, 'share')}" for words, value, _ in risk.marks)
     return f"{summary}; mean S_pMSE {_reach([distance for _, _, distance in points])}."
 
 

@@ -148,7 +148,7 @@ def _reading(scores: PmseResult, expected: Expected) -> str:
             "A tree finds relations by itself. It follows chance, too: 1 is the level of a fresh "
             "sample of the same population, found by permuting the labels."
             f"{down if level < 1 else ''} SPECKS and PO50 of a tree are far from 0 by chance alone "
-            "and have no baseline here: do not read them as “0 is good”."
+            "and have no such level here: do not read them as “0 is good”."
         )
     sees = (
         "With main effects it sees the margins only: each variable by itself, not relations. "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from synthesizer.measures.risk.cap import RULES, SUBSETS, CapResult, CapRow
+from synthesizer.measures.risk.cap import RULES, SUBSETS, CapMeans, CapResult, CapRow
 from synthesizer.measures.risk.differential import (
     DifferentialResult,
     GroupComparison,
@@ -32,10 +32,12 @@ from synthesizer.report.risk import absent, by_scenario, in_words, verdict
 
 _CAP_READS = (
     "CAP is how often an intruder with the keys reads off the right target. Lower is safer. The "
-    "solid line is the synthetic data as datasets are added, dashed below it what the same "
-    "matches would give if their targets were anybody's (baseline), dotted above it the original "
-    "released as it is. Where no match counts as 0 the line rises with the number of datasets "
-    "because matches become likelier; where non-matches are left out it should be flat."
+    "coloured line is the synthetic data as datasets are added, dashed what the same matches would "
+    "give if their targets were anybody's (by chance), level the baseline of who guesses everybody "
+    "from the distribution of the target, dotted the original released as it is. Where "
+    "non-matches are left out, the baseline of those that match is chance. Where no match counts "
+    "as 0 the line rises with the number of datasets because matches become likelier; where "
+    "non-matches are left out it should be flat."
 )
 
 
@@ -88,9 +90,7 @@ def _cap(cap: CapResult, risks: ScenarioRisk) -> Iterator[Block]:
 def _one_dataset(row: CapRow, cap: CapResult) -> str:
     return (
         f"{SUBSETS[row.subset].capitalize()}: with one dataset an intruder reads off the right "
-        f"target at a rate of {written(row.zero, 'share')}, where guessing those that match "
-        f"achieves {written(row.chance_zero, 'share')} and the original "
-        f"{written(cap.original[row.subset], 'share')}."
+        f"target at a rate of {written(row.zero, 'share')}; {_marks(cap, row)}."
     )
 
 
@@ -124,7 +124,12 @@ def _panel(cap: CapResult, subset: str, rule: str) -> Panel:
             Series(look="baseline dashed", points=points(f"chance_{rule}")),
         ],
         levels=[
-            (level, "line-original dotted") for level in [cap.original[subset]] if level is not None
+            (level, look)
+            for level, look in (
+                (cap.baseline[subset] if rule == "zero" else None, "line-baseline"),
+                (cap.original[subset], "line-original dotted"),
+            )
+            if level is not None
         ],
     )
 
@@ -134,18 +139,27 @@ def _first_and_last(cap: CapResult, subset: str) -> str:
     return (
         f"{SUBSETS[subset].capitalize()}: {written(first.zero, 'share')} with 1, "
         f"{written(last.zero, 'share')} with {last.m} datasets where no match counts as 0, "
-        f"{written(last.undefined, 'share')} where it is left out; baseline "
-        f"{written(last.chance_zero, 'share')}, original {written(cap.original[subset], 'share')}."
+        f"{written(last.undefined, 'share')} where it is left out; {_marks(cap, last)}."
+    )
+
+
+def _marks(cap: CapResult, row: CapMeans) -> str:
+    """Say what a mean is to be compared with."""
+    return (
+        f"baseline {written(cap.baseline[row.subset], 'share')}, by chance "
+        f"{written(row.chance_zero, 'share')}, original "
+        f"{written(cap.original[row.subset], 'share')}"
     )
 
 
 def _cap_table(cap: CapResult) -> DataTable:
     return row_table(
         cap.synthetic,
-        "Mean CAP by number of pooled datasets and subset; baseline: the same matches with targets "
-        "guessed; paper's baseline: of all records, by the distribution of the target",
+        "Mean CAP by number of pooled datasets and subset; chance: the same matches if their "
+        "targets were anybody's, of those that match also the baseline; baseline: the target of "
+        "all records of the subset guessed from its distribution",
         more=[
-            Added("Paper's baseline", "figure", lambda row: cap.baseline[row.subset]),
+            Added("Baseline", "share", lambda row: cap.baseline[row.subset]),
             Added("Original", "figure", lambda row: cap.original[row.subset]),
         ],
     )

@@ -33,7 +33,7 @@ def test_copied_careers_need_attention(copied: bool) -> None:
     lines = [line for line in risk_lines(result) if "needs attention" in line]
     assert len(lines) == copied
     figure = cast(Any, result.careers).figures[0]
-    assert is_above_chance(figure.value, figure.baseline, figure.n) == copied
+    assert is_above_chance(figure.value, figure.chance, figure.n) == copied
 
 
 @pytest.mark.parametrize(("low", "told"), [(0.52, True), (0.49, False)])

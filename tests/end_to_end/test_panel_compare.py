@@ -68,7 +68,7 @@ def test_numbers_and_page_of_a_grid(folder: Path) -> None:
         assert max(ratio["datasets"]) >= ratio["value"]
         told = results.risk.careers
         figures = {own.name: own for own in told.figures}
-        for part in ("value", "baseline", "original"):
+        for part in ("value", "chance", "original"):
             assert careers[part] == getattr(figures["careers of one person"], part)
         assert careers["datasets"] == [own.unique for own in told.datasets]
         assert run["rows"] == 150

@@ -62,7 +62,8 @@ def frames(result: RunResult) -> list[pd.DataFrame]:
 
 SHOWN = (
     "mean_two_way", "worst_two_way", "worst_one_way", "pmse_ratio", "roe_two_way",
-    "cap", "cap_baseline", "cap_original", "cap_u", "cap_special_uniques", "tcap", "disco", "repu",
+    "cap", "cap_baseline", "cap_chance", "cap_original", "cap_u", "cap_special_uniques", "tcap",
+    "disco", "repu",
     "replicated_uniques", "differential_confidentiality", "nearer_share",
 )  # fmt: skip
 

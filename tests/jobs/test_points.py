@@ -18,10 +18,10 @@ from tests.run_directories import NOTHING, checks_of, manifest_of, write_run
 def test_figures() -> None:
     found = run_figures(checks_of(0.3, 1.5))
     cap = found["cap"]
-    assert (cap.value, cap.baseline, cap.original) == (0.3, 0.1, 0.9)
+    assert (cap.value, cap.baseline, cap.chance, cap.original) == (0.3, 0.2, 0.1, 0.9)
     assert cap.datasets == pytest.approx((0.295, 0.305))
     assert found["cap_single"].value == pytest.approx(0.3)
-    assert found["cap_single"].baseline == pytest.approx(0.1)
+    assert found["cap_single"].chance == pytest.approx(0.1)
     assert found["mean_two_way"].datasets == (1.5, 1.5)
     assert found["worst_two_way"].datasets == (2.0, 2.0)
     assert found["repu"].datasets == (0.1, 0.2)
@@ -32,7 +32,7 @@ def test_figures() -> None:
     assert found["pmse_ratio_cart"].value is None
     assert found["roe_loss"].value == pytest.approx(0.1)
     assert found["overlap_loss"].value == 0.25
-    assert (found["nearer_share"].low, found["nearer_share"].baseline) == (0.4, 0.5)
+    assert (found["nearer_share"].low, found["nearer_share"].chance) == (0.4, 0.5)
 
 
 def test_checks_that_were_off_have_no_figures() -> None:

@@ -79,8 +79,8 @@ def test_the_map_shows_frontier_beaten_runs_and_their_datasets(three: ComparedRu
         assert f">{name}</text>" in chart.svg
     assert "On the frontier, by rising risk: b (risk 0.300, loss 1.500); a" in chart.summary
     assert "1 run beaten by others" in chart.summary
-    assert "For comparison: nothing learnt (0.100)." in chart.summary
-    assert "← nothing learnt (0.100)" in chart.svg
+    assert "For comparison: baseline (0.200). For comparison: by chance (0.100)." in chart.summary
+    assert "← by chance (0.100)" in chart.svg
     assert "original released (0.900) →" in chart.svg
 
 

@@ -175,7 +175,9 @@ def test_headlines_of_risk_are_the_figures() -> None:
     halves, cap = figures["differential_confidentiality"], figures["cap"]
     assert found[f"Differential confidentiality ({label})"][1] == halves.value
     assert found[f"CAP ({label})"][1:5] == [cap.value, "–", cap.baseline, cap.original]
-    assert "of the way from that to the original's" in found[f"CAP ({label})"][-1]
+    words = found[f"CAP ({label})"][-1]
+    assert f"the baseline {cap.baseline:.3f} (" in words
+    assert f"chance {cap.chance:.3f} (" in words
     assert found["Share nearer to the fitted half"][3] == 0.5
     assert "records of 900" in found["Replicated uniques"][-1]
     alone = run(risk_examples.scenario())
@@ -224,10 +226,10 @@ def test_the_interval_decides_and_says_what_it_means(
 
 
 @pytest.mark.parametrize("references", [{}, {"baseline": 0.3, "original": 0.3}])
-def test_cap_without_references_and_with_equal_ones(references: Any) -> None:
+def test_cap_without_chance(references: Any) -> None:
     words = row(with_figure(**references), "What the data give away", "CAP")[-1]
     assert words.startswith("How often an intruder reads off the target rightly")
-    assert "of the way" not in words
+    assert "lies" not in words
 
 
 # What was not measured.
@@ -297,15 +299,15 @@ def test_every_figure_of_utility_and_risk_is_in_one_table() -> None:
 
 def test_a_tree_gives_specks_no_direction() -> None:
     (found,) = of_kind(figures_section(run()), DataTable)
-    alone = {row[0] for row in found.rows if str(row[7]).startswith("not to be read alone")}
+    alone = {row[0] for row in found.rows if str(row[8]).startswith("not to be read alone")}
     assert alone == {"SPECKS"}
     logit = [row for row in found.rows if row[1] == "propensity score by logit"]
-    assert not any(str(row[7]).startswith("not to") for row in logit)
+    assert not any(str(row[8]).startswith("not to") for row in logit)
 
 
 def test_the_glossary_has_the_expectations_of_the_run() -> None:
     found = {row[0]: row[1] for row in of_kind(reading_section(run()), DataTable)[0].rows}
-    assert {"S_pMSE", "CAP", "Baseline", "Fresh sample", "Right synthesis"} <= set(found)
+    assert {"S_pMSE", "CAP", "Baseline", "Chance", "Fresh sample", "Right synthesis"} <= set(found)
     assert "a fresh sample of the same population 1 + k/n, here 2 (" in str(found["S_pMSE"])
     assert "down to 1 - c" in str(found["pMSE ratio"])
     assert "0.80 is expected of one dataset and 0.91 of five" in str(found["Overlap"])

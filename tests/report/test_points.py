@@ -23,7 +23,7 @@ def axis(record):
 
 def test_cap_of_every_dataset():
     risk = axis(run())
-    assert (risk.name, risk.baseline, risk.original) == ("CAP", 0.1, 0.6)
+    assert (risk.name, risk.baseline, risk.chance, risk.original) == ("CAP", 0.2, 0.1, 0.6)
     assert risk_utility_points(run(), risk) == POINTS
 
 
@@ -70,8 +70,8 @@ def test_the_plane_with_references():
     page = Page(chart.svg)
     assert len(page.all("circle")) == 2
     assert {"1", "2"} <= set(page.text("text"))
-    assert any("guessing (0.100)" in text for text in page.text("text"))
-    assert "guessing gives 0.100, the original itself 0.600" in chart.summary
+    assert any("guessing (0.200)" in text for text in page.text("text"))
+    assert "guessing 0.200, by chance 0.100, the original itself 0.600" in chart.summary
     assert chart.table.rows == POINTS
     assert "lower left is better" in chart.reads
 

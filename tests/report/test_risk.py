@@ -140,13 +140,15 @@ def test_nothing_at_all_still_says_how_to_switch_on() -> None:
 # At a glance.
 
 
-def test_every_rate_stands_with_its_baseline_and_its_original() -> None:
+def test_every_rate_stands_with_baseline_chance_and_original() -> None:
     chart = charts(glance_section(record()))[0]
     rows = {row[0]: row for row in chart.table.rows}
     figures = {figure.name: figure for figure in risk().scenarios[0].figures}
     for name in ("CAP", "CAP of matches", "CAP-U", "CAP of special uniques", "TCAP", "repU"):
         own = figures[name]
-        assert rows[name][1:6] == (own.value, own.low, own.high, own.baseline, own.original)
+        assert rows[name][1:7] == (
+            own.value, own.low, own.high, own.baseline, own.chance, own.original,
+        )  # fmt: skip
     assert "UiO" not in rows
     assert "uniques" not in rows
     assert f"CAP {figures['CAP'].value:.3f}" in chart.summary
@@ -206,12 +208,14 @@ def test_a_figure_without_a_value_is_drawn_as_not_computed() -> None:
 # CAP.
 
 
-def test_every_subset_and_rule_has_a_panel_with_baseline_and_original() -> None:
+def test_every_subset_and_rule_has_a_panel_with_its_marks() -> None:
     section = cap_section(record())
     picture = charts(section)[0].svg
     for words in ("all records", "uniques on the keys", "special uniques"):
         assert picture.count(f">{words}<") == 2
     assert picture.count("line-original dotted") == 6 + 1  # and the legend
+    assert picture.count("line-baseline dashed") == 6 + 1
+    assert picture.count('class="line-baseline"') == 3  # where no match counts as 0
     assert picture.count('class="line-synthetic"') == 6
 
 
@@ -272,7 +276,7 @@ def test_the_interval_of_the_share_decides(low: float, high: float, tone: str, w
 def test_the_share_is_drawn_between_a_coin_toss_and_the_fitted_records() -> None:
     section, nearest = nearest_section(record()), risk().nearest
     (chart,) = charts(section)
-    words = f"{nearest.share:.3f} (interval {nearest.low:.3f} to {nearest.high:.3f}, baseline 0.500"
+    words = f"{nearest.share:.3f} (interval {nearest.low:.3f} to {nearest.high:.3f}, chance 0.500"
     assert words in chart.summary
     assert f"original {nearest.original:.3f}" in chart.summary
     values = dict(next(t for t in tables(section) if t.columns == ("Figure", "Value")).rows)

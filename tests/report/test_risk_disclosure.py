@@ -196,7 +196,7 @@ def test_rates_stand_beside_chance_margins_and_original() -> None:
     rates = table(section, "Rates")
     shown = own.classification
     row = next(row for row in rates.rows if row[0] == "revealed share")
-    assert (row[1], *row[4:6]) == (shown.revealed, shown.chance, shown.original)
+    assert (row[1], *row[5:7]) == (shown.revealed, shown.chance, shown.original)
     beside, guesses = table(section, "A rate from the synthetic data"), own.thresholds
     assert beside.columns == ["Rate", "Synthetic", "Chance", "Margins", "Original"]
     assert beside.rows[1][1:] == [

@@ -221,7 +221,7 @@ def scenario(**changes: Any) -> ScenarioRisk:
     content: dict[str, Any] = {
         "scenario": Scenario(keys=("age", EVIL), target=JOB),
         "cap": CapResult(
-            **keys, target=JOB, sizes={"all": 100}, original={"all": 0.6}, baseline={"all": 0.1},
+            **keys, target=JOB, sizes={"all": 100}, original={"all": 0.6}, baseline={"all": 0.2},
             synthetic=(), singles=singles,
         ),
         "identity": IdentityResult(**keys, **n, datasets=(one, two), mean=one),

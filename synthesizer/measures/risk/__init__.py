@@ -1,8 +1,8 @@
 """Disclosure risk: what synthetic data tell an intruder about the people in the original.
 
 Every measure takes any two data sets, as pandas frames or as tables of codes, and returns a small
-frozen result with its ``figures`` (value, interval, baseline, the original's own value, number of
-records, direction). A result's type stands beside its measure.
+frozen result with its ``figures`` (value, interval, baseline, chance, the original's own value,
+number of records, direction). A result's type stands beside its measure.
 """
 
 from importlib import import_module

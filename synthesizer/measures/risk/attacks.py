@@ -162,7 +162,7 @@ class Attack(Row):
             n=self.n,
             low=self.low,
             high=self.high,
-            baseline=0.0,
+            chance=0.0,
         )
         rate = Figure(
             key="attack_success",

@@ -2,8 +2,16 @@
 
 The attack: an intruder knows some key variables of a person, looks up the records with that key
 and reads off the target. CAP is the share of those records that show the person's true target.
-It is computed from the original data (the worst case), from synthetic data, and as a baseline
-from the target's distribution alone.
+It is computed from the original data (the worst case) and from synthetic data. Two marks lie below:
+
+- the baseline of the paper, equation 5: the share of all original records that have the person's
+  target. Who knows only how the target is distributed guesses right that often, for everybody;
+- chance: what the same matches would give if the targets that they show were anybody's. Who finds
+  no match reads off nothing, so where non-matches count as 0 chance lies below the baseline.
+
+A CAP below the baseline tells less than the target's distribution does. A CAP above chance says
+that keys and target belong together in the matches. Where non-matches are left out, equation 5 is
+averaged over the records that match, and both marks are the same number.
 
 Sources: Elliot (2014), Final report on the disclosure risk associated with the synthetic data
 produced by the SYLLS team; Taub, Elliot, Pampaka and Smith (2018), Differential correct
@@ -51,17 +59,21 @@ RULES = {"zero": "no match counts as 0", "undefined": "no match is left out"}
 class CapMeans(Row):
     """Mean CAP of one subset of the original records; None where there is nothing to average.
 
-    The baselines are the same with the baseline CAP of the records that match in place of the
-    synthetic one: what matches would give if their targets were anybody's.
+    Chance is the same with the baseline CAP (eq. 5) of the records that match in place of the
+    synthetic one: what matches would give if their targets were anybody's. The baseline itself,
+    of all records of the subset, is `CapResult.baseline`; of those that match it is
+    ``chance_undefined``.
     """
 
     subset: str = column("Records", "text", "subset of the original records", show=SUBSETS.get)
     size: int = column("Number", "count", "original records in the subset")
     matched: int = column("Matched", "count", "those whose key the synthetic data have")
     zero: float | None = column("CAP (0)", "share", "no match counts as 0")
-    chance_zero: float | None = column("Baseline (0)", "share", "the same by chance")
+    chance_zero: float | None = column("Chance (0)", "share", "the same by chance")
     undefined: float | None = column("CAP (left out)", "share", "no match is left out")
-    chance_undefined: float | None = column("Baseline (left out)", "share", "the same by chance")
+    chance_undefined: float | None = column(
+        "Chance (left out)", "share", "the same by chance; the baseline of those that match, too"
+    )
 
 
 class CapRow(CapMeans):
@@ -86,7 +98,7 @@ class CapResult(OfTarget):
     original: dict[str, float | None]
     """Mean CAP by subset if the original were released, the upper mark; None for empty subsets."""
     baseline: dict[str, float | None]
-    """Mean CAP by subset from the target's distribution alone, the lower mark."""
+    """Mean baseline CAP (eq. 5) by subset: the target guessed from its distribution alone."""
     synthetic: tuple[CapRow, ...]
     """By number of pooled datasets and subset."""
     singles: tuple[CapSingle, ...]
@@ -108,7 +120,12 @@ class CapResult(OfTarget):
     def figures(self) -> tuple[Figure, ...]:
         """Mean CAP of all datasets pooled, for every subset, and of matches."""
         zero = [
-            _figure(self.row(self.last, subset), self.target, self.original[subset])
+            _figure(
+                self.row(self.last, subset),
+                self.target,
+                baseline=self.baseline[subset],
+                original=self.original[subset],
+            )
             for subset in _WORDS
             if subset in self.sizes
         ]
@@ -116,10 +133,12 @@ class CapResult(OfTarget):
         matches = risk_figure(
             "CAP of matches",
             whole.undefined,
-            f"the same, {{records}} without a match left out ({whole.matched:,} match)",
+            f"the same, {{records}} without a match left out ({whole.matched:,} match), from "
+            "baseline and chance, too: of those that match the two are the same",
             whole.matched,
             key="cap_undefined",
             baseline=whole.chance_undefined,
+            chance=whole.chance_undefined,
             original=self.original["all"],
         )
         return (zero[0], matches, *zero[1:])
@@ -133,18 +152,18 @@ _WORDS = {
 """Name of the figure of a subset, and whose CAP it is."""
 
 
-def _figure(row: CapRow, target: str, original: float | None) -> Figure:
+def _figure(row: CapRow, target: str, **marks: float | None) -> Figure:
     name, whose = _WORDS[row.subset]
     return risk_figure(
         name,
         row.zero,
         f"how often an intruder with the keys reads off the right {target} of {whose} in all "
-        "datasets pooled, non-matches as zero; baseline: the target of those that match guessed "
-        "from its distribution",
+        f"datasets pooled, non-matches as zero; baseline: the {target} of all of them guessed from "
+        "its distribution alone; chance: the same matches if what they show were anybody's",
         row.size,
         key="cap_special_uniques" if row.subset == "special_uniques" else "",
-        baseline=row.chance_zero,
-        original=original,
+        chance=row.chance_zero,
+        **marks,
     )
 
 
@@ -298,6 +317,8 @@ def cap(
 ) -> CapResult:
     """Return the mean CAP of original, baseline and synthetic data for nested m = 1, ..., M.
 
+    Of the synthetic data also what the same matches would give by chance.
+
     Parameters
     ----------
     original : Table or DataFrame
@@ -424,7 +445,9 @@ class CapUResult(OfTarget):
     @property
     def figures(self) -> tuple[Figure, ...]:
         """CAP-U of all datasets together."""
-        return (_figure(self.synthetic[-1], self.target, 1.0 if self.uniques else None),)
+        original = 1.0 if self.uniques else None
+        row = self.synthetic[-1]
+        return (_figure(row, self.target, baseline=self.baseline, original=original),)
 
 
 def cap_u(

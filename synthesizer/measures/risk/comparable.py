@@ -34,7 +34,7 @@ class OfTarget(Result):
 def risk_figure(
     name: str, value: float | None, meaning: str, n: int, *, key: str = "", **marks: Any
 ) -> Figure:
-    """Return a figure that is safer the lower it is, with its ``marks`` (baseline, original).
+    """Return a figure that is safer the lower it is, with its ``marks`` (baseline and others).
 
     The key is the name, unless another one is given.
     """

@@ -197,7 +197,7 @@ class DifferentialResult(OfTarget):
                 value=spread.difference,
                 low=spread.low,
                 high=spread.high,
-                baseline=0.0,
+                chance=0.0,
                 original=self.released,
                 n=last.n_a + last.n_b,
                 direction="about 0 is good",
@@ -217,12 +217,12 @@ class DifferentialResult(OfTarget):
             name="reproduced uniques of the fitted {records}",
             value=_mean([row.fitted.share for row in rows]),
             # fewer records have commoner keys among their uniques: then nothing to compare with
-            baseline=_mean([row.unseen.share for row in rows]) if alike else None,
+            chance=_mean([row.unseen.share for row in rows]) if alike else None,
             original=1.0,
             n=sum(row.fitted.uniques for row in rows),
             direction="lower is safer",
-            meaning="share of key-unique fitted {records} whose key the synthesis shows; the "
-            "baseline is that of unseen {records}",
+            meaning="share of key-unique fitted {records} whose key the synthesis shows; "
+            "chance is that of unseen {records}",
         )
 
 

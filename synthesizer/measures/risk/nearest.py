@@ -113,7 +113,7 @@ class NearestResult(Measured):
                 n=self.synthetic,
                 low=self.low,
                 high=self.high,
-                baseline=0.5,
+                chance=0.5,
                 original=self.original,
             ),
             Figure(
@@ -124,17 +124,17 @@ class NearestResult(Measured):
                 "relative to that to the nearest unseen {record}; below 1 is nearer to the fitted",
                 direction="about 1 is good",
                 n=self.synthetic,
-                baseline=1.0,
+                chance=1.0,
             ),
             Figure(
                 key="copies_of_fitted",
                 name="copies of fitted records",
                 value=self.fitted_copies / self.all_synthetic,
                 meaning="synthetic {records} equal to a fitted {record} in every variable "
-                "compared; the baseline is the share equal to an unseen {record}",
+                "compared; chance is the share equal to an unseen {record}",
                 direction="lower is safer",
                 n=self.all_synthetic,
-                baseline=self.unseen_copies / self.all_synthetic if same_size else None,
+                chance=self.unseen_copies / self.all_synthetic if same_size else None,
                 original=1.0,
             ),
         )

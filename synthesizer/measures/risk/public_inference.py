@@ -100,7 +100,7 @@ class InferenceResult(Measured):
                 "persons with public values of their own that the synthetic data repeat: share "
                 f"whose {self.sensitive} is the most frequent one shown with them",
                 cells.present,
-                baseline=cells.chance,
+                chance=cells.chance,
                 original=1.0 if cells.uniques else None,
             ),
             risk_figure(
@@ -109,7 +109,7 @@ class InferenceResult(Measured):
                 f"share of the synthetic {{records}} that give away a true {self.sensitive} when "
                 "everybody is taken for the majority of those with the same public values",
                 shares.n,
-                baseline=shares.chance,
+                chance=shares.chance,
                 original=shares.original,
             ),
             risk_figure(
@@ -127,7 +127,7 @@ class InferenceResult(Measured):
                 "persons whose public values the synthetic data have: share whose "
                 f"{self.sensitive} is the most frequent one shown with them",
                 present,
-                baseline=guesses.chance_right_of_present,
+                chance=guesses.chance_right_of_present,
                 original=guesses.original_right_of_present,
             ),
             risk_figure(
@@ -195,7 +195,7 @@ class InferenceResult(Measured):
             "{records} with the same public values than a person without (area under the "
             f"ROC curve{averaged})",
             curves[0].positives + curves[0].negatives,
-            baseline=0.5,
+            chance=0.5,
             original=_average(curves, "auc_original_of_present"),
         )
 
@@ -208,9 +208,9 @@ class InferenceResult(Measured):
                 row.share,
                 f"{whose} among synthetic {{records}} with the same public values; shares near 1 "
                 "come mostly from combinations with one or two synthetic {records}, where chance "
-                "makes them too (baseline)",
+                "makes them too",
                 self.thresholds.n,
-                baseline=row.kept_chance_share,
+                chance=row.kept_chance_share,
                 original=row.original_share,
             ),
             risk_figure(
@@ -274,7 +274,7 @@ def inference(
     InferenceResult
         One part for each analysis; higher shares are riskier. Where a cell shows several levels
         equally often, the more frequent one of the original is taken, of two levels the positive
-        one. The baseline of a figure is what it comes to when synthetic levels have nothing to do
+        one. The chance of a figure is what it comes to when synthetic levels have nothing to do
         with true ones; what published margins (``baseline``) tell are figures of their own.
 
     Raises

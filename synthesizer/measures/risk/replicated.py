@@ -308,26 +308,26 @@ class ReplicatedCareers(Result):
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Shares averaged over the datasets; the baseline is a fresh person."""
+        """Shares averaged over the datasets; chance is that of a fresh person."""
         drawn = sum(dataset.n_synthetic for dataset in self.datasets)
         return (
             risk_figure(
                 "careers of one person",
                 self._mean("unique"),
                 "share of the synthetic careers that equal, in every period, a career which "
-                "exactly one person of the original has; the baseline is a fresh person",
+                "exactly one person of the original has; chance is that of a fresh person",
                 drawn,
                 key="replicated_careers",
-                baseline=self.twins,
+                chance=self.twins,
                 original=self.uniques / self.n,
             ),
             risk_figure(
                 "careers in the data",
                 self._mean("in_data"),
-                "share of the synthetic careers that anybody of the original has; the baseline is "
-                "a fresh person",
+                "share of the synthetic careers that anybody of the original has; chance is that "
+                "of a fresh person",
                 drawn,
-                baseline=self.shared,
+                chance=self.shared,
                 original=1.0,
             ),
             risk_figure(

@@ -99,10 +99,12 @@ class TcapRow(Row):
         "those of the attributed whose true target is the most frequent one of the original",
     )
     baseline: float | None = column(
-        "Baseline CAP", "share", "mean baseline CAP of the attributed; None where there are none"
+        "Baseline",
+        "share",
+        "mean baseline CAP (eq. 5 of Taub et al. 2018) of the attributed; None without any",
     )
     chance: float | None = column(
-        "Agreement by chance",
+        "Chance",
         "share",
         "share of the attributed that would be right if attributed and true targets, as often as "
         "they are, had nothing to do with each other",
@@ -154,7 +156,8 @@ class TcapResult(OfTarget):
                 row.tcap,
                 self._meaning("attributed"),
                 row.attributed,
-                baseline=row.chance,
+                baseline=row.baseline,
+                chance=row.chance,
                 original=released.tcap,
             ),
             risk_figure(
@@ -163,7 +166,7 @@ class TcapResult(OfTarget):
                 self._meaning("matched"),
                 row.matched,
                 key="tcap_of_matched",
-                baseline=chance,
+                chance=chance,
                 original=released.of_matched,
             ),
         )

@@ -170,10 +170,10 @@ class FitComparison(Result):
                 name="mean CI overlap",
                 value=self.mean_overlap,
                 meaning="mean share of each coefficient's confidence interval that the original "
-                "and the synthetic one have in common; negative where they do not touch; baseline: "
+                "and the synthetic one have in common; negative where they do not touch; chance: "
                 "what a right synthesis has",
                 direction="about 1 is good",
-                baseline=self.expected_overlap,
+                chance=self.expected_overlap,
                 original=1.0,
             ),
             figure(

@@ -110,7 +110,7 @@ class PanelResult(Result):
                     value=careers.worst_ratio,
                     meaning="largest distance of synthetic from original careers over that of "
                     "bootstraps of the original's persons; about 1 is noise",
-                    baseline=1.0,
+                    chance=1.0,
                 ),
             )
             for row in careers.rows:
@@ -121,8 +121,8 @@ class PanelResult(Result):
                         name=f"careers: {row.name.replace('_', ' ')}",
                         value=row.mean,
                         meaning=f"total-variation distance of the {row.meaning}, from 0 to 1; the "
-                        "baseline is what bootstraps of the original's persons give",
-                        baseline=row.floor,
+                        "chance is what bootstraps of the original's persons give",
+                        chance=row.floor,
                     ),
                 )
         for first in self.worst[:1]:
@@ -134,7 +134,7 @@ class PanelResult(Result):
                     value=abs(first.difference) / 100,
                     meaning="difference of synthetic and original in the share of persons whose "
                     "value ever changes, of the variable where it is largest",
-                    baseline=0.0,
+                    chance=0.0,
                 ),
             )
 

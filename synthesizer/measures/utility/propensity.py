@@ -138,7 +138,7 @@ class PmseResult(Comparison):
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The means: pMSE (baseline: its null expectation), its two standardised forms, SPECKS."""
+        """The means: pMSE (chance: its null expectation), its two standardised forms, SPECKS."""
         who, mean = _WHO[self.model], self.mean
         figure = partial(Figure, n=self.n_all)
         return (
@@ -149,7 +149,7 @@ class PmseResult(Comparison):
                 meaning=f"how well {who} tells synthetic from original {{records}}: mean squared "
                 f"distance of its predictions from the synthetic share; 0: not at all{self._doubt}",
                 direction="lower is better",
-                baseline=mean.expected,
+                chance=mean.expected,
             ),
             figure(
                 key="pmse_ratio",
@@ -158,7 +158,7 @@ class PmseResult(Comparison):
                 meaning=f"pMSE by {who}, divided by what is expected {self._null}{self._limits}"
                 f"{self._doubt}",
                 direction="about 1 is good",
-                baseline=1.0,
+                chance=1.0,
             ),
             figure(
                 key="standardised_pmse",

@@ -105,7 +105,7 @@ class UtilityResult(Result):
             place = f"propensity score by {score.model}"
             for figure in score.figures:
                 is_logit_ratio = figure.key == "pmse_ratio" and score.model == "logit"
-                right = {"baseline": self.expected} if is_logit_ratio else {}
+                right = {"chance": self.expected} if is_logit_ratio else {}
                 yield place, figure.model_copy(update=right)
         if self.distance is not None:
             yield from (("full table", figure) for figure in self.distance.figures)

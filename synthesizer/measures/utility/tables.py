@@ -178,19 +178,19 @@ def _order_figures(order: OrderTables, n: int, good: str, expected: float) -> It
         value: float | None,
         meaning: str,
         direction: Direction = "lower is better",
-        baseline: float | None = None,
+        chance: float | None = None,
     ) -> Figure:
         return Figure(
             key=f"{key}_{way}_way", name=name, value=value, meaning=meaning,
-            direction=direction, n=n, baseline=baseline,
+            direction=direction, n=n, chance=chance,
         )  # fmt: skip
 
     what = f"distance of synthetic from original counts in {tables}, over what chance gives; {good}"
     where = f"; here {' and '.join(order.worst)}" if order.s_pmse_max is not None else ""
     name = f"{way}-way S_pMSE"
-    yield figure(f"mean {name}", "mean", order.s_pmse_mean, f"mean {what}", baseline=expected)
+    yield figure(f"mean {name}", "mean", order.s_pmse_mean, f"mean {what}", chance=expected)
     yield figure(
-        f"largest {name}", "worst", order.s_pmse_max, f"largest {what}{where}", baseline=expected
+        f"largest {name}", "worst", order.s_pmse_max, f"largest {what}{where}", chance=expected
     )
     yield figure(
         f"ROE ({way}-way)",
@@ -204,7 +204,7 @@ def _order_figures(order: OrderTables, n: int, good: str, expected: float) -> It
     for share, (test, reference) in zip(shares, _REJECTIONS.items(), strict=True):
         key = f"{test.lower().replace('-', '_')}_rejections"
         meaning = f"share of {tables} in which {reference}"
-        yield figure(f"{test} rejections ({way}-way)", key, share, meaning, baseline=LEVEL)
+        yield figure(f"{test} rejections ({way}-way)", key, share, meaning, chance=LEVEL)
 
 
 @dataclass(frozen=True, eq=False)

@@ -561,7 +561,7 @@ def test_result_as_figures():
     assert len(result.figures) == 8
     risk, rate = result["inference"].figures
     each = result["inference"]
-    assert (risk.value, risk.low, risk.high, risk.baseline) == (each.risk, each.low, each.high, 0)
+    assert (risk.value, risk.low, risk.high, risk.chance) == (each.risk, each.low, each.high, 0)
     assert (rate.value, rate.baseline, rate.n) == (each.rate, each.baseline, 200)
     assert result.attacks[3] == each
     assert each.is_weak is False

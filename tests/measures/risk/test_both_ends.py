@@ -35,15 +35,15 @@ def without_secrets(frame, rng):
     return frame.assign(job=rng.permutation(frame["job"]), vote=rng.permutation(frame["vote"]))
 
 
-def test_targets_that_have_nothing_to_do_with_the_keys_come_to_the_baselines():
+def test_targets_that_have_nothing_to_do_with_the_keys_come_to_chance():
     """The keys and their matches are real; only what is sought is anybody's."""
     rng = np.random.default_rng(11)
     distances = defaultdict(list)
     for _ in range(ROUNDS):
         original, made, control = (without_secrets(people(rng), rng) for _ in range(3))
         for _, figure in assess(original, made, control=control, **ASKED).figures:
-            if figure.baseline is not None and figure.value is not None:
-                distances[figure.name].append(figure.value - figure.baseline)
+            if figure.chance is not None and figure.value is not None:
+                distances[figure.name].append(figure.value - figure.chance)
     assert len(distances) >= 18
     for name, found in distances.items():
         error = np.std(found, ddof=1) / np.sqrt(len(found))

@@ -43,14 +43,14 @@ def test_figures_say_how_to_read_them(worked):
         "probability at least 0.5 from published margins",
     ]
     assert {figure.direction for figure in worked.figures} == {"lower is safer"}
-    assert (figures["AUC"].value, figures["AUC"].baseline) == (pytest.approx(7 / 12), 0.5)
+    assert (figures["AUC"].value, figures["AUC"].chance) == (pytest.approx(7 / 12), 0.5)
     assert figures["probability at least 0.5"].value == pytest.approx(4 / 7)
-    assert figures["probability at least 0.5"].baseline == pytest.approx(29 / 49)
+    assert figures["probability at least 0.5"].chance == pytest.approx(29 / 49)
     assert "one or two synthetic records" in figures["probability at least 0.5"].meaning
-    assert (figures["guessed right"].value, figures["guessed right"].baseline) == (0.6, 0.52)
+    assert (figures["guessed right"].value, figures["guessed right"].chance) == (0.6, 0.52)
     assert figures["guessed right"].n == 5
     assert figures["revealed share"].n == 6
-    assert figures["revealed share"].baseline == worked.classification.chance
+    assert figures["revealed share"].chance == worked.classification.chance
 
 
 def test_published_margins_are_figures_of_their_own(worked):
@@ -60,7 +60,7 @@ def test_published_margins_are_figures_of_their_own(worked):
         [2 / 6, 0.4, 4 / 7, 0.0, 0.0, 0.0]
     )
     for name, figure in margins.items():
-        assert figure.baseline is figure.original is None
+        assert figure.chance is figure.original is None
         assert figure.n == figures[name.removesuffix(" from published margins")].n
         assert "without the synthetic data" in figure.meaning
     assert "(of everybody)" in margins["guessed right from published margins"].meaning
@@ -147,8 +147,8 @@ def test_a_copy_of_functional_data_reveals_everything():
 def test_independent_data_reveal_what_chance_does(levels):
     table, made = (people(20_000, seed, leak=0.0, levels=levels) for seed in (3, 4))
     result = inference(table, made, sensitive="secret", public=["agency", "grade"])
-    for figure in (figure for figure in result.figures if figure.baseline is not None):
-        assert figure.value == pytest.approx(figure.baseline, abs=0.03), figure.name
+    for figure in (figure for figure in result.figures if figure.chance is not None):
+        assert figure.value == pytest.approx(figure.chance, abs=0.03), figure.name
     # Cells of hundreds of records: guesses are the most frequent level, or as good as any other.
     part = result.thresholds
     assert part.right == pytest.approx(part.baseline_right, abs=0.03)
@@ -261,10 +261,10 @@ def test_census_data():
     assert (result.n, result.m, result.n_synthetic) == (7634, 5, 5 * 7634)
     for figure in result.figures:
         assert 0 <= figure.value <= 1
-        if figure.baseline is not None:
+        if figure.chance is not None:
             assert figure.value <= figure.original, figure.name
         if figure.name in COMPARED:
-            assert figure.baseline < figure.value, figure.name
+            assert figure.chance < figure.value, figure.name
     # One level has 87 % of the persons: by chance too it has the half of most cells.
     assert all(row.kept_chance_share < row.share for row in result.thresholds.rows)
     part = result.thresholds

@@ -331,18 +331,18 @@ def permuted(rng, table):
     return table.with_column(coded("secret", rng.permutation(column.data), column.variable.levels))
 
 
-def assert_at_the_baseline(results, names):
-    """The mean distance of value and baseline is within four standard errors of none."""
+def assert_at_chance(results, names):
+    """The mean distance of value and chance is within four standard errors of none."""
     figures = [{figure.name: figure for figure in result.figures} for result in results]
     for name in names:
-        distance = [each[name].value - each[name].baseline for each in figures]
+        distance = [each[name].value - each[name].chance for each in figures]
         error = np.std(distance, ddof=1) / np.sqrt(len(distance))
         assert 0 < error < 0.01, name
         assert abs(np.mean(distance)) < 4 * error, name
 
 
 @SIZES_OF_CROWDS
-def test_unrelated_columns_come_to_the_baseline(levels, m):
+def test_unrelated_columns_come_to_chance(levels, m):
     """Real keys, and sensitive variables that have nothing to do with anything."""
     rng = np.random.default_rng([1, levels, m])
     table, *made = (crowd(rng, 1500, levels, 0.8) for _ in range(1 + m))
@@ -350,11 +350,11 @@ def test_unrelated_columns_come_to_the_baseline(levels, m):
         inference(permuted(rng, table), [permuted(rng, each) for each in made], **CROWD)
         for _ in range(ROUNDS)
     ]
-    assert {f.name for f in results[0].figures if f.baseline is not None} == {
+    assert {f.name for f in results[0].figures if f.chance is not None} == {
         *GUESSES,
         *PROBABILITIES,
     }
-    assert_at_the_baseline(results, GUESSES + PROBABILITIES)
+    assert_at_chance(results, GUESSES + PROBABILITIES)
     # Many cells are absent; with them the area is 0.5 too.
     assert results[0].thresholds.absent > 10
     areas = [curve.auc_all for result in results for curve in result.roc[:1]]
@@ -362,16 +362,16 @@ def test_unrelated_columns_come_to_the_baseline(levels, m):
 
 
 @SIZES_OF_CROWDS
-def test_guesses_about_other_people_come_to_the_baseline(levels, m):
+def test_guesses_about_other_people_come_to_chance(levels, m):
     """The synthetic levels follow the keys, the true ones do not."""
     rng = np.random.default_rng([2, levels, m])
     table, *made = (crowd(rng, 1500, levels, 0.8) for _ in range(1 + m))
     results = [inference(permuted(rng, table), made, **CROWD) for _ in range(ROUNDS)]
-    assert_at_the_baseline(results, GUESSES + PROBABILITIES)
+    assert_at_chance(results, GUESSES + PROBABILITIES)
 
 
 @SIZES_OF_CROWDS
-def test_shares_in_permuted_data_come_to_the_baseline(levels, m):
+def test_shares_in_permuted_data_come_to_chance(levels, m):
     """The true levels follow the keys, the synthetic ones do not."""
     rng = np.random.default_rng([3, levels, m])
     table, *made = (crowd(rng, 1500, levels, 0.8) for _ in range(1 + m))
@@ -384,7 +384,7 @@ def test_shares_in_permuted_data_come_to_the_baseline(levels, m):
 
 
 @pytest.mark.parametrize("levels", [2, 5])
-def test_records_that_keep_their_level_are_above_the_baseline(levels):
+def test_records_that_keep_their_level_are_above_chance(levels):
     rng = np.random.default_rng([4, levels])
     table = crowd(rng, 1500, levels, 0.0)
     truth = table["secret"].data
@@ -393,7 +393,7 @@ def test_records_that_keep_their_level_are_above_the_baseline(levels):
     figures = {figure.name: figure for figure in inference(table, made, **CROWD).figures}
     for name in (*GUESSES, *PROBABILITIES[1:]):
         figure = figures[name]
-        assert figure.baseline + 0.02 < figure.value <= figure.original, name
+        assert figure.chance + 0.02 < figure.value <= figure.original, name
 
 
 PAIRS = st.tuples(st.sampled_from([1, 2]), st.sampled_from("pqr"))

@@ -114,7 +114,7 @@ def test_the_larger_half_is_not_nearer_for_its_size():
     assert (result.fitted_kept, result.unseen_kept) == (pytest.approx(1 / 3), 1)
     assert result.low < 0.5 < result.high
     assert result.excess_low < 0 < result.excess_high
-    assert result.figures[2].baseline is None  # copies of halves of unequal size do not compare
+    assert result.figures[2].chance is None  # copies of halves of unequal size do not compare
 
 
 @pytest.mark.parametrize(("n_unseen", "diluted"), [(2000, 1.0), (1000, 0.75), (500, 0.62)])
@@ -232,10 +232,10 @@ def test_one_record_of_each():
 def test_figures_of_the_result():
     result = nearer_share(FITTED, UNSEEN, people(100, 10), rng=rng())
     share, ratio, copies = result.figures
-    assert (share.value, share.low, share.baseline) == (result.share, result.low, 0.5)
+    assert (share.value, share.low, share.chance) == (result.share, result.low, 0.5)
     assert (share.original, share.n) == (1, 100)
-    assert (ratio.value, ratio.baseline) == (result.distance_ratio, 1)
-    assert (copies.value, copies.baseline) == (0, 0)
+    assert (ratio.value, ratio.chance) == (result.distance_ratio, 1)
+    assert (copies.value, copies.chance) == (0, 0)
     assert share.meaning.endswith("records it never saw")
     assert result.excess_low < result.excess == pytest.approx(2 * result.share - 1)
     assert result.names == tuple(FITTED.names)
@@ -245,7 +245,7 @@ def test_figures_of_the_result():
 @pytest.mark.parametrize(("n", "compared"), [(300, True), (301, True), (302, False)])
 def test_copies_compare_where_the_halves_are_of_one_size(n, compared):
     result = nearer_share(people(n, 1), UNSEEN, UNSEEN.take(slice(0, 30)), rng=rng())
-    assert result.figures[2].baseline == (1.0 if compared else None)
+    assert result.figures[2].chance == (1.0 if compared else None)
 
 
 def problems(*parts, **options):

@@ -150,7 +150,7 @@ def test_shares_are_those_counted_one_by_one() -> None:
     assert (found.n, found.n_periods, found.uniques) == (60, 4, len(single))
 
 
-def test_the_baseline_leaves_out_one_person_after_the_other() -> None:
+def test_chance_leaves_out_one_person_after_the_other() -> None:
     original = careers(60, 0)
     rows = list(map(tuple, original.tolist()))
     shared, twins = [], []
@@ -162,16 +162,16 @@ def test_the_baseline_leaves_out_one_person_after_the_other() -> None:
     assert found.shared == pytest.approx(np.mean(shared))
     assert found.twins == pytest.approx(np.mean(twins))
     one, anywhere, back = found.figures
-    assert (one.baseline, one.original) == (found.twins, found.uniques / 60)
-    assert (anywhere.baseline, anywhere.original) == (found.shared, 1.0)
-    assert back.baseline is None
+    assert (one.chance, one.original) == (found.twins, found.uniques / 60)
+    assert (anywhere.chance, anywhere.original) == (found.shared, 1.0)
+    assert back.chance is None
 
 
-def test_fresh_persons_come_to_the_baseline() -> None:
+def test_fresh_persons_come_to_chance() -> None:
     found = replicated_careers(careers(400, 0, 6), *(careers(400, s, 6) for s in range(1, 9)))
     one, anywhere, _ = found.figures
-    assert one.value == pytest.approx(one.baseline, abs=0.04)
-    assert anywhere.value == pytest.approx(anywhere.baseline, abs=0.04)
+    assert one.value == pytest.approx(one.chance, abs=0.04)
+    assert anywhere.value == pytest.approx(anywhere.chance, abs=0.04)
 
 
 def test_both_ends() -> None:

@@ -80,16 +80,17 @@ def test_equals_slow_counting(data, tau, target):
     assert_row(released, slow_row(original, [original], ["a", "b"], target, tau, TARGETS[target]))
     attributed, matched = result.figures
     assert (attributed.key, attributed.value, attributed.n) == ("tcap", last.tcap, last.attributed)
-    assert (attributed.baseline, attributed.original) == (last.chance, released.tcap)
+    assert (attributed.baseline, attributed.chance) == (last.baseline, last.chance)
+    assert attributed.original == released.tcap
     assert (matched.key, matched.value, matched.n) == (
         "tcap_of_matched", last.of_matched, last.matched,
     )  # fmt: skip
     # An attacker who guesses attributes no more records than the one who looks them up.
     if last.attributed:
         share = last.attributed / last.matched
-        assert matched.baseline == pytest.approx(last.chance * share, rel=1e-12)
+        assert matched.chance == pytest.approx(last.chance * share, rel=1e-12)
     else:
-        assert matched.baseline is None
+        assert matched.chance is None
     assert matched.original == released.of_matched
 
 

@@ -411,7 +411,7 @@ def test_the_overlap_that_a_right_synthesis_has(rule, m, expected):
     found = compare_fit(original, made, "visits ~ age", rule=rule)
     overlap = found.figures[0]
     assert overlap.name == "mean CI overlap"
-    assert overlap.baseline == (None if expected is None else pytest.approx(expected, abs=1e-3))
+    assert overlap.chance == (None if expected is None else pytest.approx(expected, abs=1e-3))
 
 
 def test_overlap_and_lack_of_fit_of_a_right_model_are_as_expected():

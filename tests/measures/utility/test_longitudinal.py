@@ -257,7 +257,7 @@ def test_figures_and_the_sample() -> None:
     figures = {figure.name: figure for _, figure in found.figures}
     assert figures[RATIO].value == pytest.approx(found.sequences.worst_ratio)
     assert figures[CHANGING].value == pytest.approx(abs(found.worst[0].difference) / 100)
-    assert figures["careers: n moves"].baseline == found.sequences.floor.n_moves
+    assert figures["careers: n moves"].chance == found.sequences.floor.n_moves
     sample, states = found.sequences.sample, found.sequences.states
     assert len(sample) == 40
     assert {code for career in sample for code in career} <= set(range(len(states)))

@@ -174,12 +174,12 @@ def test_what_is_expected_depends_on_how_the_data_were_made() -> None:
     fresh = 1 + (300 + 200) / 2 / 300
     assert found.expected == found.fresh == fresh
     for result, expected in ((found, fresh), (collected(), 1.0)):
-        baselines = {
-            figure.baseline
+        levels = {
+            figure.chance
             for _, figure in result.figures
             if figure.name in ("mean two-way S_pMSE", "largest one-way S_pMSE", "pMSE ratio")
         }
-        assert baselines == {expected}
+        assert levels == {expected}
     assert (collected().expected, collected().fresh) == (1.0, fresh)
 
 
