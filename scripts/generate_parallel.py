@@ -10,6 +10,7 @@ dataset; dataset d is the same whatever the backend, the number of workers and m
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated
@@ -26,11 +27,11 @@ from synthesizer.engine.saved import SavedModel, load_model
 from synthesizer.jobs.generate import write_manifest
 
 
-def draw_one(model: SavedModel, seed: int, number: int, rows: int | None, path: Path) -> None:
+def draw_one(model: SavedModel, seed: Seed, number: int, rows: int | None, path: Path) -> None:
     """Draw dataset ``number`` (from 0) and write it."""
     # one job: the datasets are the parallel tasks here
     with parallel_config(n_jobs=1), model.guarded():
-        table = next(model.chain.generate(Seed(seed), first=number, rows=rows, n_jobs=1))
+        table = next(model.chain.generate(seed, first=number, rows=rows, n_jobs=1))
         write(table, path, model.layout)
 
 
@@ -67,7 +68,7 @@ def draw(
     problems = model.chain.request_problems(m, rows)
     if problems:
         raise ConfigError(problems)
-    draws = model.seed if seed is None else seed
+    draws = model.seed if seed is None else replace(model.seed, entropy=seed)
     names = [f"synthetic_{d + 1:0{len(str(m))}d}{suffix(model.layout)}" for d in range(m)]
     start = perf_counter()
     with (

@@ -1,8 +1,13 @@
 """Settings of all tests."""
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+from synthesizer.data.randomness import fresh_secret
+from synthesizer.plan import seeds
 
 # In CI the same examples every time: a red run is about the change, not about luck.
 settings.register_profile("ci", derandomize=True, deadline=None)
@@ -19,3 +24,20 @@ settings.register_profile(
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "here")
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def same_secret() -> Iterator[None]:
+    """Give every run one secret, so that a red test is about the change and not about luck.
+
+    Tests of the secret that a run draws by itself ask for `drawn_secret`.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(seeds, "fresh_secret", lambda: "5a" * 32)
+        yield
+
+
+@pytest.fixture
+def drawn_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each run draw its secret from the operating system, as outside of tests."""
+    monkeypatch.setattr(seeds, "fresh_secret", fresh_secret)

@@ -38,6 +38,10 @@ Overwrite = Annotated[bool, option("Replace an existing result.", "--overwrite")
 Quiet = Annotated[bool, option("Print errors only.", "--quiet", "-q")]
 Workers = Annotated[int | None, option("Parallel workers; all cores by default.")]
 Seed = Annotated[int | None, option("Replaces the seed of the configuration.")]
+Secret = Annotated[
+    str | None,
+    option("Key of the draws: none, or the manifest.json of a run to repeat; drawn if absent."),
+]
 Plugins = Annotated[
     list[str] | None,
     option("Module whose MODELS are added; it is imported, which runs its code.", "--plugin"),
@@ -67,6 +71,11 @@ def models_with(plugins: list[str] | None) -> Registry:
 def all_cores(workers: int | None) -> int:
     """Return the workers of joblib: all cores where none are named."""
     return -1 if workers is None else workers
+
+
+def secret_of(word: str | None) -> str | dict[str, str] | None:
+    """Return what ``secret`` says in a configuration; paths are seen from the working directory."""
+    return word if word in (None, "none") else {"from": str(Path(word).absolute())}
 
 
 def options_of(**options: Any) -> dict[str, Any]:
@@ -120,6 +129,7 @@ def run(
     config: ConfigPath,
     overwrite: Overwrite = False,
     seed: Seed = None,
+    secret: Secret = None,
     m: Annotated[int | None, option("Replaces the number of datasets.", "-m")] = None,
     rows: Annotated[int | None, option("Replaces the rows of each.")] = None,
     out: Annotated[Path | None, option("Replaces the output directory.", "--out", "-o")] = None,
@@ -138,6 +148,7 @@ def run(
 
     overrides = options_of(
         seed=seed,
+        secret=secret_of(secret),
         m=m,
         rows=rows,
         workers=workers,
@@ -361,6 +372,7 @@ def frontier(
     ] = None,
     m: Annotated[int | None, option("Replaces the number of datasets.", "-m")] = None,
     seed: Seed = None,
+    secret: Secret = None,
     workers: Workers = None,
     risk: RiskAxis = None,
     utility: UtilityAxis = None,
@@ -381,8 +393,9 @@ def frontier(
     from synthesizer.jobs.frontier import plan_frontier, run_frontier
 
     planned = plan_frontier(
-        config, vary or (), directory=out, m=m, seed=seed, workers=workers,
-        overwrite=overwrite, risk=risk, utility=utility, registry=models_with(plugin),
+        config, vary or (), directory=out, m=m, seed=seed, secret=secret_of(secret),
+        workers=workers, overwrite=overwrite, risk=risk, utility=utility,
+        registry=models_with(plugin),
     )  # fmt: skip
     if plan:
         print("\n".join(planned.lines))
@@ -583,6 +596,10 @@ def refine(
     aimed: Annotated[float, option("Largest share of risky records replaced in a child.")] = 1.0,
     seconds: Annotated[float | None, option("Stop after so many; depends on the machine.")] = None,
     seed: Annotated[int, option("Decides every draw.")] = 0,
+    secret: Annotated[
+        str | None,
+        option("Key of the draws: none, or the --json of a call to repeat; drawn if absent."),
+    ] = None,
     workers: Workers = None,
     out: Annotated[
         Path | None, option("Refined file; NAME_refined if absent.", "--out", "-o")
@@ -616,8 +633,8 @@ def refine(
         outcome = refine_file(
             original, synthetic, keys=names, target=target, risk_at_most=risk_at_most,
             codes=True if codes == "all" else parse_names(codes) or (), config=config, out=out,
-            record=record, overwrite=overwrite, seed=seed, workers=all_cores(workers),
-            listener=listener, **options,
+            record=record, overwrite=overwrite, seed=seed, secret=secret_of(secret),
+            workers=all_cores(workers), listener=listener, **options,
         )  # fmt: skip
     if not quiet:
         show_refined(outcome, record)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from synthesizer.cli.printing import notes_told, say, say_json, show_rows, show_table, tabulate
 from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.randomness import NO_SECRET
 from synthesizer.measures.figure import plain
 from synthesizer.report.page import Added, DataTable
 
@@ -168,7 +169,8 @@ def show_result(result: RunResult) -> None:
     say("outputs:")
     _show_files(result)
     times = ", ".join(f"{phase} {taken:.1f} s" for phase, taken in manifest.seconds.items())
-    say(f"seed {manifest.seed}; {times}")
+    secret = "no secret" if manifest.secret == NO_SECRET else "secret in manifest.json"
+    say(f"seed {manifest.seed}, {secret}; {times}")
 
 
 def _show_files(result: RunResult) -> None:
@@ -201,6 +203,7 @@ def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
 def show_valid(plan: Plan) -> None:
     """Say that a run can start."""
     notes_told(plan.notes)
+    say(f"secret: {plan.secret_in_words}")
     if plan.genetic is None:
         what = "to draw"
     else:
@@ -230,6 +233,7 @@ def show_plan(plan: Plan, rows: Sequence[PlanRow]) -> None:
             say(line)
     for scenario in plan.scenarios:
         say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
+    say(f"secret: {plan.secret_in_words}")
     notes_told(plan.notes)
     units = "persons" if isinstance(plan.table, PanelTable) else "rows"
     cost = "; cost: share of the fit's work" if plan.has_chain else ""

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.randomness import MAX_SEED
+from synthesizer.data.randomness import MAX_SEED, NO_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.data.yaml_text import without_infinities
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
@@ -234,6 +234,30 @@ class RuleConfig(Part):
     then: dict[str, Label] = Field(min_length=1, description="variable: value that is set")
 
 
+class SecretConfig(Part):
+    """The earlier run whose draws are repeated."""
+
+    manifest: Path = Field(alias="from", description="manifest.json of the run")
+
+
+def _origin(value: object) -> str | None:
+    """Name the branch of a secret."""
+    if isinstance(value, Mapping | SecretConfig):
+        return "dict[]"
+    return "literal[]" if value == NO_SECRET else None
+
+
+Secret = Annotated[
+    Annotated[Literal["none"], Tag("literal[]")] | Annotated[SecretConfig, Tag("dict[]")],
+    Discriminator(
+        _origin,
+        custom_error_type="shape",
+        custom_error_message="must be none, or {from: RUN/manifest.json}; a secret itself never "
+        "stands in a configuration",
+    ),
+]
+
+
 class ChainConfig(Part):
     """What is made of the data, wherever they come from: the options of `Synthesizer`.
 
@@ -245,6 +269,11 @@ class ChainConfig(Part):
 
     version: Literal[1] = Field(1, description="version of this format")
     seed: Whole | None = Field(None, ge=0, le=MAX_SEED, description="drawn and stored when absent")
+    secret: Secret | None = Field(
+        None,
+        description="key of the draws: drawn for each run when absent; none lets the seed alone "
+        "decide (public or simulated data); from: RUN/manifest.json repeats a run",
+    )
     m: Whole = Field(1, ge=1, le=10_000, description="number of synthetic datasets")
     rows: Whole | None = Field(
         None, ge=1, description="rows of each; as many as the data if absent"

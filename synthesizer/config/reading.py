@@ -15,7 +15,7 @@ from typing import Any, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from synthesizer.config.keys import ChainConfig, Config
+from synthesizer.config.keys import ChainConfig, Config, SecretConfig
 from synthesizer.config.synthpop import (
     FOREIGN_KEYS,
     FOREIGN_SCHEMA,
@@ -46,7 +46,8 @@ def sentence(kind: type[BaseModel], content: Any, item: ErrorDetails) -> str:
     else:
         message = f"must be {reason(item)}"
     value = item["input"]
-    shown = f" (got {value!r})" if isinstance(value, str | int | float) else ""
+    is_shown = isinstance(value, str | int | float) and location[0] != "secret"
+    shown = f" (got {value!r})" if is_shown else ""
     return f"{place}: {message}{shown}"
 
 
@@ -271,7 +272,7 @@ def _copied(value: Any) -> Any:
 
 def _resolved(config: Config, base: Path) -> Config:
     """Make relative paths relative to the configuration's directory."""
-    data = config.data
+    data, secret = config.data, config.secret
     if data.path is not None:
         data = data.model_copy(update={"path": _joined(base, data.path)})
     directory = _joined(base, config.output.directory)
@@ -280,7 +281,11 @@ def _resolved(config: Config, base: Path) -> Config:
     if genetic is not None and not isinstance(genetic.start, str):
         start = tuple(_joined(base, path) for path in genetic.start)
         genetic = replace(genetic, start=start)
-    return config.model_copy(update={"data": data, "output": output, "genetic": genetic})
+    if isinstance(secret, SecretConfig):
+        secret = SecretConfig(manifest=_joined(base, secret.manifest))
+    changes = {"data": data, "output": output, "genetic": genetic}
+    # only what was written is set, so that a manifest repeats no default
+    return config.model_copy(update=changes | ({} if secret is None else {"secret": secret}))
 
 
 def _joined(base: Path, path: Path) -> Path:

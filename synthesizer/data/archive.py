@@ -34,7 +34,7 @@ import numpy.typing as npt
 from synthesizer.data.errors import SavedModelError
 
 FORMAT = "synthesizer-archive"
-VERSION = 3
+VERSION = 4
 MANIFEST = "manifest.json"
 CONTENT = "content.json"
 SEAL = 64

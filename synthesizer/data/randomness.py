@@ -1,27 +1,36 @@
-"""One seed decides everything: a generator for every named purpose, derived, never shared.
+"""A generator for every named purpose, derived from a seed and a secret, never shared.
 
-A generator depends only on the seed and on the names it is asked for, such as
-``("draw", stratum, dataset, variable, block)``. Hence results do not depend on the number of
+A generator depends only on seed, secret and the names it is asked for, such as
+``("draw", dataset, stratum, variable, block)``. Hence results do not depend on the number of
 workers, dataset 3 is the same whether 5 or 10 are asked for, and a variable that is added to
 the chain does not shift the draws of the others.
 
-A seed is written into manifests and may be as simple as 1, so it must not be a key to the
-confidential data: anybody who replays the draws of a bootstrap could read off its donors. Draws
-therefore also depend on a salt, a digest of the confidential values themselves (`salts`), which
-is kept only in the fitted model.
+A seed tells runs apart and may be as simple as 1, so it is no protection. Whoever knows all that
+decides a draw, the configuration and every record but one, tries each value that the last record
+may have, repeats the synthesis, and sees which one gives the published data. The secret takes the
+repetition from him: 256 bits of the operating system that are drawn for every run and stand only in
+its manifest and in saved models. It is the key of a keyed hash (BLAKE2b, RFC 7693) of seed and
+names, whose 256 bits start a generator. Without a secret the seed alone decides.
+
+The generators themselves (PCG64DXSM) are made for statistics, not for secrecy. Each serves one
+variable of one block of one dataset; what is learnt of one tells nothing of another, since that
+needs the key.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
-from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 MAX_SEED = 2**63 - 1
+SECRET_BYTES = 32
+NO_SECRET = "none"  # noqa: S105 - the word for its absence
+"""What configurations and manifests say where the seed alone decides."""
+_SECRET = re.compile(rf"[0-9a-f]{{{2 * SECRET_BYTES}}}")
 
 
 def fresh_seed() -> int:
@@ -29,8 +38,26 @@ def fresh_seed() -> int:
     return secrets.randbelow(2**53)
 
 
+def fresh_secret() -> str:
+    """Draw a secret from the operating system: 256 bits as 64 hexadecimal digits."""
+    return secrets.token_hex(SECRET_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
 class Seed:
-    """Derives independent generators from one integer.
+    """Derives independent generators from a whole number and a secret.
+
+    Parameters
+    ----------
+    entropy : int
+        From 0 to 2**63 - 1.
+    secret : str, optional
+        64 hexadecimal digits, as of `fresh_secret`; without it the number alone decides.
+
+    Raises
+    ------
+    ValueError
+        If one of them is none; the secret is not repeated.
 
     Examples
     --------
@@ -40,47 +67,33 @@ class Seed:
     True
     >>> a == seed.generator("draw", 1, "age").random()
     False
+    >>> a == Seed(7, fresh_secret()).generator("draw", 0, "age").random()
+    False
     """
 
-    __slots__ = ("entropy",)
+    entropy: int
+    secret: str | None = field(default=None, repr=False)
 
-    def __init__(self, entropy: int) -> None:
-        if not 0 <= entropy <= MAX_SEED:
-            raise ValueError(f"seed ({entropy}) must be between 0 and 2**63 - 1")
-        self.entropy = entropy
+    def __post_init__(self) -> None:
+        if not 0 <= self.entropy <= MAX_SEED:
+            raise ValueError(f"seed ({self.entropy}) must be between 0 and 2**63 - 1")
+        if self.secret is not None and not _SECRET.fullmatch(self.secret):
+            raise ValueError(f"the secret must be {2 * SECRET_BYTES} hexadecimal digits")
 
     def generator(self, *path: str | int) -> np.random.Generator:
         """Return the generator that belongs to ``path`` (names and whole numbers)."""
-        sequence = np.random.SeedSequence(self.entropy, spawn_key=_spawn_key(path))
+        text = "\x1f".join(f"{type(step).__name__}:{step}" for step in (int(self.entropy), *path))
+        key = b"" if self.secret is None else bytes.fromhex(self.secret)
+        digest = hashlib.blake2b(text.encode(), digest_size=SECRET_BYTES, key=key).digest()
+        # a pool of 8 words keeps the 256 bits, which are also what the generator is started with
+        sequence = np.random.SeedSequence(int.from_bytes(digest, "little"), pool_size=8)
         return np.random.Generator(np.random.PCG64DXSM(sequence))
 
+    def child(self, *path: str | int) -> Seed:
+        """Return the seed of a synthesis within this one, such as that of a half of the data."""
+        return Seed(int(self.generator(*path).integers(2**62)), self.secret)
 
-def _spawn_key(path: tuple[str | int, ...]) -> tuple[int, ...]:
-    """Hash the path: Python's own ``hash`` of a string differs from process to process."""
-    text = "\x1f".join(f"{type(step).__name__}:{step}" for step in path)
-    digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
-    return tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))
-
-
-def salts(columns: Iterable[tuple[str, Sequence[npt.NDArray[Any]]]]) -> dict[str, str]:
-    """Return a secret for every variable: a digest of its values and of those before it.
-
-    Hence the same data give the same draws, a variable added at the end of the chain does not
-    change those of the others, and they cannot be replayed from the seed alone. Who knows the seed
-    and nearly all of the data can still test guesses: the seed is confidential all the same.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one = salts([("a", [np.array([1, 2])]), ("b", [np.array([3, 4])])])
-    >>> other = salts([("a", [np.array([1, 2])]), ("b", [np.array([4, 3])])])
-    >>> one["a"] == other["a"], one["b"] == other["b"]
-    (True, False)
-    """
-    digest = hashlib.blake2b(digest_size=16)
-    result = {}
-    for name, arrays in columns:
-        for array in arrays:
-            digest.update(array.tobytes())
-        result[name] = digest.copy().hexdigest()
-    return result
+    @property
+    def secret_told(self) -> str:
+        """The secret as manifests hold it: ``none`` where there is none."""
+        return NO_SECRET if self.secret is None else self.secret

@@ -3,7 +3,7 @@
 Every model is fitted on confidential values alone, so all fits are independent of each other and
 run in parallel, once, whatever the number of datasets. Generation goes variable by variable
 through the order of the chain, in parallel over datasets, strata and blocks of rows. A generator
-belongs to each (dataset, stratum, variable, block), so the result depends on the seed only.
+belongs to each (dataset, stratum, variable, block), so the result depends on seed and secret only.
 
 Source: Reiter (2005); Raab, Nowok and Dibben (2016).
 """
@@ -11,17 +11,16 @@ Source: Reiter (2005); Raab, Nowok and Dibben (2016).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
 from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
-from synthesizer.data.randomness import Seed, salts
-from synthesizer.data.table import Column, IntArray, Kind, Schema, Table
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import IntArray, Kind, Schema, Table
 from synthesizer.engine.drawing import (
     allocate,
     draw_block,
@@ -81,11 +80,10 @@ class ChainSpec:
         strata = split_strata(table.unit_table, self.strata)
         parts = [table] if len(strata) == 1 else [table.take_units(units) for units in strata]
         n_fits = replicates if self.proper else 1
-        secret = salts((name, _arrays(table[name])) for name in self.order)
         fits = _parallel(
             n_jobs,
             (
-                delayed(_fit_step)(self, step, rows_of_stratum, seed, (s, r), secret[step.variable])
+                delayed(_fit_step)(self, step, rows_of_stratum, seed, (s, r))
                 for s, rows_of_stratum in enumerate(parts)
                 for r in range(n_fits)
                 for step in self.steps
@@ -190,16 +188,11 @@ class FittedChain(Source):
             tables = iter(_parallel(n_jobs, self._draws(seed, blocks), request.progress))
             for d in datasets:
                 drawn = [next(tables) for _ in blocks[d]]
-                yield self._assemble(drawn, rows, seed.generator("shuffle", self._secret, d))
+                yield self._assemble(drawn, rows, seed.generator("shuffle", d))
 
     @property
     def _stratum_sizes(self) -> list[int]:
         return [len(stratum.rows) for stratum in self.strata]
-
-    @property
-    def _secret(self) -> str:
-        """Salt for draws of no single variable: the last salt, which depends on all variables."""
-        return self.strata[0].replicates[0][-1].salt
 
     def _sizes(self, rows: int, seed: Seed, dataset: int) -> Sequence[int]:
         """Return the rows of each stratum: drawn, unless kept rows fix them.
@@ -209,7 +202,7 @@ class FittedChain(Source):
         sizes = self._stratum_sizes
         if self.keeps_rows or len(sizes) == 1:
             return sizes if self.keeps_rows else [rows]
-        rng = seed.generator("strata", self._secret, dataset)
+        rng = seed.generator("strata", dataset)
         drawn = rng.multinomial(rows, np.array(sizes) / sum(sizes))
         return [int(size) for size in drawn]
 
@@ -286,16 +279,8 @@ def _parallel(n_jobs: int | None, tasks: Iterator[Any], progress: Progress | Non
     return results
 
 
-def _arrays(column: Column) -> list[npt.NDArray[Any]]:
-    """Return the arrays that hold the values of a column, the same bytes for equal values."""
-    if column.is_coded:
-        return [column.data]
-    values = np.asarray(np.nan_to_num(column.data), dtype=np.float64)
-    return [values + 0.0, column.missing_state()]  # + 0.0: no negative zero
-
-
 def _fit_step(
-    spec: ChainSpec, step: Step, table: Table, seed: Seed, place: tuple[int, int], salt: str
+    spec: ChainSpec, step: Step, table: Table, seed: Seed, place: tuple[int, int]
 ) -> FittedStep:
     """Fit one step on one stratum, for one replicate."""
     stratum, replicate = place
@@ -305,4 +290,4 @@ def _fit_step(
             # one bootstrap sample for all variables of a dataset: a joint draw of persons
             sample = seed.generator("bootstrap", stratum, replicate)
             table = table.take_units(sample.integers(table.n_units, size=table.n_units))
-        return replace(step.fit(table, spec.rules, rng), salt=salt)
+        return step.fit(table, spec.rules, rng)

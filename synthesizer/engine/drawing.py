@@ -102,7 +102,7 @@ def draw_block(
     table: Table = frame.started(stop - start)
     for step in steps:
         name = step.variable.name
-        rng = seed.generator("draw", step.salt, dataset, stratum, name, start // frame.block)
+        rng = seed.generator("draw", dataset, stratum, name, start // frame.block)
         with error_context("drawing", name, step.method, stratum):
             if isinstance(step.value_model, FittedCareerModel):
                 table = _opened(step, step.value_model, frame, table, rng)

@@ -33,8 +33,8 @@ class SavedModel:
     """Ready to generate."""
     layout: Layout
     """How datasets are written."""
-    seed: int
-    """Seed of the fit; the default seed of generation."""
+    seed: Seed
+    """Seed and secret of the fit, which generation has too unless it names another seed."""
     origin: Mapping[str, Any]
     """Plain facts for manifests: versions, hashes, methods."""
     path: Path | None = field(default=None, metadata=NOT_SAVED)
@@ -45,8 +45,7 @@ class SavedModel:
     """How the source held its units; datasets are written in the same form."""
 
     def check(self) -> None:
-        """Raise ValueError on a seed or plug-ins that nobody could name; for files."""
-        Seed(self.seed)
+        """Raise ValueError on plug-ins that nobody could name; for files."""
         if not all(word.isidentifier() for name in self.plugins for word in name.split(".")):
             raise ValueError("plug-ins are names of modules")
 

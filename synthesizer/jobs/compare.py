@@ -224,7 +224,7 @@ def _luck_notes(points: Sequence[RunPoint]) -> list[str]:
     seeds = (
         "All runs have the same seed (common random numbers), which takes out a part of the luck "
         "only: each setting puts the same random numbers to another use."
-        if len({point.seed for point in points}) == 1
+        if len({point.draws for point in points}) == 1
         else "The runs have different seeds: a part of every difference between them is luck."
     )
     notes = [

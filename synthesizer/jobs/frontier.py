@@ -1,9 +1,9 @@
 """Many settings of one configuration, each a whole run, and the comparison of all of them.
 
-Every setting runs with the same data and the same seed. Finished settings wait in
+Every setting runs with the same data, seed and secret. Finished settings wait in
 ``DIRECTORY.unfinished``; when all are done the whole result takes its name in one step. A call
 that is interrupted leaves what is finished there, and the same call goes on from it: a setting is
-kept if configuration, data and versions of the software are the same.
+kept if configuration, data, draws and versions of the software are the same.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import os
 import shutil
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from synthesizer.config.keys import ChainConfig, Config
-from synthesizer.config.reading import file_content, has_faulty_panel, sound_part
+from synthesizer.config.keys import ChainConfig, Config, SecretConfig
+from synthesizer.config.reading import file_content, has_faulty_panel, read_chain_config, sound_part
 from synthesizer.data.errors import (
     ConfigError,
     DataError,
@@ -32,7 +32,7 @@ from synthesizer.data.errors import (
 )
 from synthesizer.data.files import check_output, new_directory, write_secret
 from synthesizer.data.progress import Listener, silent
-from synthesizer.data.randomness import fresh_seed
+from synthesizer.data.randomness import NO_SECRET, Seed
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs.compare import are_of_one_size, compare_points, report_links
 from synthesizer.jobs.grid import Setting, grid, variations
@@ -43,8 +43,9 @@ from synthesizer.measures.catalogue import axis_problems
 from synthesizer.measures.figure import Units, plain
 from synthesizer.plan.inputs import Input, declarations, read_input
 from synthesizer.plan.plan import Plan, make_plan, plain_config
+from synthesizer.plan.seeds import seed_of
 from synthesizer.report.comparison import ComparedRuns, comparison_page
-from synthesizer.report.record import PACKAGES, read_record
+from synthesizer.report.record import MANIFEST, PACKAGES, read_record
 
 # Settings of a grid that make the same data as another one: run, or shown, once is enough.
 
@@ -141,8 +142,8 @@ class FrontierPlan:
     """Names of those that an interrupted call finished; they are not run again."""
     vary: Mapping[str, tuple[Any, ...]]
     """What is varied."""
-    seed: int
-    """Of all settings."""
+    seed: Seed
+    """Of all settings, with its secret."""
     source: Input
     """The confidential data."""
     n_units: int
@@ -169,7 +170,7 @@ class FrontierPlan:
         datasets = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         lines = [
             f"{len(self.settings)} settings, each a whole run (m = {datasets}, "
-            f"{self.n_units:,} {self.units}, seed {self.seed} for all); the result goes to "
+            f"{self.n_units:,} {self.units}, seed {self.seed.entropy} for all); the result goes to "
             f"{self.directory}"
         ]
         if self.kept:
@@ -203,6 +204,7 @@ def plan_frontier(
     directory: str | Path | None = None,
     m: int | None = None,
     seed: int | None = None,
+    secret: str | Mapping[str, Any] | None = None,
     workers: int | None = None,
     overwrite: bool = False,
     registry: Registry | None = None,
@@ -221,7 +223,7 @@ def plan_frontier(
         With every problem of the configuration, of what is varied, of each setting, of the data,
         of the output and of the names of axes; or if all settings would make the same data.
     """
-    overrides = {"m": m, "seed": seed, "workers": workers}
+    overrides = {"m": m, "seed": seed, "secret": secret, "workers": workers}
     problems = Problems()
     base = _base(config, {k: v for k, v in overrides.items() if v is not None}, problems)
     registry = (registry or Registry.load()).with_plugins(() if base is None else base.plugins)
@@ -232,14 +234,16 @@ def plan_frontier(
     usual = base.output.directory
     final = usual.parent / f"{usual.name}_frontier" if directory is None else Path(directory)
     problems += [*check_output(final, overwrite=overwrite), *_workshop_problems(workshop(final))]
-    base = base.model_copy(update={"seed": _seed(base, workshop(final))})
+    draws = None
+    with suppress(ConfigError):  # which every setting reports
+        draws = _seed(base, workshop(final))
     combined = grid(base, varied, registry)
     problems += [
         f"output {final} holds {place}, which is read; name another directory"
         for place in (config, base.data.path)
         if isinstance(place, str | Path) and Path(place).resolve().is_relative_to(final.resolve())
     ]
-    first, wrong, dropped = _check(combined.settings, registry)
+    first, wrong, dropped = _check(combined.settings, registry, draws)
     settings = tuple(setting for setting in combined.settings if setting.name not in dropped)
     problems += combined.joined(combined.problems, among=combined.combinations)
     problems += combined.joined(wrong, among=[setting.name for setting in combined.settings])
@@ -249,15 +253,15 @@ def plan_frontier(
             "here (is the model used by any variable?); no two settings are left to compare"
             for name, kept in dropped.items()
         ]
-    if problems or first is None:
+    if problems or first is None or draws is None:
         raise ConfigError(dict.fromkeys(problems))
     return FrontierPlan(
         directory=final,
         settings=settings,
         dropped=dropped,
-        kept=tuple(one.name for one in settings if _is_done(one, workshop(final), first.data)),
+        kept=tuple(one.name for one in settings if _is_done(one, workshop(final), first)),
         vary={one.key: one.values for one in varied},
-        seed=base.seed or 0,
+        seed=draws,
         source=first.data,
         n_units=first.table.n_units,
         units=first.units,
@@ -272,16 +276,19 @@ def _base(
     config: Config | str | Path, overrides: Mapping[str, Any], problems: Problems
 ) -> Config | None:
     if isinstance(config, Config):
-        return config.model_copy(update=dict(overrides))
+        typed = {key: getattr(read_chain_config({key: overrides[key]}), key) for key in overrides}
+        return config.model_copy(update=typed)
     return sound_part(file_content(config, overrides), Path(config).parent, problems)
 
 
-def _seed(base: Config, waiting: Path) -> int:
-    """Return the seed of all settings: that of the configuration, or of the interrupted call."""
-    if base.seed is not None:
-        return base.seed
-    seed = (read_state(waiting) or {}).get("seed")
-    return seed if isinstance(seed, int) else fresh_seed()
+def _seed(base: Config, waiting: Path) -> Seed:
+    """Return what decides the draws of all settings: what an interrupted call had, if it can."""
+    for manifest in () if isinstance(base.secret, SecretConfig) else waiting.glob(f"*/{MANIFEST}"):
+        with suppress(ConfigError):
+            earlier = seed_of(base.model_copy(update={"secret": SecretConfig(manifest=manifest)}))
+            if (earlier.secret is None) == (base.secret == NO_SECRET):
+                return earlier
+    return seed_of(base)
 
 
 def read_state(waiting: Path) -> Mapping[str, Any] | None:
@@ -302,7 +309,7 @@ def _workshop_problems(waiting: Path) -> Iterator[str]:
 
 
 def _check(
-    settings: Sequence[Setting], registry: Registry
+    settings: Sequence[Setting], registry: Registry, seed: Seed | None
 ) -> tuple[Plan | None, dict[str, list[str]], dict[str, str]]:
     """Plan every setting; the data are read once for each way of reading them.
 
@@ -319,7 +326,7 @@ def _check(
         if reading not in sources:
             sources[reading] = read_input(config)
         try:
-            plan = make_plan(config, sources[reading], registry)
+            plan = make_plan(config, sources[reading], registry, seed=seed)
         except SynthesizerError as error:
             problems[setting.name] = list(error.problems)
             continue
@@ -332,17 +339,18 @@ def _check(
     return first, problems, dropped
 
 
-def _is_done(setting: Setting, waiting: Path, source: Input) -> bool:
-    """Whether an interrupted call finished a setting, with these data and this software."""
+def _is_done(setting: Setting, waiting: Path, plan: Plan) -> bool:
+    """Whether an interrupted call finished a setting, with these data, draws and software."""
     try:
         record = read_record(waiting / setting.name)
     except DataError:
         return False
-    manifest = record.manifest
+    manifest, source = record.manifest, plan.data
     return (
         source.fingerprint is not None
         and _plan_compared(manifest.config) == _plan_compared(plain_config(setting.config))
         and manifest.data.sha256 == source.fingerprint
+        and (manifest.seed, manifest.secret) == (plan.seed.entropy, plan.seed.secret_told)
         and manifest.packages == {name: version(name) for name in PACKAGES}
         and not record.changes
     )
@@ -454,7 +462,7 @@ def _workshop(plan: FrontierPlan) -> Iterator[Path]:
             raise OutputError(
                 f"{work}: another process runs this grid; wait for it or name another directory"
             )
-        write_secret(work / STATE, json.dumps({"seed": plan.seed}), overwrite=True)
+        write_secret(work / STATE, json.dumps({"unfinished": str(plan.directory)}), overwrite=True)
         yield work
     finally:
         os.close(handle)
@@ -474,7 +482,7 @@ def _run_all(
         start = perf_counter()
         try:
             with listening() as listener:
-                _run(setting, work, plan.registry, listener)
+                _run(setting, work, plan, listener)
         except Exception as error:  # an error of the program must not lose the other settings
             failed[setting.name] = _reasons(error)
             say(f"  failed: {'; '.join(failed[setting.name])}")
@@ -496,11 +504,11 @@ def _reasons(error: Exception) -> tuple[str, ...]:
     )
 
 
-def _run(setting: Setting, work: Path, registry: Registry, listener: Listener) -> None:
+def _run(setting: Setting, work: Path, plan: FrontierPlan, listener: Listener) -> None:
     place = {"directory": work / setting.name, "overwrite": True}
     output = setting.config.output.model_copy(update=place)
     config = setting.config.model_copy(update={"output": output})
-    run(config, registry=registry, listener=listener)
+    run(config, registry=plan.registry, listener=listener, seed=plan.seed)
 
 
 def _pace(seconds: float, left: int, *, first: bool) -> str:
@@ -555,7 +563,7 @@ def _write(plan: FrontierPlan, work: Path, frontier: Frontier, points: Sequence[
                 "sha256": plan.source.fingerprint,
                 "rows": plan.source.table.n_rows,
             },
-            "seed": plan.seed,
+            "seed": plan.seed.entropy,
             "settings": {setting.name: dict(setting.values) for setting in done},
             "files": [plain(file_entry(new / name)) for name in (PAGE, NUMBERS)],
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from synthesizer.data.errors import ConfigError
@@ -35,6 +36,7 @@ def generate(
         Created by the call.
     m, rows, seed : int, optional
         Number of datasets, rows of each, and the seed; rows and seed of the fit by default.
+        Another seed gives other datasets; the secret is that of the model.
     overwrite : bool
         Replace an existing result.
     workers : int, optional
@@ -55,7 +57,7 @@ def generate(
     problems += check_output(directory, overwrite=overwrite)
     if problems:
         raise ConfigError(problems)
-    draws = Seed(model.seed if seed is None else seed)
+    draws = model.seed if seed is None else replace(model.seed, entropy=seed)
     phases = Phases(listener)
     names = []
     with new_directory(directory, overwrite=overwrite) as work:
@@ -67,7 +69,7 @@ def generate(
             for number, table in enumerate(tables, 1):
                 written = model.arrangement.restored(table)
                 names.append(write_dataset(written, work, number, m, model.layout, None))
-        write_manifest(work, model, names, seed=draws.entropy, rows=rows, seconds=phases.seconds)
+        write_manifest(work, model, names, seed=draws, rows=rows, seconds=phases.seconds)
     return tuple(directory / name for name in names)
 
 
@@ -76,15 +78,16 @@ def write_manifest(
     model: SavedModel,
     names: Sequence[str],
     *,
-    seed: int,
+    seed: Seed,
     rows: int | None,
     seconds: Mapping[str, float],
 ) -> None:
     """Write the manifest of datasets drawn from a saved model."""
     manifest = dict(model.origin) | {
         "created": now(),
-        "seed": seed,
-        "seed_of_fit": model.seed,
+        "seed": seed.entropy,
+        "secret": seed.secret_told,
+        "seed_of_fit": model.seed.entropy,
         "m": len(names),
         "rows": model.chain.n_units if rows is None else rows,
         "seconds": dict(seconds),

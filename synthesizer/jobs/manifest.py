@@ -91,6 +91,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
         ),
         panel=_panel(plan),
         seed=seed.entropy,
+        secret=seed.secret_told,
         m=plan.m,
         rows=source.n_units if plan.rows is None else plan.rows,
         variables=tuple(

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthesizer.config.reading import read_chain_config
 from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems
 from synthesizer.data.files import check_file, new_file, write_secret
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
 from synthesizer.data.pairs import Data, as_table, check_keys, column_names
 from synthesizer.data.progress import Advance, Listener, silent
-from synthesizer.data.randomness import MAX_SEED, Seed
+from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import CSV_SUFFIXES, RawTable, from_pandas
 from synthesizer.data.table import Kind, Table
 from synthesizer.data.writing import Format, to_pandas, write
@@ -32,6 +33,7 @@ from synthesizer.engine.genetic.genetic_source import Evolver, Words, below_rand
 from synthesizer.engine.genetic.scores import RISKS, Score, Sought
 from synthesizer.jobs.check_files import read_files
 from synthesizer.plan.evolving import declared_for_refining, like_original
+from synthesizer.plan.seeds import seed_of
 
 FILE = 0
 """The evolution's number among those of a seed."""
@@ -67,6 +69,8 @@ class Refined:
     """The evolution; None where nothing was to be done."""
     options: GeneticOptions
     """Its settings."""
+    draws: Seed
+    """Seed and secret of every draw."""
 
     @property
     def data(self) -> pd.DataFrame:
@@ -135,6 +139,7 @@ def refine(
     codes: Sequence[str] | bool = (),
     declared: Mapping[str, Declaration] | None = None,
     seed: int = 0,
+    secret: str | Mapping[str, Any] | None = None,
     n_jobs: int = 1,
     advance: Advance | None = None,
     told: Words | None = None,
@@ -158,6 +163,9 @@ def refine(
         Kinds and missing codes of the original.
     seed, n_jobs : int
         Seed of every draw, and threads, which change nothing.
+    secret : str or mapping, optional
+        As in a configuration: drawn when absent; ``none`` lets the seed alone decide; ``{"from":
+        path}`` names the record of a call to repeat.
     advance, told : callable, optional
         Show the progress.
     **options
@@ -180,8 +188,8 @@ def refine(
     raw = synthetic if isinstance(synthetic, RawTable) else from_pandas(synthetic, min_rows=1)
     keys = [keys] if isinstance(keys, str) else list(keys)
     problems = Problems()
-    if not 0 <= seed <= MAX_SEED:
-        problems.append(f"seed ({seed}) must be between 0 and {MAX_SEED}")
+    with problems.gathered():
+        draws = seed_of(read_chain_config({"seed": seed, "secret": secret}))
     with problems.gathered():
         settings = _options(options, risk_at_most)
     with problems.gathered():
@@ -196,7 +204,6 @@ def refine(
         raise ConfigError(f"risk {settings.risk} has no baseline: say risk_at_most")
     settings = _options(options, limit)
     evolver = Evolver(sought, settings)
-    draws = Seed(seed)
     records = sought.coding.encode(encoded)
     if np.array_equal(np.sort(records), np.sort(sought.records)):
         raise DataError(f"{raw.origin}: has the records of the original; name a synthetic file")
@@ -230,6 +237,7 @@ def refine(
         },
         outcome=outcome,
         options=settings,
+        draws=draws,
     )
 
 
@@ -306,6 +314,7 @@ def refine_file(
     record: Path | None = None,
     overwrite: bool = False,
     seed: int = 0,
+    secret: str | Mapping[str, Any] | None = None,
     workers: int = 1,
     listener: Listener = silent,
     **options: Any,
@@ -335,6 +344,7 @@ def refine_file(
             codes=codes,
             declared=declared,
             seed=seed,
+            secret=secret,
             n_jobs=workers,
             advance=advance,
             told=lambda text: listener.tell("refine", text),
@@ -346,7 +356,8 @@ def refine_file(
         write(refined.table, work, raw.layout, format=form)
     if record is not None:
         notes = [*files.notes, *refined.notes]
-        text = files.text(seed, refined.content | {"notes": notes})
+        content = {"secret": refined.draws.secret_told, **refined.content, "notes": notes}
+        text = files.text(seed, content)
         write_secret(record, text, overwrite=overwrite)
     return RefinedFile(refined, path, files.notes)
 

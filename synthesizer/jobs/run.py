@@ -83,6 +83,7 @@ def run(
     overrides: Mapping[str, Any] | None = None,
     registry: Registry | None = None,
     listener: Listener = silent,
+    seed: Seed | None = None,
 ) -> RunResult:
     """Synthesise as a configuration says and leave datasets, checks and manifest.
 
@@ -97,6 +98,8 @@ def run(
         configuration's ``plugins`` are added.
     listener : Listener, optional
         Is told about the progress.
+    seed : Seed, optional
+        Decides every draw in place of what the configuration says: for runs that share theirs.
 
     Raises
     ------
@@ -109,8 +112,8 @@ def run(
     """
     phases = Phases(listener)
     with phases.phase("read"):
-        plan = prepare(config, registry, overrides=overrides)
-    output, seed = plan.output, Seed(plan.seed)
+        plan = prepare(config, registry, overrides=overrides, seed=seed)
+    output, seed = plan.output, plan.seed
     with new_directory(output.directory, overwrite=output.overwrite) as place:
         folder = _Folder(place, plan, phases)
         source = plan.fit(seed, phases)
@@ -159,13 +162,12 @@ def fitted_model(plan: Plan, phases: Phases) -> SavedModel:
     """Fit the chain of a plan, with what is needed to draw from it elsewhere."""
     from synthesizer.engine.saved import SavedModel
 
-    seed = Seed(plan.seed)
-    chain = plan.fit_chain(seed, phases)
+    chain = plan.fit_chain(plan.seed, phases)
     return SavedModel(
         chain=chain,
         layout=plan.data.layout,
-        seed=seed.entropy,
-        origin=plain(manifest_of(plan, chain, seed, phases)),
+        seed=plan.seed,
+        origin=plain(manifest_of(plan, chain, plan.seed, phases)),
         plugins=plan.registry.plugins,
         arrangement=plan.arrangement,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -239,7 +240,7 @@ def _panel(manifest: Manifest) -> dict[str, Any]:
     return {key: value for key, value in panel.items() if key != "rules"}
 
 
-NO_SETTINGS = frozenset({"data", "output", "seed", "version", "workers"})
+NO_SETTINGS = frozenset({"data", "output", "secret", "seed", "version", "workers"})
 """Keys of a configuration that say nothing about how the data were made."""
 
 
@@ -259,6 +260,8 @@ class RunPoint(ComparedRun):
     """What is counted."""
     questions: Mapping[str, str]
     """For every scope of a measure, what two runs must have in common."""
+    draws: str
+    """A digest of seed and secret: runs with the same one share their luck."""
     datasets: tuple[str, ...]
     """SHA-256 of each dataset, as the manifest has it."""
     gaps: tuple[str, ...]
@@ -357,6 +360,7 @@ def _point(directory: Path, name: str, record: Record) -> RunPoint:
         directory=directory,
         settings={display(path): value for path, value in settings.items()},
         seed=manifest.seed,
+        draws=sha256(f"{manifest.seed} {manifest.secret}".encode()).hexdigest(),
         m=manifest.m,
         rows=manifest.rows,
         records=manifest.n_units,

@@ -187,7 +187,9 @@ data:
 output:
   directory: {output}
 
-seed: {seed}   # decides everything: the same seed and data give the same files; keep it secret
+seed: {seed}   # tells runs apart
+# secret: {{from: RUN/manifest.json}}   # each run draws a key of its draws; this repeats a run
+#   (none: the seed alone decides, for public or simulated data)
 m: 5      # number of synthetic datasets
 
 {panel}

@@ -30,8 +30,6 @@ from synthesizer.measures.results import CheckResults
 from synthesizer.plan.inputs import read_frame
 from synthesizer.plan.plan import Plan, make_plan
 
-DEFAULT_SEED = 0
-
 
 class Synthesizer:
     """Synthesise pandas frames; the options are the keys of the YAML but ``data`` and ``output``.
@@ -42,8 +40,10 @@ class Synthesizer:
         Models to choose from; all that installed packages offer by default.
     **options
         Such as ``default_method``, ``variables``, ``visit_sequence``, ``keep``, ``rules``,
-        ``models`` and ``seed``. The seed of the fit is ``seed``, 0 when absent; draws use it too
-        unless `generate` is told another one. With ``checks`` the frames of `generate` can be
+        ``models``, ``seed`` and ``secret``. Every fit draws a secret, and a seed where none is
+        named, and draws use them too unless `generate` is told another seed: two objects give other
+        frames. ``secret="none"`` lets the seed alone decide (public or simulated data), ``{"from":
+        path}`` repeats a run. With ``checks`` the frames of `generate` can be
         checked (see `checks`), with ``limits`` they always are (see `exceeded`).
 
     Raises
@@ -79,7 +79,7 @@ class Synthesizer:
             With every problem of the data, or of the options in view of them.
         """
         data = read_frame(from_pandas(frame), self.config)
-        plan = make_plan(self.config, data, self.registry, seed=DEFAULT_SEED)
+        plan = make_plan(self.config, data, self.registry)
         self._fitted, self._generated = _Fitted.of(plan), None
         return self
 
@@ -115,7 +115,7 @@ class Synthesizer:
         fitted, config = self._sure, self.config
         m = config.m if m is None else m
         rows = config.rows if rows is None else rows
-        draws = Seed(fitted.seed if seed is None else seed)
+        draws = fitted.seed if seed is None else replace(fitted.seed, entropy=seed)
         workers = -1 if config.workers is None else config.workers
         tables, frames = [], []
         with fitted.guarded():
@@ -235,7 +235,7 @@ class _Fitted:
     source: Source
     arrangement: Arrangement
     layout: Layout
-    seed: int
+    seed: Seed
     plan: Plan | None = None
     """None of a model that was loaded: the original is not there."""
     model: SavedModel | None = None
@@ -247,7 +247,7 @@ class _Fitted:
         if plan.genetic is None:
             return replace(cls.of_model(fitted_model(plan, Phases())), plan=plan)
         return cls(
-            source=plan.fit(Seed(plan.seed)),
+            source=plan.fit(plan.seed),
             arrangement=plan.arrangement,
             layout=plan.data.layout,
             seed=plan.seed,

@@ -167,8 +167,6 @@ class FittedStep:
     """Draws the missing codes of a number."""
     kept: Column | None = None
     """The variable itself in a partial synthesis."""
-    salt: str = ""
-    """Secret part of the seed of the draws, see `synthesizer.data.randomness`."""
     reserve: Column | None = None
     """In a panel: values to search where nothing that the model draws is allowed."""
 

@@ -24,7 +24,7 @@ from synthesizer.data.files import check_output
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.progress import Advance, Listener, Phases, silent
-from synthesizer.data.randomness import Seed, fresh_seed
+from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.engine.chain import ChainSpec, FittedChain
 from synthesizer.engine.drawing import split_strata, whole_number_problems
@@ -39,6 +39,7 @@ from synthesizer.plan.context import Context, models_without_use, unknown_variab
 from synthesizer.plan.inputs import Input, arrangement_of, read_input, without_password
 from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules
 from synthesizer.plan.scenarios import plan_fits, plan_scenarios
+from synthesizer.plan.seeds import plan_seed, secret_in_words
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ class Plan:
     """The chain."""
     genetic: GeneticPlan | None = None
     """How whole datasets are evolved, in place of the chain or after it."""
-    seed: int
-    """Decides every draw."""
+    seed: Seed
+    """Decides every draw, with its secret."""
     m: int
     """Number of datasets."""
     rows: int | None
@@ -94,6 +95,11 @@ class Plan:
     def units(self) -> Units:
         """What is counted."""
         return "persons" if isinstance(self.original, PersonView) else "records"
+
+    @property
+    def secret_in_words(self) -> str:
+        """Where the secret of the draws comes from."""
+        return secret_in_words(self.settings.get("secret"))
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -137,7 +143,7 @@ class Plan:
         """
         if source.half_problems:
             raise ModelError(source.half_problems)
-        inner = Seed(int(seed.generator("half split", repeat).integers(2**62)))
+        inner = seed.child("half split", repeat)
         modelled = half.panel if isinstance(half, PersonView) else half
         again = self._source(modelled, inner, m, keeps_best=False)
         rows = self.rows
@@ -194,12 +200,12 @@ class Plan:
 
 
 def make_plan(
-    config: ChainConfig, data: Input, registry: Registry, *, seed: int | None = None
+    config: ChainConfig, data: Input, registry: Registry, *, seed: Seed | None = None
 ) -> Plan:
     """Plan the synthesis of the confidential data.
 
-    ``registry`` has the models of plug-ins too. ``seed`` decides where the configuration names
-    none; a fresh one when absent.
+    ``registry`` has the models of plug-ins too. ``seed`` decides in place of seed and secret of the
+    configuration: the settings of a grid share one.
 
     Raises
     ------
@@ -222,12 +228,12 @@ def make_plan(
             registry=registry,
             notes=[*data.notes, *notes],
         )
-        plan = _planned(context, fresh_seed() if seed is None else seed)
+        plan = _planned(context, seed)
     problems.settle(kind)
     return plan
 
 
-def _planned(context: Context, seed: int) -> Plan:
+def _planned(context: Context, seed: Seed | None) -> Plan:
     """Plan order, models, rules and checks; raise one error with every problem of them."""
     config = context.config
     if not context.registry.names:
@@ -244,6 +250,8 @@ def _planned(context: Context, seed: int) -> Plan:
     context.problems += overridden(context.paths, rules)
     scenarios = plan_scenarios(context)
     plan_fits(context, keeps=keeps)
+    with context.problems.gathered():
+        asked = plan_seed(context)
     genetic = None
     if config.genetic is not None:
         from synthesizer.plan.evolving import plan_genetic
@@ -265,7 +273,7 @@ def _planned(context: Context, seed: int) -> Plan:
             frame=context.frame,
         ),
         genetic=genetic,
-        seed=seed if config.seed is None else config.seed,
+        seed=seed or asked,
         m=config.m,
         rows=config.rows,
         workers=-1 if config.workers is None else config.workers,
@@ -336,6 +344,7 @@ def prepare(
     *,
     overrides: Mapping[str, Any] | None = None,
     check_directory: bool = True,
+    seed: Seed | None = None,
 ) -> Plan:
     """Check a whole run and read its data.
 
@@ -350,6 +359,8 @@ def prepare(
         Replace keys of the file.
     check_directory : bool
         Whether the output directory is checked as well.
+    seed : Seed, optional
+        Decides every draw, in place of seed and secret of the configuration.
 
     Raises
     ------
@@ -372,7 +383,7 @@ def prepare(
     with problems.gathered():
         models = models.with_plugins(sound.plugins)
         if not faulty:
-            plan = make_plan(sound, data, models)
+            plan = make_plan(sound, data, models, seed=seed)
     problems += data.problems
     problems.settle(ConfigError)
     return plan

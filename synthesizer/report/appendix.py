@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 from markupsafe import Markup
 
+from synthesizer.data.randomness import NO_SECRET
 from synthesizer.measures.figure import Figure, Measured, Units
 from synthesizer.report.expected import expected_of
 from synthesizer.report.figures import result_blocks
@@ -63,7 +64,7 @@ def _further(axis: str, results: Iterable[tuple[str, Measured]], units: Units) -
 
 
 _LISTED = 12
-_SEED = "see manifest.json, which is as confidential as the data"
+_KEPT = "see manifest.json, which is as confidential as the data"
 
 
 @section(
@@ -72,7 +73,7 @@ _SEED = "see manifest.json, which is as confidential as the data"
     "Data, chain of models, configuration and versions, so that it can be done again.",
 )
 def run_section(record: Record) -> Iterator[Block]:
-    """Yield the run's facts; the seed is never among them."""
+    """Yield the run's facts; seed and secret are never among them."""
     manifest = record.manifest
     versions = [("Python", manifest.python), *manifest.packages.items()]
     yield _pairs("The run", "What", "Value", _facts(record))
@@ -105,9 +106,16 @@ def _facts(record: Record) -> list[tuple[str, Cell]]:
         ("Synthetic datasets (m)", f"{manifest.m:,}"),
         (f"{record.units.capitalize()} in each", f"{manifest.rows:,}"),
         ("Made", manifest.created),
-        ("Seed", _SEED),
+        ("Seed", _KEPT),
+        ("Secret of the draws", _secret(manifest.secret)),
         ("SHA-256 of the data", manifest.data.sha256),
     ]
+
+
+def _secret(secret: str | None) -> str:
+    if secret == NO_SECRET:
+        return "none: the seed alone decides every draw, for public or simulated data only"
+    return _KEPT
 
 
 def _chain(steps: Sequence[StepEntry]) -> DataTable:
@@ -137,7 +145,7 @@ def _predictors(step: StepEntry, before: Sequence[str]) -> str:
 
 
 def _configuration(config: Mapping[str, Any]) -> Iterator[Markup]:
-    shown = {**config, "seed": _SEED} if "seed" in config else dict(config)
+    shown = {**config, "seed": _KEPT} if "seed" in config else dict(config)
     text = yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=90)
     yield heading("Configuration")
     yield Markup("<pre tabindex='0'>{}</pre>").format(text)

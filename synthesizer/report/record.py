@@ -239,6 +239,8 @@ class Manifest(Result):
     data: DataEntry
     panel: PanelEntry | None
     seed: int
+    secret: str | None = None
+    """The key of every draw, 64 hexadecimal digits; ``none`` where the seed alone decided."""
     seed_of_fit: int | None = None
     """Of datasets that a saved model drew."""
     m: int

@@ -105,7 +105,7 @@ def test_the_report_tells_of_careers(result: RunResult) -> None:
     assert '<section id="careers"' in page
     assert "150 persons each" in page
     assert "the option match of the careers was on" in page
-    assert ("in 1992" in page) == is_wide(result)
+    assert "in 1992" in page or not is_wide(result)
     assert "cannot read" not in page
 
 

@@ -70,7 +70,8 @@ WIDE = {
 
 
 def run_of(folder: Path, data: dict[str, Any], form: dict[str, Any]) -> Path:
-    content = {"data": data, "output": {"directory": "out"}, "seed": SEED, "m": 2, "workers": 1}
+    content = {"data": data, "output": {"directory": "out"}, "m": 2, "workers": 1}
+    content |= {"seed": SEED, "secret": "none"}  # as the commands risk and utility draw
     config = write_yaml(folder / "run.yaml", content | form)
     result = call("run", config, "-q")
     assert result.exit_code == 0, result.output

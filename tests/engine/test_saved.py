@@ -27,6 +27,7 @@ from tests.engine.test_chain import fitted, spec
 from tests.tables import assert_same, persons
 
 REGISTRY = Registry.load()
+SEED = Seed(5, "0f" * 32)
 METHODS: list[dict[str, Any]] = [
     {},
     {"methods": {"marital": "logistic", "income": "normal", "age": "normrank"}},
@@ -56,7 +57,7 @@ def model_of(**changes: Any) -> SavedModel:
     quoting = tuple(Quoting(always=True, bare=("NA",)) for _ in table)
     layout = Layout(form="csv", names=table.names, csv=CsvLayout(quoting=quoting, header=quoting))
     chain = fitted(table, **changes)
-    return SavedModel(chain=chain, layout=layout, seed=5, origin={"format": 1})
+    return SavedModel(chain=chain, layout=layout, seed=SEED, origin={"format": 1})
 
 
 @pytest.mark.parametrize("changes", METHODS, ids=str)
@@ -64,7 +65,7 @@ def test_a_saved_model_draws_the_same(changes: dict[str, Any], tmp_path: Path) -
     model = model_of(**changes)
     save_model(tmp_path / "model", model, REGISTRY)
     loaded = load_model(tmp_path / "model", REGISTRY)
-    assert (loaded.layout, loaded.seed, loaded.origin) == (model.layout, 5, {"format": 1})
+    assert (loaded.layout, loaded.seed, loaded.origin) == (model.layout, SEED, {"format": 1})
     for one, other in zip(
         model.chain.generate(Seed(1), m=2), loaded.chain.generate(Seed(1), m=2), strict=True
     ):
@@ -107,8 +108,9 @@ ALTERED: dict[str, Any] = {
     "module path": lambda c: step(c)["value_model"].update(name="os:system"),
     "missing step": lambda c: c["chain"]["strata"][0]["replicates"][0].pop(),
     "order": lambda c: c["chain"]["strata"][0]["replicates"][0].reverse(),
-    "seed": lambda c: c.update(seed="one"),
-    "negative seed": lambda c: c.update(seed=-1),
+    "seed": lambda c: c["seed"].update(entropy="one"),
+    "negative seed": lambda c: c["seed"].update(entropy=-1),
+    "secret": lambda c: c["seed"].update(secret="1234"),
     "plug-ins": lambda c: c.update(plugins=["os; print"]),
     "condition": lambda c: c["chain"]["forbids"].append(["Forbid", {"condition": "1 +"}]),
     "forbid": lambda c: c["chain"]["forbids"].append(["Other", {}]),
@@ -136,7 +138,7 @@ def test_an_older_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "model"
     with patch("synthesizer.data.archive.VERSION", 1):
         write_archive(path, {}, kind=KIND)
-    with pytest.raises(SavedModelError, match="has version 1 of the format, this release reads 3"):
+    with pytest.raises(SavedModelError, match="has version 1 of the format, this release reads 4"):
         load_model(path, REGISTRY)
 
 

@@ -307,7 +307,7 @@ def test_a_seed_that_was_drawn_is_kept(config: Path, tmp_path: Path) -> None:
     config.write_text(config.read_text().replace("seed: 3\n", ""))
     where = tmp_path / "grid"
     interrupted(config, where)
-    drawn = json.loads((workshop(where) / "grid.json").read_text())["seed"]
+    drawn = json.loads((workshop(where) / NAMES[0] / "manifest.json").read_text())["seed"]
     found = run_grid(config, LEAVES, directory=where, workers=1)
     assert found.kept == (NAMES[0],)
     assert {point.seed for point in found.comparison.runs} == {drawn}

@@ -10,7 +10,7 @@ import numpy as np
 from synthesizer.data.errors import DataError, RuleError
 from synthesizer.data.evolved import Evolution, EvolvedDataset, Generation, Risk, Utility
 from synthesizer.data.panel.arrangement import ROWS
-from synthesizer.data.randomness import Seed, salts
+from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Table
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.genetic.coding import Coding, Records
@@ -62,9 +62,7 @@ class Evolver:
         self._margins = Redraw.marginal(coding, records)
         redraw = self._margins if options.redraw == "marginal" else Redraw.uniform(coding)
         self.breeder = Breeder(self.scorer, options, redraw, allowed=allowed)
-        self._random: dict[int, float] = {}
-        # draws depend on the data too: who knows the seed must not be able to undo mutations
-        self._salt = salts([("records", [np.asarray(records, dtype=np.int64)])])["records"]
+        self._random: dict[Seed, float] = {}
 
     @property
     def size(self) -> int:
@@ -73,15 +71,15 @@ class Evolver:
 
     def random_risk(self, seed: Seed) -> float:
         """Return the mean risk of files whose variables are drawn from their margins alone."""
-        if seed.entropy not in self._random:
-            self._random[seed.entropy] = self._drawn_risk(seed)
-        return self._random[seed.entropy]
+        if seed not in self._random:
+            self._random[seed] = self._drawn_risk(seed)
+        return self._random[seed]
 
     def _drawn_risk(self, seed: Seed) -> float:
         n = len(self.sought.records)
         risks = []
         for number in range(RANDOM_FILES):
-            rng = seed.generator("genetic", self._salt, "random", number)
+            rng = seed.generator("genetic", "random", number)
             drawn, _ = self._margins.mutated(self.sought.records, 1.0, rng)
             risks.append(self.scorer.score(self.scorer.count(drawn), n).risk)
         return float(np.mean(risks))
@@ -136,7 +134,7 @@ class Evolver:
         if self.options.risk_floor is None:
             self.breeder.options = replace(self.options, risk_floor=self.random_risk(seed))
         n = len(start[0].records)
-        path = ("genetic", self._salt, dataset)
+        path = ("genetic", dataset)
         threads = 1 if n < ALONE else n_jobs
         return evolve(
             start,
@@ -151,7 +149,7 @@ class Evolver:
 
     def shuffled(self, candidate: Candidate, seed: Seed, dataset: int, number: int = 0) -> Records:
         """Return a candidate's records in an order that reveals nothing of the original's."""
-        rng = seed.generator("genetic", self._salt, dataset, "order", number)
+        rng = seed.generator("genetic", dataset, "order", number)
         return candidate.records[rng.permutation(len(candidate.records))]
 
     def _ruled(self, records: Records, rng: np.random.Generator) -> Records:
@@ -169,7 +167,7 @@ class Evolver:
         return out
 
     def _start(self, seed: Seed, dataset: int, number: int) -> np.random.Generator:
-        return seed.generator("genetic", self._salt, dataset, "start", number)
+        return seed.generator("genetic", dataset, "start", number)
 
     def _mutant(self, records: Records, rate: float, rng: np.random.Generator) -> Candidate:
         return self.breeder.candidate(

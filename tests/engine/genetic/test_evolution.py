@@ -89,7 +89,7 @@ def test_every_pair_draws_for_itself():
     assert len(set(maker.states)) == len(maker.states) == 8 * 4
 
 
-def test_draws_of_an_evolution_depend_on_the_dataset_and_the_data(monkeypatch):
+def test_draws_of_an_evolution_depend_on_the_dataset(monkeypatch):
     paths, real = [], genetic_source.evolve
 
     def spy(start, maker, seed, path, **rest):
@@ -98,13 +98,10 @@ def test_draws_of_an_evolution_depend_on_the_dataset_and_the_data(monkeypatch):
 
     monkeypatch.setattr(genetic_source, "evolve", spy)
     original = sought()
-    records = np.array(original.records)
-    records[0] = (records[0] + 1) % original.coding.n_cells
-    neighbour = replace(original, records=records)
     start = evolver().mutants(SEED, 0, 0.3)
-    for one, dataset in ((original, 0), (original, 1), (neighbour, 0)):
-        evolver(original=one, generations=1).evolve(start, SEED, dataset)
-    assert len(set(paths)) == 3
+    for dataset in (0, 1):
+        evolver(original=original, generations=1).evolve(start, SEED, dataset)
+    assert len(set(paths)) == 2
 
 
 def test_small_datasets_are_left_to_one_thread(monkeypatch):
@@ -206,8 +203,8 @@ def test_nobody_beats_the_frontier(options, seen):
 
 
 def test_the_frontier_never_falls_back(seen):
-    """While there is room for all of it."""
-    evolved(mode="pareto", population=40, generations=12)
+    """While there is room for all of it; below a floor of risk one point is enough."""
+    evolved(mode="pareto", population=40, generations=12, risk_floor=0.0)
     areas = [hypervolume(points(people)) for people in seen]
     assert (np.diff(areas) >= 0).all()
     assert areas[-1] > areas[0]
@@ -231,7 +228,7 @@ def test_the_best_so_far_is_never_lost_where_dominance_sorts(options):
         assert (np.diff(values) <= 0).all()
 
 
-@pytest.mark.parametrize("limit", [0.1, 0.3])
+@pytest.mark.parametrize("limit", [0.1, 0.2])
 def test_a_limit_is_kept_where_it_can_be(limit):
     made = evolver(risk_at_most=limit, generations=20)
     outcome = made.evolve(made.mutants(SEED, 0, 0.3), SEED, 0)

@@ -1,0 +1,203 @@
+"""The secret of the draws: drawn for each run, kept by the steward, and what repeats a run."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synthesizer import Synthesizer, run
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.randomness import Seed, fresh_secret
+from synthesizer.jobs.frontier import plan_frontier, workshop
+from synthesizer.jobs.refine import refine_file
+from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
+
+pytestmark = pytest.mark.usefixtures("drawn_secret")
+CHECKS = {"keys": ["sex", "age"], "target": "marital", "suda": False, "propensity": False}
+GENETIC = {
+    "genetic": {"population": 6, "generations": 2, "mode": "pareto", "risk": "cap"},
+    "drop": ["age", "income"],
+    "checks": {"keys": ["sex", "region"], "target": "marital", "propensity": False},
+}
+
+
+def config_for(folder: Path, out: str = "out", /, **changes: Any) -> Path:
+    path = folder / "persons.csv"
+    if not path.exists():
+        persons_frame(120).drop(columns="person_id").to_csv(path, index=False)
+    content = {
+        "data": {"path": "persons.csv"},
+        "output": {"directory": out},
+        "seed": 1,
+        "checks": CHECKS,
+        "workers": 1,
+    } | changes
+    plain = {key: value for key, value in content.items() if value is not None}
+    return write_yaml(folder / f"{out}.yaml", plain)
+
+
+def manifest_in(directory: Path) -> dict[str, Any]:
+    return json.loads((directory / "manifest.json").read_text())
+
+
+def test_every_run_draws_a_secret_and_repeats_from_its_manifest(tmp_path: Path) -> None:
+    one, other = (run(config_for(tmp_path, out)) for out in ("out", "other"))
+    assert hashes(one.directory) != hashes(other.directory)
+    secrets = {result.manifest.secret for result in (one, other)}
+    assert len(secrets) == 2
+    assert all(len(bytes.fromhex(secret or "")) == 32 for secret in secrets)
+    origin = {"from": "out/manifest.json"}
+    for workers, seed in ((1, 1), (2, None)):  # the seed of the manifest where none is configured
+        again = run(config_for(tmp_path, f"w{workers}", workers=workers, seed=seed, secret=origin))
+        assert hashes(again.directory) == hashes(one.directory)
+        assert (again.manifest.seed, again.manifest.secret) == (1, one.manifest.secret)
+        assert again.checks == one.checks
+    unlike = run(config_for(tmp_path, "unlike", seed=2, secret=origin))
+    assert hashes(unlike.directory) != hashes(one.directory)
+
+
+def test_without_a_secret_the_seed_decides_and_everybody_is_told(tmp_path: Path) -> None:
+    config = config_for(tmp_path, secret="none")
+    result = call("run", config)
+    first = hashes(tmp_path / "out")
+    assert "seed 1, no secret;" in result.output
+    assert manifest_in(tmp_path / "out")["secret"] == "none"
+    assert "none: the seed alone decides" in (tmp_path / "out" / "report.html").read_text()
+    for place in (result.output, *manifest_in(tmp_path / "out")["notes"]):
+        assert "the seed alone decides every draw, so whoever knows or guesses it" in place
+    for command in (["validate", config, "--overwrite"], ["plan", config]):
+        assert "secret: none, the seed alone decides" in call(*command).output
+    assert call("run", config_for(tmp_path, "b"), "--secret", "none").exit_code == 0
+    manifest = tmp_path / "out" / "manifest.json"
+    repeated = call("run", config_for(tmp_path, "c", seed=None), "--secret", manifest)
+    assert "seed 1, no secret;" in repeated.output
+    assert hashes(tmp_path / "b") == hashes(tmp_path / "c") == first
+
+
+@pytest.mark.parametrize("changes", [{}, GENETIC], ids=["chain", "genetic"])
+def test_a_secret_stands_in_the_manifest_only(changes: Any, tmp_path: Path) -> None:
+    config = config_for(tmp_path, **changes)
+    output = call("run", config).output
+    assert "secret in manifest.json" in output
+    secret = manifest_in(tmp_path / "out")["secret"]
+    origin = {"from": "out/manifest.json"}
+    output += call("validate", config_for(tmp_path, "again", **changes, secret=origin)).output
+    assert "secret: that of" in output
+    output += call("plan", config).output + call("codebook", tmp_path / "out", "--json").output
+    assert "secret: drawn from the operating system for each run" in output
+    assert_kept(secret, tmp_path, output, {"out/manifest.json"})
+
+
+def assert_kept(secret: str, folder: Path, output: str, places: set[str]) -> None:
+    """Nothing that was written or printed holds a secret but these, which only the owner reads."""
+    assert secret not in output
+    holding = [p for p in folder.rglob("*") if p.is_file() and secret.encode() in p.read_bytes()]
+    assert {str(path.relative_to(folder)) for path in holding} == places
+    assert {stat.S_IMODE(path.stat().st_mode) for path in holding} == {0o600}
+
+
+def test_a_saved_model_keeps_its_secret(tmp_path: Path) -> None:
+    config, model = config_for(tmp_path), tmp_path / "model"
+    output = call("fit", config, "-o", model).output
+    for out, words in (("a", []), ("b", []), ("c", ["--seed", 2])):
+        output += call("generate", model, "-o", tmp_path / out, *words).output
+    secret = manifest_in(tmp_path / "a")["secret"]
+    assert secret == manifest_in(tmp_path / "c")["secret"]
+    assert hashes(tmp_path / "a") == hashes(tmp_path / "b") != hashes(tmp_path / "c")
+    places = {"model", *(f"{out}/manifest.json" for out in "abc")}
+    assert_kept(secret, tmp_path, output, places)
+    repeated = run(config_for(tmp_path, "d", secret={"from": "a/manifest.json"}))
+    assert hashes(repeated.directory) == hashes(tmp_path / "a")
+    with pytest.raises(ConfigError, match="drawn from a saved model with another seed"):
+        run(config_for(tmp_path, "e", secret={"from": "c/manifest.json"}))
+
+
+def test_a_saved_frame_synthesizer_draws_the_same_again(tmp_path: Path) -> None:
+    frame = persons_frame(120)
+    one, other = (Synthesizer(seed=1).fit(frame) for _ in range(2))
+    assert not one.generate()[0].equals(other.generate()[0])
+    one.save(tmp_path / "model")
+    assert Synthesizer.load(tmp_path / "model").generate()[0].equals(one.generate()[0])
+    alike = (Synthesizer(seed=1, secret="none").fit(frame).generate()[0] for _ in range(2))
+    assert next(alike).equals(next(alike))
+
+
+def test_a_grid_shares_one_secret_and_goes_on_with_it(tmp_path: Path) -> None:
+    config, vary = config_for(tmp_path, seed=None), {"cart.min_leaf": [5, 40]}
+    plan = plan_frontier(config, vary, directory=tmp_path / "grid")
+    setting = plan.settings[0]
+    place = {"directory": workshop(tmp_path / "grid") / setting.name}
+    output = setting.config.output.model_copy(update=place)
+    run(setting.config.model_copy(update={"output": output}), seed=plan.seed)
+    (workshop(tmp_path / "grid") / "grid.json").write_text("{}")
+    again = plan_frontier(config, vary, directory=tmp_path / "grid")
+    assert (again.seed, again.kept) == (plan.seed, (setting.name,))
+    bare = plan_frontier(config, vary, directory=tmp_path / "grid", secret="none")
+    assert (bare.seed.secret, bare.kept) == (None, ())
+
+
+def test_refining_draws_a_secret_and_repeats_from_its_record(tmp_path: Path) -> None:
+    original, made = tmp_path / "persons.csv", tmp_path / "made.csv"
+    persons_frame(120).drop(columns=["person_id", "income"]).to_csv(original, index=False)
+    persons_frame(120).iloc[:, 1:5].head(110).to_csv(made, index=False)
+    options: Any = {"keys": ["age"], "target": "marital", "codes": ["age"], "risk_at_most": 0.2}
+    texts, secret = [], None
+    for name in "abc":
+        out, record = tmp_path / f"{name}.csv", tmp_path / f"{name}.json"
+        refine_file(original, made, out=out, record=record, secret=secret, generations=2, **options)
+        texts.append(out.read_bytes())
+        secret = {"from": str(tmp_path / "a.json")} if name == "b" else None
+    assert texts[0] == texts[2] != texts[1]
+    drawn = json.loads((tmp_path / "a.json").read_text())["secret"]
+    assert_kept(drawn, tmp_path, "", {"a.json", "c.json"})
+
+
+WRONG = {
+    "missing": (None, "cannot be read (No such file or directory)"),
+    "no JSON": ("{", "is damaged or no manifest"),
+    "deep": ("[" * 100_000, "is damaged or no manifest"),
+    "a list": ("[1]", "holds no secret"),
+    "no secret": ('{"seed": 1}', "holds no secret"),
+    "short": ('{"seed": 1, "secret": "c0ffee"}', "seed or secret were edited"),
+    "no text": ('{"seed": 1, "secret": 12}', "seed or secret were edited"),
+    "no seed": ('{"seed": true, "secret": "none"}', "seed or secret were edited"),
+    "large seed": ('{"seed": 99999999999999999999, "secret": "none"}', "were edited"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_manifest_without_a_secret_is_refused(wrong: str, tmp_path: Path) -> None:
+    text, words = WRONG[wrong]
+    if text is not None:
+        (tmp_path / "manifest.json").write_text(text)
+    config = config_for(tmp_path, secret={"from": "manifest.json"})
+    for result in (call("run", config), call("validate", config)):
+        assert result.exit_code == 2
+        assert f"secret.from: {tmp_path}/manifest.json: " in result.output
+        assert words in result.output
+        assert "name the manifest.json of a finished run" in result.output
+        assert "c0ffee" not in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_secret_in_a_configuration_is_refused_and_not_repeated(tmp_path: Path) -> None:
+    secret = fresh_secret()
+    for value in (secret, 7, {"from": [secret]}, {"of": "x"}):
+        result = call("validate", config_for(tmp_path, secret=value))
+        assert result.exit_code == 2
+        assert "secret" in result.output
+        assert secret not in result.output
+    with pytest.raises(ConfigError, match=r"must be none, or \{from: RUN/manifest.json\};"):
+        Synthesizer(secret=secret)
+    assert secret not in repr(Seed(1, secret))
+
+
+def test_draws_that_are_repeated_with_other_data_are_noted(tmp_path: Path) -> None:
+    run(config_for(tmp_path))
+    persons_frame(121).to_csv(tmp_path / "persons.csv", index=False)
+    result = call("validate", config_for(tmp_path, "b", secret={"from": "out/manifest.json"}))
+    assert "is of a run with other data" in result.output
