@@ -239,7 +239,7 @@ class Manifest(Result):
     data: DataEntry
     panel: PanelEntry | None
     seed: int
-    secret: str | None = None
+    secret: str | None = Field(default=None, repr=False)
     """The key of every draw, 64 hexadecimal digits; ``none`` where the seed alone decided."""
     seed_of_fit: int | None = None
     """Of datasets that a saved model drew."""

@@ -46,6 +46,7 @@ def manifest_in(directory: Path) -> dict[str, Any]:
 
 def test_every_run_draws_a_secret_and_repeats_from_its_manifest(tmp_path: Path) -> None:
     one, other = (run(config_for(tmp_path, out)) for out in ("out", "other"))
+    assert str(one.manifest.secret) not in repr(one)  # which a notebook shows
     assert hashes(one.directory) != hashes(other.directory)
     secrets = {result.manifest.secret for result in (one, other)}
     assert len(secrets) == 2
@@ -121,6 +122,7 @@ def test_a_saved_frame_synthesizer_draws_the_same_again(tmp_path: Path) -> None:
     one, other = (Synthesizer(seed=1).fit(frame) for _ in range(2))
     assert not one.generate()[0].equals(other.generate()[0])
     one.save(tmp_path / "model")
+    assert str(one.model.seed.secret) not in repr(one.model)
     assert Synthesizer.load(tmp_path / "model").generate()[0].equals(one.generate()[0])
     alike = (Synthesizer(seed=1, secret="none").fit(frame).generate()[0] for _ in range(2))
     assert next(alike).equals(next(alike))
