@@ -27,7 +27,7 @@ from synthesizer.config.keys import Config, PanelConfig
 from synthesizer.config.reading import load_config
 from synthesizer.data.encoding import encode_like
 from synthesizer.data.errors import ConfigError, DataError, Problems
-from synthesizer.data.files import check_file, write_secret
+from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.panel.arrangement import RowFrame
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.view import period_labels
@@ -94,7 +94,7 @@ def main(
         check_file(out, overwrite=overwrite)
         sides = read(load_config(config), synthetic)
         picture = draw(grouped(sides, letters), persons, np.random.default_rng(seed))
-        write_secret(out, picture, overwrite=overwrite)
+        write_texts({out: picture}, overwrite=overwrite)
         print(f"{out} (shows persons of the original: as confidential as it)")
 
 

@@ -29,7 +29,7 @@ from measuring import markdown
 
 from synthesizer.cli.commands import Overwrite, Workers, errors_told
 from synthesizer.data.errors import ConfigError
-from synthesizer.data.files import check_file, write_secrets
+from synthesizer.data.files import check_file, write_texts
 from synthesizer.jobs.check_files import parse_names
 from synthesizer.report.page import Block, Chart, DataTable, Section, Words, render, written
 
@@ -154,7 +154,7 @@ def main(
         if json_file is not None:
             plain = json.dumps(comparison.to_dict(), indent=1, allow_nan=False)
             texts[json_file] = f"{plain}\n"
-        write_secrets(texts, overwrite=overwrite)
+        write_texts(texts, overwrite=overwrite)
         print(f"Written: {', '.join(map(str, outputs))}")
 
 

@@ -1,5 +1,58 @@
 """What is typed and what is printed."""
 
-from synthesizer.cli.commands import main
+from __future__ import annotations
 
-__all__ = ["main"]
+import io
+import signal
+import sys
+import threading
+from types import FrameType
+
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+"""Ctrl-C; what batch schedulers end a job with; a terminal that is closed."""
+_AGAIN = 0.02
+"""Seconds after which a signal that came during an import is looked at again."""
+
+
+def main() -> None:
+    """Entry point of the ``synthesizer`` command; the slow imports come after the handlers."""
+    caught = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    caught = [number for number in caught if signal.getsignal(number) != signal.SIG_IGN]
+    for number in caught:
+        signal.signal(number, _stop)
+    for stream in (sys.stdout, sys.stderr):  # names of variables may not fit the terminal
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        from synthesizer.cli.commands import app
+
+        app()
+    except KeyboardInterrupt:
+        print("error: interrupted; nothing was written", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
+        sys.stderr.close()
+        sys.exit(141)
+    finally:
+        for number in caught:  # all is done: whoever still waits for the end is not told a story
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """End the command, but never in the middle of an import, which would tell of its own state."""
+    if _is_importing(frame):
+        again = threading.Timer(_AGAIN, signal.raise_signal, [number])
+        again.daemon = True
+        again.start()
+        return
+    from synthesizer.data.errors import Terminated
+
+    raise KeyboardInterrupt if number == signal.SIGINT else Terminated
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -13,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from synthesizer.cli import main as main  # the script of an installation before this version
 from synthesizer.data.errors import (
     LimitExceededError,
     ModelError,
     OutputError,
     SynthesizerError,
-    Terminated,
 )
+from synthesizer.data.files import written_paths
 
 if TYPE_CHECKING:
     from synthesizer.engine.registry import Registry
@@ -86,14 +85,23 @@ def options_of(**options: Any) -> dict[str, Any]:
 @contextmanager
 def errors_told() -> Iterator[None]:
     """Print every problem and leave with the exit code of the error."""
-    try:
-        yield
-    except SynthesizerError as error:
-        show_error(error)
-        raise typer.Exit(error.exit_code) from None
-    except KeyboardInterrupt as stop:  # one that kept something says what
-        show_error(SynthesizerError(str(stop) or "interrupted; nothing was written"))
-        raise typer.Exit(130) from None
+    with written_paths() as written:
+        try:
+            yield
+        except SynthesizerError as error:
+            show_error(error)
+            raise typer.Exit(error.exit_code) from None
+        except KeyboardInterrupt as stop:  # one that kept something says what
+            show_error(SynthesizerError(str(stop) or interrupted(written)))
+            raise typer.Exit(130) from None
+
+
+def interrupted(written: Iterable[Path]) -> str:
+    """Say what an interrupted command left behind."""
+    paths = [str(path) for path in written if path.exists()]
+    if not paths:
+        return "interrupted; nothing was written"
+    return f"interrupted, after {', '.join(paths)} had been written, whole and new"
 
 
 def show_error(error: SynthesizerError) -> None:
@@ -277,15 +285,11 @@ def fit(
 ) -> None:
     """Fit the chain and save the model, which holds confidential values."""
     from synthesizer.cli.printing import progress
-    from synthesizer.data.files import check_file
-    from synthesizer.engine.saved import save_model
     from synthesizer.jobs import run as job
 
-    check_file(model, overwrite=overwrite, read=[config])
     registry = models_with(plugin)
     with progress(quiet=quiet) as listener:
-        fitted = job.fit(config, out=model, registry=registry, listener=listener)
-    save_model(model, fitted, registry.with_plugins(fitted.plugins))
+        job.fit_file(config, model, overwrite=overwrite, registry=registry, listener=listener)
     if not quiet:
         print(f"wrote {model} (confidential: it holds values of the data; mode 0600)")
 
@@ -666,21 +670,3 @@ def schema(plugin: Plugins = None) -> None:
     from synthesizer.config.reading import config_schema
 
     say_json(config_schema(models_with(plugin)))
-
-
-def _interrupted(*_: object) -> None:
-    raise Terminated
-
-
-def main() -> None:
-    """Entry point of the ``synthesizer`` command."""
-    # batch schedulers end a job with SIGTERM: clean up as after Ctrl-C
-    signal.signal(signal.SIGTERM, _interrupted)
-    for stream in (sys.stdout, sys.stderr):  # names of variables may not fit the terminal
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        app()
-    except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
-        sys.stderr.close()
-        sys.exit(141)

@@ -21,10 +21,7 @@ import json
 import math
 import os
 import re
-import secrets
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from synthesizer.data.errors import SavedModelError
+from synthesizer.data.files import create
 
 FORMAT = "synthesizer-archive"
 VERSION = 4
@@ -52,13 +50,11 @@ Array = npt.NDArray[Any]
 
 
 def write_archive(path: str | Path, content: Any, *, kind: str) -> None:
-    """Write nested plain values into one file that only its owner may read.
+    """Write nested plain values into one new file that only its owner may read.
 
     The content is made of str, int, float, bool, None, list, dict with str keys, and ndarray of
-    bool, int, uint, float32 or float64. The file is written beside its place and moved there at
-    the end: a failure leaves no half file, an existing file is replaced. The same content gives
-    the same bytes. ``kind`` says what the content is, such as ``"chain"``; `read_archive` wants
-    the same word.
+    bool, int, uint, float32 or float64. The same content gives the same bytes. ``kind`` says what
+    the content is, such as ``"chain"``; `read_archive` wants the same word.
 
     Examples
     --------
@@ -68,24 +64,20 @@ def write_archive(path: str | Path, content: Any, *, kind: str) -> None:
     >>> read_archive(file, kind="example")
     {'donors': array([0, 1, 2])}
     """
-    path = Path(path)
     arrays: list[Array] = []
     text = _dumped(_encoded(content, arrays, "content"))
-    try:
-        with _replacing(path) as file:
-            with zipfile.ZipFile(file, "w") as archive:
-                about = {"format": FORMAT, "version": VERSION, "kind": kind, "arrays": len(arrays)}
-                with _member(archive, MANIFEST) as member:
-                    member.write(_dumped(about))
-                with _member(archive, CONTENT, len(text)) as member:
-                    member.write(text)
-                for number, array in enumerate(arrays):
-                    with _member(archive, _array_name(number), array.nbytes) as member:
-                        np.lib.format.write_array(member, array, (1, 0), allow_pickle=False)
-                archive.comment = bytes(SEAL)
-            _seal(file)
-    except OSError as error:
-        raise SavedModelError(f"{path} cannot be written: {error.strerror}") from error
+    with create(Path(path)) as file:
+        with zipfile.ZipFile(file, "w") as archive:
+            about = {"format": FORMAT, "version": VERSION, "kind": kind, "arrays": len(arrays)}
+            with _member(archive, MANIFEST) as member:
+                member.write(_dumped(about))
+            with _member(archive, CONTENT, len(text)) as member:
+                member.write(text)
+            for number, array in enumerate(arrays):
+                with _member(archive, _array_name(number), array.nbytes) as member:
+                    np.lib.format.write_array(member, array, (1, 0), allow_pickle=False)
+            archive.comment = bytes(SEAL)
+        _seal(file)
 
 
 def _encoded(value: Any, arrays: list[Array], where: str, depth: int = 0) -> Any:
@@ -161,39 +153,6 @@ def _digest(file: IO[bytes], length: int) -> bytes:
         digest.update(block)
         length -= len(block)
     return digest.hexdigest().encode("ascii")
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a private temporary sibling, which becomes ``path`` if all goes well."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(draft, "x+b", opener=_private) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
-    _sync_directory(path.parent)
-
-
-def _private(path: str, flags: int) -> int:
-    """Create with mode 0600; the umask could only take away more, which ``chmod`` gives back."""
-    descriptor = os.open(path, flags, 0o600)
-    os.chmod(path, 0o600)
-    return descriptor
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the new name survive a power cut, where the system lets a directory be opened."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def read_archive(path: str | Path, *, kind: str) -> Any:

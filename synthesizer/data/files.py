@@ -1,112 +1,69 @@
-"""A result directory that is either complete or absent.
+"""The one place that writes: what it writes is whole or absent, and its owner's alone.
 
-Everything is written to a hidden sibling, which gets the final name in one step at the end. So a
-run that fails or is killed leaves neither half a result nor a damaged older one.
+A file or directory ``NAME`` is made in a hidden directory beside it, ``.NAME.partial``, and gets
+its name in one step at the end. So a job that fails or is killed leaves neither half a result nor
+a damaged older one. The hidden directory holds ``lock``, which the kernel frees when the process
+that holds it ends, ``new``, and while names are exchanged ``old``. Whoever has the lock of a
+directory that a killed process left clears it; nobody guesses whether a process is alive.
+
+Directories have mode 0700 and files 0600 from their first byte, whatever the umask: what goes out
+of a result is for the steward to decide, and to copy.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+import signal
+import stat
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
+from typing import IO, Any
 
 from synthesizer.data.errors import OutputError
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
+_DIRECTORY, _FILE = 0o700, 0o600
+_REMEDY = {
+    errno.ENOSPC: "make room or name another place",
+    errno.EDQUOT: "make room or name another place",
+    errno.EACCES: "name another place or ask for the right to write there",
+    errno.EPERM: "name another place or ask for the right to write there",
+    errno.EROFS: "name another place",
+    errno.ENAMETOOLONG: "give it a shorter name",
+}
 
 
 def check_output(directory: Path, *, overwrite: bool) -> list[str]:
     """Return the problems of writing ``directory``, before any work is done."""
-    if directory.exists() and not overwrite:
-        return [
-            f"output {directory} exists already; name another directory or say --overwrite "
-            "(output.overwrite: true)"
-        ]
-    if directory.exists() and not directory.is_dir():
-        return [f"output {directory} is a file, not a directory; name another directory"]
-    if (
-        directory.exists()
-        and not (directory / "manifest.json").exists()
-        and any(directory.iterdir())
-    ):
-        return [
-            f"output {directory} is no result of a run (it has no manifest.json) and is not "
-            "replaced; name another directory"
-        ]
-    parent = next(p for p in directory.absolute().parents if p.exists())
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        return [f"output {directory}: {parent} is no directory that can be written to"]
-    return []
-
-
-@contextmanager
-def new_directory(final: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Yield a working directory that becomes ``final`` when the block ends without an error."""
-    final = final.absolute()
-    _restore(final)
-    problems = check_output(final, overwrite=overwrite)
-    if problems:
-        raise OutputError(problems)
-    work = final.with_name(f".{final.name}.partial-{os.getpid()}")
+    problem = ""
     try:
-        final.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(final)
-        work.mkdir(mode=0o700)
-    except OSError as error:
-        raise OutputError(f"output {final}: cannot be written ({_reason(error)})") from error
-    try:
-        yield work
-        _sync(work)
-        if final.exists() and not overwrite:
-            raise OutputError(f"output {final} has come into being meanwhile; it is left alone")
-        work.chmod(0o755)
-        _replace(work, final)
-    except OSError as error:
-        raise OutputError(f"output {final}: cannot be written ({_reason(error)})") from error
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def write_secret(path: Path, text: str, *, overwrite: bool) -> None:
-    """Write a text for the steward only, mode 0600, whole or not at all."""
-    write_secrets({path: text}, overwrite=overwrite)
-
-
-def write_secrets(texts: Mapping[Path, str], *, overwrite: bool) -> None:
-    """Write several texts for the steward only; no file gets its name before all are on disk."""
-    with ExitStack() as works:
-        for path, text in texts.items():
-            work = works.enter_context(new_file(path, overwrite=overwrite))
-            with _written(path):
-                work.touch(mode=0o600)
-                work.write_text(text, encoding="utf-8")
-
-
-@contextmanager
-def new_file(path: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Yield a working file that becomes ``path`` when the block ends without an error."""
-    check_file(path, overwrite=overwrite)
-    work = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
-        yield work
-        with _written(path):
-            os.replace(work, path)
-    finally:
-        with suppress(OSError):
-            work.unlink()
-
-
-@contextmanager
-def _written(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({_reason(error)})") from error
+        there = directory.exists()
+        parent = next((p for p in directory.absolute().parents if p.exists()), directory)
+        if there and not overwrite:
+            problem = (
+                " exists already; name another directory or say --overwrite "
+                "(output.overwrite: true)"
+            )
+        elif there and not directory.is_dir():
+            problem = " is a file, not a directory; name another directory"
+        elif there and not (directory / "manifest.json").exists() and any(directory.iterdir()):
+            problem = (
+                " is no result of a run (it has no manifest.json) and is not replaced; name "
+                "another directory"
+            )
+        elif not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+            problem = f": {parent} is no directory that can be written to"
+    except OSError as error:  # a name that the system refuses
+        return [f"output {_told(directory, error)}"]
+    return [f"output {directory}{problem}"] if problem else []
 
 
 def check_file(path: Path, *, overwrite: bool, read: Iterable[Path] = ()) -> None:
@@ -114,11 +71,13 @@ def check_file(path: Path, *, overwrite: bool, read: Iterable[Path] = ()) -> Non
 
     ``read`` are files and directories that the job reads: they are never replaced.
     """
-    with _written(path):  # a name that the system refuses
+    try:
         if any(path.resolve().is_relative_to(kept.resolve()) for kept in read):
             raise OutputError(f"{path} is one of the files that are read; name another file")
         if path.is_dir():
             raise OutputError(f"{path} is a directory; name a file")
+        if path.exists() and not path.is_file():
+            raise OutputError(f"{path} is a device or a pipe; name a file")
         if path.exists() and not overwrite:
             raise OutputError(f"{path} exists already; name another file or say --overwrite")
         parent = path.absolute().parent
@@ -126,67 +85,422 @@ def check_file(path: Path, *, overwrite: bool, read: Iterable[Path] = ()) -> Non
             raise OutputError(f"{path}: there is no such directory; make it first")
         if not os.access(parent, os.W_OK | os.X_OK):
             raise OutputError(f"{path}: {parent} is no directory that can be written to")
+    except OSError as error:  # a name that the system refuses
+        raise OutputError(_told(path, error)) from error
+
+
+@contextmanager
+def new_directory(final: Path, *, overwrite: bool) -> Iterator[Path]:
+    """Yield a working directory that becomes ``final`` when the block ends without an error."""
+
+    def check() -> None:
+        if problems := check_output(final, overwrite=overwrite):
+            raise OutputError(problems)
+
+    with _drafts([final], check) as (draft,):
+        _make(draft.new)
+        yield draft.new
+
+
+@contextmanager
+def new_files(
+    paths: Sequence[Path], *, overwrite: bool, read: Iterable[Path] = (), parents: bool = False
+) -> Iterator[tuple[Path, ...]]:
+    """Yield the places of new files, which all become ``paths`` when the block ends without error.
+
+    Nothing of the kind lies there yet: `create` them. No file gets its name before all are on
+    disk; if one cannot get it, those before it give theirs back. ``read`` is never replaced;
+    ``parents`` makes the directory of a file that is not there.
+    """
+    read = [*read]
+
+    def check() -> None:
+        for path in paths:
+            if not (parents and not path.absolute().parent.exists()):
+                check_file(path, overwrite=overwrite, read=read)
+
+    if not paths:
+        yield ()
+        return
+    if len({os.path.realpath(path) for path in paths}) < len(paths):
+        raise OutputError(f"{paths[0]} is named twice; name two files")
+    with _drafts(paths, check) as drafts:
+        yield tuple(draft.new for draft in drafts)
+
+
+@contextmanager
+def new_file(path: Path, *, overwrite: bool, read: Iterable[Path] = ()) -> Iterator[Path]:
+    """Yield the place of one new file, as `new_files` does."""
+    with new_files([path], overwrite=overwrite, read=read) as (work,):
+        yield work
+
+
+def write_texts(texts: Mapping[Path, str], *, overwrite: bool, parents: bool = False) -> None:
+    """Write a text or several in one exchange, whole or not at all."""
+    with new_files([*texts], overwrite=overwrite, parents=parents) as works:
+        for work, text in zip(works, texts.values(), strict=True):
+            write_text(work, text)
+
+
+@contextmanager
+def create(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that is not there yet, to be written and read by its owner only."""
+    try:
+        with os.fdopen(_opened(path), "w+b") as file:
+            yield file
+    except OSError as error:
+        raise OutputError(_told(path, error)) from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text into a file that is not there yet; see `create`."""
+    with create(path) as file:
+        file.write(text.encode("utf-8"))
+
+
+@contextmanager
+def own_directory(path: Path) -> Iterator[Callable[[], None]]:
+    """Make a directory if it is not there, and give it to this process alone for a block.
+
+    What lies in it stays, whatever happens, unless the function that is yielded deletes it; an
+    empty one goes.
+    """
+    draft = _Draft(path)
+    try:
+        with _signals_later():
+            draft.begin()
+            with suppress(FileExistsError):
+                _make(path)
+        yield draft.discard
+    except OSError as error:
+        raise OutputError(_told(path, error)) from error
+    finally:
+        with _signals_later():
+            with suppress(OSError):
+                os.rmdir(path)
+            draft.end()
+
+
+def link_tree(source: Path, target: Path) -> None:
+    """Give every file of a directory a second name in a new one; copy it where that cannot be."""
+    _make(target)
+    for path in sorted(source.iterdir()):
+        if path.is_dir():
+            link_tree(path, target / path.name)
+            continue
+        try:
+            os.link(path, target / path.name)
+        except OSError:  # a file system without links
+            with path.open("rb") as file, create(target / path.name) as copy:
+                shutil.copyfileobj(file, copy)
+
+
+def delete(path: Path) -> None:
+    """Delete a file or a directory with all that can be deleted; a link is not followed."""
+    if path.is_symlink() or not path.is_dir():
+        os.unlink(path)
+        return
+    try:
+        shutil.rmtree(path)
+    except OSError:
+        shutil.rmtree(path, ignore_errors=True)
+        if os.path.lexists(path):
+            raise
+
+
+_written: ContextVar[list[Path] | None] = ContextVar("written", default=None)
+
+
+@contextmanager
+def written_paths() -> Iterator[list[Path]]:
+    """Yield a list to which every path is added that gets its new content in the block."""
+    paths: list[Path] = []
+    token = _written.set(paths)
+    try:
+        yield paths
+    finally:
+        _written.reset(token)
+
+
+@contextmanager
+def _drafts(finals: Sequence[Path], check: Callable[[], None]) -> Iterator[list[_Draft]]:
+    """Yield drafts that get their names when the block ends; what else is there goes."""
+    check()
+    drafts = [_Draft(final) for final in finals]
+    try:
+        with _signals_later():
+            for draft in drafts:
+                draft.begin()
+        check()  # an older one may have got its name back
+        yield drafts
+        for draft in drafts:
+            _sync(draft.new)
+        with _signals_later():
+            check()  # somebody else may have made one
+            _exchange(drafts)
+            if (paths := _written.get()) is not None:
+                paths += finals
+            if problems := [problem for draft in drafts for problem in draft.finish()]:
+                raise OutputError(problems)
+    except OutputError as error:
+        raise OutputError(_renamed(problem, drafts) for problem in error.problems) from error
+    except BrokenPipeError:  # nobody reads what is printed
+        raise
+    except OSError as error:
+        raise OutputError(_renamed(_told(finals[0], error), drafts)) from error
+    finally:
+        with _signals_later():
+            for draft in drafts:
+                draft.end()
+
+
+def _exchange(drafts: Sequence[_Draft]) -> None:
+    """Give every draft its name; if one cannot get it, those before give theirs back."""
+    done: list[_Draft] = []
+    try:
+        for draft in drafts:
+            draft.put()
+            done.append(draft)
+    except OSError as error:
+        failed = drafts[len(done)]
+        problems = [_told(failed.final, error)]
+        for draft, undo in [(failed, failed.restore), *((one, one.put_back) for one in done)]:
+            try:
+                undo()
+            except OSError as second:
+                problems.append(
+                    f"{draft.final}: its older content could not be given back "
+                    f"({_reason(second)}); write it again"
+                )
+        raise OutputError(problems) from error
+
+
+class _Draft:
+    """What will become a file or a directory, with the hidden directory in which it is made."""
+
+    def __init__(self, final: Path) -> None:
+        self.final = final
+        self.target = Path(os.path.realpath(final))  # where a link leads to; the link stays
+        place = self.target.with_name(f".{self.target.name}.partial")
+        self.place, self.new, self.old = place, place / "new", place / "old"
+        self.lock: int | None = None
+        self.parents: list[Path] = []
+
+    def begin(self) -> None:
+        """Lock the place, and clear away what a killed process left in it."""
+        for parent in reversed([path for path in self.target.parents if not path.exists()]):
+            _make(parent)
+            self.parents.append(parent)
+        self.lock = _lock(self.place, self.final)
+        self._clear()
+
+    def put(self) -> None:
+        """Give the new one its name; an older one is swapped with it where the system can."""
+        if not os.path.lexists(self.target):
+            os.rename(self.new, self.target)
+        elif not _swap(self.new, self.target):
+            _set_aside(self.target, self.old)
+            os.replace(self.new, self.target)
+
+    def put_back(self) -> None:
+        """Give a file that was put its older content back, or take it away."""
+        older = next((path for path in (self.new, self.old) if os.path.lexists(path)), None)
+        if older is None:
+            os.unlink(self.target)
+        else:
+            os.replace(older, self.target)
+
+    def restore(self) -> None:
+        """Give an older one its name back that was moved away, by a killed process perhaps."""
+        if os.path.lexists(self.old) and not os.path.lexists(self.target):
+            os.rename(self.old, self.target)
+
+    def discard(self) -> None:
+        """Delete what has the name; whoever is killed meanwhile leaves no half of it there."""
+        with _signals_later():
+            os.rename(self.target, self.new)
+            self._clear()
+
+    def finish(self) -> Iterator[str]:
+        """Delete the older one; yield what the user should know if that cannot be done."""
+        try:
+            self._clear()
+            _sync_name(self.target)
+        except OSError as error:
+            yield (
+                f"{self.final}: is written and whole, but the disk failed at last "
+                f"({_reason(error)}); if {self.place} is there, delete it: it is confidential"
+            )
+
+    def end(self) -> None:
+        """Clear away all but what has got its name, and give the lock back."""
+        if self.lock is not None:
+            with suppress(OSError):
+                self._clear()
+            _unlock(self.lock, self.place)
+            self.lock = None
+        for parent in reversed(self.parents):
+            with suppress(OSError):  # it holds something
+                os.rmdir(parent)
+
+    def _clear(self) -> None:
+        self.restore()
+        for path in self.place.iterdir():
+            if path.name != _LOCK:
+                delete(path)
+
+
+_LOCK = "lock"
+_TRIES = 100
+_locks: set[int] = set()
+
+
+def _lock(place: Path, final: Path) -> int:
+    """Make the hidden directory of a draft and lock it; return the open lock."""
+    try:
+        for _ in range(_TRIES):
+            with suppress(FileExistsError):
+                os.mkdir(place, _DIRECTORY)
+            with suppress(FileNotFoundError):  # the process that had it clears it just now
+                handle = _locked(place, final)
+                if handle is not None:
+                    _locks.add(handle)
+                    return handle
+    except BaseException:
+        with suppress(OSError):  # another process has it
+            os.rmdir(place)
+        raise
+    raise _busy(final)
+
+
+def _locked(place: Path, final: Path) -> int | None:
+    """Open the lock and take it; return None if it is no longer the one that lies there."""
+    if not stat.S_ISDIR(os.lstat(place).st_mode):
+        raise OutputError(f"{final}: {place} is in the way; delete it")
+    os.chmod(place, _DIRECTORY)  # refused if it is of another user
+    path, is_new = place / _LOCK, True
+    try:
+        handle = _opened(path)
+    except FileExistsError:
+        handle, is_new = os.open(path, os.O_RDWR), False
+    try:
+        _claim(handle, place, final, is_new=is_new)
+        if os.path.samestat(os.stat(path), os.fstat(handle)):
+            return handle
+    except BaseException:
+        os.close(handle)
+        raise
+    os.close(handle)
+    return None
+
+
+def _claim(handle: int, place: Path, final: Path, *, is_new: bool) -> None:
+    """Take the lock or raise OutputError; without locks of the system, who made it has it."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise _busy(final) from None
+    except (ImportError, OSError):
+        if not is_new:
+            raise OutputError(
+                f"{final}: {place} is of a process that is writing it now or was killed, and this "
+                "file system does not say which; if none is running, delete it"
+            ) from None
+
+
+def _busy(final: Path) -> OutputError:
+    return OutputError(
+        f"{final}: another process is writing it now; wait for it, or name another place"
+    )
+
+
+def _unlock(handle: int, place: Path) -> None:
+    with suppress(OSError):  # what could not be cleared
+        os.unlink(place / _LOCK)
+        os.rmdir(place)
+    _locks.discard(handle)
+    os.close(handle)
+
+
+def _close_locks() -> None:
+    """Leave the locks to the parent of a forked worker, which may outlive it."""
+    for handle in _locks:
+        os.close(handle)
+    _locks.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_locks)
+
+
+def _make(directory: Path) -> None:
+    os.mkdir(directory, _DIRECTORY)
+    os.chmod(directory, _DIRECTORY)  # the umask may have taken more away
+
+
+def _opened(path: Path) -> int:
+    """Make a file of the user alone and open it."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _FILE)
+    try:
+        os.chmod(path, _FILE)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _told(path: Path, error: OSError) -> str:
+    """Say that a path cannot be written, why, and what to do."""
+    named = error.filename if isinstance(error.filename, str) else ""
+    is_ours = Path(named) == path or any(part.endswith(".partial") for part in Path(named).parts)
+    where = "" if not named or is_ours else f": {named}"
+    remedy = _REMEDY.get(error.errno or 0, "")
+    return f"{path}: cannot be written ({_reason(error)}{where}){remedy and '; '}{remedy}"
 
 
 def _reason(error: OSError) -> str:
     return error.strerror or type(error).__name__  # Arrow gives no reason of the system
 
 
-def _restore(final: Path) -> None:
-    """Give an older result its name back if a run was killed while replacing it."""
-    for old in sorted(final.parent.glob(f".{final.name}.replaced-*")):
-        if _is_running(old):
-            continue
-        if final.exists():
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            old.rename(final)
+def _renamed(problem: str, drafts: Sequence[_Draft]) -> str:
+    """Name what was to be written, not the place where it is made."""
+    for draft in drafts:
+        problem = problem.replace(str(draft.new), str(draft.final))
+    return problem
 
 
-def _remove_leftovers(final: Path) -> None:
-    """Delete working directories of killed runs; those of running processes stay."""
-    for left in final.parent.glob(f".{final.name}.partial-*"):
-        if not _is_running(left):
-            shutil.rmtree(left, ignore_errors=True)
+def _sync(path: Path) -> None:
+    """Flush a file, or all in a directory, to disk."""
+    for entry in [*path.rglob("*"), path]:
+        _flush(entry)
 
 
-def _is_running(left: Path) -> bool:
-    """Whether another process that is still alive works in a directory."""
-    owner = left.name.rpartition("-")[2]
-    if not owner.isdecimal() or int(owner) == os.getpid():
-        return False
+def _sync_name(path: Path) -> None:
+    """Make a new name survive a power cut, where the system lets its directory be opened."""
+    with suppress(PermissionError):
+        _flush(path.parent)
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
     try:
-        os.kill(int(owner), 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
-def _sync(directory: Path) -> None:
-    """Flush everything to disk before it gets its final name."""
-    for path in [*directory.rglob("*"), directory]:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def _set_aside(path: Path, aside: Path) -> None:
+    """Give an older file a second name, or another one where it cannot have two."""
+    if not path.is_dir():
+        with suppress(OSError):
+            os.link(path, aside)
+            return
+    os.rename(path, aside)
 
 
-def _replace(work: Path, final: Path) -> None:
-    """Rename ``work`` to ``final``; an older result is swapped out in one step."""
-    if not final.exists():
-        work.rename(final)
-    elif not _exchange(work, final):
-        # no exchange on this file system: the old result keeps a name at every moment
-        old = final.with_name(f".{final.name}.replaced-{os.getpid()}")
-        final.rename(old)
-        work.rename(final)
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _exchange(first: Path, second: Path) -> bool:
+def _swap(first: Path, second: Path) -> bool:
     """Swap two names atomically (Linux renameat2); return False where that is not possible."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
@@ -194,6 +508,32 @@ def _exchange(first: Path, second: Path) -> bool:
         return False
     paths = os.fsencode(first), os.fsencode(second)
     return bool(rename(_AT_FDCWD, paths[0], _AT_FDCWD, paths[1], _RENAME_EXCHANGE) == 0)
+
+
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+@contextmanager
+def _signals_later() -> Iterator[None]:
+    """Let signals that end a program wait until the block has ended; then they do what they do."""
+    if threading.current_thread() is not threading.main_thread():  # where none is handled
+        yield
+        return
+    came: list[int] = []
+    usual: dict[int, Any] = {}
+    try:
+        for name in _SIGNALS:
+            number = getattr(signal, name, None)
+            handler = None if number is None else signal.getsignal(number)
+            if number is not None and handler not in (None, signal.SIG_IGN):
+                usual[number] = handler
+                signal.signal(number, lambda number, _: came.append(number))
+        yield
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+        for number in dict.fromkeys(came):
+            signal.raise_signal(number)
 
 
 def sha256(path: Path) -> str:

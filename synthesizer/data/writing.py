@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from synthesizer.data.errors import OutputError
+from synthesizer.data.files import create
 from synthesizer.data.layout import CsvLayout, FrameLayout, Layout, Quoting
 from synthesizer.data.sources import as_dictionary
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
@@ -193,23 +193,18 @@ def write(
     *,
     format: Format | None = None,  # noqa: A002
 ) -> None:
-    """Write a table as its source was written; the same table gives the same bytes."""
+    """Write a table to a new file as its source was written; the same table, the same bytes."""
     format = format or _source_format(layout)  # noqa: A001
-    path = Path(path)
     layout = layout.select(tuple(name for name in table.names if name in layout.names))
-    try:
+    with create(Path(path)) as file:
         if format == "parquet":
-            pq.write_table(decode(table, _typed(table, layout)), path)
-            return
-        with path.open("wb") as file:
-            if format == "csv":
-                _write_csv(table, file, layout)
-                return
+            pq.write_table(decode(table, _typed(table, layout)), file)
+        elif format == "csv":
+            _write_csv(table, file, layout)
+        else:
             # Neither the time nor the name goes into the file: the same table, the same bytes.
             with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed:
                 _write_csv(table, cast("IO[bytes]", packed), layout)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def _typed(table: Table, layout: Layout) -> Layout:

@@ -14,6 +14,7 @@ from typing import Any
 from synthesizer.data.archive import read_archive, write_archive
 from synthesizer.data.codec import NOT_SAVED, Codec, Family
 from synthesizer.data.errors import SavedModelError
+from synthesizer.data.files import new_file
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.forms import FORMS
@@ -71,14 +72,22 @@ def codec(registry: Registry) -> Codec:
 
 
 def save_model(path: Path, model: SavedModel, registry: Registry) -> None:
-    """Write ``model`` to ``path`` with mode 0600, whole or not at all.
+    """Write ``model`` to ``path`` with mode 0600, whole or not at all; replace an older one.
 
     Raises
     ------
     ModelError
         If a model in it is not in the registry.
+    OutputError
+        If the file cannot be written.
     """
-    write_archive(path, codec(registry).plain(SavedModel, model), kind=KIND)
+    with new_file(path, overwrite=True) as work:
+        write_model(work, model, registry)
+
+
+def write_model(work: Path, model: SavedModel, registry: Registry) -> None:
+    """Write ``model`` to the working file of `synthesizer.data.files.new_file`."""
+    write_archive(work, codec(registry).plain(SavedModel, model), kind=KIND)
 
 
 def load_model(path: Path, registry: Registry) -> SavedModel:

@@ -12,7 +12,7 @@ from typing import Any
 
 from synthesizer.data.codes import Groups
 from synthesizer.data.errors import ConfigError, DataError, Problems
-from synthesizer.data.files import check_file, sha256, write_secret
+from synthesizer.data.files import new_files, sha256, write_text
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.jobs.check_frames import risk_of, sound_settings, utility_of, without_control
@@ -63,22 +63,11 @@ class ReadFiles:
 def read_files(
     original: Path,
     synthetic: Sequence[Path],
-    *,
     control: Path | None = None,
-    config: Path | None = None,
-    out: Path | None = None,
-    overwrite: bool = False,
 ) -> ReadFiles:
-    """Read files to be compared; a result directory of a run stands for its datasets.
-
-    ``config`` and ``out`` are not read: ``out`` must not be one of the files, nor in their place.
-    """
+    """Read files to be compared; a result directory of a run stands for its datasets."""
     paths = [path for named in synthetic for path in _datasets(named)]
     inputs = [original, *paths, *([] if control is None else [control])]
-    if out is not None:
-        directories = [path for path in synthetic if path.is_dir()]
-        kept = [*inputs, *([] if config is None else [config]), *directories]
-        check_file(out, overwrite=overwrite, read=kept)
     files: list[RawTable] = []
     problems = Problems()
     for path in inputs:
@@ -121,16 +110,15 @@ def _finished(
     exceeded: Iterable[str],
     *,
     seed: int,
-    out: Path | None,
-    overwrite: bool,
+    works: Iterable[Path],
 ) -> FileChecks:
-    """Return the checks with their file, which is written where it shall be."""
+    """Return the checks with their text, which is written where it shall be."""
     notes, exceeded = (*files.notes, *notes), tuple(exceeded)
     of_data = results.risk.notes if results.utility is None else results.utility.notes
     every = {"notes": list(dict.fromkeys([*notes, *of_data]))}
     text = files.text(seed, every | checks_content(results, exceeded))
-    if out is not None:
-        write_secret(out, text, overwrite=overwrite)
+    for work in works:
+        write_text(work, text)
     return FileChecks(results, notes, exceeded, text)
 
 
@@ -168,32 +156,31 @@ def assess_files(
     halves = asked.get("differential_confidentiality", {})
     if control is None:
         faults += (*without_control(**halves, attacks="attacks" in asked),)
-    files = read_files(
-        original, synthetic, control=control, config=config, out=out, overwrite=overwrite
-    )
-    data = plan.compared(files.original, files.synthetic, files.control, files.names)
-    notes = [*_unit_notes(halves.get("units"), data)]
-    results = risk_of(
-        data,
-        settings,
-        (main, *(further.scenario() for further in settings.scenarios)),
-        seed=seed,
-        listener=listener,
-        problems=faults,
-    )
-    first = results.risk.main
-    if first is not None and first.scenario.reason != "as asked for":
-        notes.append(in_units(first.scenario.reason, results.risk.units))
-    limits, dropped = _looked_at(plan.limits, "risk", has_control=control is not None)
-    return _finished(
-        results,
-        files,
-        [*dropped, *notes, *data.notes],
-        results.exceeded(limits),
-        seed=seed,
-        out=out,
-        overwrite=overwrite,
-    )
+    read = [original, *synthetic, *(path for path in (control, config) if path is not None)]
+    with new_files([] if out is None else [out], overwrite=overwrite, read=read) as works:
+        files = read_files(original, synthetic, control)
+        data = plan.compared(files.original, files.synthetic, files.control, files.names)
+        notes = [*_unit_notes(halves.get("units"), data)]
+        results = risk_of(
+            data,
+            settings,
+            (main, *(further.scenario() for further in settings.scenarios)),
+            seed=seed,
+            listener=listener,
+            problems=faults,
+        )
+        first = results.risk.main
+        if first is not None and first.scenario.reason != "as asked for":
+            notes.append(in_units(first.scenario.reason, results.risk.units))
+        limits, dropped = _looked_at(plan.limits, "risk", has_control=control is not None)
+        return _finished(
+            results,
+            files,
+            [*dropped, *notes, *data.notes],
+            results.exceeded(limits),
+            seed=seed,
+            works=works,
+        )
 
 
 def evaluate_files(
@@ -241,33 +228,35 @@ def evaluate_files(
     )
     if faults:
         raise ConfigError(faults)
-    files = read_files(original, synthetic, config=config, out=out, overwrite=overwrite)
-    data = plan.compared(files.original, files.synthetic, files.control, files.names)
-    results = utility_of(
-        data,
-        settings,
-        names=names,
-        synthesis=synthesis,
-        seed=seed,
-        n_jobs=workers,
-        listener=listener,
-    )
-    notes = []
-    if synthesis is None and settings.fits and not rules:
-        notes.append(
-            "no manifest or configuration says how the data were synthesised: rule simple takes "
-            "all values as drawn with fixed parameters; name another one (--rule) if they were not"
+    read = [original, *synthetic, *([] if config is None else [config])]
+    with new_files([] if out is None else [out], overwrite=overwrite, read=read) as works:
+        files = read_files(original, synthetic)
+        data = plan.compared(files.original, files.synthetic, files.control, files.names)
+        results = utility_of(
+            data,
+            settings,
+            names=names,
+            synthesis=synthesis,
+            seed=seed,
+            n_jobs=workers,
+            listener=listener,
         )
-    limits, dropped = _looked_at(plan.limits, "utility", has_control=False)
-    return _finished(
-        results,
-        files,
-        [*dropped, *notes, *data.notes],
-        (*results.exceeded(limits), *_not_compared(results, limits)),
-        seed=seed,
-        out=out,
-        overwrite=overwrite,
-    )
+        notes = []
+        if synthesis is None and settings.fits and not rules:
+            notes.append(
+                "no manifest or configuration says how the data were synthesised: rule simple "
+                "takes all values as drawn with fixed parameters; name another one (--rule) if "
+                "they were not"
+            )
+        limits, dropped = _looked_at(plan.limits, "utility", has_control=False)
+        return _finished(
+            results,
+            files,
+            [*dropped, *notes, *data.notes],
+            (*results.exceeded(limits), *_not_compared(results, limits)),
+            seed=seed,
+            works=works,
+        )
 
 
 def _question(

@@ -17,7 +17,7 @@ from statistics import fmean
 from urllib.parse import quote
 
 from synthesizer.data.errors import ConfigError, DataError, Problems
-from synthesizer.data.files import check_file, sha256, write_secrets
+from synthesizer.data.files import check_file, sha256, write_texts
 from synthesizer.jobs.run_points import RunPoint, parts_of, read_runs
 from synthesizer.measures.catalogue import AXES, axes, axis_problems
 from synthesizer.measures.figure import Units, in_units, plain
@@ -419,7 +419,7 @@ def write_comparison(
         head = {"confidential": "not for release with the datasets", "format": 1}
         text = dumps(head | plain(comparison), indent=1, ensure_ascii=False, allow_nan=False)
         texts[json] = text + "\n"
-    write_secrets(texts, overwrite=overwrite)
+    write_texts(texts, overwrite=overwrite)
     return comparison
 
 

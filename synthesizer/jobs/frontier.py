@@ -9,11 +9,9 @@ kept if configuration, data, draws and versions of the software are the same.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -30,7 +28,14 @@ from synthesizer.data.errors import (
     Problems,
     SynthesizerError,
 )
-from synthesizer.data.files import check_output, new_directory, write_secret
+from synthesizer.data.files import (
+    check_output,
+    link_tree,
+    new_directory,
+    own_directory,
+    write_text,
+    write_texts,
+)
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import NO_SECRET, Seed
 from synthesizer.engine.registry import Registry
@@ -408,7 +413,9 @@ def run_frontier(
     """
     for line in plan.lines:
         say(line)
-    with _workshop(plan) as work:
+    work = plan.workshop
+    with own_directory(work) as discard:
+        write_texts({work / STATE: json.dumps({"unfinished": str(plan.directory)})}, overwrite=True)
         try:
             failed = _run_all(plan, work, listening, say)
         except KeyboardInterrupt:
@@ -432,40 +439,14 @@ def run_frontier(
             kept=plan.kept,
         )
         _write(plan, work, frontier, points)
-    return frontier
-
-
-def _is_locked(handle: int) -> bool:
-    """Lock an open file for this process; where the system has no such locks, trust the user."""
-    try:
-        import fcntl
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-@contextmanager
-def _workshop(plan: FrontierPlan) -> Iterator[Path]:
-    """Give the directory of finished settings to this process alone."""
-    work = plan.workshop
-    try:
-        work.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(work, os.O_RDONLY)
-    except OSError as error:
-        raise OutputError(f"{work}: cannot be written ({error.strerror})") from error
-    try:
-        if not _is_locked(handle):
+        try:
+            discard()
+        except OSError as error:
             raise OutputError(
-                f"{work}: another process runs this grid; wait for it or name another directory"
-            )
-        write_secret(work / STATE, json.dumps({"unfinished": str(plan.directory)}), overwrite=True)
-        yield work
-    finally:
-        os.close(handle)
+                f"{plan.directory}: is written and whole, but {work} could not be deleted "
+                f"({error.strerror}): delete it, it is confidential"
+            ) from error
+    return frontier
 
 
 def _run_all(
@@ -551,8 +532,8 @@ def _write(plan: FrontierPlan, work: Path, frontier: Frontier, points: Sequence[
     with new_directory(plan.directory, overwrite=plan.overwrite) as new:
         for setting in done:
             # linked, so that nothing is lost if this fails half-way
-            shutil.copytree(work / setting.name, new / setting.name, copy_function=_linked)
-        write_secret(new / PAGE, page, overwrite=False)
+            link_tree(work / setting.name, new / setting.name)
+        write_text(new / PAGE, page)
         write_json(new / NUMBERS, {"format": 1} | plain(frontier.comparison) | outcome)
         manifest = {
             "format": 1,
@@ -568,12 +549,3 @@ def _write(plan: FrontierPlan, work: Path, frontier: Frontier, points: Sequence[
             "files": [plain(file_entry(new / name)) for name in (PAGE, NUMBERS)],
         }
         write_json(new / "manifest.json", manifest | outcome)
-    shutil.rmtree(work, ignore_errors=True)
-
-
-def _linked(source: str, target: str) -> str:
-    try:
-        os.link(source, target)
-    except OSError:  # a file system without links
-        shutil.copy2(source, target)
-    return target

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from synthesizer.data.files import sha256
+from synthesizer.data.files import sha256, write_text
 from synthesizer.data.layout import Layout
 from synthesizer.data.progress import Phases
 from synthesizer.data.randomness import Seed
@@ -44,15 +44,9 @@ def write_dataset(
     form: Format | None,
     *,
     stem: str = "synthetic",
-    secret: bool = False,
 ) -> str:
-    """Write dataset ``number`` of ``m`` into a working directory and return the file's name.
-
-    A ``secret`` one can be read by its owner only.
-    """
+    """Write dataset ``number`` of ``m`` into a working directory and return the file's name."""
     name = f"{stem}_{number:0{len(str(m))}d}{suffix(layout, form)}"
-    if secret:
-        (work / name).touch(mode=0o600)
     write(table, work / name, layout, format=form)
     return name
 
@@ -69,10 +63,9 @@ def file_entry(path: Path) -> FileEntry:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a file for the steward only: it holds figures of the confidential data."""
-    path.touch(mode=0o600)
     content = {"confidential": "not for release with the datasets"} | dict(content)
     text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    write_text(path, text + "\n")
 
 
 def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manifest:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from synthesizer.config.reading import read_chain_config
 from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems
-from synthesizer.data.files import check_file, new_file, write_secret
+from synthesizer.data.files import new_files, write_text
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
 from synthesizer.data.pairs import Data, as_table, check_keys, column_names
@@ -323,42 +323,39 @@ def refine_file(
     declared = {} if config is None else declared_for_refining(config, synthetic.name)
     if synthetic.is_dir():
         raise DataError(f"{synthetic} is a directory; name one dataset of it")
-    files = read_files(original, [synthetic], config=config, out=record, overwrite=overwrite)
-    (raw,) = files.synthetic
     ending = "".join(synthetic.suffixes)
     usual = synthetic.with_name(f"{synthetic.name.removesuffix(ending)}_refined{ending}")
     path = usual if out is None else out
-    if record is not None and path.resolve() == record.resolve():
-        raise OutputError(f"{path} is named twice; name two files")
     kept = [original, synthetic, *([] if config is None else [config])]
-    check_file(path, overwrite=overwrite, read=kept)
-    form = _format(path)
-    advance = listener.start("refine", options.get("generations"))
-    try:
-        refined = refine(
-            files.original,
-            raw,
-            keys=keys,
-            target=target,
-            risk_at_most=risk_at_most,
-            codes=codes,
-            declared=declared,
-            seed=seed,
-            secret=secret,
-            n_jobs=workers,
-            advance=advance,
-            told=lambda text: listener.tell("refine", text),
-            **options,
-        )
-    finally:
-        listener.stop("refine")
-    with new_file(path, overwrite=overwrite) as work:
-        write(refined.table, work, raw.layout, format=form)
-    if record is not None:
-        notes = [*files.notes, *refined.notes]
-        content = {"secret": refined.draws.secret_told, **refined.content, "notes": notes}
-        text = files.text(seed, content)
-        write_secret(record, text, overwrite=overwrite)
+    targets = [path, *([] if record is None else [record])]
+    with new_files(targets, overwrite=overwrite, read=kept) as works:
+        form = _format(path)
+        files = read_files(original, [synthetic])
+        (raw,) = files.synthetic
+        advance = listener.start("refine", options.get("generations"))
+        try:
+            refined = refine(
+                files.original,
+                raw,
+                keys=keys,
+                target=target,
+                risk_at_most=risk_at_most,
+                codes=codes,
+                declared=declared,
+                seed=seed,
+                secret=secret,
+                n_jobs=workers,
+                advance=advance,
+                told=lambda text: listener.tell("refine", text),
+                **options,
+            )
+        finally:
+            listener.stop("refine")
+        write(refined.table, works[0], raw.layout, format=form)
+        if record is not None:
+            notes = [*files.notes, *refined.notes]
+            content = {"secret": refined.draws.secret_told, **refined.content, "notes": notes}
+            write_text(works[1], files.text(seed, content))
     return RefinedFile(refined, path, files.notes)
 
 

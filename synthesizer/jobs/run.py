@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from synthesizer.config.keys import Config
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
-from synthesizer.data.files import check_file, new_directory, write_secret
+from synthesizer.data.files import check_file, new_directory, new_file, write_text
 from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
@@ -133,29 +133,52 @@ def run(
 def fit(
     config: Config | str | Path,
     *,
-    out: Path | None = None,
     registry: Registry | None = None,
     listener: Listener = silent,
 ) -> SavedModel:
     """Fit the chain of a configuration, to be saved or to generate from.
 
-    ``out`` is where the caller will save it; it is not written here.
-
     Raises
     ------
     ConfigError
         With every problem of configuration and data.
-    OutputError
-        If ``out`` is the file that the data are read from.
     ModelError
         If the configuration evolves whole datasets, which leaves no model.
     """
     phases = Phases(listener)
     with phases.phase("read"):
         plan = prepare(config, registry, check_directory=False)
-    if out is not None and plan.data.path is not None:
-        check_file(out, overwrite=True, read=[plan.data.path])
     return fitted_model(plan, phases)
+
+
+def fit_file(
+    config: Path,
+    out: Path,
+    *,
+    overwrite: bool = False,
+    registry: Registry | None = None,
+    listener: Listener = silent,
+) -> None:
+    """Fit the chain of a configuration and save it to ``out``, which nobody else writes meanwhile.
+
+    Raises
+    ------
+    ConfigError
+        With every problem of configuration and data.
+    OutputError
+        If the file is one that is read, is there already, is being written, or cannot be written.
+    ModelError
+        If the configuration evolves whole datasets, which leaves no model.
+    """
+    from synthesizer.engine.saved import write_model
+
+    check_file(out, overwrite=overwrite, read=[config])
+    phases = Phases(listener)
+    with phases.phase("read"):
+        plan = prepare(config, registry, check_directory=False)
+    read = [config, *([] if plan.data.path is None else [plan.data.path])]
+    with new_file(out, overwrite=overwrite, read=read) as work:
+        write_model(work, fitted_model(plan, phases), plan.registry)
 
 
 def fitted_model(plan: Plan, phases: Phases) -> SavedModel:
@@ -215,9 +238,7 @@ class _Folder:
         """
         if evolved is None:
             return None
-        write_secret(
-            self.place / HISTORY, history_text(evolved.evolution.datasets), overwrite=False
-        )
+        write_text(self.place / HISTORY, history_text(evolved.evolution.datasets))
         files: list[FrontierFile] = []
         for table, point in zip(evolved.frontier, evolved.points, strict=True):
             name = write_dataset(
@@ -228,7 +249,6 @@ class _Folder:
                 self.plan.data.layout,
                 self.plan.output.format,
                 stem="frontier",
-                secret=True,  # until the steward has picked one
             )
             files.append(FrontierFile(file=name, **point.model_dump()))
         self.stewards += [HISTORY, *(file.file for file in files)]
@@ -258,7 +278,7 @@ class _Folder:
         record = replace(record, manifest=manifest)
         if output.report:
             with self.phases.phase("report"):
-                write_secret(place / REPORT, build_report(record), overwrite=False)
+                write_text(place / REPORT, build_report(record))
         return RunResult(
             record=record,
             directory=output.directory,

@@ -14,7 +14,7 @@ from synthesizer.config.reading import read_chain_config
 from synthesizer.data.derivations import suggest_derivations
 from synthesizer.data.encoding import encode_inferred
 from synthesizer.data.errors import ConfigError
-from synthesizer.data.files import check_file, write_secret
+from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.guessing import Declaration, Inferred, infer, is_empty
 from synthesizer.data.panel.forms import WideForm, wide_columns
 from synthesizer.data.panel.moments import are_numbers, natural_order
@@ -232,7 +232,7 @@ def write_starter(
     stem = data.name.split(".")[0] or "data"
     path = output if output is not None else Path(f"{stem}.yaml")
     check_file(path, overwrite=overwrite, read=[data])
-    write_secret(path, starter_text(data, path, panel), overwrite=overwrite)
+    write_texts({path: starter_text(data, path, panel)}, overwrite=overwrite)
     return path
 
 

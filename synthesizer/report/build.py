@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from synthesizer.data.errors import OutputError
-from synthesizer.data.files import check_file, write_secret
+from synthesizer.data.files import check_file, write_texts
 from synthesizer.report.page import Section, plural, render
 from synthesizer.report.record import Record, read_record
 
@@ -110,5 +110,5 @@ def write_report(directory: Path, out: Path | None = None, *, overwrite: bool = 
     if out is not None and out.suffix.lower() not in (".html", ".htm"):
         raise OutputError(f"{out} must be named .html: the report is a page")
     check_file(target, overwrite=overwrite)
-    write_secret(target, build_report(record), overwrite=overwrite)
+    write_texts({target: build_report(record)}, overwrite=overwrite)
     return target

@@ -1,13 +1,23 @@
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from synthesizer.data import files as output
+from synthesizer.data import files as layer
 from synthesizer.data.errors import OutputError
-from synthesizer.data.files import check_output, new_directory, sha256
+from synthesizer.data.files import (
+    check_output,
+    new_directory,
+    new_file,
+    sha256,
+    write_text,
+    write_texts,
+)
 
 
 def write_result(final: Path, text: str, *, overwrite: bool = False) -> None:
@@ -48,14 +58,33 @@ def test_existing_results_are_refused_and_replaced_on_demand(tmp_path: Path) -> 
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.parametrize("without", [("_swap",), ("_swap", "link")])
 def test_replacing_without_an_exchange_of_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr(output, "_exchange", lambda *_: False)
-    write_result(tmp_path / "out", "old")
-    write_result(tmp_path / "out", "new", overwrite=True)
+    def refuse(*_: object) -> bool:
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr(layer, "_swap", lambda *_: False)
+    if "link" in without:
+        monkeypatch.setattr(os, "link", refuse)
+    for text in ("old", "new"):
+        write_result(tmp_path / "out", text, overwrite=True)
+        write_texts({tmp_path / "a": text, tmp_path / "b": text}, overwrite=True)
     assert (tmp_path / "out" / "manifest.json").read_text() == "new"
+    assert [(tmp_path / name).read_text() for name in "ab"] == ["new", "new"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "out"]
+
+
+def test_an_old_result_gets_its_name_back_where_names_cannot_be_exchanged(tmp_path: Path) -> None:
+    """A kill between two renames, on file systems without an exchange of names."""
+    old = tmp_path / ".out.partial" / "old"
+    old.mkdir(parents=True)
+    (old / "manifest.json").write_text("old")
+    with pytest.raises(OutputError, match="exists already"):
+        write_result(tmp_path / "out", "new")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert (tmp_path / "out" / "manifest.json").read_text() == "old"
 
 
 def test_a_directory_that_is_no_result_is_never_replaced(tmp_path: Path) -> None:
@@ -72,14 +101,78 @@ def test_a_file_in_the_way(tmp_path: Path) -> None:
     )
 
 
-def test_leftovers_of_killed_runs_go_and_those_of_running_ones_stay(tmp_path: Path) -> None:
-    dead = tmp_path / ".out.partial-999999999"
-    running = tmp_path / f".out.partial-{os.getppid()}"
-    dead.mkdir()
-    running.mkdir()
-    write_result(tmp_path / "out", "x")
-    assert not dead.exists()
-    assert running.exists()
+def test_one_process_writes_and_others_are_told(tmp_path: Path) -> None:
+    with new_file(tmp_path / "a", overwrite=False) as work:
+        for again in (write_result, lambda path, text: write_texts({path: text}, overwrite=False)):
+            with pytest.raises(OutputError, match="another process is writing it now"):
+                again(tmp_path / "a", "second")
+        write_text(work, "first")
+    assert (tmp_path / "a").read_text() == "first"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_without_locks_of_the_system_a_left_over_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    write_texts({tmp_path / "a": "x"}, overwrite=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    place = tmp_path / ".b.partial"
+    place.mkdir()
+    (place / "lock").touch()
+    with pytest.raises(OutputError, match=r"\.b\.partial .* if none is running, delete it"):
+        write_texts({tmp_path / "b": "x"}, overwrite=False)
+
+
+@pytest.mark.parametrize("plant", [Path.touch, lambda path: path.symlink_to(path.parent / "kept")])
+def test_what_others_put_in_the_way_is_neither_used_nor_deleted(tmp_path: Path, plant: Any) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "new").touch()
+    plant(tmp_path / ".a.partial")
+    with pytest.raises(OutputError, match="in the way"):
+        write_texts({tmp_path / "a": "x"}, overwrite=False)
+    assert (tmp_path / "kept" / "new").exists()
+    assert os.path.lexists(tmp_path / ".a.partial")
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o777])
+def test_only_the_owner_may_read(
+    tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes: list[int] = []
+
+    def spied(function: Any) -> Any:
+        def spy(path: Any, *words: Any, **named: Any) -> Any:
+            result = function(path, *words, **named)
+            modes.append(stat.S_IMODE(os.stat(path).st_mode))  # before the first byte
+            return result
+
+        return spy
+
+    monkeypatch.setattr(os, "open", spied(os.open))
+    monkeypatch.setattr(os, "mkdir", spied(os.mkdir))
+    before = os.umask(umask)
+    try:
+        with new_directory(tmp_path / "deep" / "out", overwrite=False) as work:
+            write_text(work / "a", "x")
+        write_texts({tmp_path / "b": "x"}, overwrite=False)
+    finally:
+        os.umask(before)
+    assert modes
+    assert not any(mode & 0o077 for mode in modes)
+    mode_of = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
+    assert mode_of == {"deep": 0o700, "out": 0o700, "a": 0o600, "b": 0o600}
+
+
+def test_a_link_goes_on_to_lead_to_what_is_replaced(tmp_path: Path) -> None:
+    write_result(tmp_path / "real", "old")
+    (tmp_path / "out").symlink_to("real")
+    write_result(tmp_path / "out", "new", overwrite=True)
+    assert (tmp_path / "out").is_symlink()
+    assert (tmp_path / "real" / "manifest.json").read_text() == "new"
 
 
 def test_hash_of_a_directory_depends_on_names_and_content(tmp_path: Path) -> None:

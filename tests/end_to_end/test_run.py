@@ -348,7 +348,7 @@ def test_workers_change_neither_datasets_nor_checks(data: Path, tmp_path: Path) 
 
 def test_the_command_in_a_process_of_its_own(data: Path, tmp_path: Path) -> None:
     config = config_for(tmp_path, data, m=2, workers=2, checks=QUICK, secret="none")
-    code = "from synthesizer.cli.commands import main; main()"
+    code = "from synthesizer.cli import main; main()"
     words = [sys.executable, "-W", "error", "-c", code, "run", str(config)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -129,6 +129,7 @@ def test_content_that_makes_no_model_is_refused(how: str, tmp_path: Path) -> Non
     save_model(path, model_of(), REGISTRY)
     content = read_archive(path, kind=KIND)
     ALTERED[how](content)
+    path.unlink()
     write_archive(path, content, kind=KIND)
     with pytest.raises(SavedModelError, match="model"):
         load_model(path, REGISTRY)

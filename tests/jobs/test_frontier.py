@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import fcntl
 import json
 import os
 import stat
@@ -17,6 +16,7 @@ import pytest
 
 from synthesizer.config.reading import load_config
 from synthesizer.data.errors import ConfigError, ModelError, OutputError
+from synthesizer.data.files import own_directory
 from synthesizer.data.progress import Listener, silent
 from synthesizer.data.table import Column, Table
 from synthesizer.engine.registry import Registry
@@ -397,13 +397,8 @@ def test_two_processes_do_not_share_a_grid(config: Path, tmp_path: Path) -> None
     waiting = workshop(tmp_path / "out_frontier")
     waiting.mkdir()
     (waiting / "grid.json").write_text("{}")
-    handle = os.open(waiting, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        with pytest.raises(OutputError, match="another process runs this grid"):
-            run_grid(config, LEAVES)
-    finally:
-        os.close(handle)
+    with own_directory(waiting), pytest.raises(OutputError, match="another process is writing"):
+        run_grid(config, LEAVES)
     (waiting / "grid.json").write_text("[]")
     with pytest.raises(ConfigError, match="holds no unfinished grid"):
         run_grid(config, LEAVES)
@@ -413,7 +408,7 @@ def test_the_waiting_place_cannot_be_made(config: Path, monkeypatch: pytest.Monk
     def refuse(*_: Any, **__: Any) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(frontier.Path, "mkdir", refuse)
+    monkeypatch.setattr(os, "mkdir", refuse)
     with pytest.raises(OutputError, match=r"cannot be written \(Permission denied\)"):
         run_grid(config, LEAVES)
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
 
 from synthesizer.data.errors import DataError, OutputError
-from synthesizer.data.files import check_file, sha256
+from synthesizer.data.files import check_file, sha256, write_text, write_texts
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
 from synthesizer.report.charts import el
@@ -58,22 +57,9 @@ def write_run_codebook(run: Path, out: Path, *, overwrite: bool = False) -> tupl
     The directory is made if it is not there.
     """
     _check_output(run, out, overwrite=overwrite)
-    texts = _texts(run_codebook(run))
-    parts = {name: out / f".{name}.partial-{os.getpid()}" for name in texts}
-    try:
-        out.mkdir(exist_ok=True)
-        for name, partial in parts.items():
-            partial.write_text(texts[name], encoding="utf-8")
-        for name, partial in parts.items():
-            os.replace(partial, out / name)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise OutputError(f"{out}: the codebook cannot be written ({reason})") from error
-    finally:
-        for partial in parts.values():
-            if out.is_dir():
-                partial.unlink(missing_ok=True)
-    return tuple(out / name for name in texts)
+    texts = {out / name: text for name, text in _texts(run_codebook(run)).items()}
+    write_texts(texts, overwrite=overwrite, parents=True)
+    return tuple(texts)
 
 
 def write_release_codebook(work: Path, manifest: Manifest) -> list[str]:
@@ -83,7 +69,7 @@ def write_release_codebook(work: Path, manifest: Manifest) -> list[str]:
     """
     paths = [work / name for name in manifest.datasets]
     for name, text in _texts(release_codebook(manifest.public, paths)).items():
-        (work / name).write_text(text, encoding="utf-8")
+        write_text(work / name, text)
     return list(NAMES)
 
 
